@@ -1,0 +1,245 @@
+//! Who acts, and what they may do.
+
+use std::{fmt, str::FromStr, sync::Arc};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+
+use crate::{TenantId, Timestamp};
+
+macro_rules! scopes {
+    ($(#[doc = $doc:literal] $name:ident = $text:literal,)*) => {
+        /// One permission.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+        pub enum Scope {
+            $(#[doc = $doc] #[serde(rename = $text)] $name,)*
+        }
+
+        impl Scope {
+            /// Every scope, in the order of the documentation.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The scope as it is written in keys, tokens and documents.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// What the scope allows, for people.
+            pub const fn description(self) -> &'static str {
+                match self { $(Self::$name => $doc),* }
+            }
+        }
+    };
+}
+
+scopes! {
+    /// Read agents and their configuration.
+    AgentsRead = "agents:read",
+    /// Create, change and delete agents.
+    AgentsWrite = "agents:write",
+    /// Chat with agents and cancel turns.
+    ChatWrite = "chat:write",
+    /// Read conversations, messages and turns.
+    ConversationsRead = "conversations:read",
+    /// Create, change and delete conversations.
+    ConversationsWrite = "conversations:write",
+    /// For users: reach conversations of other users too.
+    ConversationsAll = "conversations:all",
+    /// Follow the event log.
+    EventsRead = "events:read",
+    /// Read the service's metrics.
+    MetricsRead = "metrics:read",
+    /// Create, rotate and revoke keys and clients.
+    KeysAdmin = "keys:admin",
+}
+
+impl fmt::Display for Scope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// The text names no scope.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("unknown scope '{0}'")]
+pub struct UnknownScope(pub String);
+
+impl FromStr for Scope {
+    type Err = UnknownScope;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Self::ALL
+            .iter()
+            .copied()
+            .find(|scope| scope.as_str() == text)
+            .ok_or_else(|| UnknownScope(text.to_owned()))
+    }
+}
+
+/// A set of scopes, one bit each.
+#[derive(Clone, Copy, PartialEq, Eq, Default)]
+pub struct Scopes(u16);
+
+impl Scopes {
+    /// No permission at all.
+    pub const NONE: Self = Self(0);
+
+    /// Every permission.
+    pub fn all() -> Self {
+        Scope::ALL.iter().copied().collect()
+    }
+
+    /// Whether `scope` is in the set.
+    pub const fn contains(self, scope: Scope) -> bool {
+        self.0 & (1 << scope as u16) != 0
+    }
+
+    /// Whether every scope of `other` is in this set.
+    pub const fn includes(self, other: Self) -> bool {
+        other.0 & !self.0 == 0
+    }
+
+    /// The scopes in the set.
+    pub fn iter(self) -> impl Iterator<Item = Scope> {
+        Scope::ALL
+            .iter()
+            .copied()
+            .filter(move |scope| self.contains(*scope))
+    }
+}
+
+impl FromIterator<Scope> for Scopes {
+    fn from_iter<I: IntoIterator<Item = Scope>>(scopes: I) -> Self {
+        Self(
+            scopes
+                .into_iter()
+                .fold(0, |bits, scope| bits | 1 << scope as u16),
+        )
+    }
+}
+
+impl fmt::Debug for Scopes {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_set()
+            .entries(self.iter().map(Scope::as_str))
+            .finish()
+    }
+}
+
+impl Serialize for Scopes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_seq(self.iter())
+    }
+}
+
+impl<'de> Deserialize<'de> for Scopes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let names = Vec::<String>::deserialize(deserializer)?;
+        names
+            .iter()
+            .map(|name| name.parse().map_err(D::Error::custom))
+            .collect()
+    }
+}
+
+/// Names a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
+/// `<issuer id>~<sub>`, or `system`. Cheap to clone.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct PrincipalId(Arc<str>);
+
+impl PrincipalId {
+    /// From the stored or computed text.
+    pub fn new(text: impl Into<Arc<str>>) -> Self {
+        Self(text.into())
+    }
+
+    /// The service itself: sweeps and expiries.
+    pub fn system() -> Self {
+        Self("system".into())
+    }
+
+    /// The id as text.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for PrincipalId {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        String::schema()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for PrincipalId {}
+
+/// Who makes a request, as far as use cases need to know.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Principal {
+    /// Whose data they work on.
+    pub tenant: TenantId,
+    /// Their name in the log.
+    pub id: PrincipalId,
+    /// What they may do.
+    pub scopes: Scopes,
+    /// Set for users of an identity provider: they reach only conversations under this user id.
+    pub user_id: Option<String>,
+}
+
+impl Principal {
+    /// The one user whose conversations this principal is confined to, if any.
+    pub fn confined_to(&self) -> Option<&str> {
+        if self.scopes.contains(Scope::ConversationsAll) {
+            return None;
+        }
+        self.user_id.as_deref()
+    }
+
+    /// Whether a conversation of `user_id` may be known to this principal.
+    pub fn may_reach(&self, user_id: Option<&str>) -> bool {
+        self.confined_to().is_none_or(|own| user_id == Some(own))
+    }
+}
+
+/// When a change was made and by whom: what its event says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stamp {
+    /// When.
+    pub time: Timestamp,
+    /// By whom.
+    pub actor: PrincipalId,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_scope_is_read_back_and_has_a_bit_of_its_own() {
+        for scope in Scope::ALL {
+            assert_eq!(scope.as_str().parse(), Ok(*scope));
+            let alone: Scopes = [*scope].into_iter().collect();
+            assert_eq!(alone.iter().collect::<Vec<_>>(), [*scope]);
+            assert!(Scopes::all().includes(alone));
+            assert!(!alone.includes(Scopes::all()));
+        }
+    }
+
+    #[test]
+    fn a_user_reaches_only_conversations_of_its_own() {
+        let mut user = Principal {
+            tenant: "default".parse().unwrap(),
+            id: PrincipalId::new("main~ada"),
+            scopes: Scopes::NONE,
+            user_id: Some("main~ada".to_owned()),
+        };
+        assert!(user.may_reach(Some("main~ada")));
+        assert!(!user.may_reach(Some("main~bob")));
+        assert!(!user.may_reach(None));
+        user.scopes = [Scope::ConversationsAll].into_iter().collect();
+        assert!(user.may_reach(None));
+    }
+}

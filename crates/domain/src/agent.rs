@@ -1,0 +1,192 @@
+//! Agents: who answers.
+
+use serde::{Deserialize, Serialize};
+
+use crate::{AgentConfig, AgentId, Fault, FaultCode, Sizes, Timestamp, fault::push_index};
+
+/// An agent as clients read it and as the event log stores it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Agent {
+    /// Names the agent in every path and in chat.
+    pub id: AgentId,
+    /// Display name.
+    pub name: String,
+    /// The agent's manner, in free text.
+    pub personality: String,
+    /// What the agent can do. A name that a tool has gives the agent that tool; any other is
+    /// description only.
+    pub capabilities: Vec<String>,
+    /// How it thinks and speaks.
+    pub config: AgentConfig,
+    /// 1, 2, 3 …: one more with every real change.
+    pub version: i64,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// When it last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a client decides of an agent: the body of a creation, and the document that a merge
+/// patch works on.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentDraft {
+    /// Display name.
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 128,
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            example = "Ada"
+        )
+    )]
+    pub name: String,
+    /// The agent's manner, in free text. Default: empty.
+    #[serde(default)]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            max_length = 8000,
+            pattern = r"^[^\x00]*$",
+            default = "",
+            example = "Cheerful and brief."
+        )
+    )]
+    pub personality: String,
+    /// What the agent can do, each 1–64 characters after trimming. Default: none.
+    #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(max_items = 64, default = json!([]), example = json!(["orders", "returns"]), value_type = Vec<Capability>))]
+    pub capabilities: Vec<String>,
+    /// How it thinks and speaks. Default: empty.
+    #[serde(default)]
+    pub config: AgentConfig,
+}
+
+/// One capability's name.
+#[cfg(feature = "schema")]
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+pub struct Capability(#[expect(dead_code, reason = "stands for its schema alone")] String);
+
+impl AgentDraft {
+    /// Trims the capabilities; to be called before [`Self::check`].
+    #[must_use]
+    pub fn trimmed(mut self) -> Self {
+        for capability in &mut self.capabilities {
+            let trimmed = capability.trim();
+            if trimmed.len() != capability.len() {
+                *capability = trimmed.to_owned();
+            }
+        }
+        self
+    }
+
+    /// What the schema cannot say, all faults at once.
+    pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        for (index, capability) in self.capabilities.iter().enumerate() {
+            let mut pointer = String::from("/capabilities");
+            push_index(&mut pointer, index);
+            if capability.is_empty() {
+                faults.push(Fault::new(
+                    pointer,
+                    FaultCode::TooShort,
+                    "at least 1 character",
+                ));
+            } else if self.capabilities[..index].contains(capability) {
+                faults.push(Fault::new(
+                    pointer,
+                    FaultCode::DuplicateItem,
+                    "stands here twice",
+                ));
+            }
+        }
+        let config = self.config.check(sizes);
+        faults.extend(config.into_iter().map(|fault| fault.below("/config")));
+        faults
+    }
+
+    /// The agent that a creation makes of this draft.
+    pub fn into_agent(self, id: AgentId, now: Timestamp) -> Agent {
+        Agent {
+            id,
+            name: self.name,
+            personality: self.personality,
+            capabilities: self.capabilities,
+            config: self.config,
+            version: 1,
+            created_at: now,
+            updated_at: now,
+        }
+    }
+}
+
+impl Agent {
+    /// What a client decides of this agent.
+    pub fn draft(&self) -> AgentDraft {
+        AgentDraft {
+            name: self.name.clone(),
+            personality: self.personality.clone(),
+            capabilities: self.capabilities.clone(),
+            config: self.config.clone(),
+        }
+    }
+
+    /// This agent with `draft` in place of what a client decides; `None` when that changes
+    /// nothing, so that nothing is written and no event is emitted.
+    pub fn changed_to(&self, draft: AgentDraft, now: Timestamp) -> Option<Self> {
+        if self.draft() == draft {
+            return None;
+        }
+        Some(Self {
+            version: self.version + 1,
+            created_at: self.created_at,
+            ..draft.into_agent(self.id, now)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn draft(capabilities: &[&str]) -> AgentDraft {
+        AgentDraft {
+            name: "Ada".to_owned(),
+            personality: String::new(),
+            capabilities: capabilities.iter().map(ToString::to_string).collect(),
+            config: AgentConfig::default(),
+        }
+    }
+
+    #[test]
+    fn refuses_capabilities_that_are_the_same_after_trimming() {
+        let faults = draft(&["time", " time ", "  "])
+            .trimmed()
+            .check(&Sizes::default());
+        assert_eq!(faults[0].pointer, "/capabilities/1");
+        assert_eq!(faults[0].code, FaultCode::DuplicateItem);
+        assert_eq!(faults[1].code, FaultCode::TooShort);
+    }
+
+    #[test]
+    fn a_change_without_effect_is_none() {
+        let agent = draft(&["time"]).into_agent(
+            "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11".parse().unwrap(),
+            Timestamp::from_milliseconds(1),
+        );
+        assert_eq!(
+            agent.changed_to(agent.draft(), Timestamp::from_milliseconds(2)),
+            None
+        );
+        let changed = agent
+            .changed_to(draft(&[]), Timestamp::from_milliseconds(2))
+            .unwrap();
+        assert_eq!((changed.version, changed.updated_at.milliseconds()), (2, 2));
+        assert_eq!(changed.created_at, agent.created_at);
+    }
+}

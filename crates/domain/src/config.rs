@@ -1,0 +1,221 @@
+//! An agent's configuration, stored and returned as it was sent.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{Fault, FaultCode, Rule, Sizes, fault::push_index, sizes::METADATA_PAIRS};
+
+/// String pairs that the service keeps and returns, and never reads.
+pub type Metadata = BTreeMap<String, String>;
+
+/// How an agent thinks and speaks. Absent members stay absent and take effect by their default.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct AgentConfig {
+    /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 64,
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            nullable = false
+        )
+    )]
+    pub engine: Option<String>,
+    /// Engines tried in order when the one before fails. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false))]
+    pub fallbacks: Option<Vec<String>>,
+    /// Extra system prompt. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(max_length = 32000, pattern = r"^[^\x00]*$", nullable = false)
+    )]
+    pub instructions: Option<String>,
+    /// First message of a conversation that is created empty. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 8000,
+            pattern = r"^[^\x00]*$",
+            nullable = false
+        )
+    )]
+    pub greeting: Option<String>,
+    /// What the rule engine says when nothing matches. Default: built from name and capabilities.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 8000,
+            pattern = r"^[^\x00]*$",
+            nullable = false
+        )
+    )]
+    pub fallback_reply: Option<String>,
+    /// What the rule engine answers to what. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_items = 200, nullable = false))]
+    pub rules: Option<Vec<Rule>>,
+    /// How the language model is asked. Default: the operator's settings.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub llm: Option<LlmSettings>,
+    /// How much of the conversation before a message the engine sees.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub history: Option<HistoryLimits>,
+    /// Milliseconds for each engine's attempt, tools included. Default 60000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 100, maximum = 600_000, default = 60_000, nullable = false)
+    )]
+    pub timeout_ms: Option<u32>,
+    /// String pairs of the client's own. Default: none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub metadata: Option<Metadata>,
+}
+
+/// How a language model is asked.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct LlmSettings {
+    /// The model's name at the provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(
+            min_length = 1,
+            max_length = 256,
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            nullable = false
+        )
+    )]
+    pub model: Option<String>,
+    /// Sampling temperature.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 2, nullable = false))]
+    pub temperature: Option<f64>,
+    /// Nucleus sampling.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1, nullable = false))]
+    pub top_p: Option<f64>,
+    /// Most tokens of one answer.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 128_000, nullable = false)
+    )]
+    pub max_output_tokens: Option<u32>,
+    /// Seed for repeatable sampling, where the provider has it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, nullable = false))]
+    pub seed: Option<i64>,
+    /// Texts at which the answer ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false))]
+    pub stop: Option<Vec<String>>,
+}
+
+/// How much of the conversation before this message the engine sees; both limits hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct HistoryLimits {
+    /// Most messages. Default 40.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 0, maximum = 500, default = 40, nullable = false)
+    )]
+    pub max_messages: Option<u32>,
+    /// Most characters in all. Default 48000.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 0, maximum = 1_000_000, default = 48_000, nullable = false)
+    )]
+    pub max_characters: Option<u32>,
+}
+
+impl HistoryLimits {
+    /// The limit on messages that takes effect.
+    pub fn messages(&self) -> u32 {
+        self.max_messages.unwrap_or(40)
+    }
+
+    /// The limit on characters that takes effect.
+    pub fn characters(&self) -> u32 {
+        self.max_characters.unwrap_or(48_000)
+    }
+}
+
+impl AgentConfig {
+    /// The time for each engine's attempt that takes effect.
+    pub fn timeout(&self) -> std::time::Duration {
+        std::time::Duration::from_millis(u64::from(self.timeout_ms.unwrap_or(60_000)))
+    }
+
+    /// What the schema of a single member cannot say, with pointers inside the configuration.
+    pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let rules = self.rules.as_deref().unwrap_or_default();
+        if rules.len() > sizes.rules as usize {
+            let detail = format!("at most {} rules", sizes.rules);
+            faults.push(Fault::new("/rules", FaultCode::TooMany, detail));
+        }
+        for (index, rule) in rules.iter().enumerate() {
+            let mut prefix = String::from("/rules");
+            push_index(&mut prefix, index);
+            faults.extend(rule.check().into_iter().map(|fault| fault.below(&prefix)));
+        }
+        let metadata = self.metadata.iter().flat_map(check_metadata);
+        faults.extend(metadata.map(|fault| fault.below("/metadata")));
+        faults
+    }
+}
+
+/// Checks the string pairs of a `metadata` object; pointers are inside it.
+pub fn check_metadata(metadata: &Metadata) -> Vec<Fault> {
+    let mut faults = Vec::new();
+    if metadata.len() > METADATA_PAIRS {
+        let detail = format!("at most {METADATA_PAIRS} pairs");
+        faults.push(Fault::new("", FaultCode::TooMany, detail));
+    }
+    for (key, value) in metadata {
+        let mut pointer = String::new();
+        crate::fault::push_token(&mut pointer, key);
+        match key.chars().count() {
+            0 => faults.push(Fault::new(
+                &*pointer,
+                FaultCode::TooShort,
+                "a key has a character",
+            )),
+            1..=64 => {}
+            _ => faults.push(Fault::new(
+                &*pointer,
+                FaultCode::TooLong,
+                "a key has at most 64 characters",
+            )),
+        }
+        if value.chars().count() > 512 {
+            faults.push(Fault::new(
+                pointer,
+                FaultCode::TooLong,
+                "at most 512 characters",
+            ));
+        }
+    }
+    faults
+}

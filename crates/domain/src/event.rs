@@ -1,0 +1,274 @@
+//! The log: every change is one event, numbered without a gap in each tenant.
+
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use uuid::Uuid;
+
+use crate::{
+    Agent, AgentId, Conversation, ConversationId, Message, MessageId, PrincipalId, Role, TenantId,
+    Timestamp, Turn, TurnId, sizes::EVENT_MESSAGE_BYTES,
+};
+
+/// A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all.
+#[derive(
+    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
+)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(transparent)]
+pub struct Seq(pub i64);
+
+impl Seq {
+    /// The position `count` after this one.
+    #[must_use]
+    pub const fn plus(self, count: i64) -> Self {
+        Self(self.0 + count)
+    }
+}
+
+macro_rules! event_types {
+    ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)*) => {
+        /// What happened.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+        pub enum EventType {
+            $($(#[doc = $doc])* #[serde(rename = $text)] $name,)*
+        }
+
+        impl EventType {
+            /// Every type.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The word that stores and clients read.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$name => $text),* }
+            }
+
+            /// Reads the word back.
+            pub fn parse(text: &str) -> Option<Self> {
+                Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
+            }
+        }
+    };
+}
+
+event_types! {
+    /// An agent was made.
+    AgentCreated = "agent.created",
+    /// An agent changed.
+    AgentUpdated = "agent.updated",
+    /// An agent is gone, and its conversations with it.
+    AgentDeleted = "agent.deleted",
+    /// A conversation was made.
+    ConversationCreated = "conversation.created",
+    /// A conversation's title or metadata changed.
+    ConversationUpdated = "conversation.updated",
+    /// A conversation is gone.
+    ConversationDeleted = "conversation.deleted",
+    /// A chat waits behind the turn in progress.
+    TurnQueued = "turn.queued",
+    /// The engine is about to be called.
+    TurnStarted = "turn.started",
+    /// The reply is stored.
+    TurnCompleted = "turn.completed",
+    /// A turn ended without an answer.
+    TurnFailed = "turn.failed",
+    /// A turn was ended by a caller or by a deletion.
+    TurnCancelled = "turn.cancelled",
+}
+
+impl EventType {
+    /// Whether the event speaks of an agent alone.
+    pub const fn is_of_agent(self) -> bool {
+        matches!(
+            self,
+            Self::AgentCreated | Self::AgentUpdated | Self::AgentDeleted
+        )
+    }
+
+    /// Whether the event speaks of a turn.
+    pub const fn is_of_turn(self) -> bool {
+        matches!(
+            self,
+            Self::TurnQueued
+                | Self::TurnStarted
+                | Self::TurnCompleted
+                | Self::TurnFailed
+                | Self::TurnCancelled
+        )
+    }
+}
+
+/// One change, as clients read it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Event {
+    /// Its position in the tenant's log.
+    pub seq: Seq,
+    /// Names the event; the same in every copy of it.
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub id: Uuid,
+    /// What happened.
+    #[serde(rename = "type")]
+    pub kind: EventType,
+    /// When.
+    pub time: Timestamp,
+    /// In whose data.
+    pub tenant_id: TenantId,
+    /// The agent it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub agent_id: Option<AgentId>,
+    /// The conversation it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub conversation_id: Option<ConversationId>,
+    /// The person whose conversation it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub user_id: Option<String>,
+    /// The turn it concerns.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub turn_id: Option<TurnId>,
+    /// Who made the change.
+    pub actor: PrincipalId,
+    /// What the change left behind.
+    pub data: EventData,
+}
+
+/// The id of the event at `seq`: a UUIDv7 that follows from its place, so that it is the same
+/// wherever it is computed and costs no storage.
+pub fn event_id(tenant: &TenantId, seq: Seq, time: Timestamp) -> Uuid {
+    let mut hash = Sha256::new();
+    hash.update(tenant.as_str());
+    hash.update([0]);
+    hash.update(seq.0.to_be_bytes());
+    let mut random = [0; 10];
+    random.copy_from_slice(&hash.finalize()[..10]);
+    let milliseconds = u64::try_from(time.milliseconds()).unwrap_or(0);
+    uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
+}
+
+/// What an event carries.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+#[expect(clippy::large_enum_variant, reason = "short-lived, and most are turns")]
+pub enum EventData {
+    /// What the event spoke of has been deleted since.
+    Deleted {
+        /// Always true.
+        deleted: bool,
+    },
+    /// Of `turn.*`.
+    Turn {
+        /// The turn, as the event's type says.
+        turn: Turn,
+        /// The message that came with it: the user's at the start, the agent's at the end.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        message: Option<EventMessage>,
+    },
+    /// Of `agent.created` and `agent.updated`.
+    Agent {
+        /// The agent as the change left it.
+        agent: Agent,
+    },
+    /// Of `agent.deleted`.
+    AgentDeleted {
+        /// What is left of the agent.
+        agent: Tombstone<AgentId>,
+    },
+    /// Of `conversation.created` and `conversation.updated`.
+    Conversation {
+        /// The conversation as it is when the log is read.
+        conversation: Conversation,
+        /// The greeting with which it began.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        greeting: Option<Message>,
+    },
+    /// Of `conversation.deleted`.
+    ConversationDeleted {
+        /// What is left of the conversation.
+        conversation: Tombstone<ConversationId>,
+    },
+}
+
+impl EventData {
+    /// For events of what has been deleted since.
+    pub const DELETED: Self = Self::Deleted { deleted: true };
+}
+
+/// What is left of a thing that was deleted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Tombstone<Id> {
+    /// Its id.
+    pub id: Id,
+    /// Its last version.
+    pub version: i64,
+}
+
+/// A message inside an event; one above 32 KiB is left out and can be read from its turn.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(untagged)]
+pub enum EventMessage {
+    /// The message itself.
+    Whole(Message),
+    /// A message that was too large for an event.
+    #[serde(rename_all = "camelCase")]
+    Omitted {
+        /// The message.
+        id: MessageId,
+        /// Where it was said.
+        conversation_id: ConversationId,
+        /// Its turn.
+        turn_id: Option<TurnId>,
+        /// Its place in the conversation.
+        seq: i64,
+        /// Who said it.
+        role: Role,
+        /// Always true.
+        omitted: bool,
+    },
+}
+
+impl From<Message> for EventMessage {
+    fn from(message: Message) -> Self {
+        if message.content.len() <= EVENT_MESSAGE_BYTES {
+            return Self::Whole(message);
+        }
+        Self::Omitted {
+            id: message.id,
+            conversation_id: message.conversation_id,
+            turn_id: message.turn_id,
+            seq: message.seq,
+            role: message.role,
+            omitted: true,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_id_of_an_event_follows_from_its_place() {
+        let tenant: TenantId = "default".parse().unwrap();
+        let time = Timestamp::from_milliseconds(1_795_167_000_020);
+        let id = event_id(&tenant, Seq(7), time);
+        assert_eq!(id, event_id(&tenant, Seq(7), time));
+        assert_ne!(id, event_id(&tenant, Seq(8), time));
+        assert_eq!(id.get_version_num(), 7);
+    }
+
+    #[test]
+    fn every_type_is_read_back() {
+        for kind in EventType::ALL {
+            assert_eq!(EventType::parse(kind.as_str()), Some(*kind));
+        }
+    }
+}

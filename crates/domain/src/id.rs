@@ -1,0 +1,113 @@
+//! Typed ids: UUIDv7 on the wire, opaque to clients, never mixed up in the code.
+
+use std::{fmt, str::FromStr};
+
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+/// The text is not an id of this service. Callers answer it like an id that nobody has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an id")]
+pub struct MalformedId;
+
+/// Reads the one accepted spelling: 36 characters, lower case, hyphenated. A second spelling of
+/// the same id would give one resource two addresses.
+fn parse_canonical(text: &str) -> Result<Uuid, MalformedId> {
+    if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
+        return Err(MalformedId);
+    }
+    Uuid::parse_str(text).or(Err(MalformedId))
+}
+
+macro_rules! typed_id {
+    ($(#[doc = $doc:literal] $name:ident,)*) => {$(
+        #[doc = $doc]
+        #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[serde(transparent)]
+        pub struct $name(Uuid);
+
+        impl $name {
+            /// Wraps an id that came from the `IdSource` port or from a store.
+            pub const fn new(id: Uuid) -> Self {
+                Self(id)
+            }
+
+            /// The id as stores keep it.
+            pub const fn uuid(self) -> Uuid {
+                self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.0.hyphenated().fmt(formatter)
+            }
+        }
+
+        impl fmt::Debug for $name {
+            fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+                write!(formatter, "{}({})", stringify!($name), self.0)
+            }
+        }
+
+        impl FromStr for $name {
+            type Err = MalformedId;
+
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                parse_canonical(text).map(Self)
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl utoipa::PartialSchema for $name {
+            fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+                id_schema()
+            }
+        }
+
+        #[cfg(feature = "schema")]
+        impl utoipa::ToSchema for $name {}
+    )*};
+}
+
+typed_id! {
+    /// Names an agent.
+    AgentId,
+    /// Names a conversation.
+    ConversationId,
+    /// Names a message.
+    MessageId,
+    /// Names a turn: one question and its answer.
+    TurnId,
+    /// Names one running process; new at each start.
+    NodeId,
+}
+
+/// A plain string: the form inside is the service's own affair.
+#[cfg(feature = "schema")]
+fn id_schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+    utoipa::openapi::ObjectBuilder::new()
+        .schema_type(utoipa::openapi::schema::Type::String)
+        .description(Some("An opaque id."))
+        .max_length(Some(64))
+        .examples([serde_json::json!("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11")])
+        .build()
+        .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", true)]
+    #[case("019AA0C2-7F3E-7CC1-9A52-0B6D2F1C8E11", false)]
+    #[case("019aa0c27f3e7cc19a520b6d2f1c8e11", false)]
+    #[case("{019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e1}", false)]
+    #[case("", false)]
+    fn accepts_one_spelling_only(#[case] text: &str, #[case] accepted: bool) {
+        assert_eq!(text.parse::<AgentId>().is_ok(), accepted);
+    }
+}

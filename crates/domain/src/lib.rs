@@ -1,0 +1,49 @@
+//! What the service talks about, and the rules that hold wherever it is stored or served.
+//!
+//! Pure: no input or output, no async, no SQL, no HTTP framework. The types derive serde in the
+//! wire form (camelCase), because they are what clients read and what the event log stores;
+//! feature `schema` adds their OpenAPI schemas.
+//!
+//! To add a resource: give it a file, a typed id in [`id`], its checks as functions that return
+//! [`Fault`]s, and its events in [`event`].
+
+pub mod access;
+pub mod admission;
+pub mod agent;
+pub mod api_key;
+pub mod base62;
+pub mod config;
+pub mod conversation;
+pub mod cursor;
+pub mod event;
+pub mod fault;
+pub mod id;
+pub mod idempotency;
+pub mod merge_patch;
+pub mod message;
+pub mod page;
+pub mod problem;
+pub mod rule;
+pub mod sizes;
+pub mod tenant;
+pub mod text;
+pub mod timestamp;
+pub mod turn;
+
+pub use access::{Principal, PrincipalId, Scope, Scopes, Stamp};
+pub use agent::{Agent, AgentDraft};
+pub use api_key::{ApiKey, KeyId};
+pub use config::{AgentConfig, HistoryLimits, LlmSettings};
+pub use conversation::{Conversation, ConversationDraft, ConversationHead};
+pub use event::{Event, EventData, EventType, Seq};
+pub use fault::{Fault, FaultCode};
+pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
+pub use idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotencyRecord};
+pub use message::{Message, Role};
+pub use page::{AsOf, Page};
+pub use problem::{Problem, ProblemCode};
+pub use rule::Rule;
+pub use sizes::Sizes;
+pub use tenant::{Tenant, TenantId};
+pub use timestamp::Timestamp;
+pub use turn::{FinishReason, ToolCall, Turn, TurnStatus, Usage};

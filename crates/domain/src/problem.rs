@@ -1,0 +1,200 @@
+//! The error catalogue: every code that a client can meet, in one table.
+//!
+//! It stands in the domain because a failed turn carries its problem in the log and in every
+//! later read, long after the request that met it is gone.
+
+use std::borrow::Cow;
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! problem_codes {
+    ($($name:ident = $slug:literal, $status:literal, $title:literal, $retryable:literal, $remedy:literal;)*) => {
+        /// What went wrong, in a word that programs can act on.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+        #[serde(rename_all = "snake_case")]
+        pub enum ProblemCode {
+            $(#[doc = $title] $name,)*
+        }
+
+        impl ProblemCode {
+            /// Every code, in the order of the catalogue.
+            pub const ALL: &'static [Self] = &[$(Self::$name),*];
+
+            /// The code as clients read it; also the last part of the problem's `type`.
+            pub const fn slug(self) -> &'static str {
+                match self { $(Self::$name => $slug),* }
+            }
+
+            /// The HTTP status that goes with it.
+            pub const fn status(self) -> u16 {
+                match self { $(Self::$name => $status),* }
+            }
+
+            /// A short sentence for people.
+            pub const fn title(self) -> &'static str {
+                match self { $(Self::$name => $title),* }
+            }
+
+            /// Whether the same request can succeed later.
+            pub const fn is_retryable(self) -> bool {
+                match self { $(Self::$name => $retryable),* }
+            }
+
+            /// What to do about it.
+            pub const fn remedy(self) -> &'static str {
+                match self { $(Self::$name => $remedy),* }
+            }
+        }
+    };
+}
+
+problem_codes! {
+    MalformedJson = "malformed_json", 400, "The body is not JSON.", false, "Send one UTF-8 JSON document, nested at most 64 deep.";
+    InvalidCursor = "invalid_cursor", 400, "The cursor does not belong to this listing.", false, "Begin again without a cursor; keep the filters while paging.";
+    InvalidHeader = "invalid_header", 400, "A request header is malformed.", false, "Correct the header named in `errors`.";
+    InvalidSubprotocol = "invalid_subprotocol", 400, "The WebSocket subprotocol is not known.", false, "Offer `agent-service.v1`, or none.";
+    AmbiguousCredentials = "ambiguous_credentials", 400, "More than one credential was sent.", false, "Send either `Authorization` or `X-API-Key`, once.";
+    Unauthenticated = "unauthenticated", 401, "A credential is needed.", false, "Send an API key in `X-API-Key`, or a token in `Authorization: Bearer`.";
+    InvalidCredentials = "invalid_credentials", 401, "The credential is not valid.", false, "Check the key or token; it may be mistyped, revoked or foreign.";
+    TokenExpired = "token_expired", 401, "The token has expired.", false, "Fetch a new token.";
+    InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is good once, for 30 seconds.";
+    InsufficientScope = "insufficient_scope", 403, "The credential does not allow this.", false, "Use a credential with the scope named in `detail`.";
+    OriginNotAllowed = "origin_not_allowed", 403, "This origin may not use the credential.", false, "Call from an origin that the key or the server allows.";
+    RouteNotFound = "route_not_found", 404, "There is nothing at this path.", false, "Compare the path with `/openapi.json`.";
+    AgentNotFound = "agent_not_found", 404, "There is no such agent.", false, "Check the id; the agent may have been deleted.";
+    ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", false, "Check the id; the conversation or its agent may have been deleted.";
+    TurnNotFound = "turn_not_found", 404, "There is no such turn.", false, "Check the id.";
+    KeyNotFound = "key_not_found", 404, "There is no such key.", false, "Check the id.";
+    ClientNotFound = "client_not_found", 404, "There is no such client.", false, "Check the id.";
+    MethodNotAllowed = "method_not_allowed", 405, "This path does not take that method.", false, "Use one of the methods in `Allow`.";
+    NotAcceptable = "not_acceptable", 406, "Nothing offered here fits `Accept`.", false, "Accept `application/json`, or drop the header.";
+    RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
+    ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
+    TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
+    IdempotencyKeyInUse = "idempotency_key_in_use", 409, "The idempotency key is in use.", true, "Wait, or use a new key for a new request.";
+    IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its answer shows a secret.", false, "Read what was made by the id in `detail`, or use a new key.";
+    CursorExpired = "cursor_expired", 410, "The log no longer reaches back to this position.", false, "Read the present state, then follow from the head.";
+    VersionMismatch = "version_mismatch", 412, "The resource has changed since it was read.", false, "Read it again and repeat the change on the new version.";
+    BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the size that `/api/limits` tells.";
+    UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the size that `/api/limits` tells.";
+    UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not taken here.", false, "Send `application/json` without a `Content-Encoding`.";
+    ValidationFailed = "validation_failed", 422, "The request is well-formed but not valid.", false, "Correct every item of `errors`.";
+    IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";
+    InvalidRule = "invalid_rule", 422, "A rule does not work.", false, "Correct the rules named in `errors`.";
+    UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";
+    UnknownCommand = "unknown_command", 422, "The socket takes no such command.", false, "Compare the frame with `/asyncapi.json`.";
+    UpgradeRequired = "upgrade_required", 426, "This path speaks WebSocket.", false, "Send a WebSocket upgrade.";
+    RateLimited = "rate_limited", 429, "Too many requests.", true, "Wait for the time in `Retry-After`.";
+    TooManyStreams = "too_many_streams", 429, "Too many open streams.", true, "Close a stream or socket first.";
+    Internal = "internal", 500, "The server made a mistake.", true, "Try again; report the `requestId` if it stays.";
+    EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; the server's log says more.";
+    EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot be reached.", true, "Try again later, or give the agent fallbacks.";
+    StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
+    Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after `Retry-After`.";
+    Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node answers.";
+    Interrupted = "interrupted", 503, "The turn was interrupted.", true, "Send the message again.";
+    EngineTimeout = "engine_timeout", 504, "The reply engine took too long.", true, "Try again, or raise the agent's `timeoutMs`.";
+}
+
+/// A problem body (RFC 9457). On a turn, it says why the turn failed.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Problem {
+    /// `/problems/<code>`: a page that says what it means and what to do.
+    #[serde(rename = "type")]
+    pub kind: Cow<'static, str>,
+    /// What the code means, for people.
+    pub title: Cow<'static, str>,
+    /// The HTTP status.
+    pub status: u16,
+    /// What is wrong with this very request.
+    pub detail: Cow<'static, str>,
+    /// The path that was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub instance: Option<String>,
+    /// What went wrong, for programs.
+    pub code: ProblemCode,
+    /// The `X-Request-Id` of the request that met it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub request_id: Option<String>,
+    /// Whether the same request can succeed later.
+    pub retryable: bool,
+    /// Every fault of the request, where there can be several.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub errors: Vec<ProblemFault>,
+}
+
+/// One fault of a request, at a place in its body, its query or its headers.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+pub struct ProblemFault {
+    /// RFC 6901 pointer into the body.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub pointer: Option<String>,
+    /// Name of a query or path parameter.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub parameter: Option<String>,
+    /// Name of a header.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub header: Option<String>,
+    /// What, for programs.
+    pub code: crate::FaultCode,
+    /// What, for people.
+    pub detail: String,
+}
+
+impl From<crate::Fault> for ProblemFault {
+    fn from(fault: crate::Fault) -> Self {
+        Self {
+            pointer: Some(fault.pointer),
+            parameter: None,
+            header: None,
+            code: fault.code,
+            detail: fault.detail,
+        }
+    }
+}
+
+impl Problem {
+    /// A problem whose detail is what its code says to everybody.
+    pub fn new(code: ProblemCode) -> Self {
+        Self {
+            kind: format!("/problems/{}", code.slug()).into(),
+            title: code.title().into(),
+            status: code.status(),
+            detail: code.remedy().into(),
+            instance: None,
+            code,
+            request_id: None,
+            retryable: code.is_retryable(),
+            errors: Vec::new(),
+        }
+    }
+
+    /// The same problem with a detail of its own.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_slug_is_the_wire_form_of_the_code() {
+        for code in ProblemCode::ALL {
+            assert_eq!(serde_json::to_value(code).unwrap(), code.slug());
+            assert_eq!(Problem::new(*code).status, code.status());
+        }
+    }
+}

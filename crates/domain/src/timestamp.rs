@@ -1,0 +1,135 @@
+//! Points in time, to the millisecond: what both databases keep and the wire shows.
+
+use std::{fmt, ops::Add, time::Duration};
+
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
+use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+
+/// Milliseconds since 1970 in UTC; RFC 3339 with milliseconds and `Z` on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Timestamp(i64);
+
+/// The text is not an RFC 3339 point in time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("not an RFC 3339 time")]
+pub struct MalformedTimestamp;
+
+impl Timestamp {
+    /// From milliseconds since 1970.
+    pub const fn from_milliseconds(milliseconds: i64) -> Self {
+        Self(milliseconds)
+    }
+
+    /// Milliseconds since 1970.
+    pub const fn milliseconds(self) -> i64 {
+        self.0
+    }
+
+    /// From a date and time, cut (not rounded) to the millisecond.
+    pub fn from_date_time(date_time: OffsetDateTime) -> Self {
+        let milliseconds = date_time.unix_timestamp_nanos().div_euclid(1_000_000);
+        // A date of `time` is within ±9999 years, far inside 64 bits of milliseconds.
+        Self(i64::try_from(milliseconds).unwrap_or(i64::MAX))
+    }
+
+    /// As a date and time in UTC; times beyond the calendar are shown as 1970.
+    pub fn date_time(self) -> OffsetDateTime {
+        OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
+            .unwrap_or(OffsetDateTime::UNIX_EPOCH)
+    }
+
+    /// Reads RFC 3339 with any offset.
+    pub fn parse(text: &str) -> Result<Self, MalformedTimestamp> {
+        OffsetDateTime::parse(text, &Rfc3339)
+            .map(Self::from_date_time)
+            .or(Err(MalformedTimestamp))
+    }
+
+    /// How long ago `earlier` was; zero when it was not.
+    pub fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+
+    fn add(self, duration: Duration) -> Self {
+        Self(
+            self.0
+                .saturating_add(i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)),
+        )
+    }
+}
+
+impl fmt::Display for Timestamp {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let at = self.date_time();
+        write!(
+            formatter,
+            "{:04}-{:02}-{:02}T{:02}:{:02}:{:02}.{:03}Z",
+            at.year(),
+            u8::from(at.month()),
+            at.day(),
+            at.hour(),
+            at.minute(),
+            at.second(),
+            at.millisecond()
+        )
+    }
+}
+
+impl Serialize for Timestamp {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = std::borrow::Cow::<'de, str>::deserialize(deserializer)?;
+        Self::parse(&text).map_err(D::Error::custom)
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for Timestamp {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, SchemaFormat, Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
+            .max_length(Some(40))
+            .examples([serde_json::json!("2026-11-20T09:30:00.000Z")])
+            .build()
+            .into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for Timestamp {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn shows_milliseconds_and_z_always() {
+        assert_eq!(
+            Timestamp::from_milliseconds(0).to_string(),
+            "1970-01-01T00:00:00.000Z"
+        );
+        assert_eq!(
+            Timestamp::from_milliseconds(1_795_167_000_020).to_string(),
+            "2026-11-20T09:30:00.020Z"
+        );
+    }
+
+    #[test]
+    fn reads_what_it_shows_and_other_offsets() {
+        let at = Timestamp::from_milliseconds(1_795_167_000_020);
+        assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
+        assert_eq!(Timestamp::parse("2026-11-20T10:30:00.0209+01:00"), Ok(at));
+        assert_eq!(Timestamp::parse("yesterday"), Err(MalformedTimestamp));
+    }
+}

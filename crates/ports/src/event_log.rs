@@ -1,0 +1,103 @@
+//! The log of every tenant.
+
+use async_trait::async_trait;
+use domain::{AgentId, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId};
+
+use crate::RepositoryError;
+
+/// What a principal may see of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventVisibility {
+    /// Whether events of agents are shown.
+    pub agents: bool,
+    /// Whether events of conversations and turns are shown; otherwise only turns that
+    /// `principal` started.
+    pub conversations: bool,
+    /// Who reads.
+    pub principal: PrincipalId,
+    /// When set, events of conversations and turns only of this user's conversations.
+    pub user_id: Option<String>,
+}
+
+/// One page of the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EventQuery {
+    /// Events after this position.
+    pub since: Seq,
+    /// At most so many.
+    pub limit: usize,
+    /// Only these types; all when empty.
+    pub types: Vec<EventType>,
+    /// Only those that concern this agent.
+    pub agent_id: Option<AgentId>,
+    /// Only those that concern this conversation.
+    pub conversation_id: Option<ConversationId>,
+    /// Only what the reader may see.
+    pub visibility: EventVisibility,
+}
+
+/// Events in order, and where the log stands.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventPage {
+    /// The events that passed the filters, by `seq`.
+    pub events: Vec<Event>,
+    /// The position up to which the log was scanned: where the next page begins.
+    pub next_since: Seq,
+    /// The oldest event still there; one more than the head when all are gone.
+    pub first: Seq,
+    /// The newest event.
+    pub head: Seq,
+}
+
+/// Where a tenant's log stands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogHead {
+    /// The tenant.
+    pub tenant: TenantId,
+    /// The newest event.
+    pub head: Seq,
+}
+
+/// What a cache needs to know of an event.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LoggedChange {
+    /// Its position.
+    pub seq: Seq,
+    /// What happened.
+    pub kind: EventType,
+    /// The agent it concerns.
+    pub agent_id: Option<AgentId>,
+    /// The conversation it concerns.
+    pub conversation_id: Option<ConversationId>,
+    /// The turn it concerns.
+    pub turn_id: Option<TurnId>,
+}
+
+/// The log of every tenant: gap-free, in the order of commits.
+#[async_trait]
+pub trait EventLog: Send + Sync {
+    /// Reads a page. `first` and `head` MUST come from the same statement as the events. Scans at
+    /// most 10,000 events, so a page may be short and still have more behind `next_since`. Content
+    /// is joined as it is now: a turn as the event's type says, a conversation as it is; what
+    /// belongs to something deleted carries `EventData::DELETED`. When `since` is before the
+    /// oldest event or after the head, there are no events.
+    async fn page(
+        &self,
+        tenant: &TenantId,
+        query: &EventQuery,
+    ) -> Result<EventPage, RepositoryError>;
+
+    /// Where the log of one tenant stands: `(first, head)`.
+    async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError>;
+
+    /// Where the logs of all tenants stand, in one statement.
+    async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError>;
+
+    /// What changed after `since`, at most `limit` changes in order: what caches are dropped by.
+    async fn changes(
+        &self,
+        tenant: &TenantId,
+        since: Seq,
+        limit: usize,
+    ) -> Result<Vec<LoggedChange>, RepositoryError>;
+}

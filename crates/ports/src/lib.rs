@@ -1,0 +1,45 @@
+//! What the core needs from outside: one trait a file, each with one concrete error.
+//!
+//! A port is held as `Arc<dyn …>` and chosen at run time. Its methods take domain values whose
+//! ids and times were decided before the call; **one method is one transaction** and carries the
+//! events that go with the change. The doc comment of a method is its promise, in MUST form, and
+//! crate `contract` holds one test per promise, run by every adapter.
+//!
+//! No constructors, no generics over backends, no transaction handles: an adapter is built in
+//! `api/src/wiring.rs` and nowhere else.
+
+pub mod agent_repository;
+pub mod clock;
+pub mod conversation_repository;
+pub mod error;
+pub mod event_log;
+pub mod id_source;
+pub mod key_repository;
+pub mod maintenance;
+pub mod node_repository;
+pub mod once;
+pub mod reply_engine;
+pub mod storage;
+pub mod tenant_repository;
+pub mod turn_repository;
+
+pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
+pub use clock::Clock;
+pub use conversation_repository::{
+    ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
+    HistoryQuery, MessageOrder, MessageQuery,
+};
+pub use error::{BoxError, RepositoryError};
+pub use event_log::{EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange};
+pub use id_source::IdSource;
+pub use key_repository::{KeyPosition, KeyRepository};
+pub use maintenance::Maintenance;
+pub use node_repository::NodeRepository;
+pub use once::{Committed, Deletion, Once};
+pub use reply_engine::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+pub use storage::Storage;
+pub use tenant_repository::TenantRepository;
+pub use turn_repository::{
+    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
+    FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, Reply, TurnEnding, TurnRepository,
+};

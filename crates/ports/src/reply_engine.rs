@@ -1,0 +1,98 @@
+//! Engines that answer.
+
+use std::{sync::Arc, time::Duration};
+
+use async_trait::async_trait;
+use domain::{Agent, Fault, FinishReason, Message, TenantId, TurnId, Usage};
+use futures::stream::BoxStream;
+
+use crate::BoxError;
+
+/// What an engine is given.
+#[derive(Debug, Clone)]
+pub struct ReplyRequest {
+    /// Whose data.
+    pub tenant: TenantId,
+    /// Who answers.
+    pub agent: Arc<Agent>,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// The number of this turn in its conversation, from 0.
+    pub turn_number: i64,
+    /// The person who speaks, if known.
+    pub user_id: Option<String>,
+    /// The conversation before this message, oldest first; empty for engines that answer at once.
+    pub history: Vec<Message>,
+    /// The user's text.
+    pub message: String,
+}
+
+/// One piece of an answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ReplyChunk {
+    /// More text.
+    Delta(String),
+    /// The end.
+    End {
+        /// Why.
+        finish_reason: FinishReason,
+        /// Tokens, where the engine counts them.
+        usage: Option<Usage>,
+    },
+}
+
+/// An answer as it comes: deltas, then exactly one end or one error. Dropping it stops the engine
+/// and whatever it asked elsewhere.
+pub type ReplyStream = BoxStream<'static, Result<ReplyChunk, ReplyError>>;
+
+/// Why an engine gives no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplyError {
+    /// It cannot be reached.
+    #[error("the engine is unavailable")]
+    Unavailable(#[source] BoxError),
+    /// It was asked too often.
+    #[error("the engine is rate limited")]
+    RateLimited {
+        /// When it may be asked again, if it said so.
+        retry_after: Option<Duration>,
+    },
+    /// It did not answer in time.
+    #[error("the engine took too long")]
+    TimedOut,
+    /// It will not answer this request, however often it is asked.
+    #[error("the engine refused")]
+    Refused(#[source] BoxError),
+    /// Its answer was malformed, cut, or too large.
+    #[error("the engine's answer was bad")]
+    BadAnswer(#[source] BoxError),
+}
+
+impl ReplyError {
+    /// Whether asking again can help.
+    pub const fn is_retryable(&self) -> bool {
+        !matches!(self, Self::Refused(_) | Self::BadAnswer(_))
+    }
+}
+
+/// An engine that answers. To add one: implement this, and register it by name in
+/// `api/src/wiring.rs`.
+#[async_trait]
+pub trait ReplyEngine: Send + Sync {
+    /// Whether the engine answers from the request alone, at once and without waiting on anything
+    /// outside the process. Then it is asked before anything is stored, without history, and the
+    /// whole turn is stored in one write.
+    fn is_immediate(&self) -> bool {
+        false
+    }
+
+    /// Checks what the agent's configuration says to this engine, and prepares for it. Called
+    /// before an agent is saved, whichever engine it names; pointers are inside the agent.
+    async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
+        Ok(())
+    }
+
+    /// Answers. MUST give deltas and one end, or an error; MUST stop all work when the stream is
+    /// dropped.
+    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError>;
+}
