@@ -85,8 +85,10 @@ create table turns (
     input text not null,
     -- The id of the user's message, which is written when the turn starts.
     message_id uuid not null,
-    -- The number of the turn in its conversation, from 0; set when it starts.
+    -- The number of the turn in its conversation, from 0, and the place of the user's message
+    -- there; set when it starts.
     turn_number bigint,
+    message_seq bigint,
     -- The agent's message: its place in the conversation. It holds engine, finish reason, usage.
     reply_seq bigint,
     degraded boolean not null default false,
@@ -108,7 +110,7 @@ create table turns (
 );
 
 create index turns_unanswered on turns (tenant_id, conversation_id) where status <> 'completed';
-create index turns_open_by_agent on turns (tenant_id, agent_id)
+create index turns_open on turns (tenant_id, agent_id, conversation_id)
     where status in ('queued', 'in_progress');
 create index turns_running_by_node on turns (node_id) where status = 'in_progress';
 
