@@ -10,7 +10,6 @@ macro_rules! scopes {
     ($(#[doc = $doc:literal] $name:ident = $text:literal,)*) => {
         /// One permission.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         pub enum Scope {
             $(#[doc = $doc] #[serde(rename = $text)] $name,)*
         }
@@ -52,6 +51,23 @@ scopes! {
     /// Create, rotate and revoke keys and clients.
     KeysAdmin = "keys:admin",
 }
+
+// By hand: the derive does not see a serde name that a macro has put in.
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for Scope {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("One permission."))
+            .enum_values(Some(Self::ALL.iter().map(|value| value.as_str())))
+            .build()
+            .into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for Scope {}
 
 impl fmt::Display for Scope {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {

@@ -66,10 +66,15 @@ pub struct AgentDraft {
     pub config: AgentConfig,
 }
 
-/// One capability's name.
+/// One capability's name, with a character that is not white space.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
-#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+#[schema(
+    value_type = String,
+    min_length = 1,
+    max_length = 64,
+    pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*[^\x00-\x20\x7f\x85\s][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+)]
 pub struct Capability(#[expect(dead_code, reason = "stands for its schema alone")] String);
 
 impl AgentDraft {

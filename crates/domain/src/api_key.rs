@@ -177,18 +177,23 @@ impl fmt::Debug for SecretDigest {
 pub struct LimitOverrides {
     /// Requests a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(maximum = 2_147_483_647))]
     pub requests_per_minute: Option<u32>,
     /// Requests at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(maximum = 2_147_483_647))]
     pub requests_burst: Option<u32>,
     /// Chats a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(maximum = 2_147_483_647))]
     pub chat_per_minute: Option<u32>,
     /// Chats at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(maximum = 2_147_483_647))]
     pub chat_burst: Option<u32>,
     /// Open streams and sockets at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(maximum = 2_147_483_647))]
     pub streams: Option<u32>,
 }
 

@@ -4,10 +4,50 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use crate::{Fault, FaultCode, Rule, Sizes, fault::push_index, sizes::METADATA_PAIRS};
+use crate::{
+    Fault, FaultCode, Rule, Sizes,
+    fault::push_index,
+    sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
+};
 
 /// String pairs that the service keeps and returns, and never reads.
 pub type Metadata = BTreeMap<String, String>;
+
+/// Stands for [`Metadata`] in schemas (`#[schema(value_type = MetadataSchema)]`): the alias alone
+/// would be published as an unbounded map under the name of its Rust type.
+#[cfg(feature = "schema")]
+pub struct MetadataSchema;
+
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for MetadataSchema {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
+        let text = |least, most| {
+            ObjectBuilder::new()
+                .schema_type(Type::String)
+                .min_length(least)
+                .max_length(Some(most))
+                .pattern(Some(crate::text::TEXT_PATTERN))
+        };
+        ObjectBuilder::new()
+            .schema_type(Type::Object)
+            .description(Some(
+                "String pairs that the service keeps and returns, and never reads.",
+            ))
+            .property_names(Some(text(Some(1), METADATA_KEY_CHARACTERS)))
+            .additional_properties(Some(text(None, METADATA_VALUE_CHARACTERS)))
+            .max_properties(Some(METADATA_PAIRS))
+            .build()
+            .into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for MetadataSchema {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "Metadata".into()
+    }
+}
 
 /// How an agent thinks and speaks. Absent members stay absent and take effect by their default.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -28,7 +68,7 @@ pub struct AgentConfig {
     pub engine: Option<String>,
     /// Engines tried in order when the one before fails. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false))]
+    #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false, value_type = Option<Vec<EngineName>>))]
     pub fallbacks: Option<Vec<String>>,
     /// Extra system prompt. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -82,9 +122,21 @@ pub struct AgentConfig {
     pub timeout_ms: Option<u32>,
     /// String pairs of the client's own. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    #[cfg_attr(feature = "schema", schema(nullable = false, value_type = Option<MetadataSchema>))]
     pub metadata: Option<Metadata>,
 }
+
+/// The name of one of `fallbacks`.
+#[cfg(feature = "schema")]
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+pub struct EngineName(#[expect(dead_code, reason = "stands for its schema alone")] String);
+
+/// One of the texts at which an answer ends.
+#[cfg(feature = "schema")]
+#[derive(utoipa::ToSchema)]
+#[schema(value_type = String, min_length = 1, max_length = 256, pattern = r"^[^\x00]*$")]
+pub struct StopText(#[expect(dead_code, reason = "stands for its schema alone")] String);
 
 /// How a language model is asked.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -124,7 +176,7 @@ pub struct LlmSettings {
     pub seed: Option<i64>,
     /// Texts at which the answer ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false))]
+    #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false, value_type = Option<Vec<StopText>>))]
     pub stop: Option<Vec<String>>,
 }
 
@@ -202,18 +254,18 @@ pub fn check_metadata(metadata: &Metadata) -> Vec<Fault> {
                 FaultCode::TooShort,
                 "a key has a character",
             )),
-            1..=64 => {}
+            1..=METADATA_KEY_CHARACTERS => {}
             _ => faults.push(Fault::new(
                 &*pointer,
                 FaultCode::TooLong,
-                "a key has at most 64 characters",
+                format!("a key has at most {METADATA_KEY_CHARACTERS} characters"),
             )),
         }
-        if value.chars().count() > 512 {
+        if value.chars().count() > METADATA_VALUE_CHARACTERS {
             faults.push(Fault::new(
                 pointer,
                 FaultCode::TooLong,
-                "at most 512 characters",
+                format!("at most {METADATA_VALUE_CHARACTERS} characters"),
             ));
         }
     }

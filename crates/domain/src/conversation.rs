@@ -21,6 +21,7 @@ pub struct Conversation {
     /// What people call it.
     pub title: Option<String>,
     /// String pairs of the client's own.
+    #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
     /// 1, 2, 3 …: one more with every change of title or metadata.
     pub version: i64,
@@ -92,6 +93,7 @@ pub struct ConversationDraft {
     pub title: Option<String>,
     /// String pairs of the client's own. Default: none.
     #[serde(default)]
+    #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
 }
 

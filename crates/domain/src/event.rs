@@ -29,7 +29,6 @@ macro_rules! event_types {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)*) => {
         /// What happened.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-        #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         pub enum EventType {
             $($(#[doc = $doc])* #[serde(rename = $text)] $name,)*
         }
@@ -75,6 +74,23 @@ event_types! {
     /// A turn was ended by a caller or by a deletion.
     TurnCancelled = "turn.cancelled",
 }
+
+// By hand: the derive does not see a serde name that a macro has put in.
+#[cfg(feature = "schema")]
+impl utoipa::PartialSchema for EventType {
+    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
+        use utoipa::openapi::schema::{ObjectBuilder, Type};
+        ObjectBuilder::new()
+            .schema_type(Type::String)
+            .description(Some("What happened."))
+            .enum_values(Some(Self::ALL.iter().map(|value| value.as_str())))
+            .build()
+            .into()
+    }
+}
+
+#[cfg(feature = "schema")]
+impl utoipa::ToSchema for EventType {}
 
 impl EventType {
     /// Whether the event speaks of an agent alone.

@@ -49,6 +49,10 @@ impl Default for Sizes {
 
 /// Pairs of a `metadata` object.
 pub const METADATA_PAIRS: usize = 16;
+/// Characters of a `metadata` key.
+pub const METADATA_KEY_CHARACTERS: usize = 64;
+/// Characters of a `metadata` value.
+pub const METADATA_VALUE_CHARACTERS: usize = 512;
 /// Agent messages above this many bytes are left out of events.
 pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
 /// Turns that may wait behind a running one in a conversation.

@@ -139,6 +139,7 @@ pub struct Turn {
     /// Tools that were called, in order.
     pub tool_calls: Vec<ToolCall>,
     /// String pairs of the client's own.
+    #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
     /// Why it failed.
     pub error: Option<Problem>,
