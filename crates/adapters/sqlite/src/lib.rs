@@ -1,1 +1,24 @@
-//! Placeholder.
+//! The store on SQLite: one file, one process.
+//!
+//! Translates between the ports and SQL, and decides nothing: what a batch of turns does is planned
+//! by crate `relational`, alike for every database. Files have the same names as in the Postgres
+//! adapter, so that a diff of the folders shows what differs.
+//!
+//! All writes go through one task that owns the one write connection ([`writer`]); being its turn
+//! there is the lock of every tenant. Reads come from a pool of their own and are single
+//! statements, so each sees one state.
+//!
+//! To add a statement: a `const` next to the row it reads, and its name in the file's
+//! `STATEMENTS`, by which a test prepares it against a migrated database.
+
+mod error;
+mod keys;
+mod location;
+mod nodes;
+mod row;
+mod store;
+mod tenants;
+mod writer;
+
+pub use location::LocationError;
+pub use store::{SqliteOptions, SqliteStore};

@@ -1,0 +1,110 @@
+//! From values of SQLite to those of the domain: ids are 16 bytes, times are milliseconds, JSON is
+//! text.
+
+use std::str::FromStr;
+
+use domain::{AsOf, Page, Seq, Timestamp};
+use ports::{BoxError, RepositoryError};
+use serde::{Serialize, de::DeserializeOwned};
+use sqlx::{FromRow, Row, sqlite::SqliteRow};
+use uuid::Uuid;
+
+use crate::error::{corrupt, in_table};
+
+/// Reads a JSON text of `column`.
+pub(crate) fn from_json<T: DeserializeOwned>(
+    column: &'static str,
+    text: &str,
+) -> Result<T, RepositoryError> {
+    serde_json::from_str(text).map_err(corrupt(column))
+}
+
+/// Writes a value as JSON text; what the service stores always can be.
+pub(crate) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<String, RepositoryError> {
+    serde_json::to_string(value).map_err(corrupt("a value to be stored"))
+}
+
+/// Reads a text of `column` that has a form of its own.
+pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, RepositoryError>
+where
+    T: FromStr<Err: Into<BoxError>>,
+{
+    text.parse().map_err(corrupt(column))
+}
+
+/// Reads one of the known `words` of `column`.
+pub(crate) fn word<T>(
+    column: &'static str,
+    text: &str,
+    known: impl FnOnce(&str) -> Option<T>,
+) -> Result<T, RepositoryError> {
+    known(text).ok_or_else(|| corrupt(column)("an unknown word"))
+}
+
+/// Reads a time.
+pub(crate) const fn time(milliseconds: i64) -> Timestamp {
+    Timestamp::from_milliseconds(milliseconds)
+}
+
+/// Reads the row of a statement that joins at most one thing to its tenant's head: the columns of
+/// the thing are null when it is not there, and there is no row at all without the tenant.
+pub(crate) fn as_of_one<'r, R, T>(
+    table: &'static str,
+    row: Option<&'r SqliteRow>,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Option<T>>, RepositoryError>
+where
+    R: FromRow<'r, SqliteRow>,
+{
+    let mut found = as_of_many(table, row, into)?;
+    Ok(AsOf {
+        value: found.value.pop(),
+        position: found.position,
+    })
+}
+
+/// Reads the rows of a statement that joins things to their tenant's head.
+pub(crate) fn as_of_page<R, T>(
+    table: &'static str,
+    rows: &[SqliteRow],
+    limit: usize,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<T>>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, SqliteRow>,
+{
+    let found = as_of_many(table, rows, into)?;
+    Ok(found.map(|items| Page::from_one_more(items, limit)))
+}
+
+fn as_of_many<'r, R, T>(
+    table: &'static str,
+    rows: impl IntoIterator<Item = &'r SqliteRow>,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Vec<T>>, RepositoryError>
+where
+    R: FromRow<'r, SqliteRow>,
+{
+    let unreadable = in_table(table);
+    let mut position = Seq::default();
+    let mut items = Vec::new();
+    for row in rows {
+        position = Seq(row.try_get("head_seq").map_err(in_table("tenants"))?);
+        if row
+            .try_get::<Option<Uuid>, _>("id")
+            .map_err(&unreadable)?
+            .is_some()
+        {
+            items.push(into(R::from_row(row).map_err(&unreadable)?)?);
+        }
+    }
+    Ok(AsOf {
+        value: items,
+        position,
+    })
+}
+
+/// One more than a page shows, as statements take it.
+pub(crate) fn one_more(limit: usize) -> i64 {
+    i64::try_from(limit).map_or(i64::MAX, |limit| limit.saturating_add(1))
+}

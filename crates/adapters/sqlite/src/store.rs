@@ -1,0 +1,121 @@
+//! Opening, migrating and closing the store.
+
+use std::time::Duration;
+
+use ports::RepositoryError;
+use sqlx::{
+    ConnectOptions, Connection,
+    migrate::{MigrateError, Migrator},
+    sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
+};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    error::from_sqlx,
+    location::{self, LocationError},
+    writer::{CALL_LIMIT, Writer},
+};
+
+static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/sqlite");
+
+const MIGRATIONS_TABLE: &str =
+    "select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'";
+const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
+
+/// How a store is opened.
+#[derive(Debug, Clone, Copy)]
+pub struct SqliteOptions {
+    /// Whether this process holds the lock file beside the database: the one that serves does,
+    /// and then knows all others dead. A command on the store itself goes without.
+    pub exclusive: bool,
+    /// Connections that read, at most.
+    pub max_readers: u32,
+}
+
+impl Default for SqliteOptions {
+    fn default() -> Self {
+        Self {
+            exclusive: true,
+            max_readers: 4,
+        }
+    }
+}
+
+/// A store in one SQLite file. Cheap to clone.
+#[derive(Debug, Clone)]
+pub struct SqliteStore {
+    options: SqliteConnectOptions,
+    pub(crate) readers: SqlitePool,
+    pub(crate) writer: Writer,
+}
+
+impl SqliteStore {
+    /// Opens the file that `url` names (`sqlite://data/agent-service.db`), and makes it and its
+    /// folder when they are missing. The tasks run on the present runtime. A [`LocationError`]
+    /// stands behind the error when the place is at fault.
+    pub async fn open(
+        url: &str,
+        options: SqliteOptions,
+        tasks: &TaskTracker,
+    ) -> Result<Self, RepositoryError> {
+        let connect = location::prepare(url).map_err(misplaced)?;
+        let lock = if options.exclusive {
+            Some(location::lock(connect.get_filename()).map_err(misplaced)?)
+        } else {
+            None
+        };
+        let writer = Writer::start(&connect, lock, tasks);
+        // The first transaction makes the file, which readers cannot.
+        writer
+            .transaction(|_connection| Box::pin(async { Ok(()) }))
+            .await?;
+        let readers = SqlitePoolOptions::new()
+            .max_connections(options.max_readers)
+            .acquire_timeout(CALL_LIMIT)
+            .idle_timeout(None::<Duration>)
+            .max_lifetime(None::<Duration>)
+            .test_before_acquire(false)
+            .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_LIMIT));
+        Ok(Self {
+            options: connect,
+            readers,
+            writer,
+        })
+    }
+
+    /// Brings the schema up to this version of the service. The caller sees to it that no other
+    /// process does the same: SQLite's migrator takes no lock.
+    pub async fn migrate(&self) -> Result<(), RepositoryError> {
+        let unmigrated = |error: MigrateError| RepositoryError::Unavailable(error.into());
+        let mut connection = self.options.connect().await.map_err(from_sqlx)?;
+        MIGRATOR.run(&mut connection).await.map_err(unmigrated)?;
+        connection.close().await.map_err(from_sqlx)
+    }
+
+    /// How many migrations are still to be carried out.
+    pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
+        let tables: i64 = sqlx::query_scalar(MIGRATIONS_TABLE)
+            .fetch_one(&self.readers)
+            .await
+            .map_err(from_sqlx)?;
+        let applied: i64 = match tables {
+            0 => 0,
+            _ => sqlx::query_scalar(APPLIED_MIGRATIONS)
+                .fetch_one(&self.readers)
+                .await
+                .map_err(from_sqlx)?,
+        };
+        let known = MIGRATOR.iter().count();
+        Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
+    }
+
+    /// Lets waiting writes finish and closes all connections. Later calls are `Unavailable`.
+    pub async fn close(&self) {
+        self.readers.close().await;
+        self.writer.close().await;
+    }
+}
+
+fn misplaced(error: LocationError) -> RepositoryError {
+    RepositoryError::Unavailable(error.into())
+}

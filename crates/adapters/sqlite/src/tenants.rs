@@ -1,0 +1,68 @@
+//! Tenants.
+
+use async_trait::async_trait;
+use domain::{Tenant, TenantId, Timestamp};
+use ports::{RepositoryError, TenantRepository};
+
+use crate::{
+    SqliteStore,
+    error::{conflict_on, in_table},
+    row,
+};
+
+const INSERT: &str = "insert into tenants (id, created_at) values (?1, ?2)";
+const LIST: &str = "select id, created_at from tenants order by id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, LIST];
+
+#[derive(sqlx::FromRow)]
+struct TenantRow {
+    id: String,
+    created_at: i64,
+}
+
+impl TryFrom<TenantRow> for Tenant {
+    type Error = RepositoryError;
+
+    fn try_from(row: TenantRow) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            id: row::parse("tenants.id", &row.id)?,
+            created_at: row::time(row.created_at),
+        })
+    }
+}
+
+/// Tenants in SQLite.
+pub(crate) struct SqliteTenants {
+    pub(crate) store: SqliteStore,
+}
+
+#[async_trait]
+impl TenantRepository for SqliteTenants {
+    async fn insert(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
+        let id = id.clone();
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    sqlx::query(INSERT)
+                        .bind(id.as_str())
+                        .bind(at.milliseconds())
+                        .execute(connection)
+                        .await
+                        .map_err(conflict_on("tenant"))?;
+                    Ok(())
+                })
+            })
+            .await
+    }
+
+    async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {
+        let rows: Vec<TenantRow> = sqlx::query_as(LIST)
+            .fetch_all(&self.store.readers)
+            .await
+            .map_err(in_table("tenants"))?;
+        rows.into_iter().map(Tenant::try_from).collect()
+    }
+}

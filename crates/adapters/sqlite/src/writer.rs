@@ -1,0 +1,228 @@
+//! The one task that writes: it owns the write connection and runs one transaction at a time.
+//!
+//! Being run by it is the lock of every tenant: nothing else writes. (Another process may, such as
+//! a command that makes a key beside a running server; `BEGIN IMMEDIATE` waits for it.)
+
+use std::{fs::File, future::Future, pin::Pin, time::Duration};
+
+use ports::RepositoryError;
+use sqlx::{
+    ConnectOptions, Connection, SqliteConnection,
+    sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
+};
+use tokio::{
+    runtime::Handle,
+    sync::{mpsc, oneshot},
+    time::timeout,
+};
+use tokio_util::task::TaskTracker;
+
+use crate::error::from_sqlx;
+
+/// Within this time a caller gets an answer, if only that the store is unavailable.
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(5);
+
+/// Transactions that may wait for their turn; above it callers wait for a place.
+const WAITING_JOBS: usize = 1_024;
+
+const BEGIN: &str = "begin immediate";
+
+/// What a transaction does with its connection.
+pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
+
+/// Why a transaction has no result.
+#[derive(Debug)]
+pub(crate) enum WriteError {
+    /// Nothing was written.
+    RolledBack(RepositoryError),
+    /// The commit was asked for and got no good answer.
+    Unknown(RepositoryError),
+}
+
+impl From<WriteError> for RepositoryError {
+    fn from(error: WriteError) -> Self {
+        match error {
+            WriteError::RolledBack(error) | WriteError::Unknown(error) => error,
+        }
+    }
+}
+
+/// Whether the connection can run the next transaction. After an error of the database it is
+/// not trusted: a failed commit may or may not have ended the transaction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Afterwards {
+    Reuse,
+    Reopen,
+}
+
+type Running<'c> = Pin<Box<dyn Future<Output = Afterwards> + Send + 'c>>;
+type Job = Box<
+    dyn for<'c> FnOnce(Result<&'c mut SqliteConnection, RepositoryError>) -> Running<'c> + Send,
+>;
+
+enum Message {
+    Run(Job),
+    Close(oneshot::Sender<()>),
+}
+
+/// The way to the task that writes. Cheap to clone; the task ends with the last clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Writer {
+    messages: mpsc::Sender<Message>,
+}
+
+impl Writer {
+    /// Starts the task on the present runtime. `lock` is held as long as the task lives.
+    pub(crate) fn start(
+        options: &SqliteConnectOptions,
+        lock: Option<File>,
+        tasks: &TaskTracker,
+    ) -> Self {
+        let (messages, queue) = mpsc::channel(WAITING_JOBS);
+        let options = options
+            .clone()
+            .create_if_missing(true)
+            .journal_mode(SqliteJournalMode::Wal)
+            .synchronous(SqliteSynchronous::Full)
+            .foreign_keys(true)
+            .busy_timeout(CALL_LIMIT);
+        let task = async move {
+            run(options, queue).await;
+            drop(lock);
+        };
+        tasks.spawn_on(task, &Handle::current());
+        Self { messages }
+    }
+
+    /// Runs `work` in a transaction and commits it; rolls back when it answers an error. Answers
+    /// `Unavailable` when that takes too long; then the transaction may still be carried out.
+    pub(crate) async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+    {
+        match timeout(CALL_LIMIT, self.unhurried(work)).await {
+            Ok(outcome) => outcome.map_err(RepositoryError::from),
+            Err(elapsed) => Err(RepositoryError::Unavailable(elapsed.into())),
+        }
+    }
+
+    /// Like [`Self::transaction`], without a limit in time.
+    pub(crate) async fn unhurried<T, W>(&self, work: W) -> Result<T, WriteError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+    {
+        let (answer, answered) = oneshot::channel();
+        let job: Job = Box::new(move |connection| Box::pin(attend(connection, work, answer)));
+        let sent = self.messages.send(Message::Run(job)).await;
+        sent.map_err(|_closed| WriteError::RolledBack(closed()))?;
+        answered
+            .await
+            .unwrap_or_else(|_lost| Err(WriteError::Unknown(closed())))
+    }
+
+    /// Lets what waits finish, then closes the connection, which folds the log file into the
+    /// database.
+    pub(crate) async fn close(&self) {
+        let (done, closed) = oneshot::channel();
+        if self.messages.send(Message::Close(done)).await.is_ok() {
+            let _ = closed.await;
+        }
+    }
+}
+
+fn closed() -> RepositoryError {
+    RepositoryError::Unavailable("the store is closed".into())
+}
+
+async fn run(options: SqliteConnectOptions, mut queue: mpsc::Receiver<Message>) {
+    let mut open = None;
+    let mut closing = None;
+    while let Some(message) = queue.recv().await {
+        match message {
+            Message::Run(job) => open = serve(&options, open, job).await,
+            Message::Close(done) => {
+                queue.close();
+                closing = Some(done);
+            }
+        }
+    }
+    if let Some(connection) = open {
+        let _ = connection.close().await;
+    }
+    if let Some(done) = closing {
+        let _ = done.send(());
+    }
+}
+
+/// Runs one job, on the connection that is open or on a new one.
+async fn serve(
+    options: &SqliteConnectOptions,
+    open: Option<SqliteConnection>,
+    job: Job,
+) -> Option<SqliteConnection> {
+    let mut connection = match open {
+        Some(connection) => connection,
+        None => match options.connect().await {
+            Ok(connection) => connection,
+            Err(error) => {
+                job(Err(from_sqlx(error))).await;
+                return None;
+            }
+        },
+    };
+    match job(Ok(&mut connection)).await {
+        Afterwards::Reuse => Some(connection),
+        Afterwards::Reopen => {
+            let _ = connection.close_hard().await;
+            None
+        }
+    }
+}
+
+/// Runs one piece of work and answers its caller.
+async fn attend<T, W>(
+    connection: Result<&mut SqliteConnection, RepositoryError>,
+    work: W,
+    answer: oneshot::Sender<Result<T, WriteError>>,
+) -> Afterwards
+where
+    W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
+{
+    if answer.is_closed() {
+        // The caller has gone while this waited: nobody would learn what came of it.
+        return Afterwards::Reuse;
+    }
+    let outcome = match connection {
+        Ok(connection) => in_transaction(connection, work).await,
+        Err(error) => Err(WriteError::RolledBack(error)),
+    };
+    let afterwards = match &outcome {
+        Err(WriteError::Unknown(_) | WriteError::RolledBack(RepositoryError::Unavailable(_))) => {
+            Afterwards::Reopen
+        }
+        _ => Afterwards::Reuse,
+    };
+    let _ = answer.send(outcome);
+    afterwards
+}
+
+async fn in_transaction<T, W>(connection: &mut SqliteConnection, work: W) -> Result<T, WriteError>
+where
+    W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
+{
+    let rolled_back = |error| WriteError::RolledBack(from_sqlx(error));
+    let mut transaction = connection.begin_with(BEGIN).await.map_err(rolled_back)?;
+    match work(&mut transaction).await {
+        Ok(value) => {
+            let committed = transaction.commit().await;
+            committed.map_err(|error| WriteError::Unknown(from_sqlx(error)))?;
+            Ok(value)
+        }
+        Err(error) => {
+            transaction.rollback().await.map_err(rolled_back)?;
+            Err(WriteError::RolledBack(error))
+        }
+    }
+}
