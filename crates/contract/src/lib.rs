@@ -1,1 +1,24 @@
-//! Placeholder.
+//! Every promise of every port, as a test that any adapter can run.
+//!
+//! An adapter runs all of them by one line in `tests/contract.rs`:
+//!
+//! ```ignore
+//! async fn fixture() -> Database { … } // derefs to `ports::Storage`; its `Drop` cleans up
+//! contract::storage_contract!(crate::fixture);
+//! ```
+//!
+//! To add a promise: write it as `pub async fn` with a sentence for a name in the file of its
+//! port, and list it in `promises.rs`; a test of this crate fails when it is not listed.
+
+mod answers;
+mod found;
+mod given;
+mod log;
+mod pages;
+mod promises;
+pub mod samples;
+
+pub mod agent_listing;
+pub mod agent_repository;
+pub mod key_repository;
+pub mod tenant_repository;

@@ -1,0 +1,60 @@
+//! Reading a tenant's log in tests.
+
+use domain::{Event, EventType, Seq, TenantId};
+use ports::{Committed, EventPage, EventQuery, EventVisibility, Storage};
+
+use crate::{answers::Answer as _, samples};
+
+/// The whole log after `since`, as one who may see everything.
+pub(crate) fn query(since: Seq) -> EventQuery {
+    EventQuery {
+        since,
+        limit: 10_000,
+        types: Vec::new(),
+        agent_id: None,
+        conversation_id: None,
+        visibility: EventVisibility {
+            agents: true,
+            conversations: true,
+            principal: samples::principal(),
+            user_id: None,
+        },
+    }
+}
+
+/// One page of the log of the samples' tenant.
+pub(crate) async fn page(storage: &Storage, query: &EventQuery) -> EventPage {
+    let tenant = samples::tenant();
+    storage.events.page(&tenant, query).await.answered()
+}
+
+/// Where a tenant's log stands.
+pub(crate) async fn head(storage: &Storage, tenant: &TenantId) -> Seq {
+    storage.events.bounds(tenant).await.answered().1
+}
+
+/// All events of the samples' tenant.
+pub(crate) async fn events(storage: &Storage) -> Vec<Event> {
+    page(storage, &query(Seq(0))).await.events
+}
+
+/// What happened in the samples' tenant, in order.
+pub(crate) async fn types(storage: &Storage) -> Vec<EventType> {
+    let events = events(storage).await;
+    events.into_iter().map(|event| event.kind).collect()
+}
+
+/// The events that a change of the samples' tenant wrote.
+pub(crate) async fn events_of(storage: &Storage, committed: Committed) -> Vec<Event> {
+    let mut events = page(storage, &query(Seq(committed.first.0 - 1)))
+        .await
+        .events;
+    events.retain(|event| event.seq <= committed.last);
+    events
+}
+
+/// What a change of the samples' tenant wrote, in order.
+pub(crate) async fn types_of(storage: &Storage, committed: Committed) -> Vec<EventType> {
+    let events = events_of(storage, committed).await;
+    events.into_iter().map(|event| event.kind).collect()
+}
