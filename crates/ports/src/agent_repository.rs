@@ -1,5 +1,7 @@
 //! Agents in a store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Page, Stamp, TenantId};
 
@@ -57,7 +59,7 @@ pub trait AgentRepository: Send + Sync {
         &self,
         tenant: &TenantId,
         id: AgentId,
-    ) -> Result<AsOf<Option<Agent>>, RepositoryError>;
+    ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError>;
 
     /// Lists agents. MUST cost the same however many agents there are; an agent that is there
     /// during the whole listing MUST be shown exactly once over all pages.

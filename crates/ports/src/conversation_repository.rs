@@ -1,5 +1,7 @@
 //! Conversations and their messages in a store.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationHead, ConversationId, HistoryLimits, IdempotencyClaim,
@@ -95,7 +97,7 @@ pub trait ConversationRepository: Send + Sync {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<ConversationHead>>, RepositoryError>;
+    ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError>;
 
     /// Lists conversations. MUST cost the same however many there are; one that becomes active
     /// while paging may be shown again, one that rested MUST NOT be skipped.
