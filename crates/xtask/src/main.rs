@@ -1,2 +1,77 @@
-//! x
-fn main(){}
+//! Developer commands: `cargo xtask <command>`.
+//!
+//! Nothing of the service may enter here, and the service never depends on this: a command
+//! starts the project's tools with the right arguments and says what failed. To add one, give it
+//! a file with a `run` function and a line in [`Task`].
+
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "the terminal is its interface"
+)]
+
+mod arrows;
+mod check;
+mod database;
+mod environment;
+mod openapi;
+mod process;
+mod steps;
+mod test;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Developer commands of Agent Service.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct CommandLine {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Run every test of the workspace, with a throw-away Postgres unless `TEST_DATABASE_URL` names
+    /// a server
+    Test(test::Options),
+    /// Check everything but the tests: format, lints, docs, arrows, builds, the OpenAPI snapshot
+    Check,
+    /// Check everything, then test
+    Ci {
+        /// Install a Postgres server if there is none (Debian and Ubuntu)
+        #[arg(long)]
+        install: bool,
+    },
+    /// Fail on a dependency between crates that the architecture forbids
+    Arrows,
+    /// Write the service's OpenAPI document to `openapi.json`
+    Openapi {
+        /// Compare instead of writing
+        #[arg(long)]
+        check: bool,
+    },
+}
+
+fn main() -> ExitCode {
+    let outcome = match CommandLine::parse().task {
+        Task::Test(options) => test::run(&options),
+        Task::Check => check::run(),
+        Task::Ci { install } => check::run().and_then(|()| {
+            test::run(&test::Options {
+                install,
+                arguments: vec![],
+            })
+        }),
+        Task::Arrows => arrows::run(),
+        Task::Openapi { check } => openapi::run(check),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            process::exit_code_of(&error)
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Finding the code that is compiled for tests alone: it may use what it likes.
+
+use super::tokens::{Piece, Token};
+
+/// A source file without its tests.
+pub(super) struct Shipped<'a> {
+    pub(super) tokens: Vec<Token<'a>>,
+    /// Modules that are declared here and stand in files of their own, for tests alone.
+    pub(super) test_modules: Vec<&'a str>,
+}
+
+/// Leaves out every item under `#[cfg(test)]`.
+pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Shipped<'a> {
+    let mut shipped = Shipped {
+        tokens: Vec::new(),
+        test_modules: Vec::new(),
+    };
+    let mut position = 0;
+    while position < tokens.len() {
+        let rest = &tokens[position..];
+        if begins_with(rest, "#![cfg(test)]") {
+            break;
+        }
+        if begins_with(rest, "#[cfg(test)]") {
+            let end = position + item_length(rest);
+            shipped
+                .test_modules
+                .extend(module_in_a_file(&tokens[position..end]));
+            position = end;
+        } else {
+            shipped.tokens.push(tokens[position]);
+            position += 1;
+        }
+    }
+    shipped
+}
+
+fn begins_with(tokens: &[Token<'_>], source: &str) -> bool {
+    let expected = super::tokens::tokens(source);
+    expected.len() <= tokens.len()
+        && expected
+            .iter()
+            .zip(tokens)
+            .all(|(left, right)| left.piece == right.piece)
+}
+
+/// Up to the semicolon, or the end of the block, that ends the item; the attributes before it hold
+/// neither.
+fn item_length(tokens: &[Token<'_>]) -> usize {
+    let mut depth = 0_usize;
+    for (position, token) in tokens.iter().enumerate() {
+        match token.piece {
+            Piece::Mark('{') => depth += 1,
+            Piece::Mark('}') => {
+                depth = depth.saturating_sub(1);
+                if depth == 0 {
+                    return position + 1;
+                }
+            }
+            Piece::Mark(';') if depth == 0 => return position + 1,
+            Piece::Word(_) | Piece::PathSeparator | Piece::Mark(_) => {}
+        }
+    }
+    tokens.len()
+}
+
+/// The name in `… mod name;`.
+fn module_in_a_file<'a>(item: &[Token<'a>]) -> Option<&'a str> {
+    match item {
+        [.., keyword, name, end]
+            if keyword.piece == Piece::Word("mod") && end.piece == Piece::Mark(';') =>
+        {
+            match name.piece {
+                Piece::Word(name) => Some(name),
+                Piece::PathSeparator | Piece::Mark(_) => None,
+            }
+        }
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::arrows::tokens::tokens;
+
+    fn shipped_words(source: &str) -> Vec<&str> {
+        let words = without_tests(&tokens(source))
+            .tokens
+            .into_iter()
+            .filter_map(|token| match token.piece {
+                Piece::Word(word) => Some(word),
+                Piece::PathSeparator | Piece::Mark(_) => None,
+            });
+        words.collect()
+    }
+
+    #[test]
+    fn a_module_of_tests_is_left_out() {
+        let source = "struct A; #[cfg(test)] mod tests { use b::c; fn d() {} } struct E;";
+        assert_eq!(shipped_words(source), ["struct", "A", "struct", "E"]);
+    }
+
+    #[test]
+    fn attributes_and_imports_go_with_the_test() {
+        assert_eq!(
+            shipped_words("#[cfg(test)] #[path = \"x\"] use a::b; c"),
+            ["c"]
+        );
+        assert_eq!(shipped_words("#[cfg(test)] use a::{b, c}; d"), ["d"]);
+    }
+
+    #[test]
+    fn a_file_for_tests_alone_is_left_out() {
+        assert!(shipped_words("//! Samples.\n#![cfg(test)] use a::b;").is_empty());
+    }
+
+    #[test]
+    fn modules_in_files_of_their_own_are_named() {
+        let source =
+            tokens("#[cfg(test)] pub(crate) mod samples; mod other; #[cfg(test)] mod a {}");
+        assert_eq!(without_tests(&source).test_modules, ["samples"]);
+    }
+
+    #[test]
+    fn other_conditions_are_no_tests() {
+        assert_eq!(shipped_words("#[cfg(unix)] a"), ["cfg", "unix", "a"]);
+    }
+}

@@ -1,0 +1,192 @@
+//! A throw-away server from the programs on this machine.
+
+use std::{
+    fs,
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use anyhow::{Context as _, Result, bail};
+
+use super::{Database, afterwards::Afterwards, secret::random_word, user::User};
+use crate::{
+    environment,
+    process::{output, succeeds},
+};
+
+const OLDEST_VERSION: u32 = 15;
+
+/// How often a start is tried, since another program may take the port before the server does.
+const ATTEMPTS: u32 = 3;
+
+/// Settings of every throw-away server: nobody misses its data, and many tests run at once.
+pub(super) const SETTINGS: &[&str] = &[
+    "fsync=off",
+    "synchronous_commit=off",
+    "full_page_writes=off",
+    "max_connections=300",
+    "max_wal_size=4GB",
+];
+
+/// Stops the server at once and removes its folder: the folder of programs, then that of the data.
+const STOP: &str = "\"$1/pg_ctl\" -D \"$2/data\" -m immediate stop\nrm -rf \"$2\"";
+
+/// The server's programs.
+pub(super) struct Programs {
+    folder: PathBuf,
+    version: u32,
+}
+
+impl Programs {
+    /// The newest that the service supports, on the search path or where packages put them.
+    pub(super) fn newest() -> Option<Self> {
+        let found = candidates().into_iter().filter_map(Self::in_folder);
+        found
+            .filter(|programs| programs.version >= OLDEST_VERSION)
+            .max_by_key(|p| p.version)
+    }
+
+    fn in_folder(folder: PathBuf) -> Option<Self> {
+        if !["initdb", "pg_ctl", "postgres"]
+            .iter()
+            .all(|name| folder.join(name).is_file())
+        {
+            return None;
+        }
+        let printed = output(Command::new(folder.join("postgres")).arg("--version")).ok()?;
+        Some(Self {
+            version: major_version(&printed)?,
+            folder,
+        })
+    }
+
+    /// Starts a server on a free loopback port, with data of its own in a temporary folder.
+    pub(super) fn start(&self) -> Result<Database> {
+        let user = User::not_root()?;
+        let folder = tempfile::Builder::new()
+            .prefix("agent-service-test-")
+            .tempdir_in(user.folder_for_temporary_files())
+            .context("cannot make a temporary folder")?
+            // Whoever stops the server removes it, even when we are killed.
+            .keep();
+        user.own(&folder)?;
+        let stop_arguments = [text(&self.folder)?, text(&folder)?];
+        let afterwards = Afterwards::run(&user, STOP, &stop_arguments)?;
+
+        let password = random_word()?;
+        self.initialise(&user, &folder, &password)?;
+        let port = self.start_on_free_port(&user, &folder)?;
+        println!(
+            "started Postgres {} from {} on port {port}",
+            self.version,
+            self.folder.display()
+        );
+        Ok(Database::started(port, &password, afterwards))
+    }
+
+    fn initialise(&self, user: &User, folder: &Path, password: &str) -> Result<()> {
+        let password_file = folder.join("password");
+        fs::write(&password_file, password).context("cannot write the password")?;
+        user.own(&password_file)?;
+        let mut initdb = user.command(self.folder.join("initdb"));
+        initdb.arg("--pgdata").arg(folder.join("data"));
+        initdb.arg("--pwfile").arg(&password_file);
+        // `password`: the proof that the others ask for costs a client without optimisation 30 ms
+        // a connection, and this never leaves the machine.
+        initdb.args(["--username=postgres", "--auth=password", "--no-sync"]);
+        initdb.args(["--encoding=UTF8", "--no-locale"]);
+        output(&mut initdb)?;
+        Ok(())
+    }
+
+    fn start_on_free_port(&self, user: &User, folder: &Path) -> Result<u16> {
+        for _ in 0..ATTEMPTS {
+            let port = free_port()?;
+            if succeeds(&mut self.start_command(user, folder, port)) {
+                return Ok(port);
+            }
+        }
+        let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
+        bail!("Postgres did not start; its log says\n{log}")
+    }
+
+    /// `pg_ctl` returns when the server takes connections, and leaves it in a session of its own.
+    fn start_command(&self, user: &User, folder: &Path, port: u16) -> Command {
+        let mut options =
+            format!("-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=");
+        for setting in SETTINGS {
+            options.push_str(" -c ");
+            options.push_str(setting);
+        }
+        let mut command = user.command(self.folder.join("pg_ctl"));
+        command
+            .arg("-D")
+            .arg(folder.join("data"))
+            .arg("-l")
+            .arg(folder.join("log"));
+        command.args(["-w", "-t", "60", "-o", &options, "start"]);
+        command
+    }
+}
+
+/// Folders that may hold the programs: Debian, Fedora and Homebrew keep them off the search path.
+fn candidates() -> Vec<PathBuf> {
+    let mut folders = environment::search_path();
+    if let Ok(printed) = output(Command::new("pg_config").arg("--bindir")) {
+        folders.push(PathBuf::from(printed.trim()));
+    }
+    for parent in [
+        "/usr/lib/postgresql",
+        "/usr",
+        "/opt/homebrew/opt",
+        "/usr/local/opt",
+    ] {
+        let entries = fs::read_dir(parent).into_iter().flatten().flatten();
+        folders.extend(entries.map(|entry| entry.path().join("bin")));
+    }
+    folders
+}
+
+/// The 15 in `postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)`.
+fn major_version(printed: &str) -> Option<u32> {
+    let version = printed.split_once("(PostgreSQL) ")?.1;
+    let digits = version
+        .split(|character: char| !character.is_ascii_digit())
+        .next()?;
+    digits.parse().ok()
+}
+
+/// A port that is free now.
+fn free_port() -> Result<u16> {
+    let listener = TcpListener::bind("127.0.0.1:0").context("cannot find a free port")?;
+    Ok(listener
+        .local_addr()
+        .context("cannot find a free port")?
+        .port())
+}
+
+fn text(path: &Path) -> Result<&str> {
+    path.to_str()
+        .with_context(|| format!("{} is not UTF-8", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_major_version() {
+        let debian = "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)\n";
+        assert_eq!(major_version(debian), Some(15));
+        assert_eq!(major_version("postgres (PostgreSQL) 19beta2"), Some(19));
+        assert_eq!(major_version("EnterpriseDB"), None);
+    }
+
+    #[test]
+    fn a_folder_without_the_programs_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("postgres"), "").unwrap();
+        assert!(Programs::in_folder(folder.path().to_owned()).is_none());
+    }
+}
