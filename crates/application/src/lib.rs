@@ -1,1 +1,32 @@
-//! Placeholder.
+//! Use cases: the only place with business sequence.
+//!
+//! A service decides; it neither formats (that is the interface's work) nor translates (that is
+//! an adapter's). It reaches the world through ports alone, and takes the caller as a
+//! [`domain::Principal`]: whose tenant, and whose conversations, is decided here.
+//!
+//! To add a use case: a method on the service of its resource, an error variant in that service's
+//! enum, and, if it needs more from outside, a method on a port with its promise in `contract`.
+
+pub mod access;
+pub mod agents;
+pub mod cache;
+pub mod chat;
+pub mod conversations;
+pub mod engines;
+pub mod events;
+pub mod idempotency;
+pub mod node;
+pub mod purge;
+pub mod turns;
+
+pub use access::{Authenticator, KeyService};
+pub use agents::{AgentError, AgentService};
+pub use chat::{ChatCommand, ChatError, ChatService};
+pub use conversations::{ConversationError, ConversationService};
+pub use engines::Engines;
+pub use events::{EventError, EventService};
+pub use idempotency::IdempotencyRefused;
+pub use turns::{TurnError, TurnService};
+
+/// Longest page of every listing.
+pub const PAGE_LIMIT: usize = 100;

@@ -1,0 +1,47 @@
+//! The first key of a store.
+
+use std::sync::Arc;
+
+use domain::{Scopes, TenantId, api_key::ApiKeySecret};
+use ports::{Clock, IdSource, KeyRepository, RepositoryError};
+
+use super::keys::{NewKey, described, mint};
+
+/// Where the first key comes from.
+#[derive(Debug, Clone)]
+pub enum Bootstrap {
+    /// The operator chose it.
+    Given(ApiKeySecret),
+    /// It is minted and shown once.
+    Mint,
+}
+
+impl Bootstrap {
+    /// Writes the first key, with all scopes, if the store has never held one. Answers the minted
+    /// key, for its one showing; a given one is known to who gave it.
+    pub async fn apply(
+        &self,
+        keys: &Arc<dyn KeyRepository>,
+        clock: &Arc<dyn Clock>,
+        ids: &Arc<dyn IdSource>,
+        tenant: TenantId,
+    ) -> Result<Option<ApiKeySecret>, RepositoryError> {
+        let (secret, shown) = match self {
+            Self::Given(secret) => (secret.clone(), None),
+            Self::Mint => {
+                let minted = mint(&**ids);
+                (minted.clone(), Some(minted))
+            }
+        };
+        let new = NewKey {
+            tenant,
+            name: "bootstrap".to_owned(),
+            scopes: Scopes::all(),
+            expires_at: None,
+        };
+        let written = keys
+            .insert_first(&described(&secret, new, clock.now()))
+            .await?;
+        Ok(shown.filter(|_| written))
+    }
+}

@@ -1,0 +1,71 @@
+//! When each key was last seen, written off the request path.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use domain::{KeyId, Timestamp};
+use ports::{KeyRepository, RepositoryError};
+use tokio_util::sync::CancellationToken;
+
+/// How often what was seen is written: the precision of `lastUsedAt`.
+const INTERVAL: Duration = Duration::from_mins(1);
+
+/// When each key was last seen, kept in memory and written once a minute.
+pub struct LastUsed {
+    keys: Arc<dyn KeyRepository>,
+    seen: Mutex<HashMap<KeyId, Timestamp>>,
+}
+
+impl LastUsed {
+    /// Written to these keys.
+    pub fn new(keys: Arc<dyn KeyRepository>) -> Self {
+        Self {
+            keys,
+            seen: Mutex::default(),
+        }
+    }
+
+    /// Notes that a key was used.
+    pub fn note(&self, key: &KeyId, at: Timestamp) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        match seen.get_mut(key) {
+            Some(last) => *last = at,
+            None => {
+                seen.insert(key.clone(), at);
+            }
+        }
+    }
+
+    /// Writes once a minute until `stop`, and then once more.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            self.write_or_warn().await;
+        }
+        self.write_or_warn().await;
+    }
+
+    async fn write_or_warn(&self) {
+        if let Err(error) = self.write().await {
+            tracing::warn!(error = %error, "the use of keys cannot be written");
+        }
+    }
+
+    /// Writes what was seen since the last time.
+    pub async fn write(&self) -> Result<(), RepositoryError> {
+        let seen: Vec<(KeyId, Timestamp)> = self
+            .seen
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .drain()
+            .collect();
+        if seen.is_empty() {
+            Ok(())
+        } else {
+            self.keys.touch(&seen).await
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Agents from memory where possible.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Page, Seq, Stamp, TenantId};
+use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Once, RepositoryError};
+
+use super::Caches;
+
+/// An [`AgentRepository`] that answers `find` from memory.
+pub struct CachedAgents {
+    inner: Arc<dyn AgentRepository>,
+    caches: Caches,
+    clock: Arc<dyn Clock>,
+}
+
+impl CachedAgents {
+    /// Caches in front of `inner`.
+    pub fn new(inner: Arc<dyn AgentRepository>, caches: Caches, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            inner,
+            caches,
+            clock,
+        }
+    }
+
+    fn wrote(&self, tenant: &TenantId, agent: &Agent, committed: Committed) {
+        let key = (tenant.clone(), agent.id);
+        self.caches
+            .agents
+            .replace(key, Arc::new(agent.clone()), committed.last);
+        self.caches.applied.note(tenant, committed);
+    }
+}
+
+#[async_trait]
+impl AgentRepository for CachedAgents {
+    async fn insert(
+        &self,
+        tenant: &TenantId,
+        agent: &Agent,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Committed>, RepositoryError> {
+        let outcome = self.inner.insert(tenant, agent, stamp, claim).await?;
+        if let Once::Done(committed) = &outcome {
+            self.wrote(tenant, agent, *committed);
+        }
+        Ok(outcome)
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+    ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
+        let key = (tenant.clone(), id);
+        if self.caches.applied.is_trusted(self.clock.now())
+            && let Some((agent, entry_position)) = self.caches.agents.get(&key)
+        {
+            let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
+            return Ok(AsOf {
+                value: Some(agent),
+                position: applied.max(entry_position),
+            });
+        }
+        let ticket = self.caches.agents.begin_load(&key);
+        let found = self.inner.find(tenant, id).await?;
+        if let Some(agent) = &found.value {
+            self.caches.applied.follow(tenant, found.position);
+            self.caches
+                .agents
+                .fill(ticket, key, Arc::clone(agent), found.position);
+        }
+        Ok(found)
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        query: &AgentQuery,
+    ) -> Result<AsOf<Page<Agent>>, RepositoryError> {
+        self.inner.list(tenant, query).await
+    }
+
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        agent: &Agent,
+        stamp: &Stamp,
+    ) -> Result<Option<Committed>, RepositoryError> {
+        let outcome = self.inner.update(tenant, agent, stamp).await;
+        match &outcome {
+            Ok(Some(committed)) => self.wrote(tenant, agent, *committed),
+            // Whatever is in memory may be what misled the caller.
+            Ok(None) | Err(_) => self.caches.agents.remove(&(tenant.clone(), agent.id)),
+        }
+        outcome
+    }
+
+    async fn delete(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+        expected: Option<i64>,
+        stamp: &Stamp,
+    ) -> Result<Deletion, RepositoryError> {
+        let outcome = self.inner.delete(tenant, id, expected, stamp).await;
+        self.caches.agents.remove(&(tenant.clone(), id));
+        if let Ok(Deletion::Deleted(committed)) = &outcome {
+            self.caches.applied.note(tenant, *committed);
+        }
+        outcome
+    }
+}

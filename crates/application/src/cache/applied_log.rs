@@ -1,0 +1,138 @@
+//! How far this process has applied each tenant's log.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        PoisonError, RwLock,
+        atomic::{AtomicI64, Ordering},
+    },
+};
+
+use domain::{Seq, TenantId, Timestamp};
+use ports::Committed;
+
+use super::TRUSTED_FOR;
+
+/// One tenant's log as far as this process knows it.
+#[derive(Debug, Default)]
+struct Applied {
+    /// Every change up to here is reflected in the caches.
+    up_to: i64,
+    /// Own writes after a hole that others filled: first → last.
+    ahead: BTreeMap<i64, i64>,
+}
+
+impl Applied {
+    fn note(&mut self, first: i64, last: i64) {
+        if first > self.up_to + 1 {
+            self.ahead.insert(first, last);
+            return;
+        }
+        self.up_to = self.up_to.max(last);
+        while let Some(entry) = self.ahead.first_entry() {
+            if *entry.key() > self.up_to + 1 {
+                break;
+            }
+            self.up_to = self.up_to.max(entry.remove());
+        }
+    }
+}
+
+/// How far this process has applied each tenant's log. Own writes are noted as they commit, so
+/// the log is read only where somebody else has written.
+#[derive(Debug, Default)]
+pub struct AppliedLog {
+    tenants: RwLock<HashMap<TenantId, Applied>>,
+    /// When the heads were last read, in milliseconds since 1970.
+    confirmed_at: AtomicI64,
+}
+
+impl AppliedLog {
+    /// Notes what this process wrote itself and has applied to its caches.
+    pub fn note(&self, tenant: &TenantId, committed: Committed) {
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        // A tenant that nothing was cached of yet is followed from its next load on.
+        if let Some(applied) = tenants.get_mut(tenant) {
+            applied.note(committed.first.0, committed.last.0);
+        }
+    }
+
+    /// Begins to follow a tenant at the position that a load has seen, if it is not followed yet.
+    pub fn follow(&self, tenant: &TenantId, position: Seq) {
+        let known = self
+            .tenants
+            .read()
+            .unwrap_or_else(PoisonError::into_inner)
+            .contains_key(tenant);
+        if !known {
+            let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+            let fresh = Applied {
+                up_to: position.0,
+                ahead: BTreeMap::new(),
+            };
+            tenants.entry(tenant.clone()).or_insert(fresh);
+        }
+    }
+
+    /// Notes that the log was read without a gap up to `position`, and its changes applied.
+    pub(super) fn advance(&self, tenant: &TenantId, position: Seq) {
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(applied) = tenants.get_mut(tenant) {
+            let first = applied.up_to + 1;
+            applied.note(first, position.0);
+        }
+    }
+
+    /// The position up to which every change of a followed tenant is reflected.
+    pub fn position(&self, tenant: &TenantId) -> Option<Seq> {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        tenants.get(tenant).map(|applied| Seq(applied.up_to))
+    }
+
+    /// Notes when the heads were read. Everything before is applied.
+    pub(super) fn confirm(&self, at: Timestamp) {
+        self.confirmed_at
+            .store(at.milliseconds(), Ordering::Release);
+    }
+
+    /// Whether the caches may answer at `now`.
+    pub fn is_trusted(&self, now: Timestamp) -> bool {
+        let confirmed = Timestamp::from_milliseconds(self.confirmed_at.load(Ordering::Acquire));
+        now.since(confirmed) < TRUSTED_FOR
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn committed(first: i64, last: i64) -> Committed {
+        Committed {
+            first: Seq(first),
+            last: Seq(last),
+        }
+    }
+
+    #[test]
+    fn own_writes_advance_the_position_unless_there_is_a_hole() {
+        let log = AppliedLog::default();
+        let tenant: TenantId = "default".parse().unwrap();
+        log.note(&tenant, committed(1, 3));
+        assert_eq!(log.position(&tenant), None);
+        log.follow(&tenant, Seq(3));
+        log.note(&tenant, committed(4, 6));
+        log.note(&tenant, committed(9, 9));
+        assert_eq!(log.position(&tenant), Some(Seq(6)));
+        log.advance(&tenant, Seq(8));
+        assert_eq!(log.position(&tenant), Some(Seq(9)));
+    }
+
+    #[test]
+    fn is_trusted_only_shortly_after_the_log_was_read() {
+        let log = AppliedLog::default();
+        assert!(!log.is_trusted(Timestamp::from_milliseconds(1_000_000)));
+        log.confirm(Timestamp::from_milliseconds(1_000_000));
+        assert!(log.is_trusted(Timestamp::from_milliseconds(1_004_999)));
+        assert!(!log.is_trusted(Timestamp::from_milliseconds(1_005_000)));
+    }
+}

@@ -1,0 +1,54 @@
+//! Bounded caches in front of the ports, kept true by the event log.
+//!
+//! Every entry carries the log position it reflects. What this process writes itself replaces or
+//! drops its entry before the write is answered; what others write is found in the log by
+//! [`LogTail`], which drops entries older than the change. A process that could not read the log
+//! for [`TRUSTED_FOR`] answers nothing from these caches.
+
+mod agents;
+mod applied_log;
+mod conversations;
+mod log_tail;
+mod stamped;
+mod turns;
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{AgentId, ConversationId, TenantId};
+
+pub use agents::CachedAgents;
+pub use applied_log::AppliedLog;
+pub use conversations::CachedConversations;
+pub use log_tail::LogTail;
+pub use stamped::StampedCache;
+pub use turns::CachedTurns;
+
+/// How long what was cached is trusted after the log was last read.
+pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
+
+/// Agents by tenant and id.
+pub type AgentCache = StampedCache<(TenantId, AgentId), Arc<domain::Agent>>;
+/// Conversation heads by tenant and id.
+pub type HeadCache = StampedCache<(TenantId, ConversationId), Arc<domain::ConversationHead>>;
+
+/// What the caching decorators and the tail share.
+#[derive(Clone)]
+pub struct Caches {
+    /// Agents.
+    pub agents: Arc<AgentCache>,
+    /// Conversation heads.
+    pub heads: Arc<HeadCache>,
+    /// How far this process has applied each tenant's log.
+    pub applied: Arc<AppliedLog>,
+}
+
+impl Caches {
+    /// Caches for so many agents and conversations.
+    pub fn new(agents: usize, heads: usize) -> Self {
+        Self {
+            agents: Arc::new(StampedCache::new(agents)),
+            heads: Arc::new(StampedCache::new(heads)),
+            applied: Arc::new(AppliedLog::default()),
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! A bounded cache whose entries know which log position they reflect.
+
+use std::{
+    hash::{BuildHasher, Hash, RandomState},
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use domain::Seq;
+use quick_cache::sync::Cache;
+
+/// Invalidations are counted per stripe of keys, so that their memory does not grow with the keys.
+const STRIPES: usize = 256;
+
+#[derive(Clone)]
+struct Entry<V> {
+    value: V,
+    position: Seq,
+}
+
+/// A bounded cache whose entries know which log position they reflect.
+pub struct StampedCache<K, V> {
+    entries: Cache<K, Entry<V>>,
+    hasher: RandomState,
+    generations: Box<[Mutex<u64>]>,
+}
+
+/// Taken before a load begins: the load fills the cache only if its key was not invalidated
+/// meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadTicket {
+    stripe: usize,
+    generation: u64,
+}
+
+impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
+    /// A cache of at most `capacity` entries.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            entries: Cache::new(capacity),
+            hasher: RandomState::new(),
+            generations: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
+        }
+    }
+
+    /// The entry and the position it reflects.
+    pub fn get(&self, key: &K) -> Option<(V, Seq)> {
+        self.entries
+            .get(key)
+            .map(|entry| (entry.value, entry.position))
+    }
+
+    /// To be called before a load of `key` begins.
+    pub fn begin_load(&self, key: &K) -> LoadTicket {
+        let stripe = self.stripe(key);
+        LoadTicket {
+            stripe,
+            generation: *self.lock(stripe),
+        }
+    }
+
+    /// Fills in what a load found, unless the key was invalidated since the load began.
+    pub fn fill(&self, ticket: LoadTicket, key: K, value: V, position: Seq) {
+        let generation = self.lock(ticket.stripe);
+        if *generation == ticket.generation {
+            self.entries.insert(key, Entry { value, position });
+        }
+    }
+
+    /// Puts in what this process itself has written at `position`, unless something newer is there.
+    pub fn replace(&self, key: K, value: V, position: Seq) {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        if self
+            .entries
+            .peek(&key)
+            .is_none_or(|entry| entry.position < position)
+        {
+            self.entries.insert(key, Entry { value, position });
+        }
+    }
+
+    /// Drops the entry, whatever it reflects.
+    pub fn remove(&self, key: &K) {
+        let mut generation = self.lock(self.stripe(key));
+        *generation += 1;
+        self.entries.remove(key);
+    }
+
+    /// Drops the entry if it does not reflect the change at `position` yet.
+    pub fn remove_older(&self, key: &K, position: Seq) {
+        let mut generation = self.lock(self.stripe(key));
+        *generation += 1;
+        if self
+            .entries
+            .peek(key)
+            .is_some_and(|entry| entry.position < position)
+        {
+            self.entries.remove(key);
+        }
+    }
+
+    fn stripe(&self, key: &K) -> usize {
+        usize::try_from(self.hasher.hash_one(key) % STRIPES as u64).unwrap_or(0)
+    }
+
+    fn lock(&self, stripe: usize) -> MutexGuard<'_, u64> {
+        // A counter is whole also after a panic elsewhere.
+        self.generations[stripe]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_that_began_before_an_invalidation_fills_nothing() {
+        let cache = StampedCache::new(10);
+        let ticket = cache.begin_load(&"a");
+        cache.remove_older(&"a", Seq(5));
+        cache.fill(ticket, "a", 1, Seq(4));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", 2, Seq(5));
+        assert_eq!(cache.get(&"a"), Some((2, Seq(5))));
+    }
+
+    #[test]
+    fn an_event_drops_only_what_is_older_than_itself() {
+        let cache = StampedCache::new(10);
+        cache.replace("a", 1, Seq(5));
+        cache.remove_older(&"a", Seq(5));
+        assert_eq!(cache.get(&"a"), Some((1, Seq(5))));
+        cache.remove_older(&"a", Seq(6));
+        assert_eq!(cache.get(&"a"), None);
+    }
+
+    #[test]
+    fn an_older_write_does_not_replace_a_newer_one() {
+        let cache = StampedCache::new(10);
+        cache.replace("a", 2, Seq(6));
+        cache.replace("a", 1, Seq(5));
+        assert_eq!(cache.get(&"a"), Some((2, Seq(6))));
+    }
+}

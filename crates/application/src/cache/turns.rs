@@ -1,0 +1,195 @@
+//! Keeps the cached conversation heads true while turns are written.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{
+    AsOf, ConversationHead, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId, Stamp,
+    TenantId, TurnId,
+};
+use ports::{
+    BeginOutcome, BeginTurn, CancelOutcome, Committed, Exchange, ExchangeOutcome, ExchangeTarget,
+    FinishOutcome, FinishTurn, FoundTurn, Reply, RepositoryError, TurnEnding, TurnRepository,
+};
+
+use super::Caches;
+
+/// A [`TurnRepository`] that notes in the cached heads what it writes.
+pub struct CachedTurns {
+    inner: Arc<dyn TurnRepository>,
+    caches: Caches,
+}
+
+/// What a head needs to know of a question that is about to be handed over to the store.
+struct Asked {
+    tenant: TenantId,
+    conversation: ConversationId,
+    /// The head before the turn, if it is known.
+    before: Option<ConversationHead>,
+}
+
+impl CachedTurns {
+    /// Keeps `caches` true in front of `inner`.
+    pub fn new(inner: Arc<dyn TurnRepository>, caches: Caches) -> Self {
+        Self { inner, caches }
+    }
+
+    fn asked(&self, question: &BeginTurn) -> Asked {
+        let before = match &question.target {
+            ExchangeTarget::New(conversation) => Some(ConversationHead {
+                id: conversation.id,
+                agent_id: conversation.agent_id,
+                user_id: conversation.user_id.clone(),
+                message_count: 0,
+                turn_count: 0,
+                running_turn: None,
+            }),
+            ExchangeTarget::Existing { id, turn_count } => self
+                .head(&question.tenant, *id)
+                .filter(|head| head.turn_count == *turn_count),
+        };
+        Asked {
+            tenant: question.tenant.clone(),
+            conversation: question.target.id(),
+            before,
+        }
+    }
+
+    fn head(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationHead> {
+        self.caches
+            .heads
+            .get(&(tenant.clone(), id))
+            .map(|(head, _)| (*head).clone())
+    }
+
+    fn drop_head(&self, tenant: &TenantId, id: ConversationId) {
+        self.caches.heads.remove(&(tenant.clone(), id));
+    }
+
+    /// Puts the head as the turn leaves it, or drops what can no longer be true.
+    fn wrote(
+        &self,
+        tenant: TenantId,
+        id: ConversationId,
+        head: Option<ConversationHead>,
+        committed: Committed,
+    ) {
+        self.caches.applied.note(&tenant, committed);
+        match head {
+            Some(head) => self
+                .caches
+                .heads
+                .replace((tenant, id), Arc::new(head), committed.last),
+            None => self.drop_head(&tenant, id),
+        }
+    }
+}
+
+#[async_trait]
+impl TurnRepository for CachedTurns {
+    async fn record_exchange(
+        &self,
+        exchange: Exchange,
+    ) -> Result<ExchangeOutcome, RepositoryError> {
+        let asked = self.asked(&exchange.question);
+        let outcome = self.inner.record_exchange(exchange).await;
+        if let Ok(ExchangeOutcome::Recorded(committed)) = &outcome {
+            let head = asked.before.map(|head| ConversationHead {
+                message_count: head.message_count + 2,
+                turn_count: head.turn_count + 1,
+                ..head
+            });
+            self.wrote(asked.tenant, asked.conversation, head, *committed);
+        } else {
+            self.drop_head(&asked.tenant, asked.conversation);
+        }
+        outcome
+    }
+
+    async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
+        let asked = self.asked(&begin);
+        let turn_id = begin.turn_id;
+        let outcome = self.inner.begin_turn(begin).await;
+        match &outcome {
+            Ok(BeginOutcome::Started {
+                committed,
+                message_seq,
+                turn_number,
+            }) => {
+                let head = asked.before.map(|head| ConversationHead {
+                    message_count: *message_seq,
+                    turn_count: turn_number + 1,
+                    running_turn: Some(turn_id),
+                    ..head
+                });
+                self.wrote(asked.tenant, asked.conversation, head, *committed);
+            }
+            Ok(BeginOutcome::Queued(committed)) => {
+                self.wrote(asked.tenant, asked.conversation, None, *committed);
+            }
+            _ => self.drop_head(&asked.tenant, asked.conversation),
+        }
+        outcome
+    }
+
+    async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
+        let (tenant, id) = (finish.tenant.clone(), finish.conversation_id);
+        let before = self
+            .head(&tenant, id)
+            .filter(|head| head.running_turn == Some(finish.turn_id));
+        let answered = i64::from(matches!(finish.ending, TurnEnding::Completed(_)));
+        let outcome = self.inner.finish_turn(finish).await;
+        match &outcome {
+            Ok(FinishOutcome::Finished {
+                committed,
+                promoted: None,
+            }) => {
+                let head = before.map(|head| ConversationHead {
+                    message_count: head.message_count + answered,
+                    running_turn: None,
+                    ..head
+                });
+                self.wrote(tenant, id, head, *committed);
+            }
+            Ok(FinishOutcome::Finished {
+                committed,
+                promoted: Some(_),
+            }) => {
+                self.wrote(tenant, id, None, *committed);
+            }
+            Ok(FinishOutcome::Refused) | Err(_) => self.drop_head(&tenant, id),
+        }
+        outcome
+    }
+
+    async fn cancel_turn(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        partial: Option<Reply>,
+        node: Option<NodeId>,
+        stamp: &Stamp,
+    ) -> Result<CancelOutcome, RepositoryError> {
+        // The conversation is not known here; its head is dropped when the log is read, and a head
+        // that is behind only makes the store answer `Stale`.
+        self.inner
+            .cancel_turn(tenant, id, partial, node, stamp)
+            .await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
+        self.inner.find(tenant, id).await
+    }
+
+    async fn find_claim(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyClaim,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        self.inner.find_claim(tenant, claim).await
+    }
+}

@@ -1,0 +1,114 @@
+//! Getting an answer out of a chain of engines.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use domain::{FinishReason, Usage};
+use futures::StreamExt;
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
+
+use super::running::RunningTurn;
+use crate::engines::Candidate;
+
+/// An answer longer than this is refused as bad: no engine is trusted with the memory.
+const ANSWER_BYTES: usize = 1024 * 1024;
+
+/// What an engine answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Answer {
+    pub(super) content: String,
+    pub(super) engine: String,
+    pub(super) degraded: bool,
+    pub(super) finish_reason: FinishReason,
+    pub(super) usage: Option<Usage>,
+}
+
+/// Asks the engines in turn. The next one is asked only while nothing was said: an answer is never
+/// a mix of two voices. Answers the last error when none speaks, `None` when there is no engine.
+pub(super) async fn answer(
+    chain: &[Candidate],
+    request: &ReplyRequest,
+    running: &RunningTurn,
+) -> Option<Result<Answer, ReplyError>> {
+    let mut last = None;
+    for (index, candidate) in chain.iter().enumerate() {
+        {
+            let mut said = running.said();
+            said.engine.clone_from(&candidate.name);
+            said.degraded = index > 0;
+        }
+        let started = Instant::now();
+        let result = attempt(&candidate.engine, request.clone(), running).await;
+        record(candidate, started.elapsed(), &result);
+        match result {
+            Ok((finish_reason, usage)) => {
+                return Some(Ok(Answer {
+                    content: std::mem::take(&mut running.said().text),
+                    engine: candidate.name.clone(),
+                    degraded: index > 0,
+                    finish_reason,
+                    usage,
+                }));
+            }
+            Err(error) => {
+                tracing::warn!(engine = candidate.name, error = %error, "the engine gave no answer");
+                let spoke = !running.said().text.is_empty();
+                last = Some(Err(error));
+                if spoke {
+                    break;
+                }
+            }
+        }
+    }
+    last
+}
+
+/// One engine's attempt, within the agent's time.
+async fn attempt(
+    engine: &Arc<dyn ReplyEngine>,
+    request: ReplyRequest,
+    running: &RunningTurn,
+) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+    let time = request.agent.config.timeout();
+    tokio::time::timeout(time, collect(engine, request, running))
+        .await
+        .unwrap_or(Err(ReplyError::TimedOut))
+}
+
+async fn collect(
+    engine: &Arc<dyn ReplyEngine>,
+    request: ReplyRequest,
+    running: &RunningTurn,
+) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+    let mut chunks = engine.reply(request).await?;
+    while let Some(chunk) = chunks.next().await {
+        match chunk? {
+            ReplyChunk::Delta(text) => {
+                let mut said = running.said();
+                if said.text.len() + text.len() > ANSWER_BYTES {
+                    return Err(ReplyError::BadAnswer("the answer is too long".into()));
+                }
+                said.text.push_str(&text);
+            }
+            ReplyChunk::End {
+                finish_reason,
+                usage,
+            } => return Ok((finish_reason, usage)),
+        }
+    }
+    Err(ReplyError::BadAnswer("the answer has no end".into()))
+}
+
+fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, ReplyError>) {
+    let outcome = match result {
+        Ok(_) => "ok",
+        Err(error) => super::error::engine_problem(error).slug(),
+    };
+    let labels = [
+        ("engine", candidate.name.clone()),
+        ("outcome", outcome.to_owned()),
+    ];
+    metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
+}

@@ -1,0 +1,38 @@
+//! What a chat is asked, and what it answers.
+
+use std::time::Duration;
+
+pub use domain::admission::OnBusy;
+use domain::{AgentId, ChatReply, ConversationId, config::Metadata};
+use serde::Serialize;
+
+/// A message to an agent. Its serialized form is what an idempotency key is bound to, so what only
+/// shapes the answer stays out of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChatCommand {
+    /// Who is to answer.
+    pub agent_id: AgentId,
+    /// The user's text.
+    pub message: String,
+    /// The conversation; a new one when absent.
+    pub conversation_id: Option<ConversationId>,
+    /// The person who speaks.
+    pub user_id: Option<String>,
+    /// String pairs of the client's own, for the turn.
+    pub metadata: Metadata,
+    /// What to do when a turn is in progress.
+    #[serde(skip)]
+    pub on_busy: OnBusy,
+}
+
+/// An answered chat and where its time went.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Chatted {
+    /// The reply.
+    pub reply: ChatReply,
+    /// Time spent in the store.
+    pub store: Duration,
+    /// Time spent in engines.
+    pub engine: Duration,
+}

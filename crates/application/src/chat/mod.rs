@@ -1,0 +1,14 @@
+//! Chat: a message goes in, a turn is stored, the agent's reply comes out.
+
+mod answer;
+mod command;
+mod error;
+mod lanes;
+mod running;
+mod service;
+mod turn_task;
+
+pub use command::{ChatCommand, Chatted, OnBusy};
+pub use error::{ChatError, engine_problem};
+pub use running::RunningTurns;
+pub use service::{ChatPorts, ChatService};

@@ -1,0 +1,411 @@
+//! The use case itself.
+
+use std::{sync::Arc, time::Instant};
+
+use domain::{
+    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, IdempotencyKey,
+    MessageId, Principal, Stamp, TurnId,
+};
+use ports::{
+    AgentRepository, BeginOutcome, BeginTurn, Clock, ConversationRepository, Exchange,
+    ExchangeOutcome, ExchangeTarget, IdSource, ReplyRequest, RepositoryError, TurnRepository,
+};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use super::{
+    answer::answer,
+    command::{ChatCommand, Chatted, OnBusy},
+    error::ChatError,
+    lanes::{LaneGuard, Lanes},
+    running::{RunningTurn, RunningTurns},
+    turn_task::{TurnPorts, TurnTask, chat_reply, reply_of},
+};
+use crate::{
+    Engines, IdempotencyRefused, conversations::own_user_id, engines::Candidate, idempotency,
+    node::Node,
+};
+
+/// How often a turn is computed again when others keep changing what it was computed from.
+const ATTEMPTS: usize = 20;
+
+/// The operation that a chat's idempotency key belongs to, on REST and on the socket.
+const OPERATION: &str = "chat";
+
+/// What chat needs from outside.
+#[derive(Clone)]
+pub struct ChatPorts {
+    /// Agents, from memory where possible.
+    pub agents: Arc<dyn AgentRepository>,
+    /// Conversations, their heads from memory where possible.
+    pub conversations: Arc<dyn ConversationRepository>,
+    /// Turns.
+    pub turns: Arc<dyn TurnRepository>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn IdSource>,
+}
+
+/// Chat: a message goes in, a turn is stored, the agent's reply comes out.
+pub struct ChatService {
+    ports: ChatPorts,
+    engines: Arc<Engines>,
+    node: Arc<Node>,
+    lanes: Lanes,
+    running: Arc<RunningTurns>,
+    tasks: TaskTracker,
+    runtime: Handle,
+}
+
+/// One chat on its way: what was asked, and what is known of where.
+struct Question<'a> {
+    caller: &'a Principal,
+    command: &'a ChatCommand,
+    claim: Option<IdempotencyClaim>,
+    stamp: Stamp,
+    turn_id: TurnId,
+    message_id: MessageId,
+}
+
+/// Where a question goes, as far as it was known when it was computed.
+struct Place {
+    target: ExchangeTarget,
+    user_id: Option<String>,
+    turn_number: i64,
+    agent: Arc<Agent>,
+}
+
+impl ChatService {
+    /// A service over these ports. Turns that take their time run in `tasks` on `runtime`, so that
+    /// they do not depend on their caller's connection.
+    pub fn new(
+        ports: ChatPorts,
+        engines: Arc<Engines>,
+        node: Arc<Node>,
+        running: Arc<RunningTurns>,
+        tasks: TaskTracker,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            ports,
+            engines,
+            node,
+            lanes: Lanes::default(),
+            running,
+            tasks,
+            runtime,
+        }
+    }
+
+    /// Answers a message.
+    pub async fn chat(
+        &self,
+        caller: &Principal,
+        command: ChatCommand,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Chatted, ChatError> {
+        let now = self.ports.clock.now();
+        let question = Question {
+            caller,
+            claim: idempotency::claim(caller, OPERATION, key, &command, now),
+            stamp: Stamp {
+                time: now,
+                actor: caller.id.clone(),
+            },
+            turn_id: TurnId::new(self.ports.ids.next_id()),
+            message_id: MessageId::new(self.ports.ids.next_id()),
+            command: &command,
+        };
+        let outcome = self.answer(&question).await;
+        match (&outcome, &question.claim) {
+            // A request that was refused early may still repeat one that was carried out.
+            (Err(error), Some(claim)) if error.is_early() => {
+                match self.ports.turns.find_claim(&caller.tenant, claim).await? {
+                    Some(record) => Err(IdempotencyRefused::judge(Some(claim), &record).into()),
+                    None => outcome,
+                }
+            }
+            _ => outcome,
+        }
+    }
+
+    async fn answer(&self, question: &Question<'_>) -> Result<Chatted, ChatError> {
+        let lane = match question.command.conversation_id {
+            Some(id) => {
+                let lane = self.lanes.enter(id, question.command.on_busy).await;
+                Some(lane.ok_or(ChatError::Busy)?)
+            }
+            None => None,
+        };
+        let new_id = ConversationId::new(self.ports.ids.next_id());
+        for _ in 0..ATTEMPTS {
+            let place = self.place(question, new_id).await?;
+            let chain = self.engines.chain(&place.agent);
+            if !chain
+                .first()
+                .is_some_and(|first| first.engine.is_immediate())
+            {
+                return self.begin(question, place, chain, lane).await;
+            }
+            match self.exchange(question, &place, &chain[..1]).await {
+                Ok(Some(chatted)) => return Ok(chatted),
+                // The engine failed, or something runs in the conversation: a turn that is begun
+                // can be seen to fail, asks the fallbacks, and is judged again under the lock.
+                Ok(None) => return self.begin(question, place, chain, lane).await,
+                Err(ChatError::Store(RepositoryError::Stale { .. })) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Err(ChatError::Busy)
+    }
+
+    /// Finds out where the question goes and who answers.
+    async fn place(
+        &self,
+        question: &Question<'_>,
+        new_id: ConversationId,
+    ) -> Result<Place, ChatError> {
+        let (caller, command) = (question.caller, question.command);
+        let Some(id) = command.conversation_id else {
+            let user_id = own_user_id(caller, command.user_id.as_deref())
+                .map_err(|_foreign| foreign_user())?;
+            let agent = self.agent(caller, command).await?;
+            let new = Conversation {
+                user_id: user_id.clone(),
+                ..Conversation::empty(new_id, agent.id, question.stamp.time)
+            };
+            return Ok(Place {
+                target: ExchangeTarget::New(new),
+                user_id,
+                turn_number: 0,
+                agent,
+            });
+        };
+        let head = self
+            .ports
+            .conversations
+            .find_head(&caller.tenant, id)
+            .await?
+            .value;
+        let head = head
+            .filter(|head| caller.may_reach(head.user_id.as_deref()))
+            .ok_or(ChatError::ConversationNotFound)?;
+        let mut faults = Vec::new();
+        if head.agent_id != command.agent_id {
+            let detail = "the conversation is with another agent";
+            faults.push(Fault::new("/agentId", FaultCode::NotCombinable, detail));
+        }
+        if command.user_id.is_some() && command.user_id != head.user_id {
+            let detail = "the conversation belongs to another user";
+            faults.push(Fault::new("/userId", FaultCode::NotCombinable, detail));
+        }
+        if !faults.is_empty() {
+            return Err(ChatError::Invalid(faults));
+        }
+        let agent = self
+            .agent(caller, command)
+            .await
+            .map_err(|error| match error {
+                // With its agent, a conversation is gone.
+                ChatError::AgentNotFound => ChatError::ConversationNotFound,
+                other => other,
+            })?;
+        Ok(Place {
+            target: ExchangeTarget::Existing {
+                id,
+                turn_count: head.turn_count,
+            },
+            user_id: head.user_id.clone(),
+            turn_number: head.turn_count,
+            agent,
+        })
+    }
+
+    async fn agent(
+        &self,
+        caller: &Principal,
+        command: &ChatCommand,
+    ) -> Result<Arc<Agent>, ChatError> {
+        let found = self
+            .ports
+            .agents
+            .find(&caller.tenant, command.agent_id)
+            .await?;
+        found.value.ok_or(ChatError::AgentNotFound)
+    }
+
+    fn request(question: &Question<'_>, place: &Place, turn_number: i64) -> ReplyRequest {
+        ReplyRequest {
+            tenant: question.caller.tenant.clone(),
+            agent: Arc::clone(&place.agent),
+            turn_id: question.turn_id,
+            turn_number,
+            user_id: place.user_id.clone(),
+            history: Vec::new(),
+            message: question.command.message.clone(),
+        }
+    }
+
+    fn begin_turn(&self, question: &Question<'_>, place: &Place) -> BeginTurn {
+        BeginTurn {
+            tenant: question.caller.tenant.clone(),
+            turn_id: question.turn_id,
+            message_id: question.message_id,
+            target: place.target.clone(),
+            agent_id: place.agent.id,
+            agent_version: place.agent.version,
+            input: question.command.message.clone(),
+            metadata: question.command.metadata.clone(),
+            stamp: question.stamp.clone(),
+            node: self.node.id(),
+            on_busy: OnBusy::Reject,
+            claim: question.claim.clone(),
+        }
+    }
+
+    /// A turn whose engine answers at once: computed first, then stored whole in one write. `None`
+    /// when it has to be begun instead.
+    async fn exchange(
+        &self,
+        question: &Question<'_>,
+        place: &Place,
+        engine: &[Candidate],
+    ) -> Result<Option<Chatted>, ChatError> {
+        let started = Instant::now();
+        let request = Self::request(question, place, place.turn_number);
+        let answered = answer(engine, &request, &RunningTurn::default()).await;
+        let Some(Ok(answer)) = answered else {
+            return Ok(None);
+        };
+        let engine_time = started.elapsed();
+        let finished_at = self.ports.clock.now();
+        let reply = reply_of(MessageId::new(self.ports.ids.next_id()), answer);
+        let chat_reply = chat_reply(
+            &reply,
+            place.target.id(),
+            question.turn_id,
+            (place.agent.id, place.agent.version),
+            finished_at,
+        );
+        let exchange = Exchange {
+            question: self.begin_turn(question, place),
+            reply,
+            finished_at,
+        };
+        let asked_at = Instant::now();
+        match self.ports.turns.record_exchange(exchange).await? {
+            ExchangeOutcome::Recorded(_) => Ok(Some(Chatted {
+                reply: chat_reply,
+                store: asked_at.elapsed(),
+                engine: engine_time,
+            })),
+            ExchangeOutcome::Repeated(record) => {
+                Err(IdempotencyRefused::judge(question.claim.as_ref(), &record).into())
+            }
+            ExchangeOutcome::Busy => Ok(None),
+            ExchangeOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
+            ExchangeOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
+        }
+    }
+
+    /// A turn whose engine takes its time: stored as begun, then run in a task of its own.
+    async fn begin(
+        &self,
+        question: &Question<'_>,
+        mut place: Place,
+        chain: Vec<Candidate>,
+        lane: Option<LaneGuard>,
+    ) -> Result<Chatted, ChatError> {
+        let asked_at = Instant::now();
+        for _ in 0..ATTEMPTS {
+            let request = Self::request(question, &place, place.turn_number);
+            let conversation_id = place.target.id();
+            let begin = self.begin_turn(question, &place);
+            let node = begin.node;
+            let outcome = match self.ports.turns.begin_turn(begin).await {
+                Err(RepositoryError::Stale { .. }) => {
+                    place = self.place(question, conversation_id).await?;
+                    continue;
+                }
+                outcome => outcome?,
+            };
+            return match outcome {
+                BeginOutcome::Started {
+                    message_seq,
+                    turn_number,
+                    ..
+                } => {
+                    let task = TurnTask {
+                        ports: self.turn_ports(),
+                        chain,
+                        request: ReplyRequest {
+                            turn_number,
+                            ..request
+                        },
+                        conversation_id,
+                        message_seq,
+                        stamp: question.stamp.clone(),
+                        node,
+                        store_so_far: asked_at.elapsed(),
+                    };
+                    self.run(task, lane).await
+                }
+                BeginOutcome::Repeated(record) => {
+                    Err(IdempotencyRefused::judge(question.claim.as_ref(), &record).into())
+                }
+                BeginOutcome::NodeRefused => {
+                    self.node.renew_identity().await?;
+                    place = self.place(question, conversation_id).await?;
+                    continue;
+                }
+                BeginOutcome::Queued(_) | BeginOutcome::Busy => Err(ChatError::Busy),
+                BeginOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
+                BeginOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
+            };
+        }
+        Err(ChatError::Busy)
+    }
+
+    /// Runs a turn in a task of its own and waits for it; when the caller goes, the turn stays.
+    async fn run(&self, task: TurnTask, lane: Option<LaneGuard>) -> Result<Chatted, ChatError> {
+        let (running, guard) = self.running.enter(task.request.turn_id);
+        let handle = self.tasks.spawn_on(
+            async move {
+                let outcome = task.run(running).await;
+                drop((guard, lane));
+                outcome
+            },
+            &self.runtime,
+        );
+        handle.await.unwrap_or(Err(ChatError::Interrupted))
+    }
+
+    fn turn_ports(&self) -> TurnPorts {
+        TurnPorts {
+            turns: Arc::clone(&self.ports.turns),
+            conversations: Arc::clone(&self.ports.conversations),
+            clock: Arc::clone(&self.ports.clock),
+            ids: Arc::clone(&self.ports.ids),
+        }
+    }
+}
+
+impl ChatError {
+    /// Whether the refusal came before the write that judges the idempotency key.
+    const fn is_early(&self) -> bool {
+        matches!(
+            self,
+            Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
+        )
+    }
+}
+
+fn foreign_user() -> ChatError {
+    let detail = "another user's id";
+    ChatError::Invalid(vec![Fault::new(
+        "/userId",
+        FaultCode::NotCombinable,
+        detail,
+    )])
+}

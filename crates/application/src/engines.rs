@@ -1,0 +1,107 @@
+//! The reply engines that this server has, by name.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use domain::{Agent, Fault, FaultCode, TenantId, fault::push_index};
+use ports::ReplyEngine;
+
+/// The reply engines that this server has, by name, and which one is the default.
+pub struct Engines {
+    by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
+    default: String,
+}
+
+/// The default engine is not among the engines.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("there is no reply engine '{0}' to be the default")]
+pub struct NoDefaultEngine(pub String);
+
+/// An engine that may answer a turn.
+#[derive(Clone)]
+pub struct Candidate {
+    /// Its name.
+    pub name: String,
+    /// The engine.
+    pub engine: Arc<dyn ReplyEngine>,
+}
+
+impl Engines {
+    /// Puts engines under their names.
+    pub fn new(
+        by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
+        default: String,
+    ) -> Result<Self, NoDefaultEngine> {
+        if by_name.contains_key(&default) {
+            Ok(Self { by_name, default })
+        } else {
+            Err(NoDefaultEngine(default))
+        }
+    }
+
+    /// The names, in order.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.by_name.keys().map(String::as_str)
+    }
+
+    /// The engine of agents that name none.
+    pub fn default_name(&self) -> &str {
+        &self.default
+    }
+
+    /// The engines that may answer for an agent, in the order in which they are tried. Names that
+    /// this server no longer has are passed over.
+    pub fn chain(&self, agent: &Agent) -> Vec<Candidate> {
+        let first = agent.config.engine.as_deref().unwrap_or(&self.default);
+        let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
+        std::iter::once(first)
+            .chain(fallbacks)
+            .filter_map(|name| {
+                let engine = Arc::clone(self.by_name.get(name)?);
+                Some(Candidate {
+                    name: name.to_owned(),
+                    engine,
+                })
+            })
+            .collect()
+    }
+
+    /// Faults of the engine names in an agent's configuration; pointers are inside the agent.
+    pub fn unknown_names(&self, agent: &Agent) -> Vec<Fault> {
+        let mut faults = Vec::new();
+        let mut judge = |pointer: String, name: &str| {
+            if !self.by_name.contains_key(name) {
+                let detail = "the server has no engine of this name";
+                faults.push(Fault::new(pointer, FaultCode::UnknownValue, detail));
+            }
+        };
+        if let Some(name) = &agent.config.engine {
+            judge("/config/engine".to_owned(), name);
+        }
+        for (index, name) in agent.config.fallbacks.iter().flatten().enumerate() {
+            let mut pointer = String::from("/config/fallbacks");
+            push_index(&mut pointer, index);
+            judge(pointer, name);
+        }
+        faults
+    }
+
+    /// Lets every engine check and prepare for an agent that is about to be saved: a rule must
+    /// work also while another engine is chosen, since it may be a fallback tomorrow.
+    pub async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
+        let mut faults = Vec::new();
+        for engine in self.by_name.values() {
+            faults.extend(
+                engine
+                    .prepare(tenant, agent)
+                    .await
+                    .err()
+                    .unwrap_or_default(),
+            );
+        }
+        if faults.is_empty() {
+            Ok(())
+        } else {
+            Err(faults)
+        }
+    }
+}

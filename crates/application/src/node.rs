@@ -1,0 +1,70 @@
+//! This process in the store: the lease that says its turns are alive.
+
+use std::{
+    sync::{Arc, PoisonError, RwLock},
+    time::Duration,
+};
+
+use domain::NodeId;
+use ports::{IdSource, NodeRepository, RepositoryError};
+use tokio_util::sync::CancellationToken;
+
+/// How long a lease holds without being renewed.
+const LEASE: Duration = Duration::from_secs(10);
+/// How often it is renewed.
+const RENEWAL: Duration = Duration::from_secs(3);
+
+/// This process in the store, under an id that is new at each start.
+pub struct Node {
+    nodes: Arc<dyn NodeRepository>,
+    ids: Arc<dyn IdSource>,
+    id: RwLock<NodeId>,
+}
+
+impl Node {
+    /// Registers this process.
+    pub async fn register(
+        nodes: Arc<dyn NodeRepository>,
+        ids: Arc<dyn IdSource>,
+    ) -> Result<Self, RepositoryError> {
+        let id = NodeId::new(ids.next_id());
+        nodes.insert(id, LEASE).await?;
+        Ok(Self {
+            nodes,
+            ids,
+            id: RwLock::new(id),
+        })
+    }
+
+    /// The id under which turns run now.
+    pub fn id(&self) -> NodeId {
+        *self.id.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Goes on under a new id: the old one was taken for dead.
+    pub async fn renew_identity(&self) -> Result<(), RepositoryError> {
+        let id = NodeId::new(self.ids.next_id());
+        self.nodes.insert(id, LEASE).await?;
+        *self.id.write().unwrap_or_else(PoisonError::into_inner) = id;
+        Ok(())
+    }
+
+    /// Renews the lease until `stop`, then leaves the store in order.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(RENEWAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            let renewed = match self.nodes.renew(self.id(), LEASE).await {
+                Ok(true) => Ok(()),
+                Ok(false) => self.renew_identity().await,
+                Err(error) => Err(error),
+            };
+            if let Err(error) = renewed {
+                tracing::warn!(error = %error, "the lease of this node cannot be renewed");
+            }
+        }
+        if let Err(error) = self.nodes.delete(self.id()).await {
+            tracing::warn!(error = %error, "this node could not sign off");
+        }
+    }
+}
