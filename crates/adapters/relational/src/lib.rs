@@ -1,1 +1,25 @@
-//! Placeholder.
+//! What every relational store does alike, without a database: which writes go into one
+//! transaction, what such a transaction decides and writes, and what a page of the log shows.
+//!
+//! A store reads [`Facts`] under the tenant lock, has [`plan::plan`] decide on them, and writes
+//! the [`Rows`] that come out. It decides nothing itself, so two stores cannot decide differently.
+
+pub mod batch;
+pub mod event_page;
+pub mod event_rows;
+pub mod facts;
+pub mod group_commit;
+pub mod item;
+pub mod plan;
+pub mod rows;
+pub mod text_range;
+
+pub use event_page::{EventContent, EventRecord, EventScan};
+pub use facts::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent};
+pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, Patience};
+pub use item::{Item, Outcome, Outcomes};
+pub use plan::{Plan, plan};
+pub use rows::{
+    ClaimName, ClaimRow, ConversationAdvance, ConversationRow, EventRow, MessageRow, ReleasedClaim,
+    Rows, TurnEnd, TurnRow, TurnStart,
+};

@@ -1,0 +1,237 @@
+//! What a page of the log shows: rows of the log joined with what they speak of.
+
+use std::collections::{HashMap, HashSet};
+
+use domain::{
+    Agent, Conversation, ConversationId, Event, EventData, EventType, Message, Seq, Turn, TurnId,
+    TurnStatus,
+    event::{Tombstone, event_id},
+};
+use ports::{EventPage, RepositoryError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{EventRow, TurnRow};
+
+/// Events that one page scans at most.
+pub const MOST_SCANNED: i64 = 10_000;
+
+/// A row of the log, and whether what it concerns is still there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventRecord {
+    /// The row.
+    pub row: EventRow,
+    /// Whether its agent exists.
+    pub agent_exists: bool,
+    /// Whether its conversation exists (false when it concerns none).
+    pub conversation_exists: bool,
+}
+
+impl EventRecord {
+    /// Whether what the event speaks of is gone, so that its content is not shown any more. The
+    /// event of a deletion itself stays.
+    fn is_of_deleted(&self) -> bool {
+        match self.row.kind {
+            EventType::AgentDeleted => false,
+            EventType::AgentCreated | EventType::AgentUpdated | EventType::ConversationDeleted => {
+                !self.agent_exists
+            }
+            _ => !self.agent_exists || !self.conversation_exists,
+        }
+    }
+}
+
+/// What one statement read of the log.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventScan {
+    /// The rows that passed the filters, by position.
+    pub records: Vec<EventRecord>,
+    /// The oldest event still there.
+    pub first: Seq,
+    /// The newest event.
+    pub head: Seq,
+}
+
+/// What is joined to a page; ids that are missing here count as deleted.
+#[derive(Debug, Default)]
+pub struct EventContent {
+    /// Turns, with their replies.
+    pub turns: HashMap<TurnId, TurnRow>,
+    /// Conversations.
+    pub conversations: HashMap<ConversationId, Conversation>,
+    /// The greetings with which conversations began.
+    pub greetings: HashMap<ConversationId, Message>,
+}
+
+impl EventScan {
+    /// The turns to be joined.
+    pub fn turn_ids(&self) -> Vec<TurnId> {
+        self.shown(EventType::is_of_turn, |row| row.turn_id)
+    }
+
+    /// The conversations to be joined.
+    pub fn conversation_ids(&self) -> Vec<ConversationId> {
+        self.shown(
+            |kind| {
+                matches!(
+                    kind,
+                    EventType::ConversationCreated | EventType::ConversationUpdated
+                )
+            },
+            |row| row.conversation_id,
+        )
+    }
+
+    /// The conversations whose greeting is to be joined.
+    pub fn greeting_ids(&self) -> Vec<ConversationId> {
+        self.shown(
+            |kind| kind == EventType::ConversationCreated,
+            |row| row.conversation_id,
+        )
+    }
+
+    fn shown<Id: std::hash::Hash + Eq>(
+        &self,
+        is_wanted: impl Fn(EventType) -> bool,
+        id: impl Fn(&EventRow) -> Option<Id>,
+    ) -> Vec<Id> {
+        let ids: HashSet<Id> = self
+            .records
+            .iter()
+            .filter(|record| is_wanted(record.row.kind) && !record.is_of_deleted())
+            .filter_map(|record| id(&record.row))
+            .collect();
+        ids.into_iter().collect()
+    }
+
+    /// Makes the page that begins after `since` and was read with `limit`.
+    pub fn into_page(
+        self,
+        since: Seq,
+        limit: usize,
+        content: &EventContent,
+    ) -> Result<EventPage, RepositoryError> {
+        let next_since = self.next_since(since, limit);
+        let events = self
+            .records
+            .into_iter()
+            .map(|record| event(record, content))
+            .collect::<Result<_, _>>()?;
+        Ok(EventPage {
+            events,
+            next_since,
+            first: self.first,
+            head: self.head,
+        })
+    }
+
+    /// A full page ends at its last event; a short one has scanned as far as one page may.
+    fn next_since(&self, since: Seq, limit: usize) -> Seq {
+        let is_outside = since.plus(1) < self.first || since > self.head;
+        match self.records.last() {
+            _ if is_outside => since,
+            Some(last) if self.records.len() >= limit => last.row.seq,
+            _ => self.head.min(since.plus(MOST_SCANNED)),
+        }
+    }
+}
+
+fn event(record: EventRecord, content: &EventContent) -> Result<Event, RepositoryError> {
+    let data = data(&record, content)?;
+    let EventRow {
+        tenant,
+        seq,
+        kind,
+        time,
+        agent_id,
+        conversation_id,
+        user_id,
+        turn_id,
+        actor,
+        ..
+    } = record.row;
+    Ok(Event {
+        seq,
+        id: event_id(&tenant, seq, time),
+        kind,
+        time,
+        tenant_id: tenant,
+        agent_id,
+        conversation_id,
+        user_id,
+        turn_id,
+        actor,
+        data,
+    })
+}
+
+fn data(record: &EventRecord, content: &EventContent) -> Result<EventData, RepositoryError> {
+    if record.is_of_deleted() {
+        return Ok(EventData::DELETED);
+    }
+    let row = &record.row;
+    let data = match row.kind {
+        EventType::AgentCreated | EventType::AgentUpdated => EventData::Agent {
+            agent: stored::<Agent>(row)?,
+        },
+        EventType::AgentDeleted => EventData::AgentDeleted {
+            agent: stored::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationDeleted => EventData::ConversationDeleted {
+            conversation: stored::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationCreated | EventType::ConversationUpdated => {
+            conversation_data(row, content)
+        }
+        kind => row
+            .turn_id
+            .and_then(|id| content.turns.get(&id))
+            .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
+    };
+    Ok(data)
+}
+
+fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
+    let Some(id) = row.conversation_id else {
+        return EventData::DELETED;
+    };
+    let Some(conversation) = content.conversations.get(&id) else {
+        return EventData::DELETED;
+    };
+    let greeting = match row.kind {
+        EventType::ConversationCreated => content.greetings.get(&id).cloned(),
+        _ => None,
+    };
+    EventData::Conversation {
+        conversation: conversation.clone(),
+        greeting,
+    }
+}
+
+fn turn_data(kind: EventType, row: &TurnRow) -> EventData {
+    let turn = row.turn.clone();
+    let (turn, message): (Turn, Option<Message>) = match kind {
+        EventType::TurnQueued => (turn.as_queued(), None),
+        EventType::TurnStarted => (turn.as_started(), row.user_message()),
+        EventType::TurnCompleted => ended(turn, TurnStatus::Completed),
+        EventType::TurnCancelled => ended(turn, TurnStatus::Cancelled),
+        _ => ended(turn, TurnStatus::Failed),
+    };
+    EventData::Turn {
+        turn,
+        message: message.map(Into::into),
+    }
+}
+
+fn ended(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
+    let message = turn.reply.clone();
+    (turn.as_ended(status), message)
+}
+
+fn stored<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
+    let data = row.data.clone().unwrap_or(Value::Null);
+    serde_json::from_value(data).map_err(|source| RepositoryError::Corrupt {
+        what: "events.data".to_owned(),
+        source: source.into(),
+    })
+}

@@ -1,0 +1,155 @@
+//! How a turn ends, whoever ends it, and how the next one starts in its place.
+
+use domain::{EventType, NodeId, Problem, Seq, Stamp, Turn, TurnStatus};
+use ports::{PromotedTurn, Reply};
+
+use super::{Planner, question::agent_message};
+use crate::{
+    ConversationAdvance, ConversationFacts, ReleasedClaim, TurnEnd, TurnRow, TurnStart,
+    event_rows::TurnPlace,
+};
+
+/// How a turn ends.
+pub(super) struct End<'a> {
+    /// The event that tells it.
+    pub(super) kind: EventType,
+    /// The final status.
+    pub(super) status: TurnStatus,
+    /// What the agent said.
+    pub(super) reply: Option<&'a Reply>,
+    /// Why there is no answer.
+    pub(super) error: Option<&'a Problem>,
+}
+
+impl Planner<'_> {
+    /// Ends a turn; when it was running, starts the first that waits on `node`, if given and
+    /// alive. Answers the positions of the first and last event.
+    pub(super) fn end(
+        &mut self,
+        row: &TurnRow,
+        conversation: &ConversationFacts,
+        end: &End<'_>,
+        node: Option<NodeId>,
+        stamp: &Stamp,
+    ) -> (Seq, Seq, Option<PromotedTurn>) {
+        let was_running = row.turn.status == TurnStatus::InProgress;
+        let reply = end.reply.filter(|_| was_running);
+        let first = self.log_turn(&row.tenant, stamp, end.kind, place(&row.turn, conversation));
+        let mut after = ConversationAdvance {
+            tenant: row.tenant.clone(),
+            id: row.turn.conversation_id,
+            message_count: conversation.message_count,
+            turn_count: conversation.turn_count,
+            updated_at: stamp.time,
+            last_message_at: None,
+        };
+        if let Some(reply) = reply {
+            after.message_count += 1;
+            after.last_message_at = Some(stamp.time);
+            let message = agent_message(&row.turn, reply, after.message_count, stamp.time);
+            self.say(&row.tenant, message);
+        }
+        self.rows.ends.push(TurnEnd {
+            tenant: row.tenant.clone(),
+            id: row.turn.id,
+            status: end.status,
+            reply_seq: reply.map(|_| after.message_count),
+            degraded: reply.is_some_and(|reply| reply.degraded),
+            tool_calls: reply.map_or_else(Vec::new, |reply| reply.tool_calls.clone()),
+            error: end.error.cloned(),
+            finished_at: stamp.time,
+        });
+        if end.error.is_some_and(|problem| problem.retryable) {
+            self.release(row);
+        }
+        let promoted = node
+            .filter(|_| was_running)
+            .and_then(|node| self.promote(conversation, &mut after, node, stamp));
+        let last = promoted.as_ref().map_or(first, |(seq, _)| *seq);
+        if after.last_message_at.is_some() {
+            self.advance(conversation, after);
+        }
+        (first, last, promoted.map(|(_, turn)| turn))
+    }
+
+    /// Lets a turn's key be used again.
+    fn release(&mut self, row: &TurnRow) {
+        self.rows
+            .released
+            .extend(row.claim.iter().map(|name| ReleasedClaim {
+                tenant: row.tenant.clone(),
+                principal: row.principal.clone(),
+                name: name.clone(),
+                turn_id: row.turn.id,
+            }));
+    }
+
+    /// Starts the first turn that waits. Its event names who asked, as that of any start does.
+    fn promote(
+        &mut self,
+        conversation: &ConversationFacts,
+        after: &mut ConversationAdvance,
+        node: NodeId,
+        stamp: &Stamp,
+    ) -> Option<(Seq, PromotedTurn)> {
+        let facts = self.facts;
+        let waiting = facts.turn(&after.tenant, conversation.first_waiting?)?;
+        if !facts.live_nodes.contains(&node) {
+            return None;
+        }
+        after.message_count += 1;
+        after.last_message_at = Some(stamp.time);
+        let row = TurnRow {
+            turn: Turn {
+                status: TurnStatus::InProgress,
+                agent_version: Some(conversation.agent_version),
+                started_at: Some(stamp.time),
+                ..waiting.turn.clone()
+            },
+            message_seq: Some(after.message_count),
+            turn_number: Some(after.turn_count),
+            ..waiting.clone()
+        };
+        let by_asker = Stamp {
+            time: stamp.time,
+            actor: row.principal.clone(),
+        };
+        let seq = self.log_turn(
+            &after.tenant,
+            &by_asker,
+            EventType::TurnStarted,
+            place(&row.turn, conversation),
+        );
+        if let Some(message) = row.user_message() {
+            self.say(&after.tenant, message);
+        }
+        self.rows.starts.push(TurnStart {
+            tenant: after.tenant.clone(),
+            id: row.turn.id,
+            node,
+            agent_version: conversation.agent_version,
+            turn_number: after.turn_count,
+            message_seq: after.message_count,
+            started_at: stamp.time,
+        });
+        let promoted = PromotedTurn {
+            tenant: after.tenant.clone(),
+            turn: row.turn,
+            principal: row.principal,
+            user_id: conversation.user_id.clone(),
+            message_seq: after.message_count,
+            turn_number: after.turn_count,
+        };
+        after.turn_count += 1;
+        Some((seq, promoted))
+    }
+}
+
+fn place<'a>(turn: &Turn, conversation: &'a ConversationFacts) -> TurnPlace<'a> {
+    TurnPlace {
+        turn_id: turn.id,
+        conversation_id: turn.conversation_id,
+        agent_id: turn.agent_id,
+        user_id: conversation.user_id.as_deref(),
+    }
+}

@@ -1,0 +1,126 @@
+//! What a transaction decides and writes, from the facts alone: the same in every store.
+
+mod begin;
+mod cancel;
+mod conversation;
+mod ending;
+mod exchange;
+mod finish;
+mod question;
+mod repeated;
+
+use std::collections::BTreeMap;
+
+use domain::{EventType, Seq, Stamp, TenantId};
+use ports::Committed;
+
+pub use self::{
+    cancel::{OpenTurn, cancel_turn, change, delete},
+    conversation::new_conversation,
+};
+use crate::{
+    ConversationAdvance, ConversationFacts, EventRow, Facts, Item, Rows,
+    event_rows::{self, LogPlace, TurnPlace},
+    item::Outcomes,
+};
+
+/// What is to be written, and what each item is told once that is committed.
+#[derive(Debug)]
+pub struct Plan {
+    /// What is to be written.
+    pub rows: Rows,
+    /// One outcome an item, in their order.
+    pub outcomes: Outcomes,
+}
+
+/// Decides about a batch. Items must be of different conversations and keys (see
+/// [`crate::batch::form`]); an item that an earlier attempt has stored, as `facts.logged` tells,
+/// is answered as done and writes nothing.
+pub fn plan(items: &[Item], facts: &Facts) -> Plan {
+    let mut planner = Planner::new(facts);
+    let outcomes = items
+        .iter()
+        .map(|item| {
+            if let Some(outcome) = repeated::outcome(facts, item) {
+                return Ok(outcome);
+            }
+            match item {
+                Item::Exchange(exchange) => exchange::plan(&mut planner, exchange),
+                Item::Begin(begin) => begin::plan(&mut planner, begin),
+                Item::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
+            }
+        })
+        .collect();
+    Plan {
+        rows: planner.into_rows(),
+        outcomes,
+    }
+}
+
+/// Collects rows and numbers events.
+struct Planner<'a> {
+    facts: &'a Facts,
+    heads: BTreeMap<TenantId, Seq>,
+    rows: Rows,
+}
+
+impl<'a> Planner<'a> {
+    fn new(facts: &'a Facts) -> Self {
+        Self {
+            facts,
+            heads: BTreeMap::new(),
+            rows: Rows::default(),
+        }
+    }
+
+    fn into_rows(self) -> Rows {
+        Rows {
+            heads: self.heads.into_iter().collect(),
+            ..self.rows
+        }
+    }
+
+    /// Adds an event at the end of its tenant's log, as `row` makes it for its place.
+    fn log(
+        &mut self,
+        tenant: &TenantId,
+        stamp: &Stamp,
+        row: impl FnOnce(LogPlace<'_>) -> EventRow,
+    ) -> Seq {
+        let before = || self.facts.heads.get(tenant).copied().unwrap_or_default();
+        let seq = self
+            .heads
+            .get(tenant)
+            .copied()
+            .unwrap_or_else(before)
+            .plus(1);
+        self.heads.insert(tenant.clone(), seq);
+        self.rows.events.push(row(LogPlace { tenant, seq, stamp }));
+        seq
+    }
+
+    fn log_turn(
+        &mut self,
+        tenant: &TenantId,
+        stamp: &Stamp,
+        kind: EventType,
+        turn: TurnPlace<'_>,
+    ) -> Seq {
+        self.log(tenant, stamp, |place| event_rows::turn(place, kind, turn))
+    }
+
+    /// Notes how far an existing conversation has come; it never seems to have rested longer than
+    /// it has.
+    fn advance(&mut self, conversation: &ConversationFacts, mut advance: ConversationAdvance) {
+        advance.updated_at = advance.updated_at.max(conversation.updated_at);
+        self.rows.advances.push(advance);
+    }
+}
+
+/// Positions of the events from `first` to `last`.
+const fn committed(first: Seq, last: Seq) -> Committed {
+    Committed { first, last }
+}
+
+#[cfg(test)]
+mod tests;
