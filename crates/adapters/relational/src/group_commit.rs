@@ -186,63 +186,67 @@ impl<S: BatchStore> Writer<S> {
     }
 
     async fn outcomes(&mut self, items: &[Item]) -> Outcomes {
-        match self.commit(items).await {
-            Ok(outcomes) => outcomes,
-            Err(error) if error.is_retryable() || items.len() == 1 => same_for_all(error, items),
-            Err(error) => {
-                tracing::warn!(%error, items = items.len(), "a batch failed; its items run singly");
-                let mut outcomes = Vec::with_capacity(items.len());
-                for item in items {
-                    let single = std::slice::from_ref(item);
-                    match self.commit(single).await {
-                        Ok(single) => outcomes.extend(single),
-                        Err(error) => outcomes.push(Err(error)),
-                    }
-                }
-                outcomes
+        let Undone { error, doubt } = match self.settle(items, None).await {
+            Ok(outcomes) => return outcomes,
+            Err(undone) => undone,
+        };
+        if error.is_retryable() || items.len() == 1 {
+            return same_for_all(error, items);
+        }
+        tracing::warn!(%error, items = items.len(), "a batch failed; its items run singly");
+        let mut outcomes = Vec::with_capacity(items.len());
+        for item in items {
+            match self
+                .settle(std::slice::from_ref(item), doubt.as_ref())
+                .await
+            {
+                Ok(single) => outcomes.extend(single),
+                Err(undone) => outcomes.push(Err(undone.error)),
             }
         }
+        outcomes
     }
 
     /// Commits once, or as often as it takes to learn whether it was committed.
-    async fn commit(&mut self, items: &[Item]) -> Result<Outcomes, RepositoryError> {
+    async fn settle(
+        &mut self,
+        items: &[Item],
+        doubt: Option<&HeadsBefore>,
+    ) -> Result<Outcomes, Undone> {
         let begun = Instant::now();
-        let first = self.store.commit(items, None).await;
-        let result = match first {
-            Ok(outcomes) => Ok(outcomes),
-            Err(BatchError::Failed(error)) => Err(error),
-            Err(BatchError::Unknown { heads, source }) => {
-                self.resolve(items, &heads, source, begun).await
+        let mut doubt = doubt.cloned();
+        let mut pause = self.patience.pause;
+        let settled = loop {
+            let error = match self.store.commit(items, doubt.as_ref()).await {
+                Ok(outcomes) => break Ok(outcomes),
+                Err(BatchError::Failed(error)) if doubt.is_none() || !error.is_retryable() => {
+                    break Err(error);
+                }
+                Err(BatchError::Failed(error)) => error,
+                Err(BatchError::Unknown { heads, source }) => {
+                    // The first attempt's heads: what it wrote lies after them.
+                    doubt.get_or_insert(heads);
+                    source
+                }
+            };
+            if begun.elapsed() + pause > self.patience.in_doubt {
+                break Err(unavailable(&error));
             }
+            tracing::warn!(%error, "a commit got no answer; looking for its outcome");
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(Duration::from_secs(1));
         };
         #[expect(clippy::cast_precision_loss, reason = "a batch has hundreds of items")]
         metrics::histogram!("store_batch_items").record(items.len() as f64);
         metrics::histogram!("store_batch_seconds").record(begun.elapsed());
-        result
+        settled.map_err(|error| Undone { error, doubt })
     }
+}
 
-    async fn resolve(
-        &mut self,
-        items: &[Item],
-        heads: &HeadsBefore,
-        mut source: RepositoryError,
-        begun: Instant,
-    ) -> Result<Outcomes, RepositoryError> {
-        let mut pause = self.patience.pause;
-        while begun.elapsed() + pause < self.patience.in_doubt {
-            tracing::warn!(error = %source, "a commit got no answer; looking for its outcome");
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(Duration::from_secs(1));
-            match self.store.commit(items, Some(heads)).await {
-                Ok(outcomes) => return Ok(outcomes),
-                Err(BatchError::Failed(error)) if !error.is_retryable() => return Err(error),
-                Err(BatchError::Failed(error) | BatchError::Unknown { source: error, .. }) => {
-                    source = error;
-                }
-            }
-        }
-        Err(source)
-    }
+/// Items without outcomes, and since when an attempt at them is in doubt.
+struct Undone {
+    error: RepositoryError,
+    doubt: Option<HeadsBefore>,
 }
 
 impl Entry {
