@@ -1,0 +1,201 @@
+//! Keywords: words that must occur, whatever their case.
+
+use std::ops::Range;
+
+use unicode_segmentation::UnicodeSegmentation;
+
+/// Text in the form in which words are compared, and where its words stand.
+#[derive(Debug)]
+pub(crate) struct FoldedText {
+    text: String,
+    words: Vec<Range<usize>>,
+    /// The same words, by what they say.
+    sorted: Vec<Range<usize>>,
+}
+
+/// What must occur: one word, or anything else that is looked for as it stands.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Keyword {
+    /// The common case, found by a look-up.
+    Word(Box<str>),
+    /// Several words, or one with other characters in it; MUST NOT begin or end inside a word.
+    Phrase(Box<str>),
+}
+
+impl FoldedText {
+    /// Folds case and white space, and finds the words.
+    pub(crate) fn new(source: &str) -> Self {
+        let text = fold(source);
+        let words = words_of(&text);
+        let mut sorted = words.clone();
+        sorted.sort_unstable_by(|one, other| text[one.clone()].cmp(&text[other.clone()]));
+        Self {
+            text,
+            words,
+            sorted,
+        }
+    }
+
+    /// The words in their order.
+    pub(crate) fn words(&self) -> Vec<&str> {
+        let words = self.words.iter();
+        words.map(|word| &self.text[word.clone()]).collect()
+    }
+
+    fn contains_word(&self, word: &str) -> bool {
+        self.sorted
+            .binary_search_by(|candidate| self.text[candidate.clone()].cmp(word))
+            .is_ok()
+    }
+
+    fn contains_phrase(&self, phrase: &str) -> bool {
+        let mut from = 0;
+        while let Some(offset) = self.text[from..].find(phrase) {
+            let start = from + offset;
+            if !self.is_inside_a_word(start) && !self.is_inside_a_word(start + phrase.len()) {
+                return true;
+            }
+            let step = self.text[start..].chars().next().map_or(1, char::len_utf8);
+            from = start + step;
+        }
+        false
+    }
+
+    fn is_inside_a_word(&self, position: usize) -> bool {
+        let after = self.words.partition_point(|word| word.start < position);
+        after > 0 && position < self.words[after - 1].end
+    }
+}
+
+impl Keyword {
+    /// Reads a keyword; `None` when it is nothing but white space.
+    pub(crate) fn parse(source: &str) -> Option<Self> {
+        let FoldedText { text, words, .. } = FoldedText::new(source);
+        if text.is_empty() {
+            return None;
+        }
+        let is_one_word = words.len() == 1 && words[0] == (0..text.len());
+        let text = text.into_boxed_str();
+        Some(if is_one_word {
+            Self::Word(text)
+        } else {
+            Self::Phrase(text)
+        })
+    }
+
+    /// Whether the message has it.
+    pub(crate) fn occurs_in(&self, message: &FoldedText) -> bool {
+        match self {
+            Self::Word(word) => message.contains_word(word),
+            Self::Phrase(phrase) => message.contains_phrase(phrase),
+        }
+    }
+
+    /// Bytes that the keyword holds.
+    pub(crate) fn bytes(&self) -> usize {
+        let (Self::Word(text) | Self::Phrase(text)) = self;
+        size_of::<Self>() + text.len()
+    }
+}
+
+/// Folds case, makes each run of white space one space, and the apostrophe of phone keyboards the
+/// plain one.
+fn fold(source: &str) -> String {
+    let mut folded = String::with_capacity(source.len());
+    for character in source.trim().chars() {
+        if character.is_ascii_graphic() {
+            folded.push(character.to_ascii_lowercase());
+        } else if character.is_whitespace() {
+            if !folded.ends_with(' ') {
+                folded.push(' ');
+            }
+        } else if character == '\u{2019}' {
+            folded.push('\'');
+        } else {
+            fold_character(character, &mut folded);
+        }
+    }
+    folded
+}
+
+/// Down, up and down again is what makes 'ẞ', 'ß' and "SS", or 'Σ', 'σ' and 'ς', the same. By
+/// single characters, because in whole strings the case of 'Σ' depends on its neighbours.
+fn fold_character(character: char, folded: &mut String) {
+    let lower = character.to_lowercase();
+    let upper = lower.flat_map(char::to_uppercase);
+    folded.extend(upper.flat_map(char::to_lowercase));
+}
+
+/// Words by UAX #29, which knows that Chinese has no spaces and "don't" is one word. It also takes
+/// "thanks.bye" for one, so words end at '.' and ':' as well.
+fn words_of(text: &str) -> Vec<Range<usize>> {
+    let mut words = Vec::new();
+    for (start, segment) in text.split_word_bound_indices() {
+        let mut start = start;
+        for part in segment.split(['.', ':']) {
+            if part.chars().any(char::is_alphanumeric) {
+                words.push(start..start + part.len());
+            }
+            start += part.len() + 1;
+        }
+    }
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("refund", "I want a REFUND!", true)]
+    #[case("REFUND", "refund?", true)]
+    #[case("cat", "concatenate", false)]
+    #[case("cat", "the cat's tail", false)]
+    #[case("cat", "dog,cat,mouse", true)]
+    #[case("straße", "HAUPTSTRASSE, STRASSE", true)]
+    #[case("ΟΔΟΣ", "η οδος", true)]
+    #[case("don't", "I DON\u{2019}T know", true)]
+    #[case("don", "I don't know", false)]
+    #[case("thanks", "ok.thanks.bye", true)]
+    #[case("3.14", "pi is 3.14", true)]
+    #[case("3.14", "it is 13.14", false)]
+    #[case("c++", "I like C++.", true)]
+    #[case("c++", "abc++", false)]
+    #[case("good  morning", "Good\nmorning, all", true)]
+    #[case("good morning", "good mornings", false)]
+    #[case("a a", "ba a a", true)]
+    #[case("👋", "hi 👋👋", true)]
+    #[case("你好", "你好吗", true)]
+    #[case("नमस्ते", "नमस्ते!", true)]
+    #[case("नमस", "नमस्ते!", false)]
+    #[case("42", "the answer is 42", true)]
+    #[case("42", "room 421", false)]
+    fn finds_whole_words_in_any_case(
+        #[case] keyword: &str,
+        #[case] message: &str,
+        #[case] occurs: bool,
+    ) {
+        let keyword = Keyword::parse(keyword).unwrap();
+        assert_eq!(keyword.occurs_in(&FoldedText::new(message)), occurs);
+    }
+
+    #[test]
+    fn white_space_is_no_keyword() {
+        assert_eq!(Keyword::parse(" \t\u{a0}"), None);
+    }
+
+    proptest! {
+        // A mark at the beginning would belong to the character before it.
+        #[test]
+        fn every_text_contains_itself(text in "[\\p{L}\\p{N}\\p{P}]\\PC{0,40}") {
+            if let Some(keyword) = Keyword::parse(&text) {
+                prop_assert!(keyword.occurs_in(&FoldedText::new(&text)));
+                let padded = format!("- {text} -");
+                prop_assert!(keyword.occurs_in(&FoldedText::new(&padded)));
+            }
+        }
+    }
+}

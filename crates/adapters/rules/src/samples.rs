@@ -1,0 +1,17 @@
+//! Values that tests start from.
+
+use domain::{Agent, AgentConfig, Timestamp};
+
+/// An agent without rules.
+pub(crate) fn agent() -> Agent {
+    Agent {
+        id: "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11".parse().unwrap(),
+        name: "Ada".to_owned(),
+        personality: "Cheerful and brief.".to_owned(),
+        capabilities: vec!["time".to_owned(), "weather".to_owned()],
+        config: AgentConfig::default(),
+        version: 1,
+        created_at: Timestamp::from_milliseconds(0),
+        updated_at: Timestamp::from_milliseconds(0),
+    }
+}
