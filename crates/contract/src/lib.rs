@@ -2,7 +2,7 @@
 //!
 //! An adapter runs all of them by one line in `tests/contract.rs`:
 //!
-//! ```ignore
+//! ```text
 //! async fn fixture() -> Database { … } // derefs to `ports::Storage`; its `Drop` cleans up
 //! contract::storage_contract!(crate::fixture);
 //! ```
@@ -17,8 +17,21 @@ mod log;
 mod pages;
 mod promises;
 pub mod samples;
+mod untouched;
 
+pub mod agent_deletion;
 pub mod agent_listing;
 pub mod agent_repository;
+pub mod begin_turn;
+pub mod cancel_turn;
+pub mod conversation_deletion;
+pub mod conversation_listing;
+pub mod conversation_repository;
+pub mod find_turn;
+pub mod finish_turn;
+pub mod history;
 pub mod key_repository;
+pub mod messages;
+pub mod record_exchange;
 pub mod tenant_repository;
+pub mod turn_queue;

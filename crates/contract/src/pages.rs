@@ -1,7 +1,10 @@
 //! Walking through listings page by page.
 
-use domain::{Agent, text::search_key};
-use ports::{AgentFilter, AgentPosition, AgentQuery, Storage};
+use domain::{Agent, Conversation, text::search_key};
+use ports::{
+    AgentFilter, AgentPosition, AgentQuery, ConversationFilter, ConversationPosition,
+    ConversationQuery, Storage,
+};
 
 use crate::{answers::Answer as _, samples};
 
@@ -61,4 +64,53 @@ pub(crate) async fn agent_names(
 ) -> Vec<String> {
     let agents = agents_behind(storage, filter, None, limit).await;
     agents.into_iter().map(|agent| agent.name).collect()
+}
+
+/// The position after which the page behind this conversation begins.
+pub(crate) fn after_conversation(conversation: &Conversation) -> ConversationPosition {
+    ConversationPosition {
+        updated_at: conversation.updated_at,
+        id: conversation.id,
+    }
+}
+
+/// One page of conversations of the samples' tenant, and whether more follow.
+pub(crate) async fn conversations(
+    storage: &Storage,
+    filter: &ConversationFilter,
+    after: Option<&Conversation>,
+    limit: usize,
+) -> (Vec<Conversation>, bool) {
+    let query = ConversationQuery {
+        filter: filter.clone(),
+        after: after.map(after_conversation),
+        limit,
+    };
+    let listed = storage.conversations.list(&samples::tenant(), &query).await;
+    let page = listed.answered().value;
+    (page.items, page.has_more)
+}
+
+/// All conversations behind `after`, in pages of `limit`.
+pub(crate) async fn conversations_behind(
+    storage: &Storage,
+    filter: &ConversationFilter,
+    mut after: Option<Conversation>,
+    limit: usize,
+) -> Vec<Conversation> {
+    let mut all = Vec::new();
+    for _ in 0..TOO_MANY_PAGES {
+        let (items, has_more) = conversations(storage, filter, after.as_ref(), limit).await;
+        assert!(items.len() <= limit, "a page is longer than its limit");
+        assert!(
+            !has_more || !items.is_empty(),
+            "a page from which nothing follows"
+        );
+        all.extend(items);
+        if !has_more {
+            return all;
+        }
+        after = all.last().cloned();
+    }
+    panic!("the listing does not end");
 }

@@ -124,6 +124,16 @@ pub fn conversation(number: u32, agent: AgentId) -> Conversation {
     }
 }
 
+/// The next version of a conversation, under another title.
+pub fn retitled(conversation: &Conversation, title: &str) -> Conversation {
+    Conversation {
+        title: Some(title.to_owned()),
+        version: conversation.version + 1,
+        updated_at: conversation.updated_at + std::time::Duration::from_millis(1),
+        ..conversation.clone()
+    }
+}
+
 /// The greeting with which a conversation begins, and the conversation with it.
 pub fn greeted(conversation: Conversation, text: &str) -> (Conversation, Message) {
     let greeting = Message {

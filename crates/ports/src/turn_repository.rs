@@ -244,7 +244,8 @@ pub trait TurnRepository: Send + Sync {
     /// Ends a running turn with its answer (turn completed, the agent's message,
     /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem releases the
     /// idempotency key). MUST write nothing unless the turn is in progress under `node`. MUST
-    /// promote the first turn that waits, if any and if allowed, in the same transaction.
+    /// promote the first turn that waits, if any and if allowed, in the same transaction; but to
+    /// no node that is marked as dead or unknown, here and in [`Self::cancel_turn`].
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError>;
 
     /// Ends a queued or running turn from outside, with `turn.cancelled`. When a running one ends,

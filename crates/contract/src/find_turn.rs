@@ -1,0 +1,124 @@
+//! `TurnRepository::find` and `find_claim`.
+
+use domain::{IdempotencyClaim, PrincipalId, idempotency::RETENTION};
+use ports::{BeginTurn, Storage};
+
+use crate::{
+    answers::{Answer as _, OnceAnswer as _},
+    found, given, log, samples,
+};
+
+/// A turn is found with whose it is.
+pub async fn finds_a_turn_with_its_owner(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let mut question = samples::question(7, &agent, samples::existing(&talk, 0));
+    question.stamp.actor = PrincipalId::new("main~bob");
+    question.metadata = [("clé".to_owned(), "🦊".to_owned())].into();
+    given::started(storage, &question).await;
+    let tenant = samples::tenant();
+    let found = storage
+        .turns
+        .find(&tenant, question.turn_id)
+        .await
+        .answered();
+    assert!(found.position <= log::head(storage, &tenant).await);
+    let found = found.value.expect("the turn is there");
+    assert_eq!(found.principal, question.stamp.actor);
+    assert_eq!(found.user_id, talk.user_id);
+    assert_eq!(found.turn.metadata, question.metadata);
+}
+
+/// A promoted turn is still the one's who asked.
+pub async fn a_promoted_turn_keeps_its_owner(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let running = samples::question(1, &agent, samples::existing(&talk, 0));
+    given::started(storage, &running).await;
+    let mut waiting = samples::question(2, &agent, samples::existing(&talk, 1));
+    waiting.stamp.actor = PrincipalId::new("main~bob");
+    given::queued(storage, &waiting).await;
+    let node = Some(running.node);
+    let (_, promoted) = given::cancelled(storage, &running, node).await;
+    let promoted = promoted.expect("a turn waits");
+    assert_eq!(promoted.principal, waiting.stamp.actor);
+    let found = found::turn_with_owner(storage, waiting.turn_id).await;
+    let owner = found.map(|found| found.principal);
+    assert_eq!(owner, Some(waiting.stamp.actor));
+}
+
+/// "Not found" is a value.
+pub async fn finds_no_turn_that_was_never_asked(storage: &Storage) {
+    given::chat(storage).await;
+    assert_eq!(found::turn(storage, samples::turn_id(404)).await, None);
+}
+
+async fn remembered(storage: &Storage, claim: &IdempotencyClaim) -> bool {
+    found::claim(storage, claim).await.is_some()
+}
+
+/// A key is one principal's, for one operation.
+pub async fn tells_keys_apart_by_principal_and_operation(storage: &Storage) {
+    let (tenant, stamp, used) = (samples::tenant(), samples::stamp(0), samples::claim("k"));
+    let agent = samples::agent(1);
+    let answer = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
+    answer.await.done();
+    let others = [
+        IdempotencyClaim {
+            principal: PrincipalId::new("main~bob"),
+            ..used.clone()
+        },
+        IdempotencyClaim {
+            operation: "POST /api/others",
+            ..used.clone()
+        },
+        samples::claim("K"),
+    ];
+    assert!(remembered(storage, &used).await);
+    for (number, other) in (2..).zip(others) {
+        assert!(!remembered(storage, &other).await, "{other:?}");
+        let agent = samples::agent(number);
+        let answer = storage.agents.insert(&tenant, &agent, &stamp, Some(&other));
+        answer.await.done();
+        assert!(remembered(storage, &other).await, "{other:?}");
+    }
+}
+
+/// A key is found by another command too: whether it repeats is the caller's to judge.
+pub async fn finds_a_key_whatever_its_command(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = BeginTurn {
+        claim: Some(samples::claim("k")),
+        ..samples::question(7, &agent, samples::existing(&talk, 0))
+    };
+    given::started(storage, &question).await;
+    let other = IdempotencyClaim {
+        fingerprint: domain::Fingerprint::of(&"another command"),
+        ..samples::claim("k")
+    };
+    let record = found::claim(storage, &other).await;
+    let record = record.expect("the key is remembered");
+    assert_eq!(record.fingerprint, samples::claim("k").fingerprint);
+    assert_eq!(record.turn_id, Some(question.turn_id));
+}
+
+/// A key is remembered for its time, and no longer.
+pub async fn forgets_keys_after_their_time(storage: &Storage) {
+    let (tenant, stamp, used) = (samples::tenant(), samples::stamp(0), samples::claim("k"));
+    let agent = samples::agent(1);
+    let answer = storage.agents.insert(&tenant, &agent, &stamp, Some(&used));
+    answer.await.done();
+    let millisecond = std::time::Duration::from_millis(1);
+    for (time, expected) in [
+        (RETENTION.saturating_sub(millisecond), true),
+        (RETENTION + millisecond, false),
+    ] {
+        let asked = IdempotencyClaim {
+            created_at: used.created_at + time,
+            ..used.clone()
+        };
+        assert_eq!(
+            remembered(storage, &asked).await,
+            expected,
+            "after {time:?}"
+        );
+    }
+}

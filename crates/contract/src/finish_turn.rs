@@ -1,0 +1,273 @@
+//! `TurnRepository::finish_turn`: how a running turn ends.
+
+use domain::{
+    EventType, FinishReason, Message, Problem, Role, ToolCall, Turn, TurnStatus, Usage,
+    idempotency::RETENTION,
+};
+use ports::{BeginOutcome, BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
+use serde_json::json;
+
+use crate::{
+    answers::{Answer as _, event_count},
+    found, given, log, samples,
+};
+
+async fn outcome(storage: &Storage, finish: FinishTurn) -> FinishOutcome {
+    storage.turns.finish_turn(finish).await.answered()
+}
+
+fn completed(question: &BeginTurn, number: u32) -> FinishTurn {
+    samples::finish(question, TurnEnding::Completed(samples::reply(number)))
+}
+
+fn failed(question: &BeginTurn, problem: Problem) -> FinishTurn {
+    samples::finish(question, TurnEnding::Failed(problem))
+}
+
+/// With an answer: turn completed, the agent's message, every member of both.
+pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = samples::question(7, &agent, samples::existing(&talk, 0));
+    given::started(storage, &question).await;
+    let running = found::turn(storage, question.turn_id).await;
+    let reply = Reply {
+        degraded: true,
+        finish_reason: FinishReason::ContentFilter,
+        usage: Some(Usage {
+            input_tokens: 1,
+            output_tokens: 0,
+        }),
+        tool_calls: vec![ToolCall {
+            name: "time".to_owned(),
+            arguments: json!({"zone": "Europe/Paris", "deep": [1, {"x": null}]}),
+            status: "ok".to_owned(),
+            duration_ms: 12,
+        }],
+        ..samples::reply(7)
+    };
+    let ending = TurnEnding::Completed(reply.clone());
+    given::finished(storage, samples::finish(&question, ending)).await;
+    let message = Message {
+        id: reply.message_id,
+        conversation_id: talk.id,
+        turn_id: Some(question.turn_id),
+        seq: 2,
+        role: Role::Agent,
+        content: reply.content,
+        created_at: samples::at(17),
+        engine: Some(reply.engine.clone()),
+        agent_version: Some(1),
+        finish_reason: Some(reply.finish_reason),
+        usage: reply.usage,
+    };
+    let expected = Turn {
+        status: TurnStatus::Completed,
+        reply: Some(message.clone()),
+        engine: Some(reply.engine),
+        degraded: true,
+        finish_reason: Some(reply.finish_reason),
+        usage: reply.usage,
+        tool_calls: reply.tool_calls,
+        finished_at: Some(samples::at(17)),
+        ..running.expect("the turn is there")
+    };
+    assert_eq!(found::turn(storage, question.turn_id).await, Some(expected));
+    let messages = found::messages(storage, talk.id).await;
+    assert_eq!(messages[1..], [message]);
+    let head = found::head(storage, talk.id).await;
+    assert_eq!((head.message_count, head.turn_count), (2, 1));
+    assert_eq!(head.running_turn, None);
+    let talk = found::conversation(storage, talk.id).await;
+    let last_message_at = talk.and_then(|talk| talk.last_message_at);
+    assert_eq!(last_message_at, Some(samples::at(17)));
+}
+
+/// Without an answer: turn failed, its problem kept whole, no message of the agent.
+pub async fn fails_a_turn_with_its_problem(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = samples::question(7, &agent, samples::existing(&talk, 0));
+    given::started(storage, &question).await;
+    let running = found::turn(storage, question.turn_id).await;
+    let problem = Problem {
+        instance: Some("/api/chat".to_owned()),
+        request_id: Some("r-1".to_owned()),
+        errors: vec![domain::Fault::new("/a~1b", domain::FaultCode::TooLong, "ß").into()],
+        ..samples::lasting_problem().with_detail("Der Motor schweigt 🤐.")
+    };
+    given::finished(storage, failed(&question, problem.clone())).await;
+    let expected = Turn {
+        status: TurnStatus::Failed,
+        error: Some(problem),
+        finished_at: Some(samples::at(17)),
+        ..running.expect("the turn is there")
+    };
+    assert_eq!(found::turn(storage, question.turn_id).await, Some(expected));
+    let head = found::head(storage, talk.id).await;
+    assert_eq!((head.message_count, head.running_turn), (1, None));
+    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+}
+
+/// The event is `turn.completed` or `turn.failed`.
+pub async fn writes_how_the_turn_ended(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let first = samples::question(1, &agent, samples::existing(&talk, 0));
+    let second = samples::question(2, &agent, samples::existing(&talk, 1));
+    for (question, finish, expected) in [
+        (&first, completed(&first, 1), EventType::TurnCompleted),
+        (
+            &second,
+            failed(&second, samples::lasting_problem()),
+            EventType::TurnFailed,
+        ),
+    ] {
+        given::started(storage, question).await;
+        let (committed, promoted) = given::finished(storage, finish.clone()).await;
+        assert_eq!((event_count(committed), promoted), (1, None));
+        let event = log::events_of(storage, committed).await.remove(0);
+        assert_eq!((event.kind, event.time), (expected, finish.stamp.time));
+        assert_eq!(event.actor, finish.stamp.actor);
+        assert_eq!(event.turn_id, Some(question.turn_id));
+        assert_eq!(event.conversation_id, Some(talk.id));
+        assert_eq!(event.agent_id, Some(agent.id));
+        assert_eq!(event.user_id, talk.user_id);
+    }
+}
+
+/// MUST write nothing unless the turn is in progress under `node`.
+pub async fn refuses_to_end_a_turn_that_does_not_run_here(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    given::node(storage, 2).await;
+    let running = samples::question(1, &agent, samples::existing(&talk, 0));
+    given::started(storage, &running).await;
+    let waiting = samples::question(2, &agent, samples::existing(&talk, 1));
+    given::queued(storage, &waiting).await;
+    let unknown = samples::question(404, &agent, samples::existing(&talk, 1));
+    let elsewhere = FinishTurn {
+        node: samples::node_id(2),
+        ..completed(&running, 1)
+    };
+    let head = log::head(storage, &samples::tenant()).await;
+    for finish in [elsewhere, completed(&waiting, 2), completed(&unknown, 3)] {
+        assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
+    }
+    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+    let still = found::head(storage, talk.id).await.running_turn;
+    assert_eq!(still, Some(running.turn_id));
+    let waits = found::turn(storage, waiting.turn_id).await;
+    assert_eq!(waits.map(|turn| turn.status), Some(TurnStatus::Queued));
+}
+
+/// A turn ends once, whichever end comes second.
+pub async fn refuses_to_end_a_turn_twice(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = |number: u32| {
+        let count = i64::from(number) - 1;
+        samples::question(number, &agent, samples::existing(&talk, count))
+    };
+    let (first, second, third) = (question(1), question(2), question(3));
+    given::started(storage, &first).await;
+    given::finished(storage, completed(&first, 1)).await;
+    given::started(storage, &second).await;
+    given::finished(storage, failed(&second, samples::lasting_problem())).await;
+    given::started(storage, &third).await;
+    given::cancelled(storage, &third, None).await;
+    let head = log::head(storage, &samples::tenant()).await;
+    for (number, question) in (1..).zip([first, second, third]) {
+        let before = found::turn(storage, question.turn_id).await;
+        for finish in [
+            completed(&question, number + 50),
+            failed(&question, samples::lasting_problem()),
+        ] {
+            assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
+        }
+        assert_eq!(found::turn(storage, question.turn_id).await, before);
+    }
+    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+}
+
+/// A process that left in order, or was forgotten, may still end what it ran: its token holds
+/// until somebody else has ended the turn.
+pub async fn ends_the_turn_of_a_node_that_has_left(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = samples::question(1, &agent, samples::existing(&talk, 0));
+    given::started(storage, &question).await;
+    storage.nodes.delete(question.node).await.answered();
+    given::finished(storage, completed(&question, 1)).await;
+    let turn = found::turn(storage, question.turn_id).await;
+    assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Completed));
+}
+
+async fn begun_with_key(storage: &Storage, number: u32, count: i64) -> BeginTurn {
+    let (agent, talk) = (
+        samples::agent(1),
+        samples::conversation(1, samples::agent_id(1)),
+    );
+    let question = BeginTurn {
+        claim: Some(samples::claim("k")),
+        ..samples::question(number, &agent, samples::existing(&talk, count))
+    };
+    given::started(storage, &question).await;
+    question
+}
+
+/// A retryable problem releases the turn's idempotency key.
+pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
+    given::chat(storage).await;
+    let first = begun_with_key(storage, 1, 0).await;
+    given::finished(storage, failed(&first, samples::retryable_problem())).await;
+    assert_eq!(found::claim(storage, &samples::claim("k")).await, None);
+    let second = begun_with_key(storage, 2, 1).await;
+    let record = found::claim(storage, &samples::claim("k")).await;
+    let named = record.and_then(|record| record.turn_id);
+    assert_eq!(named, Some(second.turn_id));
+}
+
+/// Any other end keeps it.
+pub async fn any_other_end_keeps_the_key(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    for (number, key) in [(1, "fails"), (2, "completes"), (3, "is cancelled")] {
+        let count = i64::from(number) - 1;
+        let claim = samples::claim(&key.replace(' ', "-"));
+        let question = BeginTurn {
+            claim: Some(claim.clone()),
+            ..samples::question(number, &agent, samples::existing(&talk, count))
+        };
+        given::started(storage, &question).await;
+        match key {
+            "fails" => {
+                let finish = failed(&question, samples::lasting_problem());
+                given::finished(storage, finish).await;
+            }
+            "completes" => {
+                given::finished(storage, completed(&question, number)).await;
+            }
+            _ => {
+                given::cancelled(storage, &question, None).await;
+            }
+        }
+        let record = found::claim(storage, &claim).await;
+        let named = record.and_then(|record| record.turn_id);
+        assert_eq!(named, Some(question.turn_id), "a turn that {key}");
+        let again = storage.turns.begin_turn(question).await.answered();
+        assert!(matches!(again, BeginOutcome::Repeated(_)), "{again:?}");
+    }
+}
+
+/// A turn releases its own key only: one that another turn took over when it was forgotten stays.
+pub async fn releases_no_key_that_another_turn_has_taken_over(storage: &Storage) {
+    let (agent, _) = given::chat(storage).await;
+    let first = begun_with_key(storage, 1, 0).await;
+    let mut claim = samples::claim("k");
+    claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
+    let other_talk = given::conversation(storage, 2, &agent).await;
+    let second = BeginTurn {
+        claim: Some(claim.clone()),
+        ..samples::question(2, &agent, samples::existing(&other_talk, 0))
+    };
+    given::started(storage, &second).await;
+    given::finished(storage, failed(&first, samples::retryable_problem())).await;
+    let record = found::claim(storage, &claim).await;
+    let named = record.and_then(|record| record.turn_id);
+    assert_eq!(named, Some(second.turn_id));
+}
