@@ -12,13 +12,15 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
-use ports::RepositoryError;
+use ports::{
+    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn, RepositoryError,
+};
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
     time::Instant,
 };
-use tokio_util::task::TaskTracker;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{Item, Outcome, batch, item::Outcomes};
 
@@ -90,11 +92,13 @@ struct Entry {
     answer: oneshot::Sender<Result<Outcome, RepositoryError>>,
 }
 
-/// Hands items to the writer. Clones share it; it ends when the last one is dropped.
+/// Hands items to the writer. Clones share it; it ends when it is closed or the last one is
+/// dropped.
 #[derive(Clone)]
 pub struct GroupCommit {
     queue: mpsc::UnboundedSender<Entry>,
     patience: Patience,
+    closing: CancellationToken,
 }
 
 impl GroupCommit {
@@ -106,8 +110,50 @@ impl GroupCommit {
         runtime: &Handle,
     ) -> Self {
         let (queue, entries) = mpsc::unbounded_channel();
-        tasks.spawn_on(Writer { store, patience }.run(entries), runtime);
-        Self { queue, patience }
+        let closing = CancellationToken::new();
+        let writer = Writer {
+            store,
+            patience,
+            closing: closing.clone(),
+        };
+        tasks.spawn_on(writer.run(entries), runtime);
+        Self {
+            queue,
+            patience,
+            closing,
+        }
+    }
+
+    /// Takes no more items, and has the writer end once it has answered those it was handed.
+    pub fn close(&self) {
+        self.closing.cancel();
+    }
+
+    /// Has an exchange recorded: see `TurnRepository::record_exchange`.
+    pub async fn record_exchange(
+        &self,
+        exchange: Exchange,
+    ) -> Result<ExchangeOutcome, RepositoryError> {
+        match self.submit(Item::Exchange(Box::new(exchange))).await? {
+            Outcome::Exchange(outcome) => Ok(outcome),
+            other => Err(mixed_up(&other)),
+        }
+    }
+
+    /// Has a turn begun: see `TurnRepository::begin_turn`.
+    pub async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
+        match self.submit(Item::Begin(Box::new(begin))).await? {
+            Outcome::Begin(outcome) => Ok(outcome),
+            other => Err(mixed_up(&other)),
+        }
+    }
+
+    /// Has a turn finished: see `TurnRepository::finish_turn`.
+    pub async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
+        match self.submit(Item::Finish(Box::new(finish))).await? {
+            Outcome::Finish(outcome) => Ok(outcome),
+            other => Err(mixed_up(&other)),
+        }
     }
 
     /// Has `item` carried out. It may be withdrawn as long as nobody has begun with it; from then
@@ -122,7 +168,7 @@ impl GroupCommit {
         };
         self.queue
             .send(entry)
-            .map_err(|_closed| unavailable("the writer has ended"))?;
+            .map_err(|_closed| unavailable("the store is closed"))?;
         if let Ok(answer) = tokio::time::timeout(self.patience.queued, &mut outcome).await {
             return answer.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")));
         }
@@ -142,9 +188,18 @@ fn unavailable(why: impl std::fmt::Display) -> RepositoryError {
     RepositoryError::Unavailable(why.to_string().into())
 }
 
+/// A store that answers another kind of outcome than that of the item has lost their order.
+fn mixed_up(outcome: &Outcome) -> RepositoryError {
+    RepositoryError::Corrupt {
+        what: "the outcomes of a batch".to_owned(),
+        source: format!("{outcome:?}").into(),
+    }
+}
+
 struct Writer<S> {
     store: S,
     patience: Patience,
+    closing: CancellationToken,
 }
 
 impl<S: BatchStore> Writer<S> {
@@ -152,7 +207,7 @@ impl<S: BatchStore> Writer<S> {
         let mut queue = VecDeque::new();
         loop {
             if queue.is_empty() {
-                match entries.recv().await {
+                match self.next(&mut entries).await {
                     Some(entry) => queue.push_back(entry),
                     None => return,
                 }
@@ -167,6 +222,15 @@ impl<S: BatchStore> Writer<S> {
             let batch = batch::form(&mut queue, |entry| &entry.item);
             self.write(batch).await;
         }
+    }
+
+    /// The next item; none when there will not be any.
+    async fn next(&self, entries: &mut mpsc::UnboundedReceiver<Entry>) -> Option<Entry> {
+        tokio::select! {
+            entry = entries.recv() => return entry,
+            () = self.closing.cancelled() => entries.close(),
+        }
+        entries.recv().await
     }
 
     async fn write(&mut self, batch: Vec<Entry>) {

@@ -8,7 +8,7 @@ use ports::{
 use crate::facts::ClaimKey;
 
 /// One call of a port that is committed together with others.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub enum Item {
     /// `TurnRepository::record_exchange`.
     Exchange(Box<Exchange>),

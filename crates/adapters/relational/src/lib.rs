@@ -5,6 +5,7 @@
 //! the [`Rows`] that come out. It decides nothing itself, so two stores cannot decide differently.
 
 pub mod batch;
+mod calls;
 pub mod event_page;
 pub mod event_rows;
 pub mod facts;
