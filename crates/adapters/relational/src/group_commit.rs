@@ -12,9 +12,7 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
-use ports::{
-    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn, RepositoryError,
-};
+use ports::RepositoryError;
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
@@ -129,33 +127,6 @@ impl GroupCommit {
         self.closing.cancel();
     }
 
-    /// Has an exchange recorded: see `TurnRepository::record_exchange`.
-    pub async fn record_exchange(
-        &self,
-        exchange: Exchange,
-    ) -> Result<ExchangeOutcome, RepositoryError> {
-        match self.submit(Item::Exchange(Box::new(exchange))).await? {
-            Outcome::Exchange(outcome) => Ok(outcome),
-            other => Err(mixed_up(&other)),
-        }
-    }
-
-    /// Has a turn begun: see `TurnRepository::begin_turn`.
-    pub async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        match self.submit(Item::Begin(Box::new(begin))).await? {
-            Outcome::Begin(outcome) => Ok(outcome),
-            other => Err(mixed_up(&other)),
-        }
-    }
-
-    /// Has a turn finished: see `TurnRepository::finish_turn`.
-    pub async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
-        match self.submit(Item::Finish(Box::new(finish))).await? {
-            Outcome::Finish(outcome) => Ok(outcome),
-            other => Err(mixed_up(&other)),
-        }
-    }
-
     /// Has `item` carried out. It may be withdrawn as long as nobody has begun with it; from then
     /// on its outcome is awaited, since nobody else could learn it.
     pub async fn submit(&self, item: Item) -> Result<Outcome, RepositoryError> {
@@ -188,14 +159,6 @@ fn unavailable(why: impl std::fmt::Display) -> RepositoryError {
     RepositoryError::Unavailable(why.to_string().into())
 }
 
-/// A store that answers another kind of outcome than that of the item has lost their order.
-fn mixed_up(outcome: &Outcome) -> RepositoryError {
-    RepositoryError::Corrupt {
-        what: "the outcomes of a batch".to_owned(),
-        source: format!("{outcome:?}").into(),
-    }
-}
-
 struct Writer<S> {
     store: S,
     patience: Patience,
@@ -207,7 +170,7 @@ impl<S: BatchStore> Writer<S> {
         let mut queue = VecDeque::new();
         loop {
             if queue.is_empty() {
-                match self.next(&mut entries).await {
+                match next(&mut entries, &self.closing).await {
                     Some(entry) => queue.push_back(entry),
                     None => return,
                 }
@@ -222,15 +185,6 @@ impl<S: BatchStore> Writer<S> {
             let batch = batch::form(&mut queue, |entry| &entry.item);
             self.write(batch).await;
         }
-    }
-
-    /// The next item; none when there will not be any.
-    async fn next(&self, entries: &mut mpsc::UnboundedReceiver<Entry>) -> Option<Entry> {
-        tokio::select! {
-            entry = entries.recv() => return entry,
-            () = self.closing.cancelled() => entries.close(),
-        }
-        entries.recv().await
     }
 
     async fn write(&mut self, batch: Vec<Entry>) {
@@ -305,6 +259,18 @@ impl<S: BatchStore> Writer<S> {
         metrics::histogram!("store_batch_seconds").record(begun.elapsed());
         settled.map_err(|error| Undone { error, doubt })
     }
+}
+
+/// The next item; none when there will not be any.
+async fn next(
+    entries: &mut mpsc::UnboundedReceiver<Entry>,
+    closing: &CancellationToken,
+) -> Option<Entry> {
+    tokio::select! {
+        entry = entries.recv() => return entry,
+        () = closing.cancelled() => entries.close(),
+    }
+    entries.recv().await
 }
 
 /// Items without outcomes, and since when an attempt at them is in doubt.
