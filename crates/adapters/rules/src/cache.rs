@@ -47,8 +47,12 @@ impl Weighter<Key, Arc<Entry>> for ByBytes {
 
 impl RuleBooks {
     pub(crate) fn new(workbench: Arc<Workbench>) -> Self {
+        Self::with_capacity(workbench, CACHE_BYTES)
+    }
+
+    fn with_capacity(workbench: Arc<Workbench>, bytes: u64) -> Self {
         let cache = Cache::with_options(
-            options(),
+            options(bytes),
             ByBytes,
             DefaultHashBuilder::default(),
             DefaultLifecycle::default(),
@@ -98,11 +102,11 @@ impl RuleBooks {
 }
 
 /// One shard, because a shard takes no entry heavier than itself.
-fn options() -> Options {
+fn options(bytes: u64) -> Options {
     OptionsBuilder::new()
         .shards(1)
         .estimated_items_capacity(EXPECTED_AGENTS)
-        .weight_capacity(CACHE_BYTES)
+        .weight_capacity(bytes)
         .build()
         .unwrap_or_else(|_| unreachable!("both capacities are set"))
 }
@@ -158,4 +162,84 @@ fn agent_bytes(agent: &Agent) -> usize {
             .map(|text| size_of_val(text) + text.len())
             .sum::<usize>()
         + texts.into_iter().flatten().map(String::len).sum::<usize>()
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::Rule;
+    use futures::future::join_all;
+
+    use super::*;
+    use crate::samples::{agent, pattern_rule};
+
+    fn books(capacity: u64) -> RuleBooks {
+        RuleBooks::with_capacity(Arc::new(Workbench::new()), capacity)
+    }
+
+    fn agent_with(rules: impl Into<Vec<Rule>>) -> Arc<Agent> {
+        let mut agent = agent();
+        agent.config.rules = Some(rules.into());
+        Arc::new(agent)
+    }
+
+    fn tenant(name: &str) -> TenantId {
+        name.parse().unwrap()
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn many_who_ask_at_once_get_the_same_book() {
+        let books = books(CACHE_BYTES);
+        let agent = agent_with([pattern_rule("hello", "hi")]);
+        let tenant = tenant("default");
+        let found = join_all((0..32).map(|_| books.of(&tenant, &agent))).await;
+        let first = found[0].as_ref().unwrap();
+        for entry in &found {
+            assert!(Arc::ptr_eq(entry.as_ref().unwrap(), first));
+        }
+        assert_eq!(books.cache.len(), 1);
+    }
+
+    #[tokio::test]
+    async fn two_changes_of_the_same_version_are_told_apart() {
+        let books = books(CACHE_BYTES);
+        let tenant = tenant("default");
+        let lost = agent_with([pattern_rule("hello", "lost")]);
+        let saved = agent_with([pattern_rule("hello", "saved")]);
+        for agent in [&lost, &saved, &lost, &saved] {
+            let entry = books.of(&tenant, agent).await.unwrap();
+            assert!(entry.is_of(agent));
+        }
+        let again = Arc::new(Agent::clone(&saved));
+        let entry = books.of(&tenant, &again).await.unwrap();
+        assert!(
+            Arc::ptr_eq(&entry.agent, &saved),
+            "the same rules were compiled again"
+        );
+    }
+
+    #[tokio::test]
+    async fn stays_within_its_bytes_however_many_agents_there_are() {
+        let capacity = 300_000;
+        let books = books(capacity);
+        let agent = agent_with([pattern_rule("hello", "hi"), pattern_rule("bye", "bye")]);
+        for number in 0..50 {
+            let tenant = tenant(&format!("t{number}"));
+            let entry = books.of(&tenant, &agent).await.unwrap();
+            assert!(entry.outcome().is_ok());
+            assert!(books.cache.weight() <= capacity);
+        }
+        assert!(
+            (1..50).contains(&books.cache.len()),
+            "{}",
+            books.cache.len()
+        );
+    }
+
+    #[test]
+    fn the_largest_book_allowed_is_kept() {
+        let agent = agent_with([]);
+        let largest = u64::try_from(RuleBook::MOST_BYTES + agent_bytes(&agent)).unwrap();
+        // Beside the rules stand at most a few hundred KiB of text, and the hot part is 97 %.
+        assert!(largest + 2 * 1024 * 1024 < CACHE_BYTES / 100 * 97);
+    }
 }

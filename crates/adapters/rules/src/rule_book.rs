@@ -16,9 +16,6 @@ use crate::{
     template::{KnownCaptures, Template, names_a_capture},
 };
 
-/// Most bytes of one agent's rules: what surely fits into the cache of rule books. An agent beyond
-/// it would be compiled anew for every message.
-const BOOK_BYTES: usize = 48 * 1024 * 1024;
 /// How many threads' memories a book keeps. More threads may match at once and make their own.
 const SPARE_MEMORIES: usize = 2;
 
@@ -55,6 +52,10 @@ enum Matcher {
 }
 
 impl RuleBook {
+    /// Most bytes of a book: what surely fits into the cache. An agent beyond it would be compiled
+    /// anew for every message.
+    pub(crate) const MOST_BYTES: usize = 48 * 1024 * 1024;
+
     /// Compiles every rule, also those that do not count because the agent lacks their
     /// capability, so that all faults are told at once; pointers are inside the agent.
     pub(crate) fn compile(agent: &Agent) -> Result<Self, Vec<Fault>> {
@@ -76,7 +77,7 @@ impl RuleBook {
                     faults.extend(found.into_iter().map(|fault| fault.below(&prefix)));
                 }
             }
-            if bytes > BOOK_BYTES {
+            if bytes > Self::MOST_BYTES {
                 faults.push(too_large());
                 break;
             }
@@ -272,7 +273,7 @@ fn answer_pointer(rule: &Rule, index: usize) -> String {
 fn too_large() -> Fault {
     let detail = format!(
         "the rules take more than {} MiB together once compiled",
-        BOOK_BYTES / (1024 * 1024)
+        RuleBook::MOST_BYTES / (1024 * 1024)
     );
     Fault::new("/config/rules", FaultCode::TooLarge, detail)
 }

@@ -1,6 +1,6 @@
 //! Values that tests start from.
 
-use domain::{Agent, AgentConfig, Timestamp};
+use domain::{Agent, AgentConfig, Rule, Timestamp};
 
 /// An agent without rules.
 pub(crate) fn agent() -> Agent {
@@ -13,5 +13,18 @@ pub(crate) fn agent() -> Agent {
         version: 1,
         created_at: Timestamp::from_milliseconds(0),
         updated_at: Timestamp::from_milliseconds(0),
+    }
+}
+
+/// A rule by pattern.
+pub(crate) fn pattern_rule(pattern: &str, reply: &str) -> Rule {
+    Rule {
+        name: None,
+        pattern: Some(pattern.to_owned()),
+        keywords: None,
+        reply: Some(reply.to_owned()),
+        replies: None,
+        capability: None,
+        priority: None,
     }
 }

@@ -1,0 +1,89 @@
+//! What the engine says about an agent before it is saved.
+
+use std::sync::Arc;
+
+use domain::{Agent, Fault, FaultCode, Rule};
+use ports::ReplyEngine as _;
+use rstest::rstest;
+use rule_engine::RuleReplyEngine;
+
+use crate::given::{agent, agent_with, keyword_rule, pattern_rule, tenant};
+
+async fn faults_of(agent: Agent) -> Vec<Fault> {
+    let engine = RuleReplyEngine::new();
+    let prepared = engine.prepare(&tenant(), &Arc::new(agent)).await;
+    prepared.err().unwrap_or_default()
+}
+
+#[tokio::test]
+async fn all_faults_are_told_at_once_with_their_place() {
+    let mut agent = agent_with([
+        pattern_rule("fine (.*)", "{{capture.1}}"),
+        pattern_rule("(unclosed", "{{capture.9}} may be right"),
+        pattern_rule("(a)(?<b>b)", "{{capture.2}} {{capture.c}}"),
+        Rule {
+            reply: None,
+            replies: Some(vec!["{{message}}".to_owned(), "{{mesage}}".to_owned()]),
+            ..keyword_rule(&["a"], "")
+        },
+        keyword_rule(&["a", " \t"], "{{capture.1}}"),
+        Rule {
+            capability: Some("not had".to_owned()),
+            ..pattern_rule("*", "x")
+        },
+        pattern_rule("[", "{{nobody}}"),
+    ]);
+    agent.config.fallback_reply = Some("{{capture.1}}".to_owned());
+    let faults = faults_of(agent).await;
+    let places: Vec<_> = faults
+        .iter()
+        .map(|fault| (fault.pointer.as_str(), fault.code))
+        .collect();
+    assert_eq!(
+        places,
+        [
+            ("/config/rules/1/pattern", FaultCode::BadFormat),
+            ("/config/rules/2/reply", FaultCode::UnknownValue),
+            ("/config/rules/3/replies/1", FaultCode::UnknownValue),
+            ("/config/rules/4/keywords/1", FaultCode::BadFormat),
+            ("/config/rules/4/reply", FaultCode::UnknownValue),
+            ("/config/rules/5/pattern", FaultCode::BadFormat),
+            ("/config/rules/6/pattern", FaultCode::BadFormat),
+            ("/config/rules/6/reply", FaultCode::UnknownValue),
+            ("/config/fallbackReply", FaultCode::UnknownValue),
+        ]
+    );
+    assert_eq!(faults[0].detail, "unclosed group");
+    assert!(faults.iter().all(|fault| !fault.detail.contains('\n')));
+}
+
+#[rstest]
+#[case::none(agent())]
+#[case::patterns(agent_with([pattern_rule(r"^(?<greeting>hi|hello)\b", "{{ capture.greeting }}!")]))]
+#[case::whole_match(agent_with([pattern_rule("a", "{{capture.0}}")]))]
+#[case::keywords(agent_with([keyword_rule(&["👋"], "{{agent.personality}}")]))]
+#[tokio::test]
+async fn good_rules_have_no_faults(#[case] agent: Agent) {
+    assert_eq!(faults_of(agent).await, []);
+}
+
+/// Each takes some 170 KiB, because of the Unicode class.
+fn ordinary_rules(count: usize) -> Vec<Rule> {
+    let rule = |number| pattern_rule(&format!(r"hello{number} (?<who>\w+)"), "{{capture.who}}");
+    (0..count).map(rule).collect()
+}
+
+#[tokio::test]
+async fn two_hundred_ordinary_rules_fit() {
+    assert_eq!(faults_of(agent_with(ordinary_rules(200))).await, []);
+}
+
+#[tokio::test]
+async fn rules_that_take_too_much_memory_together_are_refused() {
+    let faults = faults_of(agent_with(ordinary_rules(400))).await;
+    let [fault] = faults.as_slice() else {
+        panic!("{} faults", faults.len());
+    };
+    assert_eq!(fault.pointer, "/config/rules");
+    assert_eq!(fault.code, FaultCode::TooLarge);
+}
