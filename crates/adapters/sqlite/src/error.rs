@@ -1,20 +1,36 @@
 //! From errors of SQLite to those of the ports.
 
 use ports::{BoxError, RepositoryError};
+use sqlx::error::DatabaseError;
 
-/// Any error of a statement that no port promises anything about.
+/// Any error of a statement that no port promises anything about. What the data of a write are to
+/// blame for is not `Unavailable`: trying again would not help, and in a batch it is one item's.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
         sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
             what: index,
             source,
         },
-        sqlx::Error::Decode(source) => RepositoryError::Corrupt {
+        sqlx::Error::Decode(source) | sqlx::Error::Encode(source) => RepositoryError::Corrupt {
             what: "a value".to_owned(),
             source,
         },
+        sqlx::Error::Database(error) if is_of_data(error.as_ref()) => RepositoryError::Corrupt {
+            what: "a row to be written".to_owned(),
+            source: error.into(),
+        },
         error => RepositoryError::Unavailable(error.into()),
     }
+}
+
+/// Whether SQLite refused the data of a statement: constraint, type of a strict table, or size.
+fn is_of_data(error: &dyn DatabaseError) -> bool {
+    const TOO_BIG: i32 = 18;
+    const CONSTRAINT: i32 = 19;
+    const MISMATCH: i32 = 20;
+    let extended: Option<i32> = error.code().and_then(|code| code.parse().ok());
+    // The last byte of an extended code is the primary one.
+    extended.is_some_and(|code| matches!(code & 0xff, TOO_BIG | CONSTRAINT | MISMATCH))
 }
 
 /// The error of a row of `table` that cannot be read.

@@ -11,14 +11,48 @@
 //! To add a statement: a `const` next to the row it reads, and its name in the file's
 //! `STATEMENTS`, by which a test prepares it against a migrated database.
 
+mod agents;
+mod batch;
+mod claims;
+mod conversations;
 mod error;
+mod events;
+mod facts;
 mod keys;
 mod location;
+mod maintenance;
+mod messages;
 mod nodes;
 mod row;
+mod rows;
 mod store;
 mod tenants;
+mod turn_row;
+mod turns;
 mod writer;
 
 pub use location::LocationError;
 pub use store::{SqliteOptions, SqliteStore};
+
+/// Every statement of this crate, for the test that prepares them.
+#[doc(hidden)]
+pub fn statements() -> impl Iterator<Item = &'static str> {
+    [
+        agents::STATEMENTS,
+        claims::STATEMENTS,
+        conversations::STATEMENTS,
+        events::STATEMENTS,
+        facts::STATEMENTS,
+        keys::STATEMENTS,
+        maintenance::STATEMENTS,
+        messages::STATEMENTS,
+        nodes::STATEMENTS,
+        store::STATEMENTS,
+        tenants::STATEMENTS,
+        turns::STATEMENTS,
+    ]
+    .into_iter()
+    .chain(rows::STATEMENTS.iter().copied())
+    .flatten()
+    .copied()
+}

@@ -32,13 +32,17 @@ where
     text.parse().map_err(corrupt(column))
 }
 
-/// Reads one of the known `words` of `column`.
-pub(crate) fn word<T>(
+/// Reads one of the known words of `column`.
+pub(crate) fn word<T: Copy>(
     column: &'static str,
     text: &str,
-    known: impl FnOnce(&str) -> Option<T>,
+    known: impl IntoIterator<Item = T>,
+    spelled: impl Fn(T) -> &'static str,
 ) -> Result<T, RepositoryError> {
-    known(text).ok_or_else(|| corrupt(column)("an unknown word"))
+    let mut known = known.into_iter();
+    known
+        .find(|known| spelled(*known) == text)
+        .ok_or_else(|| corrupt(column)("an unknown word"))
 }
 
 /// Reads a time.
@@ -104,7 +108,12 @@ where
     })
 }
 
-/// One more than a page shows, as statements take it.
+/// A number of rows, as statements take it.
+pub(crate) fn count(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
+/// One more than a page shows, which tells whether more follow.
 pub(crate) fn one_more(limit: usize) -> i64 {
-    i64::try_from(limit).map_or(i64::MAX, |limit| limit.saturating_add(1))
+    count(limit).saturating_add(1)
 }

@@ -1,18 +1,29 @@
 //! Opening, migrating and closing the store.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use ports::RepositoryError;
+use ports::{RepositoryError, Storage};
+use relational::{GroupCommit, Patience};
 use sqlx::{
     ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
+use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use crate::{
+    agents::SqliteAgents,
+    batch::SqliteBatches,
+    conversations::SqliteConversations,
     error::from_sqlx,
+    events::SqliteEvents,
+    keys::SqliteKeys,
     location::{self, LocationError},
+    maintenance::SqliteMaintenance,
+    nodes::SqliteNodes,
+    tenants::SqliteTenants,
+    turns::SqliteTurns,
     writer::{CALL_LIMIT, Writer},
 };
 
@@ -21,6 +32,9 @@ static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/sqlite");
 const MIGRATIONS_TABLE: &str =
     "select count(*) from sqlite_master where type = 'table' and name = '_sqlx_migrations'";
 const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
 /// How a store is opened.
 #[derive(Debug, Clone, Copy)]
@@ -42,11 +56,12 @@ impl Default for SqliteOptions {
 }
 
 /// A store in one SQLite file. Cheap to clone.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct SqliteStore {
     options: SqliteConnectOptions,
     pub(crate) readers: SqlitePool,
     pub(crate) writer: Writer,
+    pub(crate) group: GroupCommit,
 }
 
 impl SqliteStore {
@@ -76,10 +91,15 @@ impl SqliteStore {
             .max_lifetime(None::<Duration>)
             .test_before_acquire(false)
             .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_LIMIT));
+        let batches = SqliteBatches {
+            writer: writer.clone(),
+        };
+        let group = GroupCommit::start(batches, Patience::default(), tasks, &Handle::current());
         Ok(Self {
             options: connect,
             readers,
             writer,
+            group,
         })
     }
 
@@ -109,8 +129,24 @@ impl SqliteStore {
         Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
     }
 
+    /// The ports of this store.
+    pub fn storage(&self) -> Storage {
+        let store = || self.clone();
+        Storage {
+            agents: Arc::new(SqliteAgents { store: store() }),
+            conversations: Arc::new(SqliteConversations { store: store() }),
+            turns: Arc::new(SqliteTurns { store: store() }),
+            events: Arc::new(SqliteEvents { store: store() }),
+            keys: Arc::new(SqliteKeys { store: store() }),
+            tenants: Arc::new(SqliteTenants { store: store() }),
+            nodes: Arc::new(SqliteNodes { store: store() }),
+            maintenance: Arc::new(SqliteMaintenance { store: store() }),
+        }
+    }
+
     /// Lets waiting writes finish and closes all connections. Later calls are `Unavailable`.
     pub async fn close(&self) {
+        self.group.close();
         self.readers.close().await;
         self.writer.close().await;
     }

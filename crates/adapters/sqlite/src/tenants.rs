@@ -1,20 +1,22 @@
 //! Tenants.
 
 use async_trait::async_trait;
-use domain::{Tenant, TenantId, Timestamp};
+use domain::{Seq, Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
+use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
-    error::{conflict_on, in_table},
+    error::{conflict_on, corrupt, in_table},
     row,
 };
 
 const INSERT: &str = "insert into tenants (id, created_at) values (?1, ?2)";
 const LIST: &str = "select id, created_at from tenants order by id";
+const LOCK: &str = "select head_seq from tenants where id = ?1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, LIST];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, LIST, LOCK];
 
 #[derive(sqlx::FromRow)]
 struct TenantRow {
@@ -65,4 +67,19 @@ impl TenantRepository for SqliteTenants {
             .map_err(in_table("tenants"))?;
         rows.into_iter().map(Tenant::try_from).collect()
     }
+}
+
+/// Locks a tenant until the transaction ends and reads where its log stands: the first step of
+/// every transaction that changes something of it. In SQLite the transaction itself is the lock.
+pub(crate) async fn lock(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+) -> Result<Seq, RepositoryError> {
+    let head: Option<i64> = sqlx::query_scalar(LOCK)
+        .bind(tenant.as_str())
+        .fetch_optional(connection)
+        .await
+        .map_err(in_table("tenants"))?;
+    head.map(Seq)
+        .ok_or_else(|| corrupt("tenants.id")("there is no such tenant"))
 }

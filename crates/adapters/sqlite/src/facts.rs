@@ -1,0 +1,294 @@
+//! Reads what a batch must know before it is decided, under the lock of its tenants.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use domain::{
+    AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
+    TurnId,
+};
+use ports::RepositoryError;
+use relational::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow};
+use serde::Serialize;
+use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
+use uuid::{Uuid, fmt::Simple};
+
+use crate::{
+    claims::RecordRow,
+    error::in_table,
+    row,
+    turn_row::{StoredTurn, turn_columns},
+};
+
+const HEADS: &str = "\
+    select t.id, t.head_seq from json_each(?1) q cross join tenants t on t.id = q.value";
+const CONVERSATIONS: &str = "\
+    select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
+        c.message_count, c.turn_count, c.updated_at, \
+        (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+            and r.status = 'in_progress') as running, \
+        (select count(*) from turns r where r.tenant_id = c.tenant_id \
+            and r.agent_id = c.agent_id and r.conversation_id = c.id \
+            and r.status in ('queued', 'in_progress') and r.status = 'queued') as waiting, \
+        (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+            and r.status = 'queued' order by r.queued_seq limit 1) as first_waiting \
+    from json_each(?1) q \
+    cross join conversations c \
+        on c.tenant_id = q.value ->> 0 and c.id = unhex(q.value ->> 1) \
+    cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+    where c.deleted_at is null and a.deleted_at is null";
+const AGENTS: &str = "\
+    select a.tenant_id, a.id, a.version from json_each(?1) q \
+    cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1) \
+    where a.deleted_at is null";
+const TURNS: &str = concat!(
+    "select ",
+    turn_columns!(),
+    " from json_each(?1) q \
+     cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)"
+);
+const CLAIMS: &str = "\
+    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
+        r.created_at \
+    from json_each(?1) q cross join idempotency_records r \
+        on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
+        and r.operation = q.value ->> 2 and r.key = q.value ->> 3";
+const LIVE_NODES: &str = "\
+    select n.id from json_each(?1) q cross join nodes n on n.id = unhex(q.value) \
+    where n.swept = 0";
+const LOGGED: &str = "\
+    select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
+    from json_each(?1) q cross join events e \
+        on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
+    where e.conversation_id in (select unhex(value) from json_each(?2)) \
+    order by e.tenant_id, e.seq";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    HEADS,
+    CONVERSATIONS,
+    AGENTS,
+    TURNS,
+    CLAIMS,
+    LIVE_NODES,
+    LOGGED,
+];
+
+#[derive(sqlx::FromRow)]
+struct ConversationRow {
+    tenant_id: String,
+    id: Uuid,
+    agent_id: Uuid,
+    agent_version: i64,
+    user_id: Option<String>,
+    message_count: i64,
+    turn_count: i64,
+    updated_at: i64,
+    running: Option<Uuid>,
+    waiting: u32,
+    first_waiting: Option<Uuid>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ClaimRow {
+    tenant_id: String,
+    principal: String,
+    operation: String,
+    key: String,
+    #[sqlx(flatten)]
+    record: RecordRow,
+}
+
+#[derive(sqlx::FromRow)]
+struct LoggedRow {
+    tenant_id: String,
+    seq: i64,
+    r#type: String,
+    conversation_id: Option<Uuid>,
+    turn_id: Option<Uuid>,
+}
+
+/// Reads all that `query` asks for. The transaction is the lock of the tenants.
+pub(crate) async fn read(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+) -> Result<Facts, RepositoryError> {
+    let conversations = conversations(connection, query).await?;
+    let mut facts = Facts {
+        heads: heads(connection, query).await?,
+        agents: agents(connection, &query.agents(&conversations)).await?,
+        conversations,
+        claims: claims(connection, &query.claims).await?,
+        live_nodes: live_nodes(connection, query).await?,
+        logged: logged(connection, query).await?,
+        ..Facts::default()
+    };
+    facts.turns = turns(connection, &query.turns(&facts)).await?;
+    Ok(facts)
+}
+
+/// Runs `statement` with all `keys` at once; not at all without any.
+async fn each<R, J: Serialize>(
+    connection: &mut SqliteConnection,
+    statement: &'static str,
+    table: &'static str,
+    keys: impl IntoIterator<Item = J>,
+) -> Result<Vec<R>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
+{
+    let keys: Vec<J> = keys.into_iter().collect();
+    if keys.is_empty() {
+        return Ok(Vec::new());
+    }
+    sqlx::query_as(statement)
+        .bind(row::to_json(&keys)?)
+        .fetch_all(connection)
+        .await
+        .map_err(in_table(table))
+}
+
+fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
+    row::parse("tenants.id", text)
+}
+
+async fn heads(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+) -> Result<BTreeMap<TenantId, Seq>, RepositoryError> {
+    let keys = query.tenants.iter().map(TenantId::as_str);
+    let rows: Vec<(String, i64)> = each(connection, HEADS, "tenants", keys).await?;
+    rows.into_iter()
+        .map(|(id, head)| Ok((tenant(&id)?, Seq(head))))
+        .collect()
+}
+
+async fn conversations(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+) -> Result<HashMap<InTenant<ConversationId>, ConversationFacts>, RepositoryError> {
+    let keys = query
+        .conversations
+        .iter()
+        .map(|(tenant, id)| key(tenant, id.uuid()));
+    let rows: Vec<ConversationRow> = each(connection, CONVERSATIONS, "conversations", keys).await?;
+    rows.into_iter()
+        .map(|row| {
+            let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
+            let facts = ConversationFacts {
+                agent_id: AgentId::new(row.agent_id),
+                agent_version: row.agent_version,
+                user_id: row.user_id,
+                message_count: row.message_count,
+                turn_count: row.turn_count,
+                updated_at: row::time(row.updated_at),
+                running: row.running.map(TurnId::new),
+                waiting: row.waiting,
+                first_waiting: row.first_waiting.map(TurnId::new),
+            };
+            Ok((key, facts))
+        })
+        .collect()
+}
+
+async fn agents(
+    connection: &mut SqliteConnection,
+    wanted: &[InTenant<AgentId>],
+) -> Result<HashMap<InTenant<AgentId>, i64>, RepositoryError> {
+    let keys = wanted.iter().map(|(tenant, id)| key(tenant, id.uuid()));
+    let rows: Vec<(String, Uuid, i64)> = each(connection, AGENTS, "agents", keys).await?;
+    rows.into_iter()
+        .map(|(of, id, version)| Ok(((tenant(&of)?, AgentId::new(id)), version)))
+        .collect()
+}
+
+/// Turns without their replies.
+pub(crate) async fn turns(
+    connection: &mut SqliteConnection,
+    wanted: &[InTenant<TurnId>],
+) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
+    let keys = wanted.iter().map(|(tenant, id)| key(tenant, id.uuid()));
+    let rows: Vec<StoredTurn> = each(connection, TURNS, "turns", keys).await?;
+    rows.into_iter()
+        .map(|row| {
+            let row = TurnRow::try_from(row)?;
+            Ok(((row.tenant.clone(), row.turn.id), row))
+        })
+        .collect()
+}
+
+async fn claims(
+    connection: &mut SqliteConnection,
+    wanted: &[ClaimKey],
+) -> Result<HashMap<ClaimKey, IdempotencyRecord>, RepositoryError> {
+    let keys = wanted.iter().map(|key| {
+        let principal = key.principal.as_str();
+        (key.tenant.as_str(), principal, &key.operation, &key.key)
+    });
+    let rows: Vec<ClaimRow> = each(connection, CLAIMS, "idempotency_records", keys).await?;
+    rows.into_iter()
+        .map(|row| {
+            let key = ClaimKey {
+                tenant: tenant(&row.tenant_id)?,
+                principal: PrincipalId::new(row.principal),
+                operation: row.operation,
+                key: row.key,
+            };
+            Ok((key, row.record.try_into()?))
+        })
+        .collect()
+}
+
+async fn live_nodes(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+) -> Result<HashSet<NodeId>, RepositoryError> {
+    let keys = query.nodes.iter().map(|node| node.uuid().simple());
+    let rows: Vec<(Uuid,)> = each(connection, LIVE_NODES, "nodes", keys).await?;
+    Ok(rows.into_iter().map(|(id,)| NodeId::new(id)).collect())
+}
+
+async fn logged(
+    connection: &mut SqliteConnection,
+    query: &FactsQuery,
+) -> Result<Vec<LoggedEvent>, RepositoryError> {
+    if query.logged_since.is_empty() {
+        return Ok(Vec::new());
+    }
+    let since = query.logged_since.iter();
+    let since: Vec<_> = since.map(|(of, head)| (of.as_str(), head.0)).collect();
+    let conversations = query.conversations.iter();
+    let conversations: Vec<_> = conversations.map(|(_, id)| id.uuid().simple()).collect();
+    let rows: Vec<LoggedRow> = sqlx::query_as(LOGGED)
+        .bind(row::to_json(&since)?)
+        .bind(row::to_json(&conversations)?)
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("events"))?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(LoggedEvent {
+                tenant: tenant(&row.tenant_id)?,
+                seq: Seq(row.seq),
+                kind: kind(&row.r#type)?,
+                conversation_id: row.conversation_id.map(ConversationId::new),
+                turn_id: row.turn_id.map(TurnId::new),
+            })
+        })
+        .collect()
+}
+
+/// Reads the type of an event.
+pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
+    row::word(
+        "events.type",
+        text,
+        EventType::ALL.iter().copied(),
+        EventType::as_str,
+    )
+}
+
+fn key(tenant: &TenantId, id: Uuid) -> (&str, Simple) {
+    (tenant.as_str(), id.simple())
+}

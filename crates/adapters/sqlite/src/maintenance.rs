@@ -1,0 +1,165 @@
+//! Upkeep.
+
+use async_trait::async_trait;
+use domain::Timestamp;
+use ports::{Maintenance, RepositoryError};
+use sqlx::SqliteConnection;
+
+use crate::{SqliteStore, error::from_sqlx, row};
+
+/// The conversations that are removed next: the same ones for every statement of a transaction.
+macro_rules! doomed {
+    () => {
+        "with doomed as materialized (select tenant_id, id from conversations \
+         where deleted_at < ?2 order by deleted_at, rowid limit ?3) "
+    };
+}
+
+/// The messages of those, as far as the limit goes.
+macro_rules! doomed_messages {
+    () => {
+        concat!(
+            doomed!(),
+            ", chosen as materialized (select m.tenant_id, m.conversation_id, m.seq, m.turn_id \
+             from doomed d cross join messages m \
+             on m.tenant_id = d.tenant_id and m.conversation_id = d.id limit ?3) "
+        )
+    };
+}
+
+const PING: &str = "select 1";
+const MARK_CONVERSATIONS: &str = "\
+    update conversations set deleted_at = gone.deleted_at \
+    from (select c.rowid as conversation, a.deleted_at from agents a cross join conversations c \
+        on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
+        where a.deleted_at is not null limit ?1) gone \
+    where conversations.rowid = gone.conversation";
+/// Turns that were answered are found by their messages.
+const DELETE_TURNS_OF_MESSAGES: &str = concat!(
+    doomed_messages!(),
+    "delete from turns where (tenant_id, id) in ( \
+        select tenant_id, turn_id from chosen where turn_id is not null limit ?1)"
+);
+const DELETE_MESSAGES: &str = concat!(
+    doomed_messages!(),
+    "delete from messages where (tenant_id, conversation_id, seq) in ( \
+        select tenant_id, conversation_id, seq from chosen limit ?1)"
+);
+const DELETE_UNANSWERED_TURNS: &str = concat!(
+    doomed!(),
+    "delete from turns where (tenant_id, id) in ( \
+        select r.tenant_id, r.id from doomed d cross join turns r \
+        on r.tenant_id = d.tenant_id and r.conversation_id = d.id and r.status <> 'completed' \
+        limit ?1)"
+);
+const DELETE_CONVERSATIONS: &str = concat!(
+    doomed!(),
+    "delete from conversations where (tenant_id, id) in ( \
+        select tenant_id, id from doomed limit ?1)"
+);
+const DELETE_AGENTS: &str = "\
+    delete from agents where rowid in ( \
+        select rowid from agents where deleted_at < ?2 limit ?1)";
+const DELETE_CLAIMS: &str = "\
+    delete from idempotency_records where (tenant_id, principal, operation, key) in ( \
+        select tenant_id, principal, operation, key from idempotency_records \
+        where created_at < ?2 limit ?1)";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    PING,
+    MARK_CONVERSATIONS,
+    DELETE_TURNS_OF_MESSAGES,
+    DELETE_MESSAGES,
+    DELETE_UNANSWERED_TURNS,
+    DELETE_CONVERSATIONS,
+    DELETE_AGENTS,
+    DELETE_CLAIMS,
+];
+
+/// What is removed after a deletion, in this order. Each step is reached only when the one before
+/// left nothing: a conversation goes after its messages and turns, an agent after all its
+/// conversations (which are marked with its time, or were deleted before it).
+const REMOVALS: [&str; 5] = [
+    DELETE_TURNS_OF_MESSAGES,
+    DELETE_MESSAGES,
+    DELETE_UNANSWERED_TURNS,
+    DELETE_CONVERSATIONS,
+    DELETE_AGENTS,
+];
+
+/// Upkeep of SQLite.
+pub(crate) struct SqliteMaintenance {
+    pub(crate) store: SqliteStore,
+}
+
+#[async_trait]
+impl Maintenance for SqliteMaintenance {
+    async fn ping(&self) -> Result<(), RepositoryError> {
+        let pong = sqlx::query(PING).execute(&self.store.readers).await;
+        pong.map(drop).map_err(from_sqlx)
+    }
+
+    async fn purge(
+        &self,
+        limit: usize,
+        deleted_before: Timestamp,
+        claims_before: Timestamp,
+    ) -> Result<u64, RepositoryError> {
+        let limit = row::count(limit);
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let left = remove_deleted(connection, limit, deleted_before).await?;
+                    let left = remove_claims(connection, left, claims_before).await?;
+                    Ok((limit - left).unsigned_abs())
+                })
+            })
+            .await
+    }
+}
+
+/// Answers how much of `limit` is left.
+async fn remove_deleted(
+    connection: &mut SqliteConnection,
+    limit: i64,
+    deleted_before: Timestamp,
+) -> Result<i64, RepositoryError> {
+    let marked = sqlx::query(MARK_CONVERSATIONS)
+        .bind(limit)
+        .execute(&mut *connection)
+        .await
+        .map_err(from_sqlx)?;
+    let mut left = limit.saturating_sub_unsigned(marked.rows_affected());
+    for statement in REMOVALS {
+        if left <= 0 {
+            return Ok(0);
+        }
+        let removal = sqlx::query(statement)
+            .bind(left)
+            .bind(deleted_before.milliseconds());
+        let removal = match statement {
+            DELETE_AGENTS => removal,
+            _ => removal.bind(limit),
+        };
+        let removed = removal.execute(&mut *connection).await.map_err(from_sqlx)?;
+        left = left.saturating_sub_unsigned(removed.rows_affected());
+    }
+    Ok(left.max(0))
+}
+
+/// Answers how much of `limit` is left.
+async fn remove_claims(
+    connection: &mut SqliteConnection,
+    limit: i64,
+    claims_before: Timestamp,
+) -> Result<i64, RepositoryError> {
+    let removed = sqlx::query(DELETE_CLAIMS)
+        .bind(limit)
+        .bind(claims_before.milliseconds())
+        .execute(connection)
+        .await
+        .map_err(from_sqlx)?;
+    Ok(limit.saturating_sub_unsigned(removed.rows_affected()))
+}

@@ -1,0 +1,102 @@
+//! Rows of `conversations`.
+
+use domain::Timestamp;
+use ports::RepositoryError;
+use relational::{ConversationAdvance, ConversationRow};
+use serde::Serialize;
+use sqlx::SqliteConnection;
+use uuid::fmt::Simple;
+
+use super::run;
+use crate::row;
+
+const INSERT: &str = "\
+    insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
+        message_count, turn_count, created_at, updated_at, last_message_at) \
+    select value ->> 'tenant', unhex(value ->> 'id'), unhex(value ->> 'agent'), \
+        value ->> 'user', value ->> 'title', value ->> 'metadata', value ->> 'version', \
+        value ->> 'messages', value ->> 'turns', value ->> 'created', value ->> 'updated', \
+        value ->> 'lastMessage' \
+    from json_each(?1)";
+const ADVANCE: &str = "\
+    update conversations set message_count = n.messages, turn_count = n.turns, \
+        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at) \
+    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
+        value ->> 'messages' as messages, value ->> 'turns' as turns, \
+        value ->> 'updated' as updated, value ->> 'lastMessage' as last_message \
+        from json_each(?1)) n \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewConversation<'r> {
+    tenant: &'r str,
+    id: Simple,
+    agent: Simple,
+    user: Option<&'r str>,
+    title: Option<&'r str>,
+    metadata: String,
+    version: i64,
+    messages: i64,
+    turns: i64,
+    created: i64,
+    updated: i64,
+    last_message: Option<i64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Advance<'r> {
+    tenant: &'r str,
+    id: Simple,
+    messages: i64,
+    turns: i64,
+    updated: i64,
+    last_message: Option<i64>,
+}
+
+/// New conversations.
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    rows: &[ConversationRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT, rows, |row| {
+        let conversation = &row.conversation;
+        Ok(NewConversation {
+            tenant: row.tenant.as_str(),
+            id: conversation.id.uuid().simple(),
+            agent: conversation.agent_id.uuid().simple(),
+            user: conversation.user_id.as_deref(),
+            title: conversation.title.as_deref(),
+            metadata: row::to_json(&conversation.metadata)?,
+            version: conversation.version,
+            messages: conversation.message_count,
+            turns: row.turn_count,
+            created: conversation.created_at.milliseconds(),
+            updated: conversation.updated_at.milliseconds(),
+            last_message: conversation.last_message_at.map(Timestamp::milliseconds),
+        })
+    })
+    .await
+}
+
+/// Conversations in which something was said or started.
+pub(crate) async fn advance(
+    connection: &mut SqliteConnection,
+    rows: &[ConversationAdvance],
+) -> Result<(), RepositoryError> {
+    run(connection, ADVANCE, rows, |row| {
+        Ok(Advance {
+            tenant: row.tenant.as_str(),
+            id: row.id.uuid().simple(),
+            messages: row.message_count,
+            turns: row.turn_count,
+            updated: row.updated_at.milliseconds(),
+            last_message: row.last_message_at.map(Timestamp::milliseconds),
+        })
+    })
+    .await
+}

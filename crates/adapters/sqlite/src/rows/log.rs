@@ -1,0 +1,157 @@
+//! Rows of `events` and `idempotency_records`, and the heads of the logs.
+
+use std::fmt::Write as _;
+
+use domain::{Seq, TenantId};
+use ports::RepositoryError;
+use relational::{ClaimRow, EventRow, ReleasedClaim};
+use serde::Serialize;
+use serde_json::Value;
+use sqlx::SqliteConnection;
+use uuid::fmt::Simple;
+
+use super::run;
+
+const INSERT_EVENTS: &str = "\
+    insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+        actor, data) \
+    select value ->> 'tenant', value ->> 'seq', value ->> 'type', value ->> 'time', \
+        unhex(value ->> 'agent'), unhex(value ->> 'conversation'), value ->> 'user', \
+        unhex(value ->> 'turn'), value ->> 'actor', value ->> 'data' \
+    from json_each(?1)";
+const RELEASE_CLAIMS: &str = "\
+    delete from idempotency_records \
+    where (tenant_id, principal, operation, key) in ( \
+        select r.tenant_id, r.principal, r.operation, r.key \
+        from json_each(?1) n cross join idempotency_records r \
+        on r.tenant_id = n.value ->> 'tenant' and r.principal = n.value ->> 'principal' \
+            and r.operation = n.value ->> 'operation' and r.key = n.value ->> 'key' \
+        where r.turn_id = unhex(n.value ->> 'turn'))";
+const WRITE_CLAIMS: &str = "\
+    insert or replace into idempotency_records (tenant_id, principal, operation, key, \
+        fingerprint, turn_id, answer, created_at) \
+    select value ->> 'tenant', value ->> 'principal', value ->> 'operation', value ->> 'key', \
+        unhex(value ->> 'fingerprint'), unhex(value ->> 'turn'), value ->> 'answer', \
+        value ->> 'created' \
+    from json_each(?1)";
+const RAISE_HEADS: &str = "\
+    update tenants set head_seq = n.head \
+    from (select value ->> 0 as tenant, value ->> 1 as head from json_each(?1)) n \
+    where tenants.id = n.tenant";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
+
+#[derive(Serialize)]
+struct NewEvent<'r> {
+    tenant: &'r str,
+    seq: i64,
+    r#type: &'static str,
+    time: i64,
+    agent: Option<Simple>,
+    conversation: Option<Simple>,
+    user: Option<&'r str>,
+    turn: Option<Simple>,
+    actor: &'r str,
+    data: Option<String>,
+}
+
+#[derive(Serialize)]
+struct Released<'r> {
+    tenant: &'r str,
+    principal: &'r str,
+    operation: &'r str,
+    key: &'r str,
+    turn: Simple,
+}
+
+#[derive(Serialize)]
+struct NewClaim<'r> {
+    tenant: &'r str,
+    principal: &'r str,
+    operation: &'static str,
+    key: &'r str,
+    fingerprint: String,
+    turn: Option<Simple>,
+    answer: Option<String>,
+    created: i64,
+}
+
+/// New events.
+pub(crate) async fn insert_events(
+    connection: &mut SqliteConnection,
+    rows: &[EventRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT_EVENTS, rows, |row| {
+        Ok(NewEvent {
+            tenant: row.tenant.as_str(),
+            seq: row.seq.0,
+            r#type: row.kind.as_str(),
+            time: row.time.milliseconds(),
+            agent: row.agent_id.map(|id| id.uuid().simple()),
+            conversation: row.conversation_id.map(|id| id.uuid().simple()),
+            user: row.user_id.as_deref(),
+            turn: row.turn_id.map(|id| id.uuid().simple()),
+            actor: row.actor.as_str(),
+            data: row.data.as_ref().map(Value::to_string),
+        })
+    })
+    .await
+}
+
+/// Keys that may be used again.
+pub(crate) async fn release_claims(
+    connection: &mut SqliteConnection,
+    rows: &[ReleasedClaim],
+) -> Result<(), RepositoryError> {
+    run(connection, RELEASE_CLAIMS, rows, |row| {
+        Ok(Released {
+            tenant: row.tenant.as_str(),
+            principal: row.principal.as_str(),
+            operation: &row.name.operation,
+            key: &row.name.key,
+            turn: row.turn_id.uuid().simple(),
+        })
+    })
+    .await
+}
+
+/// Keys that are used now, in place of outdated records.
+pub(crate) async fn write_claims(
+    connection: &mut SqliteConnection,
+    rows: &[ClaimRow],
+) -> Result<(), RepositoryError> {
+    run(connection, WRITE_CLAIMS, rows, |row| {
+        Ok(NewClaim {
+            tenant: row.tenant.as_str(),
+            principal: row.claim.principal.as_str(),
+            operation: row.claim.operation,
+            key: row.claim.key.as_str(),
+            fingerprint: hexadecimal(row.claim.fingerprint.bytes()),
+            turn: row.turn_id.map(|id| id.uuid().simple()),
+            answer: row.claim.answer.as_ref().map(Value::to_string),
+            created: row.claim.created_at.milliseconds(),
+        })
+    })
+    .await
+}
+
+/// The newest event of each log that grew.
+pub(crate) async fn raise_heads(
+    connection: &mut SqliteConnection,
+    rows: &[(TenantId, Seq)],
+) -> Result<(), RepositoryError> {
+    run(connection, RAISE_HEADS, rows, |(tenant, head)| {
+        Ok((tenant.as_str(), head.0))
+    })
+    .await
+}
+
+fn hexadecimal(bytes: &[u8]) -> String {
+    let mut text = String::with_capacity(bytes.len() * 2);
+    for byte in bytes {
+        // Writing to a String cannot fail.
+        let _ = write!(text, "{byte:02x}");
+    }
+    text
+}

@@ -1,0 +1,184 @@
+//! Rows of `turns`.
+
+use domain::{Seq, Timestamp};
+use ports::RepositoryError;
+use relational::{TurnEnd, TurnRow, TurnStart};
+use serde::Serialize;
+use sqlx::SqliteConnection;
+use uuid::fmt::Simple;
+
+use super::run;
+use crate::row;
+
+const INSERT: &str = "\
+    insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+        principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
+        metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
+        started_at, finished_at) \
+    select value ->> 'tenant', unhex(value ->> 'id'), unhex(value ->> 'conversation'), \
+        unhex(value ->> 'agent'), value ->> 'agentVersion', value ->> 'status', \
+        value ->> 'principal', value ->> 'input', unhex(value ->> 'message'), \
+        value ->> 'turnNumber', value ->> 'messageSeq', value ->> 'replySeq', \
+        value ->> 'degraded', value ->> 'toolCalls', value ->> 'metadata', value ->> 'error', \
+        unhex(value ->> 'node'), value ->> 'queuedSeq', value ->> 'claimOperation', \
+        value ->> 'claimKey', value ->> 'created', value ->> 'started', value ->> 'finished' \
+    from json_each(?1)";
+const END: &str = "\
+    update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
+        tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
+    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
+        value ->> 'status' as status, value ->> 'replySeq' as reply_seq, \
+        value ->> 'degraded' as degraded, value ->> 'toolCalls' as tool_calls, \
+        value ->> 'error' as error, value ->> 'finished' as finished \
+        from json_each(?1)) n \
+    where turns.tenant_id = n.tenant and turns.id = n.id";
+const START: &str = "\
+    update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
+        turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
+    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
+        unhex(value ->> 'node') as node, value ->> 'agentVersion' as agent_version, \
+        value ->> 'turnNumber' as turn_number, value ->> 'messageSeq' as message_seq, \
+        value ->> 'started' as started \
+        from json_each(?1)) n \
+    where turns.tenant_id = n.tenant and turns.id = n.id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct NewTurn<'r> {
+    tenant: &'r str,
+    id: Simple,
+    conversation: Simple,
+    agent: Simple,
+    agent_version: Option<i64>,
+    status: &'static str,
+    principal: &'r str,
+    input: &'r str,
+    message: Simple,
+    turn_number: Option<i64>,
+    message_seq: Option<i64>,
+    reply_seq: Option<i64>,
+    degraded: bool,
+    tool_calls: Option<String>,
+    metadata: Option<String>,
+    error: Option<String>,
+    node: Option<Simple>,
+    queued_seq: Option<i64>,
+    claim_operation: Option<&'r str>,
+    claim_key: Option<&'r str>,
+    created: i64,
+    started: Option<i64>,
+    finished: Option<i64>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct End<'r> {
+    tenant: &'r str,
+    id: Simple,
+    status: &'static str,
+    reply_seq: Option<i64>,
+    degraded: bool,
+    tool_calls: Option<String>,
+    error: Option<String>,
+    finished: i64,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Start<'r> {
+    tenant: &'r str,
+    id: Simple,
+    node: Simple,
+    agent_version: i64,
+    turn_number: i64,
+    message_seq: i64,
+    started: i64,
+}
+
+/// New turns.
+pub(crate) async fn insert(
+    connection: &mut SqliteConnection,
+    rows: &[TurnRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT, rows, new_turn).await
+}
+
+fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
+    let turn = &row.turn;
+    let claim = row.claim.as_ref();
+    Ok(NewTurn {
+        tenant: row.tenant.as_str(),
+        id: turn.id.uuid().simple(),
+        conversation: turn.conversation_id.uuid().simple(),
+        agent: turn.agent_id.uuid().simple(),
+        agent_version: turn.agent_version,
+        status: turn.status.as_str(),
+        principal: row.principal.as_str(),
+        input: &turn.input,
+        message: row.message_id.uuid().simple(),
+        turn_number: row.turn_number,
+        message_seq: row.message_seq,
+        reply_seq: row.reply_seq,
+        degraded: turn.degraded,
+        tool_calls: unless(turn.tool_calls.is_empty(), &turn.tool_calls)?,
+        metadata: unless(turn.metadata.is_empty(), &turn.metadata)?,
+        error: unless(turn.error.is_none(), &turn.error)?,
+        node: row.node.map(|node| node.uuid().simple()),
+        queued_seq: row.queued_seq.map(|Seq(seq)| seq),
+        claim_operation: claim.map(|claim| claim.operation.as_str()),
+        claim_key: claim.map(|claim| claim.key.as_str()),
+        created: turn.created_at.milliseconds(),
+        started: turn.started_at.map(Timestamp::milliseconds),
+        finished: turn.finished_at.map(Timestamp::milliseconds),
+    })
+}
+
+/// Turns that reach their end.
+pub(crate) async fn end(
+    connection: &mut SqliteConnection,
+    rows: &[TurnEnd],
+) -> Result<(), RepositoryError> {
+    run(connection, END, rows, |row| {
+        Ok(End {
+            tenant: row.tenant.as_str(),
+            id: row.id.uuid().simple(),
+            status: row.status.as_str(),
+            reply_seq: row.reply_seq,
+            degraded: row.degraded,
+            tool_calls: unless(row.tool_calls.is_empty(), &row.tool_calls)?,
+            error: unless(row.error.is_none(), &row.error)?,
+            finished: row.finished_at.milliseconds(),
+        })
+    })
+    .await
+}
+
+/// Turns that waited and now run.
+pub(crate) async fn start(
+    connection: &mut SqliteConnection,
+    rows: &[TurnStart],
+) -> Result<(), RepositoryError> {
+    run(connection, START, rows, |row| {
+        Ok(Start {
+            tenant: row.tenant.as_str(),
+            id: row.id.uuid().simple(),
+            node: row.node.uuid().simple(),
+            agent_version: row.agent_version,
+            turn_number: row.turn_number,
+            message_seq: row.message_seq,
+            started: row.started_at.milliseconds(),
+        })
+    })
+    .await
+}
+
+/// A value as JSON text, or null in its place when there is nothing in it.
+fn unless(is_empty: bool, value: &impl Serialize) -> Result<Option<String>, RepositoryError> {
+    if is_empty {
+        return Ok(None);
+    }
+    row::to_json(value).map(Some)
+}
