@@ -1,0 +1,191 @@
+//! Bytes to JSON in one pass, stricter than the parser underneath: bounded depth, no member
+//! twice, no NUL.
+
+use std::fmt;
+
+use domain::{Fault, FaultCode, fault};
+use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+use super::faults::Faults;
+
+/// How deep arrays and objects may stand in each other.
+pub const MOST_DEPTH: usize = 64;
+
+/// Reads one JSON text, and what is wrong with it though it is JSON: members that stand twice
+/// (the first is kept) and NUL characters. `Err` says why it cannot be read at all, without
+/// quoting it.
+pub(super) fn read(bytes: &[u8]) -> Result<(Value, Faults), String> {
+    let text = std::str::from_utf8(bytes).map_err(|error| {
+        let valid = error.valid_up_to();
+        format!("The body is not UTF-8 after its first {valid} bytes.")
+    })?;
+    if text.starts_with('\u{feff}') {
+        return Err("The body begins with a byte order mark.".to_owned());
+    }
+    let mut faults = Faults::default();
+    let mut deserializer = serde_json::Deserializer::from_str(text);
+    let root = Node {
+        path: &Path::Root,
+        depth: 0,
+        faults: &mut faults,
+    };
+    let value = root
+        .deserialize(&mut deserializer)
+        .and_then(|value| deserializer.end().map(|()| value))
+        .map_err(|error| describe(&error))?;
+    Ok((value, faults))
+}
+
+/// The parser's own texts can quote the body; its positions cannot.
+fn describe(error: &serde_json::Error) -> String {
+    let (line, column) = (error.line(), error.column());
+    // The visitor below raises one error of its own, and it is about depth.
+    let what = if error.is_data() {
+        format!("The body is nested more than {MOST_DEPTH} deep")
+    } else if error.is_eof() {
+        "The body ends too early".to_owned()
+    } else {
+        "The body cannot be read as JSON".to_owned()
+    };
+    format!("{what}, at line {line}, column {column}.")
+}
+
+/// The way to a value, kept on the stack: a pointer is built only when there is a fault to tell.
+enum Path<'a> {
+    Root,
+    Member(&'a Self, &'a str),
+    Item(&'a Self, usize),
+}
+
+impl Path<'_> {
+    fn pointer(&self) -> String {
+        match self {
+            Self::Root => String::new(),
+            Self::Member(parent, name) => {
+                let mut pointer = parent.pointer();
+                fault::push_token(&mut pointer, name);
+                pointer
+            }
+            Self::Item(parent, index) => {
+                let mut pointer = parent.pointer();
+                fault::push_index(&mut pointer, *index);
+                pointer
+            }
+        }
+    }
+}
+
+/// One value about to be read.
+struct Node<'a> {
+    path: &'a Path<'a>,
+    /// Arrays and objects around it.
+    depth: usize,
+    faults: &'a mut Faults,
+}
+
+impl Node<'_> {
+    fn text(self, text: String) -> Value {
+        refuse_nul(&text, self.path, self.faults);
+        Value::String(text)
+    }
+
+    fn check_depth<E: serde::de::Error>(&self) -> Result<(), E> {
+        if self.depth < MOST_DEPTH {
+            return Ok(());
+        }
+        Err(E::custom("too deep"))
+    }
+}
+
+fn refuse_nul(text: &str, path: &Path<'_>, faults: &mut Faults) {
+    if text.as_bytes().contains(&0) && !faults.is_full() {
+        let fault = Fault::new(path.pointer(), FaultCode::BadCharacter, "no NUL character");
+        faults.push(fault);
+    }
+}
+
+impl<'de> DeserializeSeed<'de> for Node<'_> {
+    type Value = Value;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Value, D::Error> {
+        deserializer.deserialize_any(self)
+    }
+}
+
+impl<'de> Visitor<'de> for Node<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("JSON")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(Value::Number(value.into()))
+    }
+
+    fn visit_f64<E: serde::de::Error>(self, value: f64) -> Result<Value, E> {
+        let number = Number::from_f64(value).ok_or_else(|| E::custom("not a finite number"))?;
+        Ok(Value::Number(number))
+    }
+
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(self.text(text.to_owned()))
+    }
+
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(self.text(text))
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(Node {
+            path: &Path::Item(self.path, array.len()),
+            depth: self.depth + 1,
+            faults: &mut *self.faults,
+        })? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
+        self.check_depth()?;
+        let mut object = Map::new();
+        while let Some(name) = members.next_key::<String>()? {
+            let before = self.faults.mark();
+            let path = Path::Member(self.path, &name);
+            refuse_nul(&name, &path, self.faults);
+            let value = members.next_value_seed(Node {
+                path: &path,
+                depth: self.depth + 1,
+                faults: &mut *self.faults,
+            })?;
+            if object.contains_key(&name) {
+                // What is wrong inside of it is found by no pointer: that leads to the first.
+                self.faults.forget_after(before);
+                if !self.faults.is_full() {
+                    let detail = "stands here twice";
+                    let fault = Fault::new(path.pointer(), FaultCode::DuplicateMember, detail);
+                    self.faults.push(fault);
+                }
+            } else {
+                object.insert(name, value);
+            }
+        }
+        Ok(Value::Object(object))
+    }
+}

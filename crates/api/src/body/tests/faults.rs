@@ -1,0 +1,248 @@
+//! What the schemas of the domain refuse, and in which words.
+
+use std::collections::BTreeSet;
+
+use domain::FaultCode;
+use serde_json::{Value, json};
+
+use super::{faults_of, faults_of_text, schemas};
+use crate::body::Schemas;
+
+#[test]
+fn a_small_and_a_full_agent_are_taken() {
+    assert_eq!(faults_of("AgentDraft", &json!({"name": "Ada"})), [""; 0]);
+    let full = json!({
+        "name": "Ada", "personality": "Cheerful.", "capabilities": [" time ", "orders"],
+        "config": {
+            "engine": "rules", "fallbacks": ["llm"], "instructions": "", "greeting": "Hi!",
+            "fallbackReply": "Pardon?",
+            "rules": [
+                {"name": "hours", "pattern": "open(ing)?", "reply": "9 to 5", "priority": -3},
+                {"keywords": ["order"], "replies": ["One.", "Two."], "capability": "orders"},
+            ],
+            "llm": {"model": "m", "temperature": 0.5, "topP": 1, "maxOutputTokens": 128_000,
+                    "seed": -9_007_199_254_740_991_i64, "stop": ["END"]},
+            "history": {"maxMessages": 0, "maxCharacters": 1_000_000},
+            "timeoutMs": 100, "metadata": {"team": "sales"},
+        },
+    });
+    assert_eq!(faults_of("AgentDraft", &full), [""; 0]);
+}
+
+#[test]
+fn all_faults_are_told_at_once_each_at_its_place() {
+    let body = json!({
+        "personality": 5,
+        "capabilities": ["", "a", "a", " ", "x\u{1}"],
+        "colour": "red",
+        "config": {
+            "timeoutMs": 99, "llm": {"temperature": 2.5, "modle": "m"},
+            "rules": [
+                {"pattern": "", "reply": "a", "priorty": 1},
+                {"keywords": [], "reply": ["b"]},
+                {"pattern": "a", "keywords": ["b"]},
+            ],
+            "metadata": {"": "x", "k": 1, "long": "x".repeat(513)},
+        },
+    });
+    let expected = [
+        "/capabilities/0 too_short: at least 1 character",
+        "/capabilities/0 bad_character: not white space alone, and no control characters but tab, CR and LF",
+        "/capabilities/2 duplicate_item: stands here twice",
+        "/capabilities/3 bad_character: not white space alone, and no control characters but tab, CR and LF",
+        "/capabilities/4 bad_character: not white space alone, and no control characters but tab, CR and LF",
+        "/colour unknown_member: there is no such member here",
+        "/config/llm/modle unknown_member: there is no such member here",
+        "/config/llm/temperature too_large: at most 2",
+        "/config/metadata/ too_short: as a name: at least 1 character",
+        "/config/metadata/k wrong_type: must be a string",
+        "/config/metadata/long too_long: at most 512 characters",
+        "/config/rules/0/pattern too_short: at least 1 character",
+        "/config/rules/0/priorty unknown_member: there is no such member here",
+        "/config/rules/1/keywords too_short: at least 1 item",
+        "/config/rules/1/reply wrong_type: must be a string",
+        "/config/rules/2/keywords not_combinable: only one of 'pattern' and 'keywords'",
+        "/config/rules/2/reply required: one of 'reply' and 'replies'",
+        "/config/timeoutMs too_small: at least 100",
+        "/name required: must be there",
+        "/personality wrong_type: must be a string",
+    ];
+    assert_eq!(faults_of("AgentDraft", &body), expected);
+}
+
+#[test]
+fn what_the_parser_finds_stands_beside_what_the_schema_finds() {
+    let body = r#"{"name": "A\u0000", "name": 1, "x": 1, "x": 2, "personality": "\u0000"}"#;
+    let expected = [
+        "/name duplicate_member: stands here twice",
+        "/name bad_character: no NUL character",
+        "/personality bad_character: no NUL character",
+        "/x unknown_member: there is no such member here",
+        "/x duplicate_member: stands here twice",
+    ];
+    assert_eq!(faults_of_text("AgentDraft", body), expected);
+}
+
+#[test]
+fn text_is_counted_in_characters_not_in_bytes() {
+    let name = |text: &str, times: usize| json!({"name": text.repeat(times)});
+    for text in ["a", "é", "語", "😀"] {
+        assert_eq!(faults_of("AgentDraft", &name(text, 128)), [""; 0], "{text}");
+        let expected = ["/name too_long: at most 128 characters"];
+        assert_eq!(
+            faults_of("AgentDraft", &name(text, 129)),
+            expected,
+            "{text}"
+        );
+    }
+}
+
+#[test]
+fn a_list_over_its_limit_is_refused_as_a_whole() {
+    let rule = json!({"keywords": ["hello"], "reply": "Hi!"});
+    let rules = |count: usize| json!({"name": "Ada", "config": {"rules": vec![&rule; count]}});
+    assert_eq!(faults_of("AgentDraft", &rules(200)), [""; 0]);
+    let expected = ["/config/rules too_many: at most 200 items"];
+    assert_eq!(faults_of("AgentDraft", &rules(201)), expected);
+
+    let pairs: Value = (0..17)
+        .map(|index| (index.to_string(), json!("")))
+        .collect();
+    let body = json!({"name": "Ada", "config": {"metadata": pairs}});
+    let expected = ["/config/metadata too_many: at most 16 members"];
+    assert_eq!(faults_of("AgentDraft", &body), expected);
+}
+
+#[test]
+fn a_body_of_another_type_is_told_at_the_root() {
+    for body in [json!([]), json!(null), json!("x"), json!(1)] {
+        assert_eq!(
+            faults_of("AgentDraft", &body),
+            [" wrong_type: must be an object"]
+        );
+    }
+}
+
+#[test]
+fn null_is_not_absence() {
+    let body = json!({"name": null, "config": {"engine": null, "llm": null}});
+    let expected = [
+        "/config/engine wrong_type: must be a string",
+        "/config/llm wrong_type: must be an object",
+        "/name wrong_type: must be a string",
+    ];
+    assert_eq!(faults_of("AgentDraft", &body), expected);
+}
+
+#[test]
+fn enumerations_and_times_are_checked() {
+    let body = json!({"scopes": ["agents:read", "agents:raed", 7], "expiresAt": "tomorrow"});
+    let scopes = "one of 'agents:read', 'agents:write', 'chat:write', 'conversations:read', \
+                  'conversations:write', 'conversations:all', 'events:read', 'metrics:read', \
+                  'keys:admin'";
+    let expected = [
+        "/expiresAt bad_format: must be an RFC 3339 time, such as 2026-11-20T09:30:00Z".to_owned(),
+        format!("/scopes/1 unknown_value: {scopes}"),
+        // An enumeration of texts: whether the value is a text at all comes first.
+        "/scopes/2 wrong_type: must be a string".to_owned(),
+    ];
+    assert_eq!(faults_of("KeyRequest", &body), expected);
+
+    let body = json!({"agentId": "a", "message": "b", "onBusy": "wait"});
+    let expected = ["/onBusy unknown_value: one of 'queue', 'reject'"];
+    assert_eq!(faults_of("ChatRequest", &body), expected);
+}
+
+#[test]
+fn no_fault_quotes_the_value() {
+    let secret = "s3cret";
+    let body = json!({
+        "name": secret.repeat(30), "personality": [secret], "capabilities": secret,
+        "config": {"engine": format!("{secret}\u{1}"), "timeoutMs": secret, "llm": secret,
+                   "metadata": {"k": [secret]}, "rules": [{"pattern": {"a": secret}}, secret]},
+    });
+    let faults = faults_of("AgentDraft", &body);
+    assert_eq!(faults.len(), 12, "{faults:#?}");
+    assert!(!faults.concat().contains(secret), "{faults:#?}");
+}
+
+#[test]
+fn every_code_is_met() {
+    let bodies = [
+        (
+            "AgentDraft",
+            r#"{"capabilities": ["a", "a", ""], "x": 1, "x": 2}"#.to_owned(),
+        ),
+        (
+            "AgentDraft",
+            r#"{"name": 1, "config": {"timeoutMs": 1, "llm": {"topP": 2}}}"#.to_owned(),
+        ),
+        (
+            "AgentDraft",
+            format!(r#"{{"name": "{}\u0001"}}"#, "a".repeat(128)),
+        ),
+        (
+            "AgentDraft",
+            format!(r#"{{"name": "a", "capabilities": [{}1]}}"#, "1,".repeat(64)),
+        ),
+        (
+            "AgentDraft",
+            r#"{"config": {"rules": [{"reply": "", "replies": []}]}}"#.to_owned(),
+        ),
+        (
+            "KeyRequest",
+            r#"{"scopes": ["x"], "expiresAt": "x"}"#.to_owned(),
+        ),
+    ];
+    let met: BTreeSet<FaultCode> = bodies
+        .iter()
+        .flat_map(
+            |(schema, body)| match super::parse_value(body.as_bytes(), schema, schemas()) {
+                Err(super::BodyError::Faults(faults)) => faults,
+                other => panic!("{other:?}"),
+            },
+        )
+        .map(|fault| fault.code)
+        .collect();
+    let all = [
+        FaultCode::Required,
+        FaultCode::UnknownMember,
+        FaultCode::DuplicateMember,
+        FaultCode::WrongType,
+        FaultCode::TooShort,
+        FaultCode::TooLong,
+        FaultCode::TooSmall,
+        FaultCode::TooLarge,
+        FaultCode::TooMany,
+        FaultCode::BadCharacter,
+        FaultCode::BadFormat,
+        FaultCode::DuplicateItem,
+        FaultCode::UnknownValue,
+        FaultCode::NotCombinable,
+    ];
+    assert_eq!(met, BTreeSet::from(all));
+}
+
+#[test]
+fn an_answer_has_no_more_faults_than_people_can_read() {
+    let members: Value = (0..5_000)
+        .map(|index| (format!("x{index}"), json!(1)))
+        .collect();
+    assert_eq!(
+        faults_of("AgentDraft", &members).len(),
+        crate::body::MOST_FAULTS
+    );
+}
+
+#[test]
+fn what_is_wrong_behind_thousands_of_good_items_is_found() {
+    let document = json!({"components": {"schemas": {
+        "Numbers": {"type": "array", "items": {"type": "integer"}},
+    }}});
+    let schemas = Schemas::new(&document, &["Numbers"]).unwrap();
+    let mut numbers = vec![json!(1); 20_000];
+    numbers.push(json!("x"));
+    let faults = schemas.check("Numbers", &numbers.into());
+    assert_eq!(faults.len(), 1);
+    assert_eq!(faults[0].pointer, "/20000");
+}

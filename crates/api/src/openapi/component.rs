@@ -1,0 +1,60 @@
+//! The components of an OpenAPI document, as JSON.
+
+use serde_json::{Map, Value};
+
+/// A component, or a member of one, is not in the document.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the OpenAPI document has no '{0}'")]
+pub struct Missing(pub String);
+
+/// The schema of the component `name`.
+pub(super) fn component<'a>(
+    document: &'a Value,
+    name: &str,
+) -> Result<&'a Map<String, Value>, Missing> {
+    document["components"]["schemas"]
+        .get(name)
+        .and_then(Value::as_object)
+        .ok_or_else(|| Missing(name.to_owned()))
+}
+
+/// The schema of the component `name`, to be changed.
+pub(super) fn component_mut<'a>(
+    document: &'a mut Value,
+    name: &str,
+) -> Result<&'a mut Map<String, Value>, Missing> {
+    document["components"]["schemas"]
+        .get_mut(name)
+        .and_then(Value::as_object_mut)
+        .ok_or_else(|| Missing(name.to_owned()))
+}
+
+/// The schema of a member of the component `name`, to be changed.
+pub(super) fn member_mut<'a>(
+    document: &'a mut Value,
+    name: &str,
+    member: &str,
+) -> Result<&'a mut Map<String, Value>, Missing> {
+    component_mut(document, name)?
+        .get_mut("properties")
+        .and_then(|members| members.get_mut(member)?.as_object_mut())
+        .ok_or_else(|| Missing(format!("{name}.{member}")))
+}
+
+/// Adds the component `name`, or puts it in the place of the one that was there.
+pub(super) fn put(document: &mut Value, name: &str, schema: Value) {
+    document["components"]["schemas"][name] = schema;
+}
+
+/// The name of the component that `schema` refers to.
+pub(super) fn referred(schema: &Map<String, Value>) -> Option<&str> {
+    schema
+        .get("$ref")?
+        .as_str()?
+        .strip_prefix("#/components/schemas/")
+}
+
+/// A schema that refers to the component `name`.
+pub(super) fn reference(name: &str) -> Value {
+    format!("#/components/schemas/{name}").into()
+}

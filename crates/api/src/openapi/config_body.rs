@@ -1,0 +1,40 @@
+//! The body of `PUT /api/agents/{id}/config`: the configuration as a whole, and beside it what
+//! else a client decides of an agent, so that the four given endpoints can change everything.
+
+use serde_json::{Map, Value, json};
+
+use super::component::{Missing, component, put};
+
+/// Members of the agent that may stand in the body; they stay as they are when absent.
+pub const AGENT_MEMBERS: [&str; 3] = ["name", "personality", "capabilities"];
+
+/// Adds the component `ConfigBody`.
+pub(super) fn add(document: &mut Value) -> Result<(), Missing> {
+    let mut body = component(document, "AgentConfig")?.clone();
+    let agent = component(document, "AgentDraft")?;
+    let mut members = object(body.remove("properties"));
+    for name in AGENT_MEMBERS {
+        let member = agent["properties"].get(name);
+        let member = member.ok_or_else(|| Missing(format!("AgentDraft.{name}")))?;
+        let mut member = object(Some(member.clone()));
+        member.remove("default");
+        members.insert(name.to_owned(), member.into());
+    }
+    body.insert("properties".to_owned(), members.into());
+    body.insert(
+        "description".to_owned(),
+        json!(
+            "An agent's whole configuration. `name`, `personality` and `capabilities` may stand \
+             beside it; they stay as they are when absent."
+        ),
+    );
+    put(document, "ConfigBody", body.into());
+    Ok(())
+}
+
+fn object(value: Option<Value>) -> Map<String, Value> {
+    match value {
+        Some(Value::Object(members)) => members,
+        _ => Map::new(),
+    }
+}

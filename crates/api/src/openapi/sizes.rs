@@ -1,0 +1,65 @@
+//! The configured sizes in the document, so that a server with other limits than the default
+//! publishes and enforces its own.
+
+use domain::Sizes;
+use serde_json::Value;
+
+use super::component::{Missing, component_mut, member_mut};
+
+/// Writes `sizes` where the document states them. With the default sizes nothing changes: the
+/// derived schemas state these.
+pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), Missing> {
+    let members = [
+        ("AgentDraft", "name", "maxLength", sizes.name_characters),
+        (
+            "AgentDraft",
+            "personality",
+            "maxLength",
+            sizes.personality_characters,
+        ),
+        ("AgentDraft", "capabilities", "maxItems", sizes.capabilities),
+        ("AgentConfig", "rules", "maxItems", sizes.rules),
+        (
+            "Rule",
+            "capability",
+            "maxLength",
+            sizes.capability_characters,
+        ),
+        (
+            "ChatRequest",
+            "message",
+            "maxLength",
+            sizes.message_characters,
+        ),
+        (
+            "ChatRequest",
+            "userId",
+            "maxLength",
+            sizes.user_id_characters,
+        ),
+        (
+            "ConversationRequest",
+            "userId",
+            "maxLength",
+            sizes.user_id_characters,
+        ),
+        (
+            "ConversationRequest",
+            "title",
+            "maxLength",
+            sizes.title_characters,
+        ),
+        (
+            "ConversationDraft",
+            "title",
+            "maxLength",
+            sizes.title_characters,
+        ),
+    ];
+    for (component, member, keyword, limit) in members {
+        member_mut(document, component, member)?.insert(keyword.to_owned(), limit.into());
+    }
+    component_mut(document, "Capability")?
+        .insert("maxLength".to_owned(), sizes.capability_characters.into());
+    Ok(())
+}
