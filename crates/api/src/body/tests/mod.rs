@@ -1,3 +1,4 @@
+mod agreement;
 mod faults;
 mod json;
 mod parse;
