@@ -27,6 +27,7 @@ const INSERT: &str = "\
         previous_until, created_at, expires_at, last_used_at, revoked_at, allowed_origins, limits) \
     values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)";
 const NOTE_KEY: &str = "update store_state set had_key = 1 where had_key = 0";
+const HAD_KEY: &str = "select had_key from store_state";
 const FIND: &str = select!("where id = ?1");
 const LIST: &str = select!(
     "where tenant_id = ?1 and (created_at, id) < (?2, ?3) \
@@ -47,6 +48,7 @@ const ACCESS_VERSION: &str = "select access_version from store_state";
 pub(crate) const STATEMENTS: &[&str] = &[
     INSERT,
     NOTE_KEY,
+    HAD_KEY,
     FIND,
     LIST,
     EXISTS,
@@ -204,6 +206,13 @@ impl KeyRepository for SqliteKeys {
                 })
             })
             .await
+    }
+
+    async fn has_ever_held_one(&self) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(HAD_KEY)
+            .fetch_one(&self.store.readers)
+            .await
+            .map_err(in_table("store_state"))
     }
 
     async fn access_version(&self) -> Result<i64, RepositoryError> {

@@ -21,19 +21,21 @@ macro_rules! doomed_messages {
         concat!(
             doomed!(),
             ", chosen as materialized (select m.tenant_id, m.conversation_id, m.seq, m.turn_id \
-             from doomed d cross join messages m \
-             on m.tenant_id = d.tenant_id and m.conversation_id = d.id limit ?3) "
+             from doomed cross join messages m \
+             on m.tenant_id = doomed.tenant_id and m.conversation_id = doomed.id limit ?3) "
         )
     };
 }
 
 const PING: &str = "select 1";
 const MARK_CONVERSATIONS: &str = "\
-    update conversations set deleted_at = gone.deleted_at \
-    from (select c.rowid as conversation, a.deleted_at from agents a cross join conversations c \
+    update conversations set deleted_at = ( \
+        select a.deleted_at from agents a \
+        where a.tenant_id = conversations.tenant_id and a.id = conversations.agent_id) \
+    where rowid in ( \
+        select c.rowid from agents a cross join conversations c \
         on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
-        where a.deleted_at is not null limit ?1) gone \
-    where conversations.rowid = gone.conversation";
+        where a.deleted_at is not null limit ?1)";
 /// Turns that were answered are found by their messages.
 const DELETE_TURNS_OF_MESSAGES: &str = concat!(
     doomed_messages!(),
@@ -48,8 +50,8 @@ const DELETE_MESSAGES: &str = concat!(
 const DELETE_UNANSWERED_TURNS: &str = concat!(
     doomed!(),
     "delete from turns where (tenant_id, id) in ( \
-        select r.tenant_id, r.id from doomed d cross join turns r \
-        on r.tenant_id = d.tenant_id and r.conversation_id = d.id and r.status <> 'completed' \
+        select r.tenant_id, r.id from doomed cross join turns r \
+        on r.tenant_id = doomed.tenant_id and r.conversation_id = doomed.id and r.status <> 'completed' \
         limit ?1)"
 );
 const DELETE_CONVERSATIONS: &str = concat!(

@@ -35,13 +35,13 @@ const FIND: &str = concat!(
 );
 const OPEN_OF_AGENT: &str = "\
     select r.id, r.conversation_id, r.agent_id, c.user_id \
-    from turns r left join conversations c \
+    from turns r indexed by turns_open left join conversations c \
         on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
     where r.tenant_id = ?1 and r.agent_id = ?2 and r.status in ('queued', 'in_progress') \
     order by r.id";
 const OPEN_OF_CONVERSATION: &str = "\
     select r.id, r.conversation_id, r.agent_id, c.user_id \
-    from turns r left join conversations c \
+    from turns r indexed by turns_open left join conversations c \
         on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
     where r.tenant_id = ?1 and r.agent_id = ?2 and r.conversation_id = ?3 \
         and r.status in ('queued', 'in_progress') \

@@ -1,0 +1,67 @@
+//! Every statement is understood by a migrated database.
+
+use sqlite_store::{SqliteOptions, SqliteStore};
+use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr, SqliteConnection};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+
+async fn migrated() -> (TempDir, SqliteConnection) {
+    let folder = TempDir::new().unwrap();
+    let url = format!("sqlite://{}/test.db", folder.path().display());
+    let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new())
+        .await
+        .unwrap();
+    store.migrate().await.unwrap();
+    (folder, SqliteConnection::connect(&url).await.unwrap())
+}
+
+#[tokio::test]
+async fn prepares_every_statement() {
+    let (_folder, mut connection) = migrated().await;
+    for statement in sqlite_store::statements() {
+        let prepared = connection.prepare(statement.into_sql_str()).await;
+        assert!(prepared.is_ok(), "{statement}\n{:?}", prepared.err());
+    }
+}
+
+/// Tables of a few rows, which may be read as a whole.
+const SMALL: [&str; 4] = [
+    "tenants",
+    "store_state",
+    "sqlite_master",
+    "_sqlx_migrations",
+];
+
+/// Whether a step of a plan costs the more the larger a table is, as far as the plan tells.
+fn grows(step: &str, made_on_the_way: &[&str]) -> bool {
+    let mut words = step.split(' ');
+    let is_scan = words.next() == Some("SCAN");
+    let subject = words.next().unwrap_or_default();
+    let is_bounded = step.contains("VIRTUAL TABLE")
+        || step == "SCAN CONSTANT ROW"
+        || SMALL.contains(&subject)
+        || made_on_the_way.contains(&subject);
+    (is_scan && !is_bounded) || step.contains("(tenant_id=?)")
+}
+
+#[tokio::test]
+async fn no_statement_reads_a_whole_table() {
+    let (_folder, mut connection) = migrated().await;
+    for statement in sqlite_store::statements() {
+        let explain = AssertSqlSafe(format!("explain query plan {statement}"));
+        let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain)
+            .fetch_all(&mut connection)
+            .await
+            .unwrap();
+        let steps: Vec<&str> = plan.iter().map(|(.., step)| step.as_str()).collect();
+        let made_on_the_way: Vec<&str> = steps
+            .iter()
+            .filter_map(|step| {
+                let made = step.strip_prefix("MATERIALIZE ");
+                made.or_else(|| step.strip_prefix("CO-ROUTINE "))
+            })
+            .collect();
+        let growing = steps.iter().find(|step| grows(step, &made_on_the_way));
+        assert_eq!(growing, None, "{statement}\n{steps:#?}");
+    }
+}
