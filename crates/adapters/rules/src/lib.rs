@@ -3,10 +3,10 @@
 //!
 //! Everything is deterministic: the same agent, message and turn number give the same answer.
 //!
-//! An agent's rules are compiled into a rule book: patterns by [`pattern`], keywords by
-//! [`keywords`], answers by [`template`]. That is work of milliseconds for an agent with many
-//! rules, so it happens on the [`workbench`], off the async threads, when the agent is saved, and
-//! the book is kept in a [`cache`] weighed in bytes. A [`search`] then asks the rules one by one.
+//! An agent's rules are compiled into a rule book: patterns by `pattern`, keywords by
+//! `keywords`, answers by `template`. That is work of milliseconds for an agent with many
+//! rules, so it happens on the `workbench`, off the async threads, when the agent is saved, and
+//! the book is kept in a `cache` weighed in bytes. A `search` then asks the rules one by one.
 //! To add a way to match, add a variant to `rule_book::Matcher`; to add a placeholder, one to
 //! `template::Value`.
 

@@ -74,3 +74,49 @@ impl Search {
         progress
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::{TenantId, TurnId};
+
+    use super::*;
+    use crate::samples::{agent, pattern_rule};
+
+    fn search(message: &str) -> Search {
+        let mut agent = agent();
+        let sources = ["never", "nor this", "hello"];
+        agent.config.rules = Some(sources.map(|source| pattern_rule(source, "x")).to_vec());
+        let book = RuleBook::compile(&agent).unwrap();
+        let request = ReplyRequest {
+            tenant: TenantId::DEFAULT.parse().unwrap(),
+            agent: Arc::new(agent),
+            turn_id: TurnId::new(uuid::Uuid::nil()),
+            turn_number: 0,
+            user_id: None,
+            history: Vec::new(),
+            message: message.to_owned(),
+        };
+        Search::new(Arc::new(book), request)
+    }
+
+    #[test]
+    fn pauses_between_rules_and_goes_on_where_it_was() {
+        let mut search = search("oh, hello");
+        for _ in 0..2 {
+            assert!(matches!(search.advance(Duration::ZERO), Progress::Paused));
+        }
+        let Progress::Found(found) = search.advance(Duration::ZERO) else {
+            panic!("the third rule matches");
+        };
+        assert_eq!((found.place, found.captures), (2, vec![Some(4..9)]));
+    }
+
+    #[test]
+    fn ends_when_no_rule_is_left() {
+        let mut search = search("good-bye");
+        for _ in 0..2 {
+            let progress = search.advance(Duration::MAX);
+            assert!(matches!(progress, Progress::Nothing));
+        }
+    }
+}
