@@ -270,10 +270,8 @@ pub async fn notes_when_keys_were_used(storage: &Storage) {
 /// `touch` MUST NOT move a key's time backwards, also within one call.
 pub async fn use_never_moves_a_key_backwards(storage: &Storage) {
     let id = stored(storage, samples::key(1)).await.id;
-    for used in [
-        vec![(id.clone(), samples::at(200))],
-        vec![(id.clone(), samples::at(100))],
-    ] {
+    for time in [200, 100] {
+        let used = [(id.clone(), samples::at(time))];
         storage.keys.touch(&used).await.answered();
     }
     let last_used_at = found(storage, &id).await.and_then(|key| key.last_used_at);

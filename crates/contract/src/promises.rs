@@ -151,7 +151,7 @@ macro_rules! storage_promises {
                 starts_the_turn_that_waits_when_one_ends,
                 writes_the_message_of_a_promoted_turn,
                 starts_waiting_turns_in_order_of_arrival,
-                promotes_to_the_node_that_ends_the_turn,
+                a_promoted_turn_is_ended_by_its_node,
                 promotes_turns_that_asked_elsewhere,
                 starts_the_turn_that_waits_behind_a_failed_one,
                 promotes_nothing_when_told_not_to,
@@ -180,6 +180,41 @@ macro_rules! storage_promises {
                 finds_a_key_whatever_its_command,
                 forgets_keys_after_their_time,
             }
+            event_log {
+                numbers_events_without_a_gap,
+                events_have_the_id_of_their_place,
+                an_empty_log_has_bounds_too,
+                pages_through_the_log,
+                a_filtered_page_tells_how_far_it_looked,
+                a_page_without_matches_reaches_the_head,
+                shows_nothing_at_or_after_the_head,
+                tells_the_bounds_of_one_log,
+                tells_the_heads_of_all_logs,
+                tells_what_changed_and_where,
+            }
+            event_content {
+                a_started_turn_is_shown_as_it_started,
+                a_completed_turn_is_shown_with_its_answer,
+                a_queued_turn_is_shown_as_it_waited,
+                a_failed_turn_is_shown_with_its_problem,
+                a_cancelled_turn_is_shown_with_what_was_said,
+                a_conversation_is_shown_as_it_is,
+                a_first_question_is_no_greeting,
+                leaves_out_messages_that_are_too_large,
+                hides_all_of_a_deleted_agent,
+                hides_all_of_a_deleted_conversation,
+                finds_hidden_events_by_the_same_filters,
+            }
+            event_filters {
+                shows_events_of_some_types,
+                shows_events_of_one_agent,
+                shows_events_of_one_conversation,
+                shows_what_passes_all_filters,
+                hides_agents_from_those_who_may_not_read_them,
+                shows_own_turns_to_those_who_may_not_read_conversations,
+                own_turns_are_told_by_who_asked,
+                confines_a_user_to_its_own_conversations,
+            }
             key_repository {
                 stores_a_key_as_it_was_given,
                 refuses_a_duplicate_key_id,
@@ -203,6 +238,63 @@ macro_rules! storage_promises {
                 makes_a_tenant_with_an_empty_log,
                 refuses_a_duplicate_tenant,
                 lists_tenants_by_id,
+            }
+            node_repository {
+                refuses_a_duplicate_node_id,
+                renews_a_lease,
+                renews_a_lease_that_has_run_out,
+                a_node_whose_lease_ran_out_may_begin_turns,
+                renews_nothing_for_an_unknown_node,
+                forgets_a_node_once_or_twice,
+            }
+            maintenance {
+                answers_a_sign_of_life,
+                touches_nothing_that_lives,
+                removes_what_was_deleted_before,
+                removes_a_deleted_conversation_and_keeps_its_agent,
+                keeps_what_was_deleted_later,
+                upkeep_emits_no_events,
+                removes_old_idempotency_records,
+            }
+            tenant_isolation {
+                agents_of_another_tenant_are_not_there,
+                conversations_of_another_tenant_are_not_read,
+                conversations_of_another_tenant_are_not_touched,
+                turns_of_another_tenant_are_not_there,
+                nobody_chats_in_another_tenant,
+                events_of_another_tenant_are_not_shown,
+                idempotency_keys_are_each_tenants_own,
+                the_same_ids_in_two_tenants_are_two_things,
+            }
+            round_trips {
+                agents_are_read_back_as_written,
+                capabilities_keep_their_order,
+                conversations_are_read_back_as_written,
+                turns_are_read_back_as_written,
+                waiting_texts_are_read_back_as_written,
+                moments_are_read_back_as_written,
+                ends_of_answers_are_read_back,
+            }
+            concurrency {
+                many_writers_in_many_tenants_leave_no_gap,
+                many_writers_in_one_tenant_leave_no_gap,
+                a_follower_misses_nothing_beside_many_writers,
+                a_reads_position_is_never_later_than_what_it_saw,
+                one_of_many_updates_of_one_version_is_carried_out,
+                one_of_many_creations_with_one_key_is_carried_out,
+                nothing_is_recorded_behind_a_deletion,
+                many_conversations_are_made_at_once,
+            }
+            concurrent_turns {
+                one_of_many_exchanges_on_one_assumption_is_recorded,
+                one_turn_runs_at_a_time_however_many_are_asked_at_once,
+                one_key_begins_one_turn_however_often_it_is_sent,
+                one_key_records_one_exchange_however_often_it_is_sent,
+                every_write_of_a_group_has_its_own_outcome,
+                a_bad_write_of_a_group_fails_alone,
+                either_cancel_or_completion_wins,
+                a_turn_is_finished_once_however_often_it_is_sent,
+                turns_of_many_conversations_run_beside_each_other,
             }
         }
     };
