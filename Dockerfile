@@ -7,8 +7,10 @@ RUN rm -rf migrations \
     && find crates -type f ! -name '*.rs' ! -name Cargo.toml -delete \
     && find crates -path '*/src/*' -name '*.rs' ! -name lib.rs ! -name main.rs -delete \
     && find crates -name '*.rs' -exec truncate --size 0 {} + \
-    && find crates \( -name main.rs -o -name build.rs \) -exec sh -c 'echo "fn main() {}" >"$1"' _ {} \; \
-    && find crates -type d -empty -delete
+    && find crates -type d -empty -delete \
+    && for main in $(find crates -name main.rs -o -name build.rs); do \
+        echo 'fn main() {}' >"$main"; \
+    done
 
 FROM rust:1.95-bookworm AS build
 WORKDIR /source

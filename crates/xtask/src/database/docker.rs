@@ -12,7 +12,7 @@ use super::{Database, afterwards::Afterwards, local, secret::random_word, user::
 use crate::process::{output, run, succeeds};
 
 const IMAGE: &str = "postgres:17";
-const START_LIMIT: Duration = Duration::from_mins(1);
+const START_LIMIT: Duration = Duration::from_mins(2);
 const LOOK_AGAIN_AFTER: Duration = Duration::from_millis(100);
 
 /// Whether there is a Docker engine that we may use.
