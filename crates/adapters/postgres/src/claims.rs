@@ -1,0 +1,85 @@
+//! Idempotency records.
+
+use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
+use ports::RepositoryError;
+use relational::{ClaimRow, facts::is_remembered};
+use serde_json::Value;
+use sqlx::{PgConnection, PgExecutor};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::{
+    error::{corrupt, in_table},
+    row,
+};
+
+const FIND: &str = "\
+    select fingerprint, turn_id, answer, created_at from idempotency_records \
+    where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[FIND];
+
+/// What a key was used for, as it is stored.
+#[derive(sqlx::FromRow)]
+pub(crate) struct RecordRow {
+    fingerprint: Vec<u8>,
+    turn_id: Option<Uuid>,
+    answer: Option<Value>,
+    created_at: OffsetDateTime,
+}
+
+impl TryFrom<RecordRow> for IdempotencyRecord {
+    type Error = RepositoryError;
+
+    fn try_from(row: RecordRow) -> Result<Self, RepositoryError> {
+        let fingerprint = row.fingerprint.as_slice().try_into();
+        Ok(Self {
+            fingerprint: Fingerprint::new(
+                fingerprint.map_err(corrupt("idempotency_records.fingerprint"))?,
+            ),
+            turn_id: row.turn_id.map(TurnId::new),
+            answer: row.answer,
+            created_at: row::time(row.created_at),
+        })
+    }
+}
+
+/// What the key of a claim was used for, if that is still remembered.
+pub(crate) async fn find(
+    executor: impl PgExecutor<'_>,
+    tenant: &TenantId,
+    claim: &IdempotencyClaim,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    let row: Option<RecordRow> = sqlx::query_as(FIND)
+        .bind(tenant.as_str())
+        .bind(claim.principal.as_str())
+        .bind(claim.operation)
+        .bind(claim.key.as_str())
+        .fetch_optional(executor)
+        .await
+        .map_err(in_table("idempotency_records"))?;
+    let record = row.map(IdempotencyRecord::try_from).transpose()?;
+    Ok(record.filter(|record| is_remembered(record, claim.created_at)))
+}
+
+/// What the key of a claim was used for, if there is a claim.
+pub(crate) async fn used(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    claim: Option<&IdempotencyClaim>,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    match claim {
+        Some(claim) => find(connection, tenant, claim).await,
+        None => Ok(None),
+    }
+}
+
+/// The record of a claim that began no turn.
+pub(crate) fn row(tenant: &TenantId, claim: Option<&IdempotencyClaim>) -> Option<ClaimRow> {
+    claim.map(|claim| ClaimRow {
+        tenant: tenant.clone(),
+        claim: claim.clone(),
+        turn_id: None,
+    })
+}

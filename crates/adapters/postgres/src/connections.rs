@@ -1,0 +1,178 @@
+//! Every call of the database: on the main runtime, within a limit in time, and never again on a
+//! connection that did not answer.
+//!
+//! Calls are tasks of their own because a connection belongs to the runtime that opened it, and
+//! because a caller that goes away must not leave one behind in the middle of a statement.
+
+use std::{future::Future, panic::resume_unwind, pin::Pin, time::Duration};
+
+use ports::RepositoryError;
+use sqlx::{
+    Connection, PgConnection,
+    pool::{PoolConnection, PoolConnectionMetadata},
+    postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres},
+    query::Query,
+};
+use tokio::{
+    runtime::Handle,
+    time::{Instant, timeout_at},
+};
+use tokio_util::task::TaskTracker;
+
+use crate::error::from_sqlx;
+
+/// Within this time a caller gets an answer, if only that the store is unavailable.
+pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(5);
+
+/// A connection that has rested longer is asked for a sign of life first: the server may have
+/// been restarted meanwhile.
+const RESTED: Duration = Duration::from_secs(1);
+
+/// Plans must stay good while tables grow from nothing to millions of rows in the life of one
+/// connection, and every statement here is served by an index. The server ends what this side has
+/// given up, also when the network does not tell it.
+pub(crate) const SETTINGS: &str = "\
+    set jit = off; \
+    set enable_seqscan = off; \
+    set enable_bitmapscan = off; \
+    set enable_hashjoin = off; \
+    set enable_mergejoin = off; \
+    set statement_timeout = '5s'; \
+    set idle_in_transaction_session_timeout = '10s'; \
+    set default_transaction_isolation = 'read committed'";
+
+/// What a call does with its connection.
+pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
+
+/// The connections of a store. Cheap to clone.
+#[derive(Debug, Clone)]
+pub(crate) struct Connections {
+    pool: PgPool,
+    tasks: TaskTracker,
+    runtime: Handle,
+}
+
+impl Connections {
+    /// Connects when first needed. Calls run on the present runtime.
+    pub(crate) fn new(options: PgConnectOptions, most: u32, tasks: &TaskTracker) -> Self {
+        let pool = PgPoolOptions::new()
+            .max_connections(most)
+            .acquire_timeout(CALL_LIMIT)
+            .test_before_acquire(false)
+            .before_acquire(|connection, rest| Box::pin(is_alive(connection, rest)))
+            .after_connect(|connection, _| Box::pin(prepare(connection)))
+            .connect_lazy_with(options);
+        Self {
+            pool,
+            tasks: tasks.clone(),
+            runtime: Handle::current(),
+        }
+    }
+
+    /// Runs `work` on a connection.
+    pub(crate) async fn run<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
+    {
+        let pool = self.pool.clone();
+        let call = self
+            .tasks
+            .spawn_on(async move { run_on(&pool, work).await }, &self.runtime);
+        match call.await {
+            Ok(outcome) => outcome,
+            Err(ended) => match ended.try_into_panic() {
+                Ok(panic) => resume_unwind(panic),
+                Err(cancelled) => Err(RepositoryError::Unavailable(cancelled.into())),
+            },
+        }
+    }
+
+    /// Runs `work` in a transaction and commits it; rolls back when it answers an error.
+    pub(crate) async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
+    {
+        self.run(move |connection| {
+            Box::pin(async move {
+                let mut transaction = connection.begin().await.map_err(from_sqlx)?;
+                match work(&mut transaction).await {
+                    Ok(value) => {
+                        transaction.commit().await.map_err(from_sqlx)?;
+                        Ok(value)
+                    }
+                    Err(error) => {
+                        transaction.rollback().await.map_err(from_sqlx)?;
+                        Err(error)
+                    }
+                }
+            })
+        })
+        .await
+    }
+
+    /// Reads the rows of one statement.
+    pub(crate) async fn fetch_all(
+        &self,
+        query: Query<'static, Postgres, PgArguments>,
+    ) -> Result<Vec<PgRow>, RepositoryError> {
+        self.run(move |connection| {
+            Box::pin(async move { query.fetch_all(connection).await.map_err(from_sqlx) })
+        })
+        .await
+    }
+
+    /// Reads the first row of one statement.
+    pub(crate) async fn fetch_optional(
+        &self,
+        query: Query<'static, Postgres, PgArguments>,
+    ) -> Result<Option<PgRow>, RepositoryError> {
+        self.run(move |connection| {
+            Box::pin(async move { query.fetch_optional(connection).await.map_err(from_sqlx) })
+        })
+        .await
+    }
+
+    /// Closes all connections once their calls have ended.
+    pub(crate) async fn close(&self) {
+        self.pool.close().await;
+    }
+}
+
+/// Makes a new connection ready for the statements of this crate.
+pub(crate) async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
+    sqlx::raw_sql(SETTINGS).execute(connection).await?;
+    Ok(())
+}
+
+async fn is_alive(
+    connection: &mut PgConnection,
+    rest: PoolConnectionMetadata,
+) -> Result<bool, sqlx::Error> {
+    if rest.idle_for > RESTED {
+        connection.ping().await?;
+    }
+    Ok(true)
+}
+
+async fn run_on<T, W>(pool: &PgPool, work: W) -> Result<T, RepositoryError>
+where
+    W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T>,
+{
+    let deadline = Instant::now() + CALL_LIMIT;
+    let elapsed =
+        |elapsed: tokio::time::error::Elapsed| RepositoryError::Unavailable(elapsed.into());
+    let acquired = timeout_at(deadline, pool.acquire())
+        .await
+        .map_err(elapsed)?;
+    let mut connection: PoolConnection<Postgres> = acquired.map_err(from_sqlx)?;
+    let outcome = timeout_at(deadline, work(&mut connection))
+        .await
+        .unwrap_or_else(|late| Err(elapsed(late)));
+    if matches!(outcome, Err(RepositoryError::Unavailable(_))) {
+        // Whatever it is still doing, nobody waits for it: the server sees the socket close.
+        drop(connection.detach());
+    }
+    outcome
+}

@@ -1,0 +1,415 @@
+//! Conversations.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{
+    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page,
+    Stamp, TenantId, TurnId, config::Metadata,
+};
+use ports::{
+    Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
+    Once, RepositoryError,
+};
+use relational::{event_rows, plan};
+use sqlx::{PgConnection, types::Json};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore, claims,
+    error::{from_sqlx, in_table},
+    messages, row, rows, tenants, turns,
+};
+
+/// Whether conversation `c` can be found: neither it nor its agent is deleted. A subquery for each
+/// row, because a join could be turned around and read every conversation of every agent.
+macro_rules! visible {
+    () => {
+        "c.deleted_at is null and (select a.deleted_at is null from agents a \
+         where a.tenant_id = c.tenant_id and a.id = c.agent_id)"
+    };
+}
+pub(crate) use visible;
+
+/// The columns of a conversation `c`.
+macro_rules! conversation_columns {
+    () => {
+        "c.id, c.agent_id, c.user_id, c.title, c.metadata, c.version, c.message_count, \
+         c.created_at, c.updated_at, c.last_message_at"
+    };
+}
+
+pub(crate) use conversation_columns;
+
+/// A page of conversations joined to the tenant's head, so that page and position are of one
+/// state.
+macro_rules! list {
+    ($filter:literal) => {
+        concat!(
+            "select t.head_seq, ",
+            conversation_columns!(),
+            " from tenants t left join (select ",
+            conversation_columns!(),
+            " from conversations c where c.tenant_id = $1 and (c.updated_at, c.id) < ($3, $4) and ",
+            visible!(),
+            $filter,
+            " order by c.updated_at desc, c.id desc limit $2) c on true where t.id = $1 \
+             order by c.updated_at desc, c.id desc"
+        )
+    };
+}
+
+const FIND: &str = concat!(
+    "select t.head_seq, ",
+    conversation_columns!(),
+    " from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
+    visible!(),
+    " where t.id = $1"
+);
+const FIND_HEAD: &str = concat!(
+    "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count, c.turn_count, \
+     (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+        and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+        and r.status = 'in_progress') as running_turn \
+     from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
+    visible!(),
+    " where t.id = $1"
+);
+const LIST: &str = list!("");
+const LIST_OF_AGENT: &str = list!(" and c.agent_id = $5");
+const LIST_OF_USER: &str = list!(" and c.user_id = $5");
+const LIST_OF_BOTH: &str = list!(" and c.agent_id = $5 and c.user_id = $6");
+const FIND_IN_TRANSACTION: &str = concat!(
+    "select ",
+    conversation_columns!(),
+    " from conversations c where c.tenant_id = $1 and c.id = $2 and ",
+    visible!()
+);
+const AGENT_EXISTS: &str = "\
+    select exists (select 1 from agents \
+        where tenant_id = $1 and id = $2 and deleted_at is null)";
+const UPDATE: &str = "\
+    update conversations set title = $3, metadata = $4, version = $5, updated_at = $6 \
+    where tenant_id = $1 and id = $2";
+const DELETE: &str = "update conversations set deleted_at = $3 where tenant_id = $1 and id = $2";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    FIND,
+    FIND_HEAD,
+    LIST,
+    LIST_OF_AGENT,
+    LIST_OF_USER,
+    LIST_OF_BOTH,
+    FIND_IN_TRANSACTION,
+    AGENT_EXISTS,
+    UPDATE,
+    DELETE,
+];
+
+/// A conversation as it is stored.
+#[derive(sqlx::FromRow)]
+pub(crate) struct ConversationRow {
+    id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+    title: Option<String>,
+    metadata: Json<Metadata>,
+    version: i64,
+    message_count: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    last_message_at: Option<OffsetDateTime>,
+}
+
+impl TryFrom<ConversationRow> for Conversation {
+    type Error = RepositoryError;
+
+    fn try_from(row: ConversationRow) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            id: ConversationId::new(row.id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+            title: row.title,
+            metadata: row.metadata.0,
+            version: row.version,
+            message_count: row.message_count,
+            created_at: row::time(row.created_at),
+            updated_at: row::time(row.updated_at),
+            last_message_at: row.last_message_at.map(row::time),
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct HeadRow {
+    id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+    message_count: i64,
+    turn_count: i64,
+    running_turn: Option<Uuid>,
+}
+
+impl From<HeadRow> for ConversationHead {
+    fn from(row: HeadRow) -> Self {
+        Self {
+            id: ConversationId::new(row.id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+            message_count: row.message_count,
+            turn_count: row.turn_count,
+            running_turn: row.running_turn.map(TurnId::new),
+        }
+    }
+}
+
+/// Conversations in PostgreSQL.
+pub(crate) struct PostgresConversations {
+    pub(crate) store: PostgresStore,
+}
+
+#[async_trait]
+impl ConversationRepository for PostgresConversations {
+    async fn insert(
+        &self,
+        tenant: &TenantId,
+        conversation: &Conversation,
+        greeting: Option<&Message>,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Option<Committed>>, RepositoryError> {
+        let (tenant, conversation) = (tenant.clone(), conversation.clone());
+        let (greeting, stamp, claim) = (greeting.cloned(), stamp.clone(), claim.cloned());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let head = tenants::lock(connection, &tenant).await?;
+                    if let Some(record) = claims::used(connection, &tenant, claim.as_ref()).await? {
+                        return Ok(Once::Repeated(record));
+                    }
+                    if !agent_exists(connection, &tenant, conversation.agent_id).await? {
+                        return Ok(Once::Done(None));
+                    }
+                    let (rows, committed) = plan::new_conversation(
+                        &tenant,
+                        head,
+                        &conversation,
+                        greeting.as_ref(),
+                        &stamp,
+                        claim.as_ref(),
+                    );
+                    rows::write(connection, &rows).await?;
+                    Ok(Once::Done(Some(committed)))
+                })
+            })
+            .await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Result<AsOf<Option<Conversation>>, RepositoryError> {
+        let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
+        let row = self.store.connections.fetch_optional(find).await?;
+        row::as_of_one("conversations", row.as_ref(), |row: ConversationRow| {
+            row.try_into()
+        })
+    }
+
+    async fn find_head(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError> {
+        let find = sqlx::query(FIND_HEAD).bind(tenant.as_str()).bind(id.uuid());
+        let row = self.store.connections.fetch_optional(find).await?;
+        row::as_of_one("conversations", row.as_ref(), |row: HeadRow| {
+            Ok(Arc::new(row.into()))
+        })
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        query: &ConversationQuery,
+    ) -> Result<AsOf<Page<Conversation>>, RepositoryError> {
+        let filter = &query.filter;
+        let statement = match (filter.agent_id, &filter.user_id) {
+            (None, None) => LIST,
+            (Some(_), None) => LIST_OF_AGENT,
+            (None, Some(_)) => LIST_OF_USER,
+            (Some(_), Some(_)) => LIST_OF_BOTH,
+        };
+        let after = query.after;
+        let updated_at = after.map_or(row::END_OF_TIME, |after| after.updated_at);
+        let mut page = sqlx::query(statement)
+            .bind(tenant.as_str())
+            .bind(row::one_more(query.limit))
+            .bind(updated_at.date_time())
+            .bind(after.map_or(Uuid::max(), |after| after.id.uuid()));
+        if let Some(agent_id) = filter.agent_id {
+            page = page.bind(agent_id.uuid());
+        }
+        if let Some(user_id) = &filter.user_id {
+            page = page.bind(user_id);
+        }
+        let rows = self.store.connections.fetch_all(page).await?;
+        row::as_of_page(
+            "conversations",
+            &rows,
+            query.limit,
+            |row: ConversationRow| row.try_into(),
+        )
+    }
+
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        conversation: &Conversation,
+        stamp: &Stamp,
+    ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
+        let (tenant, conversation) = (tenant.clone(), conversation.clone());
+        let stamp = stamp.clone();
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move { update(connection, &tenant, &conversation, &stamp).await })
+            })
+            .await
+    }
+
+    async fn delete(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        expected: Option<i64>,
+        stamp: &Stamp,
+    ) -> Result<Deletion, RepositoryError> {
+        let (tenant, stamp) = (tenant.clone(), stamp.clone());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move { delete(connection, &tenant, id, expected, &stamp).await })
+            })
+            .await
+    }
+
+    async fn messages(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        query: &MessageQuery,
+    ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
+        messages::page(&self.store, tenant, id, query).await
+    }
+
+    async fn history(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        query: &HistoryQuery,
+    ) -> Result<Vec<Message>, RepositoryError> {
+        messages::history(&self.store, tenant, id, query).await
+    }
+}
+
+async fn agent_exists(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    id: AgentId,
+) -> Result<bool, RepositoryError> {
+    sqlx::query_scalar(AGENT_EXISTS)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .fetch_one(connection)
+        .await
+        .map_err(in_table("agents"))
+}
+
+async fn find(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    id: ConversationId,
+) -> Result<Option<Conversation>, RepositoryError> {
+    let row: Option<ConversationRow> = sqlx::query_as(FIND_IN_TRANSACTION)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .fetch_optional(connection)
+        .await
+        .map_err(in_table("conversations"))?;
+    row.map(Conversation::try_from).transpose()
+}
+
+async fn update(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    conversation: &Conversation,
+    stamp: &Stamp,
+) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
+    let head = tenants::lock(connection, tenant).await?;
+    let Some(stored) = find(connection, tenant, conversation.id).await? else {
+        return Ok(None);
+    };
+    if stored.version != conversation.version - 1 {
+        return Err(RepositoryError::Stale {
+            what: "conversation",
+        });
+    }
+    let updated = Conversation {
+        title: conversation.title.clone(),
+        metadata: conversation.metadata.clone(),
+        version: conversation.version,
+        updated_at: conversation.updated_at,
+        ..stored
+    };
+    sqlx::query(UPDATE)
+        .bind(tenant.as_str())
+        .bind(updated.id.uuid())
+        .bind(&updated.title)
+        .bind(Json(&updated.metadata))
+        .bind(updated.version)
+        .bind(updated.updated_at.date_time())
+        .execute(&mut *connection)
+        .await
+        .map_err(from_sqlx)?;
+    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
+        event_rows::conversation_updated(place, &updated)
+    });
+    rows::write(connection, &rows).await?;
+    Ok(Some((committed, updated)))
+}
+
+async fn delete(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    id: ConversationId,
+    expected: Option<i64>,
+    stamp: &Stamp,
+) -> Result<Deletion, RepositoryError> {
+    let head = tenants::lock(connection, tenant).await?;
+    let Some(stored) = find(connection, tenant, id).await? else {
+        return Ok(Deletion::NotFound);
+    };
+    if expected.is_some_and(|expected| expected != stored.version) {
+        return Err(RepositoryError::Stale {
+            what: "conversation",
+        });
+    }
+    let open = turns::open_of_conversation(connection, tenant, stored.agent_id, id).await?;
+    sqlx::query(DELETE)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .bind(stamp.time.date_time())
+        .execute(&mut *connection)
+        .await
+        .map_err(from_sqlx)?;
+    let (rows, committed) = plan::delete(tenant, head, &open, stamp, |place| {
+        event_rows::conversation_deleted(place, &stored)
+    });
+    rows::write(connection, &rows).await?;
+    Ok(Deletion::Deleted(committed))
+}

@@ -1,0 +1,59 @@
+//! From errors of PostgreSQL to those of the ports.
+
+use ports::{BoxError, RepositoryError};
+
+/// Classes of errors (the first two characters of their codes) that pass by themselves:
+/// connections, transactions rolled back, resources, operator intervention, system errors.
+const PASSING: [&str; 5] = ["08", "40", "53", "57", "58"];
+
+/// Any error of a statement that no port promises anything about.
+pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
+    match error {
+        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
+            what: index,
+            source,
+        },
+        sqlx::Error::Decode(source) => RepositoryError::Corrupt {
+            what: "a value".to_owned(),
+            source,
+        },
+        sqlx::Error::Database(source) if !is_passing(&*source) => RepositoryError::Corrupt {
+            what: source.table().unwrap_or("a statement").to_owned(),
+            source: source.into(),
+        },
+        error => RepositoryError::Unavailable(error.into()),
+    }
+}
+
+fn is_passing(error: &dyn sqlx::error::DatabaseError) -> bool {
+    let code = error.code();
+    let class = code.as_deref().and_then(|code| code.get(..2));
+    class.is_none_or(|class| PASSING.contains(&class))
+}
+
+/// The error of a row of `table` that cannot be read.
+pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
+    move |error| match error {
+        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
+            what: format!("{table}.{}", index.trim_matches('"')),
+            source,
+        },
+        error => from_sqlx(error),
+    }
+}
+
+/// The error of an insert that MUST answer `Conflict` when `what` exists.
+pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
+    move |error| match error.as_database_error() {
+        Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },
+        _ => from_sqlx(error),
+    }
+}
+
+/// The error of a value in `column` (table and name) that this service cannot have written.
+pub(crate) fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> RepositoryError {
+    move |source| RepositoryError::Corrupt {
+        what: column.to_owned(),
+        source: source.into(),
+    }
+}

@@ -1,0 +1,319 @@
+//! Reads what a batch must know before it is decided, under the lock of its tenants.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+use domain::{
+    AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
+    TurnId,
+};
+use ports::RepositoryError;
+use relational::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow};
+use sqlx::{
+    FromRow, PgConnection,
+    postgres::{PgArguments, PgRow, Postgres},
+    query::Query,
+};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::{
+    claims::RecordRow,
+    error::from_sqlx,
+    row,
+    turn_row::{StoredTurn, turn_columns},
+};
+
+/// The tenant lock. A condition on anything else would see the state from before the wait, so it
+/// stands alone; everything that is decided on is read by later statements.
+const LOCK: &str = "\
+    select id, head_seq from tenants where id = any($1) order by id for update";
+const CONVERSATIONS: &str = "\
+    select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
+        c.message_count, c.turn_count, c.updated_at, o.running, o.waiting, o.first_waiting \
+    from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+    join conversations c on c.tenant_id = q.tenant_id and c.id = q.id \
+    join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+    cross join lateral ( \
+        select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
+            count(*) filter (where r.status = 'queued') as waiting, \
+            (array_agg(r.id order by r.queued_seq) \
+                filter (where r.status = 'queued'))[1] as first_waiting \
+        from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o \
+    where c.deleted_at is null and a.deleted_at is null";
+const AGENTS: &str = "\
+    select a.tenant_id, a.id, a.version \
+    from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+    join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
+    where a.deleted_at is null";
+const TURNS: &str = concat!(
+    "select ",
+    turn_columns!(),
+    " from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
+     join turns r on r.tenant_id = q.tenant_id and r.id = q.id"
+);
+const CLAIMS: &str = "\
+    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
+        r.created_at \
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
+        as q (tenant_id, principal, operation, key) \
+    join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
+        and r.operation = q.operation and r.key = q.key";
+const LIVE_NODES: &str = "select id from nodes where id = any($1) and not swept";
+const LOGGED: &str = "\
+    select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
+    from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
+    join events e on e.tenant_id = q.tenant_id and e.seq > q.seq \
+    where e.conversation_id = any($3) \
+    order by e.tenant_id, e.seq";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    LOCK,
+    CONVERSATIONS,
+    AGENTS,
+    TURNS,
+    CLAIMS,
+    LIVE_NODES,
+    LOGGED,
+];
+
+#[derive(sqlx::FromRow)]
+struct ConversationRow {
+    tenant_id: String,
+    id: Uuid,
+    agent_id: Uuid,
+    agent_version: i64,
+    user_id: Option<String>,
+    message_count: i64,
+    turn_count: i64,
+    updated_at: OffsetDateTime,
+    running: Option<Uuid>,
+    waiting: i64,
+    first_waiting: Option<Uuid>,
+}
+
+#[derive(sqlx::FromRow)]
+struct ClaimRow {
+    tenant_id: String,
+    principal: String,
+    operation: String,
+    key: String,
+    #[sqlx(flatten)]
+    record: RecordRow,
+}
+
+#[derive(sqlx::FromRow)]
+struct LoggedRow {
+    tenant_id: String,
+    seq: i64,
+    r#type: String,
+    conversation_id: Option<Uuid>,
+    turn_id: Option<Uuid>,
+}
+
+/// Locks the tenants of `query` and then reads all that it asks for.
+pub(crate) async fn read(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+) -> Result<Facts, RepositoryError> {
+    let heads = lock(connection, query).await?;
+    let logged = logged(connection, query).await?;
+    let conversations = conversations(connection, &query.conversations).await?;
+    let agents = agents(connection, &query.agents(&conversations)).await?;
+    let mut facts = Facts {
+        heads,
+        agents,
+        conversations,
+        claims: claims(connection, &query.claims).await?,
+        live_nodes: live_nodes(connection, query).await?,
+        logged,
+        ..Facts::default()
+    };
+    facts.turns = turns(connection, &query.turns(&facts)).await?;
+    Ok(facts)
+}
+
+/// Reads the rows of a statement about `table`.
+async fn rows<R>(
+    connection: &mut PgConnection,
+    query: Query<'static, Postgres, PgArguments>,
+    table: &'static str,
+) -> Result<Vec<R>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+{
+    let rows = query.fetch_all(connection).await.map_err(from_sqlx)?;
+    rows.iter().map(|row| row::read(table, row)).collect()
+}
+
+/// Runs `statement` with the tenants and ids of all `wanted` at once; not at all without any.
+async fn each<R, Id>(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    table: &'static str,
+    wanted: &[InTenant<Id>],
+    uuid: impl Fn(&Id) -> Uuid,
+) -> Result<Vec<R>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+{
+    if wanted.is_empty() {
+        return Ok(Vec::new());
+    }
+    let tenants: Vec<_> = wanted.iter().map(|(tenant, _)| tenant.as_str()).collect();
+    let ids: Vec<_> = wanted.iter().map(|(_, id)| uuid(id)).collect();
+    rows(
+        connection,
+        sqlx::query(statement).bind(tenants).bind(ids),
+        table,
+    )
+    .await
+}
+
+fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
+    row::parse("tenants.id", text)
+}
+
+async fn lock(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+) -> Result<BTreeMap<TenantId, Seq>, RepositoryError> {
+    let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
+    let heads: Vec<(String, i64)> =
+        rows(connection, sqlx::query(LOCK).bind(ids), "tenants").await?;
+    heads
+        .into_iter()
+        .map(|(id, head)| Ok((tenant(&id)?, Seq(head))))
+        .collect()
+}
+
+async fn conversations(
+    connection: &mut PgConnection,
+    wanted: &[InTenant<ConversationId>],
+) -> Result<HashMap<InTenant<ConversationId>, ConversationFacts>, RepositoryError> {
+    let rows: Vec<ConversationRow> =
+        each(connection, CONVERSATIONS, "conversations", wanted, |id| {
+            id.uuid()
+        })
+        .await?;
+    rows.into_iter()
+        .map(|row| {
+            let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
+            let facts = ConversationFacts {
+                agent_id: AgentId::new(row.agent_id),
+                agent_version: row.agent_version,
+                user_id: row.user_id,
+                message_count: row.message_count,
+                turn_count: row.turn_count,
+                updated_at: row::time(row.updated_at),
+                running: row.running.map(TurnId::new),
+                waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
+                first_waiting: row.first_waiting.map(TurnId::new),
+            };
+            Ok((key, facts))
+        })
+        .collect()
+}
+
+async fn agents(
+    connection: &mut PgConnection,
+    wanted: &[InTenant<AgentId>],
+) -> Result<HashMap<InTenant<AgentId>, i64>, RepositoryError> {
+    let rows: Vec<(String, Uuid, i64)> =
+        each(connection, AGENTS, "agents", wanted, |id| id.uuid()).await?;
+    rows.into_iter()
+        .map(|(of, id, version)| Ok(((tenant(&of)?, AgentId::new(id)), version)))
+        .collect()
+}
+
+/// Turns without their replies.
+pub(crate) async fn turns(
+    connection: &mut PgConnection,
+    wanted: &[InTenant<TurnId>],
+) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
+    let rows: Vec<StoredTurn> = each(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
+    rows.into_iter()
+        .map(|row| {
+            let row = TurnRow::try_from(row)?;
+            Ok(((row.tenant.clone(), row.turn.id), row))
+        })
+        .collect()
+}
+
+async fn claims(
+    connection: &mut PgConnection,
+    wanted: &[ClaimKey],
+) -> Result<HashMap<ClaimKey, IdempotencyRecord>, RepositoryError> {
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let column = |text: fn(&ClaimKey) -> &str| wanted.iter().map(text).collect::<Vec<_>>();
+    let query = sqlx::query(CLAIMS)
+        .bind(column(|key| key.tenant.as_str()))
+        .bind(column(|key| key.principal.as_str()))
+        .bind(column(|key| &key.operation))
+        .bind(column(|key| &key.key));
+    let rows: Vec<ClaimRow> = rows(connection, query, "idempotency_records").await?;
+    rows.into_iter()
+        .map(|row| {
+            let key = ClaimKey {
+                tenant: tenant(&row.tenant_id)?,
+                principal: PrincipalId::new(row.principal),
+                operation: row.operation,
+                key: row.key,
+            };
+            Ok((key, row.record.try_into()?))
+        })
+        .collect()
+}
+
+async fn live_nodes(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+) -> Result<HashSet<NodeId>, RepositoryError> {
+    if query.nodes.is_empty() {
+        return Ok(HashSet::new());
+    }
+    let ids: Vec<_> = query.nodes.iter().map(|node| node.uuid()).collect();
+    let rows: Vec<(Uuid,)> = rows(connection, sqlx::query(LIVE_NODES).bind(ids), "nodes").await?;
+    Ok(rows.into_iter().map(|(id,)| NodeId::new(id)).collect())
+}
+
+async fn logged(
+    connection: &mut PgConnection,
+    query: &FactsQuery,
+) -> Result<Vec<LoggedEvent>, RepositoryError> {
+    if query.logged_since.is_empty() {
+        return Ok(Vec::new());
+    }
+    let since = &query.logged_since;
+    let tenants: Vec<_> = since.keys().map(TenantId::as_str).collect();
+    let conversations = query.conversations.iter().map(|(_, id)| id.uuid());
+    let query = sqlx::query(LOGGED)
+        .bind(tenants)
+        .bind(since.values().map(|seq| seq.0).collect::<Vec<_>>())
+        .bind(conversations.collect::<Vec<_>>());
+    let rows: Vec<LoggedRow> = rows(connection, query, "events").await?;
+    rows.into_iter()
+        .map(|row| {
+            Ok(LoggedEvent {
+                tenant: tenant(&row.tenant_id)?,
+                seq: Seq(row.seq),
+                kind: kind(&row.r#type)?,
+                conversation_id: row.conversation_id.map(ConversationId::new),
+                turn_id: row.turn_id.map(TurnId::new),
+            })
+        })
+        .collect()
+}
+
+/// Reads the type of an event.
+pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
+    row::word(
+        "events.type",
+        text,
+        EventType::ALL.iter().copied(),
+        EventType::as_str,
+    )
+}

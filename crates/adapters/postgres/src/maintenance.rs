@@ -1,0 +1,187 @@
+//! Upkeep.
+
+use async_trait::async_trait;
+use domain::Timestamp;
+use ports::{Maintenance, RepositoryError};
+use sqlx::PgConnection;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    error::{from_sqlx, in_table},
+    row,
+};
+
+const PING: &str = "select 1";
+// Several processes may purge at once: each takes what no other has taken.
+const MARK_CONVERSATIONS: &str = "\
+    with gone as materialized ( \
+        select c.tenant_id, c.id, a.deleted_at from agents a \
+        join conversations c on c.tenant_id = a.tenant_id and c.agent_id = a.id \
+            and c.deleted_at is null \
+        where a.deleted_at is not null \
+        limit $1 for update of c skip locked) \
+    update conversations c set deleted_at = gone.deleted_at from gone \
+    where c.tenant_id = gone.tenant_id and c.id = gone.id";
+/// The conversations that are removed next.
+const DOOMED: &str = "\
+    select tenant_id, id from conversations where deleted_at < $2 \
+    order by deleted_at limit $1 for update skip locked";
+/// Turns that were answered are found by their messages.
+const DELETE_MESSAGES: &str = "\
+    with chosen as materialized ( \
+        select m.tenant_id, m.conversation_id, m.seq \
+        from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
+        join messages m on m.tenant_id = d.tenant_id and m.conversation_id = d.id \
+        limit $1), \
+    said as ( \
+        delete from messages m using chosen c \
+        where m.tenant_id = c.tenant_id and m.conversation_id = c.conversation_id \
+            and m.seq = c.seq \
+        returning m.tenant_id, m.turn_id), \
+    answered as ( \
+        delete from turns r using (select distinct tenant_id, turn_id from said) s \
+        where r.tenant_id = s.tenant_id and r.id = s.turn_id \
+        returning 1) \
+    select (select count(*) from said) + (select count(*) from answered)";
+const DELETE_UNANSWERED_TURNS: &str = "\
+    with chosen as materialized ( \
+        select r.tenant_id, r.id from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
+        join turns r on r.tenant_id = d.tenant_id and r.conversation_id = d.id \
+            and r.status <> 'completed' \
+        limit $1), \
+    gone as ( \
+        delete from turns r using chosen c where r.tenant_id = c.tenant_id and r.id = c.id \
+        returning 1) \
+    select count(*) from gone";
+const DELETE_CONVERSATIONS: &str = "\
+    with gone as ( \
+        delete from conversations c \
+        using (select * from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) limit $1) d \
+        where c.tenant_id = d.tenant_id and c.id = d.id \
+        returning 1) \
+    select count(*) from gone";
+const DELETE_AGENTS: &str = "\
+    with chosen as materialized ( \
+        select a.tenant_id, a.id from agents a \
+        where a.deleted_at < $2 and not exists (select 1 from conversations c \
+            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null) \
+        order by a.deleted_at limit $1 for update skip locked) \
+    delete from agents a using chosen c where a.tenant_id = c.tenant_id and a.id = c.id";
+const DELETE_CLAIMS: &str = "\
+    with chosen as materialized ( \
+        select tenant_id, principal, operation, key from idempotency_records \
+        where created_at < $2 order by created_at limit $1 for update skip locked) \
+    delete from idempotency_records r using chosen c \
+    where r.tenant_id = c.tenant_id and r.principal = c.principal \
+        and r.operation = c.operation and r.key = c.key";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    PING,
+    MARK_CONVERSATIONS,
+    DOOMED,
+    DELETE_MESSAGES,
+    DELETE_UNANSWERED_TURNS,
+    DELETE_CONVERSATIONS,
+    DELETE_AGENTS,
+    DELETE_CLAIMS,
+];
+
+/// What is removed of a deleted conversation, in this order. Each step is reached only when the
+/// one before left nothing.
+const REMOVALS: [&str; 3] = [
+    DELETE_MESSAGES,
+    DELETE_UNANSWERED_TURNS,
+    DELETE_CONVERSATIONS,
+];
+
+/// Upkeep of PostgreSQL.
+pub(crate) struct PostgresMaintenance {
+    pub(crate) store: PostgresStore,
+}
+
+#[async_trait]
+impl Maintenance for PostgresMaintenance {
+    async fn ping(&self) -> Result<(), RepositoryError> {
+        let pong = self.store.connections.fetch_all(sqlx::query(PING)).await;
+        pong.map(drop)
+    }
+
+    async fn purge(
+        &self,
+        limit: usize,
+        deleted_before: Timestamp,
+        claims_before: Timestamp,
+    ) -> Result<u64, RepositoryError> {
+        let limit = row::count(limit);
+        let (deleted, claims) = (deleted_before.date_time(), claims_before.date_time());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let mut left = limit;
+                    left -= remove(connection, MARK_CONVERSATIONS, left, None).await?;
+                    left -= remove_conversations(connection, left, deleted).await?;
+                    left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
+                    left -= remove(connection, DELETE_CLAIMS, left, Some(claims)).await?;
+                    Ok((limit - left).unsigned_abs())
+                })
+            })
+            .await
+    }
+}
+
+/// Runs `statement` on at most `limit` rows; not at all without a limit left. Answers how many
+/// rows it touched.
+async fn remove(
+    connection: &mut PgConnection,
+    statement: &'static str,
+    limit: i64,
+    before: Option<OffsetDateTime>,
+) -> Result<i64, RepositoryError> {
+    if limit <= 0 {
+        return Ok(0);
+    }
+    let mut removal = sqlx::query(statement).bind(limit);
+    if let Some(before) = before {
+        removal = removal.bind(before);
+    }
+    let removed = removal.execute(connection).await.map_err(from_sqlx)?;
+    Ok(i64::try_from(removed.rows_affected()).unwrap_or(i64::MAX))
+}
+
+/// Removes what is left of conversations deleted before `before`, at most about `limit` rows.
+/// Answers how many.
+async fn remove_conversations(
+    connection: &mut PgConnection,
+    limit: i64,
+    before: OffsetDateTime,
+) -> Result<i64, RepositoryError> {
+    let doomed: Vec<(String, Uuid)> = sqlx::query_as(DOOMED)
+        .bind(limit.max(0))
+        .bind(before)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("conversations"))?;
+    if doomed.is_empty() {
+        return Ok(0);
+    }
+    let (tenants, ids): (Vec<_>, Vec<_>) = doomed.into_iter().unzip();
+    let mut removed = 0;
+    for statement in REMOVALS {
+        if removed >= limit {
+            break;
+        }
+        let rows: i64 = sqlx::query_scalar(statement)
+            .bind(limit - removed)
+            .bind(&tenants)
+            .bind(&ids)
+            .fetch_one(&mut *connection)
+            .await
+            .map_err(from_sqlx)?;
+        removed += rows;
+    }
+    Ok(removed)
+}

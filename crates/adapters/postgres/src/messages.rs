@@ -1,0 +1,176 @@
+//! Messages: pages of a conversation, and what an engine is shown of it.
+
+use domain::{
+    AsOf, ConversationId, FinishReason, Message, MessageId, Page, Role, TenantId, TurnId, Usage,
+};
+use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
+use sqlx::Row;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::{PostgresStore, conversations::visible, error::in_table, row};
+
+/// The columns of a message `m`.
+macro_rules! message_columns {
+    () => {
+        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.engine, \
+         m.agent_version, m.finish_reason, m.input_tokens, m.output_tokens"
+    };
+}
+
+pub(crate) use message_columns;
+
+/// A page of messages joined to the tenant's head and to their conversation, if it is there.
+macro_rules! page {
+    ($after:literal, $order:literal) => {
+        concat!(
+            "select t.head_seq, c.id is not null as is_found, ",
+            message_columns!(),
+            " from tenants t left join conversations c \
+             on c.tenant_id = t.id and c.id = $2 and ",
+            visible!(),
+            " left join lateral (select * from messages m \
+             where m.tenant_id = c.tenant_id and m.conversation_id = c.id and ",
+            $after,
+            " order by ",
+            $order,
+            " limit $4) m on true where t.id = $1 order by ",
+            $order
+        )
+    };
+}
+
+const PAGE_ASCENDING: &str = page!("m.seq > $3", "m.seq");
+const PAGE_DESCENDING: &str = page!("m.seq < $3", "m.seq desc");
+/// The sum runs over whole messages, newest first, so that the first one that is too much hides
+/// all before it.
+const HISTORY: &str = concat!(
+    "select ",
+    message_columns!(),
+    " from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
+     from (select ",
+    message_columns!(),
+    " from messages m left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
+     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+     and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
+    visible!(),
+    ") and coalesce(t.status <> 'failed', true) \
+     order by m.seq desc limit $4) m) m \
+     where m.characters <= $5 order by m.seq"
+);
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY];
+
+/// A message as it is stored, and as statements join it to other things.
+#[derive(Debug, sqlx::FromRow)]
+pub(crate) struct MessageRow {
+    pub(crate) id: Uuid,
+    pub(crate) conversation_id: Uuid,
+    pub(crate) turn_id: Option<Uuid>,
+    pub(crate) seq: i64,
+    pub(crate) role: String,
+    pub(crate) content: String,
+    pub(crate) created_at: OffsetDateTime,
+    pub(crate) engine: Option<String>,
+    pub(crate) agent_version: Option<i64>,
+    pub(crate) finish_reason: Option<String>,
+    pub(crate) input_tokens: Option<i64>,
+    pub(crate) output_tokens: Option<i64>,
+}
+
+impl TryFrom<MessageRow> for Message {
+    type Error = RepositoryError;
+
+    fn try_from(row: MessageRow) -> Result<Self, RepositoryError> {
+        let finish_reason = row
+            .finish_reason
+            .as_deref()
+            .map(finish_reason)
+            .transpose()?;
+        let usage = match (row.input_tokens, row.output_tokens) {
+            (Some(input_tokens), Some(output_tokens)) => Some(Usage {
+                input_tokens,
+                output_tokens,
+            }),
+            _ => None,
+        };
+        Ok(Self {
+            id: MessageId::new(row.id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            turn_id: row.turn_id.map(TurnId::new),
+            seq: row.seq,
+            role: role(&row.role)?,
+            content: row.content,
+            created_at: row::time(row.created_at),
+            engine: row.engine,
+            agent_version: row.agent_version,
+            finish_reason,
+            usage,
+        })
+    }
+}
+
+fn role(text: &str) -> Result<Role, RepositoryError> {
+    row::word(
+        "messages.role",
+        text,
+        [Role::User, Role::Agent],
+        Role::as_str,
+    )
+}
+
+fn finish_reason(text: &str) -> Result<FinishReason, RepositoryError> {
+    row::word(
+        "messages.finish_reason",
+        text,
+        FinishReason::ALL,
+        FinishReason::as_str,
+    )
+}
+
+/// One page of a conversation's messages; `None` when the conversation is gone.
+pub(crate) async fn page(
+    store: &PostgresStore,
+    tenant: &TenantId,
+    id: ConversationId,
+    query: &MessageQuery,
+) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
+    let (statement, start) = match query.order {
+        MessageOrder::Ascending => (PAGE_ASCENDING, 0),
+        MessageOrder::Descending => (PAGE_DESCENDING, i64::MAX),
+    };
+    let page = sqlx::query(statement)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .bind(query.after.unwrap_or(start))
+        .bind(row::one_more(query.limit));
+    let rows = store.connections.fetch_all(page).await?;
+    let is_found = match rows.first() {
+        Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
+        None => false,
+    };
+    let page = row::as_of_page("messages", &rows, query.limit, |row: MessageRow| {
+        row.try_into()
+    })?;
+    Ok(page.map(|page| is_found.then_some(page)))
+}
+
+/// What an engine is shown: see `ConversationRepository::history`.
+pub(crate) async fn history(
+    store: &PostgresStore,
+    tenant: &TenantId,
+    id: ConversationId,
+    query: &HistoryQuery,
+) -> Result<Vec<Message>, RepositoryError> {
+    let history = sqlx::query(HISTORY)
+        .bind(tenant.as_str())
+        .bind(id.uuid())
+        .bind(query.before)
+        .bind(i64::from(query.limits.messages()))
+        .bind(i64::from(query.limits.characters()));
+    let rows = store.connections.fetch_all(history).await?;
+    rows.iter()
+        .map(|row| row::read::<MessageRow>("messages", row)?.try_into())
+        .collect()
+}

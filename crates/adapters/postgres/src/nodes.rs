@@ -1,0 +1,77 @@
+//! Running processes. The store's clock is the database server's.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::NodeId;
+use ports::{NodeRepository, RepositoryError};
+
+use crate::{
+    PostgresStore,
+    error::{conflict_on, from_sqlx},
+};
+
+const INSERT: &str = "\
+    insert into nodes (id, lease_until) \
+    values ($1, clock_timestamp() + $2 * interval '1 millisecond')";
+const RENEW: &str = "\
+    update nodes set lease_until = clock_timestamp() + $2 * interval '1 millisecond' \
+    where id = $1 and not swept";
+const DELETE: &str = "delete from nodes where id = $1";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
+
+/// Running processes in PostgreSQL.
+pub(crate) struct PostgresNodes {
+    pub(crate) store: PostgresStore,
+}
+
+fn milliseconds(lease: Duration) -> i64 {
+    i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
+}
+
+#[async_trait]
+impl NodeRepository for PostgresNodes {
+    async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError> {
+        let work = sqlx::query(INSERT)
+            .bind(id.uuid())
+            .bind(milliseconds(lease));
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let inserted = work.execute(connection).await;
+                    inserted.map_err(conflict_on("node"))?;
+                    Ok(())
+                })
+            })
+            .await
+    }
+
+    async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError> {
+        let work = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let renewed = work.execute(connection).await.map_err(from_sqlx)?;
+                    Ok(renewed.rows_affected() == 1)
+                })
+            })
+            .await
+    }
+
+    async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
+        let work = sqlx::query(DELETE).bind(id.uuid());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    work.execute(connection).await.map_err(from_sqlx)?;
+                    Ok(())
+                })
+            })
+            .await
+    }
+}

@@ -1,0 +1,124 @@
+//! From values of PostgreSQL to those of the domain.
+
+use std::str::FromStr;
+
+use domain::{AsOf, Page, Seq, Timestamp};
+use ports::{BoxError, RepositoryError};
+use sqlx::{FromRow, Row, postgres::PgRow};
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::error::{corrupt, in_table};
+
+/// Later than every time that is stored: the last millisecond of the year 9999.
+pub(crate) const END_OF_TIME: Timestamp = Timestamp::from_milliseconds(253_402_300_799_999);
+
+/// Reads a row of `table`.
+pub(crate) fn read<R>(table: &'static str, row: &PgRow) -> Result<R, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+{
+    R::from_row(row).map_err(in_table(table))
+}
+
+/// Reads the only column of a row.
+pub(crate) fn scalar<T>(table: &'static str, row: &PgRow) -> Result<T, RepositoryError>
+where
+    T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
+{
+    row.try_get(0).map_err(in_table(table))
+}
+
+/// Reads a text of `column` that has a form of its own.
+pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, RepositoryError>
+where
+    T: FromStr<Err: Into<BoxError>>,
+{
+    text.parse().map_err(corrupt(column))
+}
+
+/// Reads one of the known words of `column`.
+pub(crate) fn word<T: Copy>(
+    column: &'static str,
+    text: &str,
+    known: impl IntoIterator<Item = T>,
+    spelled: impl Fn(T) -> &'static str,
+) -> Result<T, RepositoryError> {
+    let mut known = known.into_iter();
+    known
+        .find(|known| spelled(*known) == text)
+        .ok_or_else(|| corrupt(column)("an unknown word"))
+}
+
+/// Reads a time.
+pub(crate) fn time(at: OffsetDateTime) -> Timestamp {
+    Timestamp::from_date_time(at)
+}
+
+/// Reads the row of a statement that joins at most one thing to its tenant's head: the columns of
+/// the thing are null when it is not there, and there is no row at all without the tenant.
+pub(crate) fn as_of_one<'r, R, T>(
+    table: &'static str,
+    row: Option<&'r PgRow>,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Option<T>>, RepositoryError>
+where
+    R: FromRow<'r, PgRow>,
+{
+    let mut found = as_of_many(table, row, into)?;
+    Ok(AsOf {
+        value: found.value.pop(),
+        position: found.position,
+    })
+}
+
+/// Reads the rows of a statement that joins things to their tenant's head.
+pub(crate) fn as_of_page<R, T>(
+    table: &'static str,
+    rows: &[PgRow],
+    limit: usize,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<T>>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+{
+    let found = as_of_many(table, rows, into)?;
+    Ok(found.map(|items| Page::from_one_more(items, limit)))
+}
+
+fn as_of_many<'r, R, T>(
+    table: &'static str,
+    rows: impl IntoIterator<Item = &'r PgRow>,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Vec<T>>, RepositoryError>
+where
+    R: FromRow<'r, PgRow>,
+{
+    let unreadable = in_table(table);
+    let mut position = Seq::default();
+    let mut items = Vec::new();
+    for row in rows {
+        position = Seq(row.try_get("head_seq").map_err(in_table("tenants"))?);
+        if row
+            .try_get::<Option<Uuid>, _>("id")
+            .map_err(&unreadable)?
+            .is_some()
+        {
+            items.push(into(R::from_row(row).map_err(&unreadable)?)?);
+        }
+    }
+    Ok(AsOf {
+        value: items,
+        position,
+    })
+}
+
+/// A number of rows, as statements take it.
+pub(crate) fn count(rows: usize) -> i64 {
+    i64::try_from(rows).unwrap_or(i64::MAX)
+}
+
+/// One more than a page shows, which tells whether more follow.
+pub(crate) fn one_more(limit: usize) -> i64 {
+    count(limit).saturating_add(1)
+}

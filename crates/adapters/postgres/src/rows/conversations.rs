@@ -1,0 +1,68 @@
+//! Rows of `conversations`.
+
+use domain::Timestamp;
+use ports::RepositoryError;
+use relational::{ConversationAdvance, ConversationRow};
+use sqlx::{PgConnection, types::Json};
+
+use super::{column, run};
+
+const INSERT: &str = "\
+    insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
+        message_count, turn_count, created_at, updated_at, last_message_at) \
+    select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::jsonb[], \
+        $7::bigint[], $8::bigint[], $9::bigint[], $10::timestamptz[], $11::timestamptz[], \
+        $12::timestamptz[])";
+const ADVANCE: &str = "\
+    update conversations set message_count = n.messages, turn_count = n.turns, \
+        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at) \
+    from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::timestamptz[], \
+        $6::timestamptz[]) as n (tenant, id, messages, turns, updated, last_message) \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
+
+/// New conversations.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    rows: &[ConversationRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT, rows, |insert, rows| {
+        insert
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.conversation.id.uuid()))
+            .bind(column(rows, |row| row.conversation.agent_id.uuid()))
+            .bind(column(rows, |row| row.conversation.user_id.as_deref()))
+            .bind(column(rows, |row| row.conversation.title.as_deref()))
+            .bind(column(rows, |row| Json(&row.conversation.metadata)))
+            .bind(column(rows, |row| row.conversation.version))
+            .bind(column(rows, |row| row.conversation.message_count))
+            .bind(column(rows, |row| row.turn_count))
+            .bind(column(rows, |row| row.conversation.created_at.date_time()))
+            .bind(column(rows, |row| row.conversation.updated_at.date_time()))
+            .bind(column(rows, |row| {
+                row.conversation.last_message_at.map(Timestamp::date_time)
+            }))
+    })
+    .await
+}
+
+/// Conversations in which something was said or started.
+pub(crate) async fn advance(
+    connection: &mut PgConnection,
+    rows: &[ConversationAdvance],
+) -> Result<(), RepositoryError> {
+    run(connection, ADVANCE, rows, |advance, rows| {
+        advance
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.id.uuid()))
+            .bind(column(rows, |row| row.message_count))
+            .bind(column(rows, |row| row.turn_count))
+            .bind(column(rows, |row| row.updated_at.date_time()))
+            .bind(column(rows, |row| {
+                row.last_message_at.map(Timestamp::date_time)
+            }))
+    })
+    .await
+}

@@ -1,0 +1,105 @@
+//! Rows of `events` and `idempotency_records`, and the heads of the logs.
+
+use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
+use ports::RepositoryError;
+use relational::{ClaimRow, EventRow, ReleasedClaim};
+use sqlx::{PgConnection, types::Json};
+
+use super::{column, run};
+
+const INSERT_EVENTS: &str = "\
+    insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+        actor, data) \
+    select * from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
+        $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[])";
+const RELEASE_CLAIMS: &str = "\
+    delete from idempotency_records r \
+    using unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[]) \
+        as n (tenant, principal, operation, key, turn) \
+    where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
+        and r.key = n.key and r.turn_id = n.turn";
+const WRITE_CLAIMS: &str = "\
+    insert into idempotency_records (tenant_id, principal, operation, key, fingerprint, turn_id, \
+        answer, created_at) \
+    select * from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::bytea[], \
+        $6::uuid[], $7::jsonb[], $8::timestamptz[]) \
+    on conflict (tenant_id, principal, operation, key) do update \
+        set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
+            answer = excluded.answer, created_at = excluded.created_at";
+const RAISE_HEADS: &str = "\
+    update tenants set head_seq = n.head from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
+    where tenants.id = n.tenant";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
+
+/// New events.
+pub(crate) async fn insert_events(
+    connection: &mut PgConnection,
+    rows: &[EventRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT_EVENTS, rows, |insert, rows| {
+        insert
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.seq.0))
+            .bind(column(rows, |row| row.kind.as_str()))
+            .bind(column(rows, |row| row.time.date_time()))
+            .bind(column(rows, |row| row.agent_id.map(AgentId::uuid)))
+            .bind(column(rows, |row| {
+                row.conversation_id.map(ConversationId::uuid)
+            }))
+            .bind(column(rows, |row| row.user_id.as_deref()))
+            .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
+            .bind(column(rows, |row| row.actor.as_str()))
+            .bind(column(rows, |row| row.data.as_ref().map(Json)))
+    })
+    .await
+}
+
+/// Keys that may be used again.
+pub(crate) async fn release_claims(
+    connection: &mut PgConnection,
+    rows: &[ReleasedClaim],
+) -> Result<(), RepositoryError> {
+    run(connection, RELEASE_CLAIMS, rows, |release, rows| {
+        release
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.principal.as_str()))
+            .bind(column(rows, |row| row.name.operation.as_str()))
+            .bind(column(rows, |row| row.name.key.as_str()))
+            .bind(column(rows, |row| row.turn_id.uuid()))
+    })
+    .await
+}
+
+/// Keys that are used now, in place of outdated records.
+pub(crate) async fn write_claims(
+    connection: &mut PgConnection,
+    rows: &[ClaimRow],
+) -> Result<(), RepositoryError> {
+    run(connection, WRITE_CLAIMS, rows, |write, rows| {
+        write
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.claim.principal.as_str()))
+            .bind(column(rows, |row| row.claim.operation))
+            .bind(column(rows, |row| row.claim.key.as_str()))
+            .bind(column(rows, |row| row.claim.fingerprint.bytes().as_slice()))
+            .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
+            .bind(column(rows, |row| row.claim.answer.as_ref().map(Json)))
+            .bind(column(rows, |row| row.claim.created_at.date_time()))
+    })
+    .await
+}
+
+/// The newest event of each log that grew.
+pub(crate) async fn raise_heads(
+    connection: &mut PgConnection,
+    rows: &[(TenantId, Seq)],
+) -> Result<(), RepositoryError> {
+    run(connection, RAISE_HEADS, rows, |raise, rows| {
+        raise
+            .bind(column(rows, |(tenant, _)| tenant.as_str()))
+            .bind(column(rows, |(_, head)| head.0))
+    })
+    .await
+}

@@ -1,0 +1,125 @@
+//! Rows of `turns`.
+
+use domain::{NodeId, Seq, Timestamp};
+use ports::RepositoryError;
+use relational::{TurnEnd, TurnRow, TurnStart};
+use sqlx::{PgConnection, types::Json};
+
+use super::{column, run};
+
+const INSERT: &str = "\
+    insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+        principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
+        metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
+        started_at, finished_at) \
+    select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], \
+        $6::text[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], \
+        $12::bigint[], $13::boolean[], $14::jsonb[], $15::jsonb[], $16::jsonb[], $17::uuid[], \
+        $18::bigint[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], \
+        $23::timestamptz[])";
+const END: &str = "\
+    update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
+        tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
+    from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::boolean[], $6::jsonb[], \
+        $7::jsonb[], $8::timestamptz[]) \
+        as n (tenant, id, status, reply_seq, degraded, tool_calls, error, finished) \
+    where turns.tenant_id = n.tenant and turns.id = n.id";
+const START: &str = "\
+    update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
+        turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
+    from unnest($1::text[], $2::uuid[], $3::uuid[], $4::bigint[], $5::bigint[], $6::bigint[], \
+        $7::timestamptz[]) \
+        as n (tenant, id, node, agent_version, turn_number, message_seq, started) \
+    where turns.tenant_id = n.tenant and turns.id = n.id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
+
+/// New turns.
+pub(crate) async fn insert(
+    connection: &mut PgConnection,
+    rows: &[TurnRow],
+) -> Result<(), RepositoryError> {
+    run(connection, INSERT, rows, |insert, rows| {
+        insert
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.turn.id.uuid()))
+            .bind(column(rows, |row| row.turn.conversation_id.uuid()))
+            .bind(column(rows, |row| row.turn.agent_id.uuid()))
+            .bind(column(rows, |row| row.turn.agent_version))
+            .bind(column(rows, |row| row.turn.status.as_str()))
+            .bind(column(rows, |row| row.principal.as_str()))
+            .bind(column(rows, |row| row.turn.input.as_str()))
+            .bind(column(rows, |row| row.message_id.uuid()))
+            .bind(column(rows, |row| row.turn_number))
+            .bind(column(rows, |row| row.message_seq))
+            .bind(column(rows, |row| row.reply_seq))
+            .bind(column(rows, |row| row.turn.degraded))
+            .bind(column(rows, |row| {
+                unless(row.turn.tool_calls.is_empty(), &row.turn.tool_calls)
+            }))
+            .bind(column(rows, |row| {
+                unless(row.turn.metadata.is_empty(), &row.turn.metadata)
+            }))
+            .bind(column(rows, |row| row.turn.error.as_ref().map(Json)))
+            .bind(column(rows, |row| row.node.map(NodeId::uuid)))
+            .bind(column(rows, |row| row.queued_seq.map(|Seq(seq)| seq)))
+            .bind(column(rows, |row| {
+                row.claim.as_ref().map(|claim| claim.operation.as_str())
+            }))
+            .bind(column(rows, |row| {
+                row.claim.as_ref().map(|claim| claim.key.as_str())
+            }))
+            .bind(column(rows, |row| row.turn.created_at.date_time()))
+            .bind(column(rows, |row| {
+                row.turn.started_at.map(Timestamp::date_time)
+            }))
+            .bind(column(rows, |row| {
+                row.turn.finished_at.map(Timestamp::date_time)
+            }))
+    })
+    .await
+}
+
+/// Turns that reach their end.
+pub(crate) async fn end(
+    connection: &mut PgConnection,
+    rows: &[TurnEnd],
+) -> Result<(), RepositoryError> {
+    run(connection, END, rows, |end, rows| {
+        end.bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.id.uuid()))
+            .bind(column(rows, |row| row.status.as_str()))
+            .bind(column(rows, |row| row.reply_seq))
+            .bind(column(rows, |row| row.degraded))
+            .bind(column(rows, |row| {
+                unless(row.tool_calls.is_empty(), &row.tool_calls)
+            }))
+            .bind(column(rows, |row| row.error.as_ref().map(Json)))
+            .bind(column(rows, |row| row.finished_at.date_time()))
+    })
+    .await
+}
+
+/// Turns that waited and now run.
+pub(crate) async fn start(
+    connection: &mut PgConnection,
+    rows: &[TurnStart],
+) -> Result<(), RepositoryError> {
+    run(connection, START, rows, |start, rows| {
+        start
+            .bind(column(rows, |row| row.tenant.as_str()))
+            .bind(column(rows, |row| row.id.uuid()))
+            .bind(column(rows, |row| row.node.uuid()))
+            .bind(column(rows, |row| row.agent_version))
+            .bind(column(rows, |row| row.turn_number))
+            .bind(column(rows, |row| row.message_seq))
+            .bind(column(rows, |row| row.started_at.date_time()))
+    })
+    .await
+}
+
+/// A value as JSON, or null in its place when there is nothing in it.
+fn unless<T>(is_empty: bool, value: T) -> Option<Json<T>> {
+    (!is_empty).then_some(Json(value))
+}

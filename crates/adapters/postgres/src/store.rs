@@ -1,0 +1,147 @@
+//! Connecting, migrating and closing the store.
+
+use std::{str::FromStr, sync::Arc};
+
+use ports::{RepositoryError, Storage};
+use relational::{GroupCommit, Patience};
+use sqlx::{
+    ConnectOptions, Connection,
+    migrate::{MigrateError, Migrator},
+    postgres::PgConnectOptions,
+};
+use tokio::{runtime::Handle, time::timeout};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    agents::PostgresAgents,
+    batch::PostgresBatches,
+    connections::{CALL_LIMIT, Connections},
+    conversations::PostgresConversations,
+    error::from_sqlx,
+    events::PostgresEvents,
+    keys::PostgresKeys,
+    maintenance::PostgresMaintenance,
+    nodes::PostgresNodes,
+    tenants::PostgresTenants,
+    turns::PostgresTurns,
+};
+
+static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
+
+const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
+const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
+
+/// How a store is connected.
+#[derive(Debug, Clone, Copy)]
+pub struct PostgresOptions {
+    /// Connections at most, beside the one that writes chats.
+    pub max_connections: u32,
+}
+
+impl Default for PostgresOptions {
+    fn default() -> Self {
+        Self {
+            max_connections: 16,
+        }
+    }
+}
+
+/// A store in one PostgreSQL database. Cheap to clone.
+#[derive(Clone)]
+pub struct PostgresStore {
+    options: PgConnectOptions,
+    pub(crate) connections: Connections,
+    pub(crate) batches: GroupCommit,
+}
+
+impl PostgresStore {
+    /// Connects to the database that `url` names and asks it for a sign of life. The tasks run on
+    /// the present runtime; the one that writes ends when the store is dropped.
+    pub async fn connect(
+        url: &str,
+        options: PostgresOptions,
+        tasks: &TaskTracker,
+    ) -> Result<Self, RepositoryError> {
+        let connect = PgConnectOptions::from_str(url)
+            .map_err(from_sqlx)?
+            .application_name("agent-service");
+        let connections = Connections::new(connect.clone(), options.max_connections, tasks);
+        let batches = GroupCommit::start(
+            PostgresBatches::new(connect.clone()),
+            Patience::default(),
+            tasks,
+            &Handle::current(),
+        );
+        let store = Self {
+            options: connect,
+            connections,
+            batches,
+        };
+        store
+            .connections
+            .run(|_| Box::pin(async { Ok(()) }))
+            .await?;
+        Ok(store)
+    }
+
+    /// Brings the schema up to this version of the service. Of several processes that do this at
+    /// once, one does it and the others wait.
+    pub async fn migrate(&self) -> Result<(), RepositoryError> {
+        let unmigrated = |error: MigrateError| RepositoryError::Unavailable(error.into());
+        // A connection of its own: a migration may take longer than a call.
+        let mut connection = timeout(CALL_LIMIT, self.options.connect())
+            .await
+            .map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?
+            .map_err(from_sqlx)?;
+        MIGRATOR.run(&mut connection).await.map_err(unmigrated)?;
+        connection.close().await.map_err(from_sqlx)
+    }
+
+    /// How many migrations are still to be carried out.
+    pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
+        self.connections
+            .run(|connection| {
+                Box::pin(async move {
+                    let is_begun = sqlx::query_scalar(MIGRATIONS_TABLE)
+                        .fetch_one(&mut *connection)
+                        .await
+                        .map_err(from_sqlx)?;
+                    let applied: i64 = if is_begun {
+                        sqlx::query_scalar(APPLIED_MIGRATIONS)
+                            .fetch_one(connection)
+                            .await
+                            .map_err(from_sqlx)?
+                    } else {
+                        0
+                    };
+                    let known = MIGRATOR.iter().count();
+                    Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
+                })
+            })
+            .await
+    }
+
+    /// The ports that this store serves.
+    pub fn storage(&self) -> Storage {
+        let store = || self.clone();
+        Storage {
+            agents: Arc::new(PostgresAgents { store: store() }),
+            conversations: Arc::new(PostgresConversations { store: store() }),
+            turns: Arc::new(PostgresTurns { store: store() }),
+            events: Arc::new(PostgresEvents { store: store() }),
+            keys: Arc::new(PostgresKeys { store: store() }),
+            tenants: Arc::new(PostgresTenants { store: store() }),
+            nodes: Arc::new(PostgresNodes { store: store() }),
+            maintenance: Arc::new(PostgresMaintenance { store: store() }),
+        }
+    }
+
+    /// Lets running calls end and closes the connections. Later calls are `Unavailable`.
+    pub async fn close(&self) {
+        self.batches.close();
+        self.connections.close().await;
+    }
+}

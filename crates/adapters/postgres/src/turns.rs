@@ -1,0 +1,222 @@
+//! Turns.
+
+use async_trait::async_trait;
+use domain::{
+    AgentId, AsOf, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId, Stamp, TenantId,
+    TurnId,
+};
+use ports::{
+    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
+    FoundTurn, Reply, RepositoryError, TurnRepository,
+};
+use relational::{
+    FactsQuery, TurnRow,
+    plan::{self, OpenTurn},
+};
+use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore, claims,
+    error::in_table,
+    facts, row, rows, tenants,
+    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+};
+
+const FIND: &str = concat!(
+    "select t.head_seq, c.user_id as owner, ",
+    turn_columns!(),
+    ", ",
+    reply_columns!(),
+    " from tenants t left join turns r on r.tenant_id = t.id and r.id = $2 ",
+    join_reply!(),
+    "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+     where t.id = $1"
+);
+const OPEN_OF_AGENT: &str = "\
+    select r.id, r.conversation_id, r.agent_id, c.user_id \
+    from turns r left join conversations c \
+        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+    where r.tenant_id = $1 and r.agent_id = $2 and r.status in ('queued', 'in_progress') \
+    order by r.id";
+const OPEN_OF_CONVERSATION: &str = "\
+    select r.id, r.conversation_id, r.agent_id, c.user_id \
+    from turns r left join conversations c \
+        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+    where r.tenant_id = $1 and r.agent_id = $2 and r.conversation_id = $3 \
+        and r.status in ('queued', 'in_progress') \
+    order by r.id";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[FIND, OPEN_OF_AGENT, OPEN_OF_CONVERSATION];
+
+struct FoundRow {
+    turn: AnsweredTurn,
+    owner: Option<String>,
+}
+
+impl<'r> FromRow<'r, PgRow> for FoundRow {
+    fn from_row(row: &'r PgRow) -> Result<Self, sqlx::Error> {
+        Ok(Self {
+            turn: AnsweredTurn::from_row(row)?,
+            owner: row.try_get("owner")?,
+        })
+    }
+}
+
+impl TryFrom<FoundRow> for FoundTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: FoundRow) -> Result<Self, RepositoryError> {
+        let turn = TurnRow::try_from(row.turn)?;
+        Ok(Self {
+            turn: turn.turn,
+            principal: turn.principal,
+            user_id: row.owner,
+        })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct OpenRow {
+    id: Uuid,
+    conversation_id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+}
+
+impl From<OpenRow> for OpenTurn {
+    fn from(row: OpenRow) -> Self {
+        Self {
+            id: TurnId::new(row.id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+        }
+    }
+}
+
+/// Turns in PostgreSQL.
+pub(crate) struct PostgresTurns {
+    pub(crate) store: PostgresStore,
+}
+
+#[async_trait]
+impl TurnRepository for PostgresTurns {
+    async fn record_exchange(
+        &self,
+        exchange: Exchange,
+    ) -> Result<ExchangeOutcome, RepositoryError> {
+        self.store.batches.record_exchange(exchange).await
+    }
+
+    async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
+        self.store.batches.begin_turn(begin).await
+    }
+
+    async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
+        self.store.batches.finish_turn(finish).await
+    }
+
+    async fn cancel_turn(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        partial: Option<Reply>,
+        node: Option<NodeId>,
+        stamp: &Stamp,
+    ) -> Result<CancelOutcome, RepositoryError> {
+        let (tenant, stamp) = (tenant.clone(), stamp.clone());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    cancel(connection, &tenant, id, partial.as_ref(), node, &stamp).await
+                })
+            })
+            .await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
+        let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
+        let row = self.store.connections.fetch_optional(find).await?;
+        row::as_of_one("turns", row.as_ref(), |row: FoundRow| row.try_into())
+    }
+
+    async fn find_claim(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyClaim,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        let (tenant, claim) = (tenant.clone(), claim.clone());
+        self.store
+            .connections
+            .run(move |connection| {
+                Box::pin(async move { claims::find(connection, &tenant, &claim).await })
+            })
+            .await
+    }
+}
+
+async fn cancel(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    id: TurnId,
+    partial: Option<&Reply>,
+    node: Option<NodeId>,
+    stamp: &Stamp,
+) -> Result<CancelOutcome, RepositoryError> {
+    tenants::lock(connection, tenant).await?;
+    let mut turns = facts::turns(connection, &[(tenant.clone(), id)]).await?;
+    let Some(row) = turns.remove(&(tenant.clone(), id)) else {
+        return Ok(CancelOutcome::NotFound);
+    };
+    let conversation = (tenant.clone(), row.turn.conversation_id);
+    let mut query = FactsQuery::default();
+    query.tenants.insert(tenant.clone());
+    query.conversations.push(conversation.clone());
+    if let Some(node) = node {
+        query.promotions.insert(conversation);
+        query.nodes.insert(node);
+    }
+    let facts = facts::read(connection, &query).await?;
+    let (rows, outcome) = plan::cancel_turn(&facts, &row, partial, node, stamp);
+    rows::write(connection, &rows).await?;
+    Ok(outcome)
+}
+
+/// The turns of an agent that wait or run, by id.
+pub(crate) async fn open_of_agent(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    agent_id: AgentId,
+) -> Result<Vec<OpenTurn>, RepositoryError> {
+    let rows: Vec<OpenRow> = sqlx::query_as(OPEN_OF_AGENT)
+        .bind(tenant.as_str())
+        .bind(agent_id.uuid())
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    Ok(rows.into_iter().map(OpenTurn::from).collect())
+}
+
+/// The turns of a conversation that wait or run, by id.
+pub(crate) async fn open_of_conversation(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    agent_id: AgentId,
+    id: ConversationId,
+) -> Result<Vec<OpenTurn>, RepositoryError> {
+    let rows: Vec<OpenRow> = sqlx::query_as(OPEN_OF_CONVERSATION)
+        .bind(tenant.as_str())
+        .bind(agent_id.uuid())
+        .bind(id.uuid())
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    Ok(rows.into_iter().map(OpenTurn::from).collect())
+}

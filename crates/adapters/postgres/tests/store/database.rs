@@ -1,0 +1,87 @@
+//! A database of its own for each test, on the server that `TEST_DATABASE_URL` names.
+
+use std::{ops::Deref, str::FromStr, thread};
+
+use ports::Storage;
+use postgres_store::{PostgresOptions, PostgresStore};
+use sqlx::{
+    AssertSqlSafe, ConnectOptions, Connection, Executor, PgConnection, postgres::PgConnectOptions,
+};
+use tokio_util::task::TaskTracker;
+
+/// A migrated database, which is dropped with this value.
+pub(crate) struct Database {
+    storage: Storage,
+    server: PgConnectOptions,
+    name: String,
+}
+
+impl Database {
+    pub(crate) async fn make() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
+        let url = std::env::var("TEST_DATABASE_URL")
+            .expect("TEST_DATABASE_URL names no server; `cargo xtask test` starts one");
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "names a database and nothing else"
+        )]
+        let name = format!("test_{}", uuid::Uuid::now_v7().simple());
+        let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
+        let create = format!("create database {name} template template0 encoding 'UTF8'");
+        let mut connection = server.connect().await.expect("the server answers");
+        connection
+            .execute(AssertSqlSafe(create))
+            .await
+            .expect("the server answers");
+        connection.close().await.expect("the server answers");
+        let own = server.clone().database(&name);
+        let tasks = TaskTracker::new();
+        let options = PostgresOptions::default();
+        let store = PostgresStore::connect(own.to_url_lossy().as_str(), options, &tasks)
+            .await
+            .expect("the server answers");
+        store.migrate().await.expect("the server answers");
+        Self {
+            storage: store.storage(),
+            server,
+            name,
+        }
+    }
+
+    /// Another connection, of which the store knows nothing.
+    pub(crate) async fn connect(&self) -> PgConnection {
+        let own = self.server.clone().database(&self.name);
+        own.connect().await.expect("the server answers")
+    }
+}
+
+impl Deref for Database {
+    type Target = Storage;
+
+    fn deref(&self) -> &Storage {
+        &self.storage
+    }
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let server = self.server.clone();
+        let drop_it = format!("drop database {} with (force)", self.name);
+        // A thread of its own, because this may be inside a runtime, where nothing may block.
+        let dropping = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("the server answers");
+            runtime.block_on(async move {
+                let mut connection = server.connect().await.expect("the server answers");
+                connection
+                    .execute(AssertSqlSafe(drop_it))
+                    .await
+                    .expect("the server answers");
+            });
+        });
+        // A failure here must not hide why the test itself failed.
+        let _ = dropping.join();
+    }
+}
