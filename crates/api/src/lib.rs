@@ -1,1 +1,30 @@
-//! Placeholder.
+//! The HTTP interface: routes, access, problems, documents, and the wiring of the whole service.
+//!
+//! A handler parses and formats; what is to be done is decided in crate `application`. Only
+//! [`wiring`] names adapters.
+
+pub mod access;
+pub mod agents;
+pub mod body;
+pub mod catalogue;
+pub mod chat;
+pub mod cli;
+pub mod commands;
+pub mod conversations;
+pub mod documents;
+pub mod events;
+pub mod health;
+pub mod layers;
+pub mod limits;
+pub mod openapi;
+pub mod pages;
+pub mod problem;
+pub mod request;
+pub mod routes;
+pub mod server;
+pub mod settings;
+pub mod state;
+pub mod system;
+pub mod telemetry;
+pub mod turns;
+pub mod wiring;

@@ -25,6 +25,9 @@ pub trait KeyRepository: Send + Sync {
     /// holds a key or has ever held one, also when two processes ask at the same time.
     async fn insert_first(&self, key: &ApiKey) -> Result<bool, RepositoryError>;
 
+    /// Whether the store holds a key or has ever held one.
+    async fn has_ever_held_one(&self) -> Result<bool, RepositoryError>;
+
     /// Finds a key by its public id, in whatever tenant, revoked and expired ones included.
     async fn find(&self, id: &KeyId) -> Result<Option<ApiKey>, RepositoryError>;
 

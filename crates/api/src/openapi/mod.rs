@@ -1,14 +1,21 @@
 //! The OpenAPI document.
 
+mod common;
 mod complete;
 mod component;
 mod config_body;
 mod constraints;
+mod document;
+mod links;
 mod merge_patch;
+mod operations;
 mod sizes;
+mod swagger;
 #[cfg(test)]
 pub(crate) mod tests;
 
 pub use complete::complete;
 pub use component::Missing;
 pub use config_body::AGENT_MEMBERS;
+pub use document::{BODIES, DocumentError, document};
+pub use swagger::{swagger_headers, swagger_ui};

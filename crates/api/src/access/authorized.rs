@@ -1,0 +1,136 @@
+//! The handler's argument that opens the way to the use cases.
+
+use std::{
+    future::{Ready, ready},
+    marker::PhantomData,
+    ops::Deref,
+    sync::Arc,
+};
+
+use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
+use application::access::Entrant;
+use domain::{Principal, ProblemCode, Scope};
+
+use crate::{problem::ApiError, state::Services};
+
+/// What a handler asks of its caller.
+pub trait Requirement: 'static {
+    /// One of these scopes; any credential will do when empty.
+    const ANY_OF: &'static [Scope];
+}
+
+macro_rules! requirements {
+    ($($(#[doc = $doc:literal])* $name:ident = [$($scope:ident),*];)*) => {$(
+        $(#[doc = $doc])*
+        #[derive(Debug, Clone, Copy)]
+        pub struct $name;
+
+        impl Requirement for $name {
+            const ANY_OF: &'static [Scope] = &[$(Scope::$scope),*];
+        }
+    )*};
+}
+
+requirements! {
+    /// Any valid credential.
+    AnyCredential = [];
+    /// `agents:read`.
+    AgentsRead = [AgentsRead];
+    /// `agents:write`.
+    AgentsWrite = [AgentsWrite];
+    /// `chat:write`.
+    ChatWrite = [ChatWrite];
+    /// `conversations:read`.
+    ConversationsRead = [ConversationsRead];
+    /// `conversations:write`.
+    ConversationsWrite = [ConversationsWrite];
+    /// `chat:write` or `conversations:read`.
+    TurnsRead = [ChatWrite, ConversationsRead];
+    /// `events:read`.
+    EventsRead = [EventsRead];
+    /// `metrics:read`.
+    MetricsRead = [MetricsRead];
+}
+
+/// The use cases under a name that only this module can say.
+struct Sealed(Services);
+
+/// App data that hands the use cases to [`Authorized`] and to nobody else.
+pub fn seal(services: Services) -> SealedServices {
+    SealedServices(Data::new(Sealed(services)))
+}
+
+/// See [`seal`].
+#[derive(Clone)]
+pub struct SealedServices(Data<Sealed>);
+
+/// A caller who may do what `R` says, and with that the use cases.
+pub struct Authorized<R> {
+    entrant: Arc<Entrant>,
+    services: Data<Sealed>,
+    requirement: PhantomData<R>,
+}
+
+impl<R> Authorized<R> {
+    /// Who calls.
+    pub fn caller(&self) -> &Principal {
+        &self.entrant.principal
+    }
+}
+
+impl<R> Deref for Authorized<R> {
+    type Target = Services;
+
+    fn deref(&self) -> &Services {
+        &self.services.0
+    }
+}
+
+impl<R: Requirement> FromRequest for Authorized<R> {
+    type Error = ApiError;
+    type Future = Ready<Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
+        ready(authorize(request))
+    }
+}
+
+fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, ApiError> {
+    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
+    let Some(entrant) = entrant else {
+        let challenge = Some(CHALLENGE.to_owned());
+        return Err(ApiError {
+            challenge,
+            ..ApiError::new(ProblemCode::Unauthenticated)
+        });
+    };
+    let held = entrant.principal.scopes;
+    if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
+        return Err(insufficient(R::ANY_OF));
+    }
+    let services = request
+        .app_data::<SealedServices>()
+        .map(|sealed| sealed.0.clone())
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    Ok(Authorized {
+        entrant,
+        services,
+        requirement: PhantomData,
+    })
+}
+
+/// What a caller without a credential is told (RFC 6750).
+pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
+
+fn insufficient(any_of: &[Scope]) -> ApiError {
+    let scopes: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
+    let challenge = format!(
+        "{CHALLENGE}, error=\"insufficient_scope\", scope=\"{}\"",
+        scopes.join(" ")
+    );
+    let detail = format!("needs the scope {}", scopes.join(" or "));
+    ApiError {
+        challenge: Some(challenge),
+        ..ApiError::new(ProblemCode::InsufficientScope).with_detail(detail)
+    }
+}

@@ -1,0 +1,106 @@
+//! `/api/agents/{id}/config`.
+
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use application::agents::ConfigReplacement;
+use domain::{Agent, AgentConfig, AgentId};
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::Value;
+
+use crate::{
+    access::{AgentsRead, AgentsWrite, Authorized},
+    pages,
+    problem::ApiError,
+    request::{IfMatch, Json, JsonBody, PathId, etag_matches},
+};
+
+/// The body of a replacement: the configuration, and beside its members those of the agent.
+pub struct ConfigBody(ConfigReplacement);
+
+impl JsonBody for ConfigBody {
+    const SCHEMA: &'static str = "ConfigBody";
+}
+
+/// The agent's members beside the configuration's.
+#[derive(Deserialize)]
+struct AgentMembers {
+    name: Option<String>,
+    personality: Option<String>,
+    capabilities: Option<Vec<String>>,
+}
+
+impl<'de> Deserialize<'de> for ConfigBody {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let mut members = serde_json::Map::<String, Value>::deserialize(deserializer)?;
+        let beside: serde_json::Map<String, Value> = crate::openapi::AGENT_MEMBERS
+            .iter()
+            .filter_map(|name| members.remove_entry(*name))
+            .collect();
+        let beside = AgentMembers::deserialize(Value::Object(beside)).map_err(D::Error::custom)?;
+        let config = AgentConfig::deserialize(Value::Object(members)).map_err(D::Error::custom)?;
+        Ok(Self(ConfigReplacement {
+            config,
+            name: beside.name,
+            personality: beside.personality,
+            capabilities: beside.capabilities,
+        }))
+    }
+}
+
+/// Read an agent's configuration.
+#[utoipa::path(
+    get, path = "/api/agents/{id}/config", operation_id = "get_agent_config", tag = "Agents",
+    params(("id" = AgentId, Path, description = "The agent.")),
+    responses(
+        (status = 200, description = "The configuration, as it was sent.", body = AgentConfig),
+        (status = 304, description = "The agent is still at the version of `If-None-Match`."),
+    ),
+)]
+pub async fn get_agent_config(
+    authorized: Authorized<AgentsRead>,
+    id: PathId<AgentId>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let found = authorized.agents.get(authorized.caller(), id.0).await?;
+    let etag = super::etag(found.value.version);
+    let fresh = etag_matches(request.headers(), &etag);
+    let mut response = if fresh {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    response
+        .insert_header(pages::position(found.position))
+        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
+        .insert_header((header::ETAG, etag));
+    Ok(if fresh {
+        response.finish()
+    } else {
+        response.json(&found.value.config)
+    })
+}
+
+/// Replace an agent's configuration as a whole. The body may also carry the agent's `name`,
+/// `personality` and `capabilities`, which stay as they are when absent.
+#[utoipa::path(
+    put, path = "/api/agents/{id}/config", operation_id = "put_agent_config", tag = "Agents",
+    params(("id" = AgentId, Path, description = "The agent.")),
+    request_body(content = serde_json::Value, example = json!({
+        "fallbackReply": "Let me find somebody who knows.",
+        "rules": [{"keywords": ["order"], "reply": "Which order do you mean, {{user.id}}?"}],
+    })),
+    responses((status = 200, description = "The agent as it is now.", body = Agent)),
+)]
+pub async fn put_agent_config(
+    authorized: Authorized<AgentsWrite>,
+    id: PathId<AgentId>,
+    condition: IfMatch,
+    body: Json<ConfigBody>,
+) -> Result<HttpResponse, ApiError> {
+    let caller = authorized.caller();
+    let replacement = body.0.0;
+    let agent = authorized
+        .agents
+        .replace_config(caller, id.0, &replacement, condition.0)
+        .await?;
+    Ok(super::answer(HttpResponse::Ok(), &agent))
+}

@@ -1,0 +1,36 @@
+//! `POST /api/agents`.
+
+use actix_web::{HttpResponse, http::header};
+use domain::{Agent, AgentDraft};
+
+use crate::{
+    access::{AgentsWrite, Authorized},
+    problem::ApiError,
+    request::{IdempotencyHeader, Json, JsonBody},
+};
+
+impl JsonBody for AgentDraft {
+    const SCHEMA: &'static str = "AgentDraft";
+}
+
+/// Create an agent.
+#[utoipa::path(
+    post, path = "/api/agents", operation_id = "create_agent", tag = "Agents",
+    request_body(content = AgentDraft, example = json!({
+        "name": "Ada", "personality": "Cheerful and brief.", "capabilities": ["orders"],
+    })),
+    responses((status = 201, description = "The agent.", body = Agent)),
+)]
+pub async fn create_agent(
+    authorized: Authorized<AgentsWrite>,
+    key: IdempotencyHeader,
+    draft: Json<AgentDraft>,
+) -> Result<HttpResponse, ApiError> {
+    let agent = authorized
+        .agents
+        .create(authorized.caller(), draft.0, key.0)
+        .await?;
+    let mut response = HttpResponse::Created();
+    response.insert_header((header::LOCATION, format!("/api/agents/{}", agent.id)));
+    Ok(super::answer(response, &agent))
+}

@@ -1,0 +1,54 @@
+//! `GET /api/agents`.
+
+use actix_web::{HttpRequest, HttpResponse, web::Data};
+use application::agents::AgentListing;
+use domain::{Agent, FaultCode};
+
+use crate::{
+    access::{AgentsRead, Authorized},
+    pages::{self, PageOf},
+    problem::ApiError,
+    request::QueryParameters,
+    state::ApiState,
+};
+
+/// List agents, newest first, or by name.
+#[utoipa::path(
+    get, path = "/api/agents", operation_id = "list_agents", tag = "Agents",
+    params(
+        ("name" = Option<String>, Query, min_length = 1, max_length = 128, pattern = r"^[^\x00]*$", description = "Those whose name begins so, without regard to case, by name. Not with `capability`."),
+        ("capability" = Option<String>, Query, min_length = 1, max_length = 64, pattern = r"^[^\x00]*$", description = "Those with this capability. Not with `name`."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before."),
+    ),
+    responses((status = 200, description = "A page of agents.", body = PageOf<Agent>)),
+)]
+pub async fn list_agents(
+    authorized: Authorized<AgentsRead>,
+    state: Data<ApiState>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let mut query = QueryParameters::read(&request, &["name", "capability", "limit", "cursor"]);
+    let limit = query.limit();
+    let name = query.bounded_text("name", state.sizes.name_characters);
+    let capability = query.bounded_text("capability", state.sizes.capability_characters);
+    if name.is_some() && capability.is_some() {
+        query.refuse(
+            "capability",
+            FaultCode::NotCombinable,
+            "not together with 'name'",
+        );
+    }
+    let cursor = query.text("cursor").map(ToOwned::to_owned);
+    query.finish()?;
+    let listing = match (name, capability) {
+        (Some(name), _) => AgentListing::Name(name),
+        (None, Some(capability)) => AgentListing::Capability(capability),
+        (None, None) => AgentListing::All,
+    };
+    let page = authorized
+        .agents
+        .list(authorized.caller(), &listing, cursor.as_deref(), limit)
+        .await?;
+    Ok(pages::answer(&request, page))
+}

@@ -1,0 +1,224 @@
+//! What the commands of the command line do.
+
+use std::{
+    io::{self, Write},
+    time::Duration,
+};
+
+use anyhow::{Context, Result, bail};
+use application::{KeyService, access::NewKey};
+use domain::api_key::{ApiKeySecret, RANDOM_BYTES};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio_util::task::TaskTracker;
+
+use crate::{
+    cli::{
+        Command, CommandLine, ConfigCommand, HealthcheckOptions, KeysCommand, NewKeyOptions,
+        ServeOptions, TenantsCommand,
+    },
+    openapi,
+    server::{GOODBYE, Service},
+    settings::{self, Settings},
+    telemetry,
+    wiring::{self, Store},
+};
+
+/// Carries out a command line.
+pub async fn run(line: CommandLine) -> Result<()> {
+    let settings = Settings::load(line.config.as_deref(), settings::environment());
+    match line.command_or_serve() {
+        Command::Serve(options) => serve(&settings?, options).await,
+        Command::Migrate => migrate(&settings?).await,
+        Command::Keys(KeysCommand::Generate) => generate_key(),
+        Command::Keys(command) => keys(&settings?, command).await,
+        Command::Tenants(command) => tenants(&settings?, command).await,
+        Command::Config(ConfigCommand::Check) => {
+            settings?;
+            print_line("the configuration is valid")
+        }
+        Command::Openapi => print_openapi(&settings?),
+        Command::Healthcheck(options) => healthcheck(settings, options).await,
+    }
+}
+
+async fn serve(settings: &Settings, options: ServeOptions) -> Result<()> {
+    let metrics = telemetry::init(&settings.log)?;
+    let engines = wiring::built_in_engines();
+    let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
+    let url = format!("http://{}", service.address);
+    if let Some(key) = service.minted_key.take() {
+        show_minted_key(&key, &settings.server.public_url(service.address))?;
+    }
+    print_line(&format!("listening on {url}"))?;
+    tracing::info!(store = %settings.database, "listening on {url}");
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
+    tokio::select! {
+        ended = service.ended() => return ended,
+        _ = terminate.recv() => {}
+        _ = interrupt.recv() => {}
+    }
+    tracing::info!("draining; a second signal aborts");
+    tokio::select! {
+        () = service.drain(GOODBYE) => {
+            tracing::info!("ended in order");
+            Ok(())
+        }
+        _ = terminate.recv() => bail!("aborted by a second signal"),
+        _ = interrupt.recv() => bail!("aborted by a second signal"),
+    }
+}
+
+/// Shows a key for the only time, on stderr, with a line to try it.
+fn show_minted_key(key: &ApiKeySecret, url: &str) -> Result<()> {
+    let key = key.reveal();
+    let mut out = io::stderr().lock();
+    writeln!(
+        out,
+        "\nThis store had no API key yet. Its first one, with all scopes, shown only now:\n\n    \
+         {key}\n\nTry it:\n\n    curl -X POST {url}/api/agents -H 'X-API-Key: {key}' \
+         -H 'Content-Type: application/json' -d '{{\"name\":\"Ada\"}}'\n"
+    )?;
+    Ok(out.flush()?)
+}
+
+async fn migrate(settings: &Settings) -> Result<()> {
+    let tasks = TaskTracker::new();
+    let store = Store::open(&settings.database, true, &tasks).await?;
+    let pending = store.pending_migrations().await?;
+    store.migrate().await?;
+    store.close().await;
+    print_line(&format!("{pending} migration(s) carried out"))
+}
+
+fn generate_key() -> Result<()> {
+    let (_, ids) = wiring::system();
+    let mut random = [0; RANDOM_BYTES];
+    ids.fill_random(&mut random);
+    print_line(ApiKeySecret::mint(&random).reveal())
+}
+
+/// Opens the store for a command on it, beside a server that may be running; a store that no
+/// server has ever started on is migrated first.
+async fn open_for_command(settings: &Settings, tasks: &TaskTracker) -> Result<Store> {
+    let store = Store::open(&settings.database, false, tasks).await?;
+    if store.pending_migrations().await? == 0 {
+        return Ok(store);
+    }
+    store.close().await;
+    let store = Store::open(&settings.database, true, tasks).await?;
+    store.migrate().await?;
+    Ok(store)
+}
+
+async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
+    let tasks = TaskTracker::new();
+    let store = open_for_command(settings, &tasks).await?;
+    let (clock, ids) = wiring::system();
+    let service = KeyService::new(store.storage().keys, clock, ids);
+    let outcome = match command {
+        KeysCommand::Create(options) => create_key(&store, &service, options).await,
+        KeysCommand::List(tenant) => list_keys(&service, &tenant.tenant).await,
+        KeysCommand::Revoke { id, tenant } => {
+            let revoked = service.revoke(&tenant.tenant, &id).await;
+            revoked.with_context(|| format!("key {id} of tenant {}", tenant.tenant))
+        }
+        KeysCommand::Generate => generate_key(),
+    };
+    store.close().await;
+    outcome
+}
+
+async fn create_key(store: &Store, service: &KeyService, options: NewKeyOptions) -> Result<()> {
+    let tenants = store.storage().tenants.list().await?;
+    if !tenants
+        .iter()
+        .any(|tenant| tenant.id == options.tenant.tenant)
+    {
+        bail!("there is no tenant '{}'", options.tenant.tenant);
+    }
+    let minted = service
+        .create(NewKey {
+            tenant: options.tenant.tenant,
+            name: options.name,
+            scopes: options.scopes.into_iter().collect(),
+            expires_at: options.expires_at,
+        })
+        .await?;
+    print_line(minted.secret.reveal())
+}
+
+async fn list_keys(service: &KeyService, tenant: &domain::TenantId) -> Result<()> {
+    for key in service.list_all(tenant).await? {
+        let scopes: Vec<&str> = key.scopes.iter().map(domain::Scope::as_str).collect();
+        let state = match (key.revoked_at, key.expires_at) {
+            (Some(at), _) => format!("revoked {at}"),
+            (None, Some(at)) => format!("expires {at}"),
+            (None, None) => "valid".to_owned(),
+        };
+        let name = &key.name;
+        print_line(&format!(
+            "{}  …{}  {state}  {name}  {}",
+            key.id,
+            key.last4,
+            scopes.join(",")
+        ))?;
+    }
+    Ok(())
+}
+
+async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
+    let tasks = TaskTracker::new();
+    let store = open_for_command(settings, &tasks).await?;
+    let repository = store.storage().tenants;
+    let (clock, _) = wiring::system();
+    let outcome = match command {
+        TenantsCommand::Create { id } => {
+            let made = repository.insert(&id, clock.now()).await;
+            made.with_context(|| format!("tenant '{id}'"))
+        }
+        TenantsCommand::List => repository.list().await.map_err(Into::into).and_then(|all| {
+            all.iter().try_for_each(|tenant| {
+                print_line(&format!("{}  since {}", tenant.id, tenant.created_at))
+            })
+        }),
+    };
+    store.close().await;
+    outcome
+}
+
+fn print_openapi(settings: &Settings) -> Result<()> {
+    let url = settings.server.public_url(settings.server.address());
+    let document = openapi::document(&settings.limits.sizes, &url)?;
+    print_line(&serde_json::to_string_pretty(&document)?)
+}
+
+async fn healthcheck(
+    settings: Result<Settings, settings::SettingsError>,
+    options: HealthcheckOptions,
+) -> Result<()> {
+    let url = match options.url {
+        Some(url) => url,
+        None => {
+            let settings = settings?;
+            let mut address = settings.server.address();
+            if address.ip().is_unspecified() {
+                address.set_ip([127, 0, 0, 1].into());
+            }
+            format!("http://{address}")
+        }
+    };
+    let asked = crate::health::ask(&url);
+    match tokio::time::timeout(Duration::from_secs(3), asked).await {
+        Ok(Ok(status)) if status == 200 => print_line("ready"),
+        Ok(Ok(status)) => bail!("not ready: {status}"),
+        Ok(Err(error)) => Err(error).with_context(|| format!("{url} does not answer")),
+        Err(_elapsed) => bail!("{url} does not answer in time"),
+    }
+}
+
+fn print_line(text: &str) -> Result<()> {
+    let mut out = io::stdout().lock();
+    writeln!(out, "{text}")?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,82 @@
+//! `POST /api/conversations`.
+
+use actix_web::{HttpResponse, http::header};
+use application::conversations::NewConversation;
+use domain::{Conversation, ConversationDraft, ProblemCode, config::Metadata};
+use serde::Deserialize;
+use utoipa::ToSchema;
+
+use crate::{
+    access::{Authorized, ConversationsWrite},
+    problem::ApiError,
+    request::{IdempotencyHeader, Json, JsonBody},
+};
+
+/// A conversation to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct ConversationRequest {
+    /// Who answers in it.
+    #[schema(max_length = 64)]
+    agent_id: String,
+    /// The person it belongs to.
+    #[serde(default)]
+    #[schema(
+        min_length = 1,
+        max_length = 320,
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+        nullable = false
+    )]
+    user_id: Option<String>,
+    /// What people call it.
+    #[serde(default)]
+    #[schema(
+        max_length = 200,
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+        nullable = false
+    )]
+    title: Option<String>,
+    /// String pairs of the client's own.
+    #[serde(default)]
+    metadata: Metadata,
+}
+
+impl JsonBody for ConversationRequest {
+    const SCHEMA: &'static str = "ConversationRequest";
+}
+
+/// Create a conversation. The agent's greeting, if it has one, becomes its first message.
+#[utoipa::path(
+    post, path = "/api/conversations", operation_id = "create_conversation", tag = "Conversations",
+    request_body(content = ConversationRequest, example = json!({
+        "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "userId": "ada", "title": "My order",
+    })),
+    responses((status = 201, description = "The conversation.", body = Conversation)),
+)]
+pub async fn create_conversation(
+    authorized: Authorized<ConversationsWrite>,
+    key: IdempotencyHeader,
+    body: Json<ConversationRequest>,
+) -> Result<HttpResponse, ApiError> {
+    let body = body.0;
+    let new = NewConversation {
+        agent_id: body
+            .agent_id
+            .parse()
+            .map_err(|_malformed| ProblemCode::AgentNotFound)?,
+        user_id: body.user_id,
+        draft: ConversationDraft {
+            title: body.title,
+            metadata: body.metadata,
+        },
+    };
+    let made = authorized
+        .conversations
+        .create(authorized.caller(), new, key.0)
+        .await?;
+    Ok(HttpResponse::Created()
+        .insert_header((header::LOCATION, format!("/api/conversations/{}", made.id)))
+        .insert_header((header::ETAG, super::etag(&made)))
+        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
+        .json(made))
+}

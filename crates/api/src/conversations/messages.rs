@@ -1,0 +1,59 @@
+//! `GET /api/conversations/{id}/messages`.
+
+use actix_web::{HttpRequest, HttpResponse};
+use domain::{ConversationId, FaultCode, Message};
+use ports::MessageOrder;
+
+use crate::{
+    access::{Authorized, ConversationsRead},
+    pages::{self, PageOf},
+    problem::ApiError,
+    request::{PathId, QueryParameters},
+};
+
+/// List the messages of a conversation.
+#[utoipa::path(
+    get, path = "/api/conversations/{id}/messages", operation_id = "list_messages", tag = "Conversations",
+    params(
+        ("id" = ConversationId, Path, description = "The conversation."),
+        ("order" = Option<MessageOrderParameter>, Query, description = "`asc`: oldest first (default). `desc`: newest first."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before."),
+    ),
+    responses((status = 200, description = "A page of messages.", body = PageOf<Message>)),
+)]
+pub async fn list_messages(
+    authorized: Authorized<ConversationsRead>,
+    id: PathId<ConversationId>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let mut query = QueryParameters::read(&request, &["order", "limit", "cursor"]);
+    let limit = query.limit();
+    let order = match query.text("order") {
+        None | Some("asc") => MessageOrder::Ascending,
+        Some("desc") => MessageOrder::Descending,
+        Some(_) => {
+            query.refuse("order", FaultCode::UnknownValue, "'asc' or 'desc'");
+            MessageOrder::Ascending
+        }
+    };
+    let cursor = query.text("cursor").map(ToOwned::to_owned);
+    query.finish()?;
+    let caller = authorized.caller();
+    let page = authorized
+        .conversations
+        .messages(caller, id.0, order, cursor.as_deref(), limit)
+        .await?;
+    Ok(pages::answer(&request, page))
+}
+
+/// The order of messages, as the document describes it.
+#[derive(utoipa::ToSchema)]
+#[schema(rename_all = "lowercase")]
+#[expect(dead_code, reason = "stands for its schema alone")]
+enum MessageOrderParameter {
+    /// Oldest first.
+    Asc,
+    /// Newest first.
+    Desc,
+}

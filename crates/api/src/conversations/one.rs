@@ -1,0 +1,101 @@
+//! `/api/conversations/{id}`.
+
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use domain::{Conversation, ConversationId};
+
+use crate::{
+    access::{Authorized, ConversationsRead, ConversationsWrite},
+    pages,
+    problem::ApiError,
+    request::{IfMatch, JsonBody, MergePatch, PathId, etag_matches},
+};
+
+/// What a conversation's merge patch changes.
+pub struct ConversationPatch;
+
+impl JsonBody for ConversationPatch {
+    const SCHEMA: &'static str = "ConversationDraftPatch";
+}
+
+/// Read a conversation.
+#[utoipa::path(
+    get, path = "/api/conversations/{id}", operation_id = "get_conversation", tag = "Conversations",
+    params(("id" = ConversationId, Path, description = "The conversation.")),
+    responses(
+        (status = 200, description = "The conversation.", body = Conversation),
+        (status = 304, description = "Nothing changed since `If-None-Match`."),
+    ),
+)]
+pub async fn get_conversation(
+    authorized: Authorized<ConversationsRead>,
+    id: PathId<ConversationId>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let found = authorized
+        .conversations
+        .get(authorized.caller(), id.0)
+        .await?;
+    let etag = super::etag(&found.value);
+    let fresh = etag_matches(request.headers(), &etag);
+    let mut response = if fresh {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    response
+        .insert_header(pages::position(found.position))
+        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
+        .insert_header((header::ETAG, etag));
+    Ok(if fresh {
+        response.finish()
+    } else {
+        response.json(found.value)
+    })
+}
+
+/// Change title and metadata by a JSON merge patch (RFC 7396).
+#[utoipa::path(
+    patch, path = "/api/conversations/{id}", operation_id = "patch_conversation", tag = "Conversations",
+    params(("id" = ConversationId, Path, description = "The conversation.")),
+    request_body(
+        content(
+            (serde_json::Value = "application/merge-patch+json", example = json!({"title": "My order"})),
+            (serde_json::Value = "application/json", example = json!({"title": null})),
+        ),
+    ),
+    responses((status = 200, description = "The conversation as it is now.", body = Conversation)),
+)]
+pub async fn patch_conversation(
+    authorized: Authorized<ConversationsWrite>,
+    id: PathId<ConversationId>,
+    condition: IfMatch,
+    patch: MergePatch<ConversationPatch>,
+) -> Result<HttpResponse, ApiError> {
+    let caller = authorized.caller();
+    let changed = authorized
+        .conversations
+        .patch(caller, id.0, &patch.value, condition.0)
+        .await?;
+    Ok(HttpResponse::Ok()
+        .insert_header((header::ETAG, super::etag(&changed)))
+        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
+        .json(changed))
+}
+
+/// Delete a conversation and its messages.
+#[utoipa::path(
+    delete, path = "/api/conversations/{id}", operation_id = "delete_conversation", tag = "Conversations",
+    params(("id" = ConversationId, Path, description = "The conversation.")),
+    responses((status = 204, description = "It is gone.")),
+)]
+pub async fn delete_conversation(
+    authorized: Authorized<ConversationsWrite>,
+    id: PathId<ConversationId>,
+    condition: IfMatch,
+) -> Result<HttpResponse, ApiError> {
+    authorized
+        .conversations
+        .delete(authorized.caller(), id.0, condition.0)
+        .await?;
+    Ok(HttpResponse::NoContent().finish())
+}

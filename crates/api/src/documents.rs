@@ -1,0 +1,218 @@
+//! The published documents: OpenAPI, Swagger UI, the error catalogue, the console page.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::header::{self, HeaderName, HeaderValue},
+    web::{Bytes, Data},
+};
+use domain::ProblemCode;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use utoipa::ToSchema;
+
+use crate::{
+    problem::ApiError,
+    request::{accepts, etag_matches},
+    state::ApiState,
+};
+
+/// How long a public document may be kept.
+pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
+/// Pages of this service run no script and load nothing.
+const PAGE_POLICY: (HeaderName, HeaderValue) = (
+    header::CONTENT_SECURITY_POLICY,
+    HeaderValue::from_static(
+        "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
+    ),
+);
+
+/// The documents that are computed once.
+pub struct Documents {
+    openapi: Bytes,
+    openapi_etag: String,
+}
+
+impl Documents {
+    /// Prepares the finished OpenAPI document for serving.
+    pub fn new(openapi: &Value) -> Self {
+        let openapi = serde_json::to_vec(openapi).unwrap_or_default();
+        let digest = Sha256::digest(&openapi);
+        let tag: String = digest[..8]
+            .iter()
+            .map(|byte| format!("{byte:02x}"))
+            .collect();
+        Self {
+            openapi: Bytes::from(openapi),
+            openapi_etag: format!("\"{tag}\""),
+        }
+    }
+}
+
+/// Read this document: OpenAPI 3.1, generated from the code.
+#[utoipa::path(
+    get, path = "/openapi.json", operation_id = "get_openapi", tag = "Operation",
+    responses(
+        (status = 200, description = "The document.", body = serde_json::Value),
+        (status = 304, description = "It is still the one of `If-None-Match`."),
+    ),
+)]
+pub async fn get_openapi(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
+    let documents = &state.documents;
+    let fresh = etag_matches(request.headers(), &documents.openapi_etag);
+    let mut response = if fresh {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    response
+        .insert_header((header::ETAG, documents.openapi_etag.as_str()))
+        .insert_header((header::CACHE_CONTROL, PUBLIC));
+    if fresh {
+        return response.finish();
+    }
+    response
+        .content_type("application/json")
+        .body(documents.openapi.clone())
+}
+
+/// One entry of the error catalogue.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProblemEntry {
+    /// The code.
+    code: ProblemCode,
+    /// The HTTP status that goes with it.
+    status: u16,
+    /// What it means.
+    title: &'static str,
+    /// What to do about it.
+    remedy: &'static str,
+    /// Whether the same request can succeed later.
+    retryable: bool,
+}
+
+impl From<ProblemCode> for ProblemEntry {
+    fn from(code: ProblemCode) -> Self {
+        Self {
+            code,
+            status: code.status(),
+            title: code.title(),
+            remedy: code.remedy(),
+            retryable: code.is_retryable(),
+        }
+    }
+}
+
+/// The whole error catalogue.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct ProblemCatalogue {
+    /// Every code that can leave the server.
+    data: Vec<ProblemEntry>,
+}
+
+/// List every problem that this server can answer with.
+#[utoipa::path(
+    get, path = "/problems", operation_id = "list_problems", tag = "Operation",
+    responses((status = 200, description = "The error catalogue.", content(
+        (ProblemCatalogue = "application/json"), (String = "text/html"),
+    ))),
+)]
+pub async fn list_problems(request: HttpRequest) -> HttpResponse {
+    let entries = ProblemCode::ALL.iter().copied().map(ProblemEntry::from);
+    if wants_page(&request) {
+        let rows: String = entries.map(|entry| section(&entry)).collect();
+        return page("Problems", &rows);
+    }
+    HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, PUBLIC))
+        .insert_header((header::VARY, "Accept"))
+        .json(ProblemCatalogue {
+            data: entries.collect(),
+        })
+}
+
+/// Read what a problem means and what to do about it.
+#[utoipa::path(
+    get, path = "/problems/{code}", operation_id = "get_problem", tag = "Operation",
+    params(("code" = ProblemCode, Path, description = "The problem's code.")),
+    responses((status = 200, description = "What it means and what to do.", content(
+        (ProblemEntry = "application/json"), (String = "text/html"),
+    ))),
+)]
+pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError> {
+    let slug = request.match_info().query("code");
+    let code = ProblemCode::ALL
+        .iter()
+        .copied()
+        .find(|code| code.slug() == slug);
+    let entry = ProblemEntry::from(code.ok_or(ProblemCode::RouteNotFound)?);
+    if wants_page(&request) {
+        return Ok(page(entry.title, &section(&entry)));
+    }
+    Ok(HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, PUBLIC))
+        .insert_header((header::VARY, "Accept"))
+        .json(entry))
+}
+
+/// The first page a visitor sees: what this is and where to go on.
+#[utoipa::path(
+    get, path = "/", operation_id = "get_console", tag = "Operation",
+    responses((status = 200, description = "A page.", body = String, content_type = "text/html")),
+)]
+pub async fn get_console() -> HttpResponse {
+    page(
+        "Agent Service",
+        "<p>This server creates AI agents and talks with them, over REST.</p><ul>\
+         <li><a href=\"/docs/\">Try the interface</a></li>\
+         <li><a href=\"/openapi.json\">OpenAPI document</a></li>\
+         <li><a href=\"/problems\">What each problem means</a></li>\
+         <li><a href=\"/readyz\">Is it ready?</a></li></ul>",
+    )
+}
+
+/// Leads to the page with its resources, which are named relative to it.
+pub async fn redirect_to_docs() -> HttpResponse {
+    HttpResponse::PermanentRedirect()
+        .insert_header((header::LOCATION, "/docs/"))
+        .finish()
+}
+
+/// Browsers ask for pages by name; programs get JSON.
+fn wants_page(request: &HttpRequest) -> bool {
+    let accept = request
+        .headers()
+        .get(header::ACCEPT)
+        .and_then(|value| value.to_str().ok());
+    accept.is_some_and(|accept| accept.contains("text/html"))
+        && accepts(request.headers(), "text/html")
+}
+
+fn section(entry: &ProblemEntry) -> String {
+    let code = entry.code.slug();
+    let again = if entry.retryable {
+        "The same request can succeed later."
+    } else {
+        ""
+    };
+    format!(
+        "<section id=\"{code}\"><h2><code>{code}</code> · {}</h2><p>{}</p><p>{} {again}</p></section>",
+        entry.status, entry.title, entry.remedy
+    )
+}
+
+/// All texts on these pages are the service's own; nothing of a request is shown on them.
+fn page(title: &str, body: &str) -> HttpResponse {
+    let html = format!(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
+         <meta name=\"viewport\" content=\"width=device-width\">\
+         <style>body{{font:1rem/1.5 system-ui,sans-serif;max-width:42rem;margin:2rem auto;\
+         padding:0 1rem}}</style><h1>{title}</h1>{body}</html>"
+    );
+    HttpResponse::Ok()
+        .content_type("text/html; charset=utf-8")
+        .insert_header((header::CACHE_CONTROL, PUBLIC))
+        .insert_header((header::VARY, "Accept"))
+        .insert_header(PAGE_POLICY)
+        .body(html)
+}

@@ -1,0 +1,79 @@
+//! Takes in a request's whole body, within its size and its time.
+
+use actix_web::{
+    Error, HttpMessage as _, HttpResponse,
+    body::MessageBody,
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    http::header,
+    middleware::Next,
+    web::{Bytes, BytesMut, Data},
+};
+use domain::ProblemCode;
+use futures::StreamExt;
+
+use crate::{problem::ApiError, state::ApiState};
+
+/// Takes in the body before the handler runs, so that a slow or endless one costs a handler
+/// nothing.
+pub async fn receive_body(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    if has_body(&request) {
+        match receive(&mut request).await {
+            Ok(body) => {
+                request.set_payload(Payload::from(body));
+            }
+            Err(error) => return Ok(request.into_response(HttpResponse::from_error(error))),
+        }
+    }
+    Ok(next.call(request).await?.map_into_boxed_body())
+}
+
+fn has_body(request: &ServiceRequest) -> bool {
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH);
+    length.is_some_and(|length| length != "0") || headers.contains_key(header::TRANSFER_ENCODING)
+}
+
+async fn receive(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
+    let state = request
+        .app_data::<Data<ApiState>>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| encoding != "identity") {
+        let error = ApiError::new(ProblemCode::UnsupportedMediaType);
+        return Err(error.with_detail("a body is taken without a Content-Encoding only"));
+    }
+    let most = state.sizes.body_bytes as usize;
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > most) {
+        return Err(ApiError::new(ProblemCode::BodyTooLarge));
+    }
+    let payload = request.take_payload();
+    tokio::time::timeout(
+        state.body_deadline,
+        collect(payload, most, declared.unwrap_or(0)),
+    )
+    .await
+    .map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
+}
+
+async fn collect(mut payload: Payload, most: usize, expected: usize) -> Result<Bytes, ApiError> {
+    let mut body = BytesMut::with_capacity(expected);
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| {
+            let refused = ApiError::new(ProblemCode::MalformedJson);
+            refused
+                .with_detail("the body broke off")
+                .because(error.to_string())
+        })?;
+        if body.len() + chunk.len() > most {
+            return Err(ApiError::new(ProblemCode::BodyTooLarge));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}

@@ -1,0 +1,67 @@
+//! What every answer has in common, whoever wrote it.
+
+use actix_web::{
+    Error,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method,
+        header::{self, HeaderName, HeaderValue},
+    },
+    middleware::Next,
+    web::Data,
+};
+use domain::ProblemCode;
+
+use crate::{
+    problem::{ApiError, fill_in},
+    request::accepts,
+    state::ApiState,
+};
+
+const NOSNIFF: (HeaderName, HeaderValue) = (
+    header::X_CONTENT_TYPE_OPTIONS,
+    HeaderValue::from_static("nosniff"),
+);
+const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+
+/// Makes HEAD what GET is, every refusal a problem, and every answer safe by its headers.
+pub async fn normalise(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    if request.method() == Method::HEAD {
+        // The encoder remembers that it was HEAD and leaves the body out.
+        request.head_mut().method = Method::GET;
+    }
+    let response = match refusal(&request) {
+        Some(error) => {
+            let answer = actix_web::HttpResponse::from_error(error);
+            request.into_response(answer)
+        }
+        None => next.call(request).await?.map_into_boxed_body(),
+    };
+    let mut response = fill_in(response);
+    let headers = response.headers_mut();
+    headers.insert(NOSNIFF.0, NOSNIFF.1);
+    if !headers.contains_key(header::CACHE_CONTROL) {
+        headers.insert(header::CACHE_CONTROL, NO_STORE);
+    }
+    Ok(response)
+}
+
+fn refusal(request: &ServiceRequest) -> Option<ApiError> {
+    let state = request.app_data::<Data<ApiState>>()?;
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    if target > state.sizes.url_bytes as usize {
+        return Some(ApiError::new(ProblemCode::UriTooLong));
+    }
+    let is_api = request.path().starts_with("/api/");
+    if is_api && !accepts(request.headers(), "application/json") {
+        return Some(ApiError::new(ProblemCode::NotAcceptable));
+    }
+    None
+}

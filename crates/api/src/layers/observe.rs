@@ -1,0 +1,126 @@
+//! Request id, one line in the log, and metrics for every request.
+
+use std::time::Instant;
+
+use actix_web::{
+    Error, HttpMessage, HttpRequest,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::header::{HeaderName, HeaderValue},
+    middleware::Next,
+    web::Data,
+};
+use futures::FutureExt;
+
+use super::RoutePattern;
+use crate::{
+    problem::{ApiError, respond},
+    state::ApiState,
+};
+
+const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
+
+/// The id by which one request is found again in the log.
+#[derive(Debug, Clone)]
+pub struct RequestId(HeaderValue);
+
+impl RequestId {
+    /// The id of a request that passed [`observe`].
+    pub fn of(request: &HttpRequest) -> Option<String> {
+        let extensions = request.extensions();
+        let id = extensions.get::<Self>()?;
+        id.0.to_str().ok().map(ToOwned::to_owned)
+    }
+
+    fn choose(request: &ServiceRequest, state: &ApiState) -> Self {
+        match request.headers().get(X_REQUEST_ID) {
+            Some(given) if is_acceptable(given.as_bytes()) => Self(given.clone()),
+            _ => {
+                let mut buffer = uuid::Uuid::encode_buffer();
+                let text = state.ids.next_id().hyphenated().encode_lower(&mut buffer);
+                Self(HeaderValue::from_str(text).unwrap_or(HeaderValue::from_static("unknown")))
+            }
+        }
+    }
+}
+
+fn is_acceptable(given: &[u8]) -> bool {
+    (1..=128).contains(&given.len())
+        && given
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"._-".contains(byte))
+}
+
+/// Gives a request its id, and notes how it went. The outermost layer: what panics inside any
+/// other becomes an answer here.
+pub async fn observe(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    let Some(state) = request.app_data::<Data<ApiState>>().cloned() else {
+        return Err(ApiError::new(domain::ProblemCode::Internal).into());
+    };
+    let id = RequestId::choose(&request, &state);
+    request.extensions_mut().insert(id.clone());
+    let started = Instant::now();
+    let caught = std::panic::AssertUnwindSafe(next.call(request))
+        .catch_unwind()
+        .await;
+    let outcome = caught.unwrap_or_else(|_panic| {
+        Err(ApiError::new(domain::ProblemCode::Internal)
+            .because("a layer panicked")
+            .into())
+    });
+    let mut response = match outcome {
+        Ok(response) => response.map_into_boxed_body(),
+        Err(error) => {
+            // The request is gone with the layer that failed, so its answer is written here.
+            let error = error.as_error::<ApiError>().map_or_else(
+                || respond(&ApiError::new(domain::ProblemCode::Internal), None, None),
+                |error| respond(error, None, id.0.to_str().ok().map(ToOwned::to_owned)),
+            );
+            return Err(actix_web::error::InternalError::from_response("", error).into());
+        }
+    };
+    response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
+    record(&response, &id, started);
+    Ok(response)
+}
+
+fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
+    let took = started.elapsed();
+    let request = response.request();
+    let status = response.status().as_u16();
+    let route = request
+        .extensions()
+        .get::<RoutePattern>()
+        .map_or("none", |route| route.0);
+    let method = request.method().as_str();
+    crate::telemetry::record_request(route, method, status, took);
+    let request_id = id.0.to_str().unwrap_or_default();
+    let milliseconds = took.as_secs_f64() * 1_000.0;
+    match response.response().error() {
+        Some(error) if status >= 500 => {
+            let cause = error
+                .as_error::<ApiError>()
+                .and_then(|error| error.source.as_ref());
+            let chain = cause.map(|cause| chain_of(&**cause)).unwrap_or_default();
+            tracing::error!(request_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
+        }
+        _ => {
+            tracing::debug!(request_id, method, route, status, milliseconds, "answered");
+        }
+    }
+}
+
+/// An error with all its causes, as one line of the log.
+fn chain_of(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(inner) = cause {
+        text.push_str(": ");
+        text.push_str(&inner.to_string());
+        cause = inner.source();
+    }
+    text
+}

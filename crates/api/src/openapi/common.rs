@@ -1,0 +1,50 @@
+//! Headers, parameters and security schemes that the operations share.
+
+use serde_json::{Value, json};
+
+/// The shared parts of `components`.
+pub(super) fn components() -> Value {
+    json!({
+        "securitySchemes": {
+            "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key of this service."},
+            "Bearer": {"type": "http", "scheme": "bearer", "description": "The same API key as a bearer token."},
+        },
+        "parameters": {
+            "XRequestId": {
+                "name": "X-Request-Id", "in": "header", "required": false,
+                "description": "Names the request in the log; echoed. Minted when absent or malformed.",
+                "schema": {"type": "string", "maxLength": 128},
+            },
+            "IdempotencyKey": {
+                "name": "Idempotency-Key", "in": "header", "required": false,
+                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A key that was used is answered 409 `idempotency_key_in_use`, with another command 422 `idempotency_key_reused`.",
+                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9._:~-]+$"},
+            },
+            "IfMatch": {
+                "name": "If-Match", "in": "header", "required": false,
+                "description": "The entity tag of the version that is to be changed; only its version is compared. `*` for any.",
+                "schema": {"type": "string", "maxLength": 64, "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")$"},
+            },
+            "IfNoneMatch": {
+                "name": "If-None-Match", "in": "header", "required": false,
+                "description": "The entity tag that the client has: then the answer is 304.",
+                "schema": {"type": "string", "maxLength": 256},
+            },
+        },
+        "headers": {
+            "XRequestId": header("string", "Names the request in the log.", true),
+            "CacheControl": header("string", "Whether and how long the answer may be kept.", true),
+            "WwwAuthenticate": header("string", "What is missing (RFC 6750).", false),
+            "RetryAfter": header("integer", "Whole seconds after which to try again.", true),
+            "Location": header("string", "Path of what was made.", true),
+            "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),
+            "ServerTiming": header("string", "Milliseconds spent in the store, in engines, and in all.", true),
+            "XEventSeq": header("integer", "A position of the event log known no later than the answer: following the log from there misses nothing.", true),
+            "Link": header("string", "The next page, `rel=\"next\"` (RFC 8288).", false),
+        },
+    })
+}
+
+fn header(kind: &str, description: &str, required: bool) -> Value {
+    json!({"description": description, "required": required, "schema": {"type": kind}})
+}

@@ -1,0 +1,91 @@
+//! Which operations and components the document has.
+
+use domain::Sizes;
+use serde_json::Value;
+use utoipa::OpenApi;
+
+use super::{complete, operations};
+use crate::{agents, catalogue, chat, conversations, documents, events, health, limits, turns};
+
+#[derive(OpenApi)]
+#[openapi(
+    info(
+        title = "Agent Service",
+        description = "Create AI agents, read them, change their configuration and chat with them.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in answers; unknown members in requests are refused. Ids are opaque. Times are RFC 3339 in UTC.",
+        license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
+    ),
+    paths(
+        agents::create_agent,
+        agents::list_agents,
+        agents::get_agent,
+        agents::patch_agent,
+        agents::delete_agent,
+        agents::get_agent_config,
+        agents::put_agent_config,
+        chat::chat,
+        conversations::create_conversation,
+        conversations::list_conversations,
+        conversations::get_conversation,
+        conversations::patch_conversation,
+        conversations::delete_conversation,
+        conversations::list_messages,
+        turns::get_turn,
+        turns::cancel_turn,
+        events::list_events,
+        catalogue::list_engines,
+        catalogue::list_capabilities,
+        limits::get_limits,
+        health::get_livez,
+        health::get_readyz,
+        health::get_metrics,
+        documents::get_openapi,
+        documents::list_problems,
+        documents::get_problem,
+        documents::get_console,
+    ),
+    components(schemas(
+        domain::AgentDraft, domain::ConversationDraft, domain::Problem,
+    )),
+    tags(
+        (name = "Agents", description = "Who answers."),
+        (name = "Chat", description = "Messages, and the turns they begin."),
+        (name = "Conversations", description = "What was said."),
+        (name = "Events", description = "Every change, in order."),
+        (name = "Catalogue", description = "What this server has."),
+        (name = "Operation", description = "Signs of life and documents."),
+    ),
+)]
+struct Document;
+
+/// Components that are bodies of requests.
+pub const BODIES: &[&str] = &[
+    "AgentDraft",
+    "AgentDraftPatch",
+    "ConfigBody",
+    "ChatRequest",
+    "ConversationRequest",
+    "ConversationDraftPatch",
+];
+
+/// The document cannot be made: what the code says of itself does not fit together.
+#[derive(Debug, thiserror::Error)]
+pub enum DocumentError {
+    /// Serializing failed.
+    #[error("the document cannot be written")]
+    Json(#[from] serde_json::Error),
+    /// A component is missing.
+    #[error("the document is not complete")]
+    Missing(#[from] super::Missing),
+    /// An operation is not in the scope table.
+    #[error("the operation '{0}' is not in the scope table")]
+    Unmapped(String),
+}
+
+/// The published document of a server with these sizes, whose clients reach it at `url`.
+pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
+    let mut document = serde_json::to_value(Document::openapi())?;
+    document["servers"] = serde_json::json!([{ "url": url }]);
+    complete(&mut document, sizes)?;
+    operations::complete(&mut document)?;
+    Ok(document)
+}

@@ -1,0 +1,218 @@
+//! What all operations have in common: security, problems, headers, links.
+
+use domain::{ProblemCode, Scope};
+use serde_json::{Map, Value, json};
+
+use super::{document::DocumentError, links};
+use crate::access::scope_table::{Access, access_of};
+
+/// Completes every operation of the derived document.
+pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
+    add_components(document);
+    point_bodies_to_components(document);
+    let Some(paths) = document["paths"].as_object_mut() else {
+        return Ok(());
+    };
+    for (path, item) in paths {
+        let Some(methods) = item.as_object_mut() else {
+            continue;
+        };
+        for (method, operation) in methods {
+            complete_operation(path, method, operation)?;
+        }
+    }
+    links::add(document);
+    Ok(())
+}
+
+fn complete_operation(
+    path: &str,
+    method: &str,
+    operation: &mut Value,
+) -> Result<(), DocumentError> {
+    let id = operation["operationId"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned();
+    let access = access_of(&id).ok_or_else(|| DocumentError::Unmapped(id.clone()))?;
+    operation["security"] = security(access);
+    add_header_parameters(path, method, operation);
+    for code in problems(path, method, operation, access) {
+        add_problem(operation, code);
+    }
+    let Some(responses) = operation["responses"].as_object_mut() else {
+        return Ok(());
+    };
+    for (status, response) in responses {
+        if status.starts_with(['4', '5']) {
+            response["content"] = json!({
+                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}},
+            });
+        }
+        response["headers"] = headers(path, method, &id, status);
+    }
+    Ok(())
+}
+
+/// The same scopes for either way to send a credential.
+fn security(access: Access) -> Value {
+    let alternatives = |scopes: &[Scope]| -> Vec<Value> {
+        let names: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+        vec![json!({"ApiKey": names}), json!({"Bearer": names})]
+    };
+    match access {
+        Access::Public => json!([]),
+        Access::AnyCredential => json!(alternatives(&[])),
+        Access::AnyOf(scopes) => scopes
+            .iter()
+            .flat_map(|scope| alternatives(std::slice::from_ref(scope)))
+            .collect(),
+    }
+}
+
+/// The problems that an operation can answer with besides those its handler declares.
+fn problems(path: &str, method: &str, operation: &Value, access: Access) -> Vec<ProblemCode> {
+    use ProblemCode as Code;
+    let mut codes = vec![Code::UriTooLong, Code::Internal];
+    let is_api = path.starts_with("/api/");
+    let has_body = !operation["requestBody"].is_null();
+    let has_query = operation["parameters"]
+        .as_array()
+        .is_some_and(|all| all.iter().any(|parameter| parameter["in"] == "query"));
+    if is_api {
+        codes.push(Code::NotAcceptable);
+    }
+    if is_api || path == "/metrics" {
+        // A request may carry a body even where none is read.
+        codes.extend([
+            Code::RequestTimeout,
+            Code::BodyTooLarge,
+            Code::UnsupportedMediaType,
+            Code::InvalidHeader,
+        ]);
+    }
+    if path == "/readyz" || is_api {
+        codes.push(Code::StoreUnavailable);
+    }
+    if access != Access::Public {
+        codes.extend([Code::Unauthenticated, Code::StoreUnavailable]);
+        codes.push(Code::InsufficientScope);
+    }
+    if path.contains('{') || (has_body && path != "/api/agents") {
+        codes.push(Code::AgentNotFound);
+    }
+    if has_body || has_query {
+        codes.push(Code::ValidationFailed);
+    }
+    if makes_something(method, path) {
+        codes.extend([Code::IdempotencyKeyInUse, Code::IdempotencyKeyReused]);
+    }
+    if is_conditional_write(method) {
+        codes.push(Code::VersionMismatch);
+    }
+    codes
+}
+
+fn makes_something(method: &str, path: &str) -> bool {
+    method == "post" && !path.ends_with("/cancel")
+}
+
+fn is_conditional_write(method: &str) -> bool {
+    matches!(method, "patch" | "put" | "delete")
+}
+
+fn add_problem(operation: &mut Value, code: ProblemCode) {
+    let status = code.status().to_string();
+    let Some(responses) = operation["responses"].as_object_mut() else {
+        return;
+    };
+    responses
+        .entry(status)
+        .or_insert_with(|| json!({"description": code.title()}));
+}
+
+fn add_header_parameters(path: &str, method: &str, operation: &mut Value) {
+    let mut names = vec!["XRequestId"];
+    if makes_something(method, path) {
+        names.push("IdempotencyKey");
+    }
+    if is_conditional_write(method) {
+        names.push("IfMatch");
+    }
+    if !operation["responses"]["304"].is_null() {
+        names.push("IfNoneMatch");
+    }
+    if !operation["parameters"].is_array() {
+        operation["parameters"] = json!([]);
+    }
+    if let Some(parameters) = operation["parameters"].as_array_mut() {
+        parameters.extend(
+            names
+                .iter()
+                .map(|name| json!({"$ref": format!("#/components/parameters/{name}")})),
+        );
+    }
+}
+
+/// The headers of an answer.
+fn headers(path: &str, method: &str, id: &str, status: &str) -> Value {
+    let mut names = vec![
+        ("X-Request-Id", "XRequestId"),
+        ("Cache-Control", "CacheControl"),
+    ];
+    match status {
+        "401" | "403" => names.push(("WWW-Authenticate", "WwwAuthenticate")),
+        "429" | "503" => names.push(("Retry-After", "RetryAfter")),
+        "201" => names.extend([("Location", "Location"), ("ETag", "ETag")]),
+        "200" if id == "chat" => names.push(("Server-Timing", "ServerTiming")),
+        "200" | "304" => {
+            let single = path.contains("{id}") && !path.contains("turns");
+            if single && !path.ends_with("messages") || path == "/openapi.json" {
+                names.push(("ETag", "ETag"));
+            }
+            let read = method == "get" && path.starts_with("/api/");
+            let catalogue = ["list_engines", "list_capabilities", "get_limits"].contains(&id);
+            if read && !catalogue {
+                names.push(("X-Event-Seq", "XEventSeq"));
+            }
+            if id.starts_with("list_") && read && !catalogue && id != "list_events" {
+                names.push(("Link", "Link"));
+            }
+        }
+        _ => {}
+    }
+    let entries = names.into_iter().map(|(header, component)| {
+        (
+            header.to_owned(),
+            json!({"$ref": format!("#/components/headers/{component}")}),
+        )
+    });
+    Value::Object(entries.collect::<Map<_, _>>())
+}
+
+/// Bodies that no single type describes have components of their own.
+fn point_bodies_to_components(document: &mut Value) {
+    for (pointer, component) in [
+        ("/paths/~1api~1agents~1{id}/patch", "AgentDraftPatch"),
+        ("/paths/~1api~1agents~1{id}~1config/put", "ConfigBody"),
+        (
+            "/paths/~1api~1conversations~1{id}/patch",
+            "ConversationDraftPatch",
+        ),
+    ] {
+        let content = document.pointer_mut(&format!("{pointer}/requestBody/content"));
+        for media_type in content.and_then(Value::as_object_mut).into_iter().flatten() {
+            media_type.1["schema"] = json!({"$ref": format!("#/components/schemas/{component}")});
+        }
+    }
+}
+
+fn add_components(document: &mut Value) {
+    let components = super::common::components();
+    let Value::Object(parts) = components else {
+        return;
+    };
+    for (kind, entries) in parts {
+        document["components"][kind] = entries;
+    }
+}

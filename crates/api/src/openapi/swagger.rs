@@ -1,0 +1,36 @@
+//! Swagger UI, out of the crate: nothing is downloaded at build or run time.
+
+use actix_web::{
+    Error,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::header::{self, HeaderValue},
+    middleware::Next,
+};
+use utoipa_swagger_ui::{Config, SwaggerUi};
+
+use crate::documents::PUBLIC;
+
+/// The pages under `/docs/`.
+pub fn swagger_ui() -> SwaggerUi {
+    SwaggerUi::new("/{_:.*}").config(Config::new(["/openapi.json"]))
+}
+
+/// The page's own scripts only; its styles are set inline by the page itself.
+const POLICY: HeaderValue = HeaderValue::from_static(
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
+     img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'",
+);
+
+/// The headers of everything under `/docs/`.
+pub async fn swagger_headers(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    let mut response = next.call(request).await?.map_into_boxed_body();
+    response
+        .headers_mut()
+        .insert(header::CONTENT_SECURITY_POLICY, POLICY);
+    response.headers_mut().insert(header::CACHE_CONTROL, PUBLIC);
+    Ok(response)
+}

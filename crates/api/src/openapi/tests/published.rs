@@ -1,0 +1,66 @@
+//! The real document.
+
+use domain::Sizes;
+use serde_json::Value;
+
+use crate::{
+    body::Schemas,
+    openapi::{BODIES, document},
+};
+
+fn published() -> Value {
+    document(&Sizes::default(), "http://localhost:8080").unwrap()
+}
+
+#[test]
+fn every_request_body_can_be_checked() {
+    Schemas::new(&published(), BODIES).unwrap();
+}
+
+#[test]
+fn no_component_is_named_after_a_collection_of_the_language() {
+    let document = published();
+    let components = document["components"]["schemas"].as_object().unwrap();
+    for name in ["BTreeMap", "HashMap", "Vec", "Option", "Map", "Value"] {
+        // `Metadata`, for one, is `#[schema(value_type = domain::config::MetadataSchema)]`.
+        let advice = "name the schema of its members by `#[schema(value_type = …)]`";
+        assert!(!components.contains_key(name), "'{name}': {advice}");
+    }
+}
+
+#[test]
+fn every_number_that_a_client_sends_is_bounded_as_its_type_is() {
+    let document = published();
+    for body in BODIES {
+        let pointer = format!("/components/schemas/{body}");
+        assert_bounded(&document, document.pointer(&pointer).unwrap(), body);
+    }
+}
+
+fn assert_bounded(document: &Value, schema: &Value, place: &str) {
+    let has_type = |name: &str| match &schema["type"] {
+        Value::Array(types) => types.iter().any(|each| each == name),
+        single => single == name,
+    };
+    if has_type("integer") {
+        let bounded = schema["minimum"].is_number() && schema["maximum"].is_number();
+        assert!(bounded, "{place} has no bounds");
+    }
+    if let Some(target) = schema["$ref"].as_str() {
+        let referred = document.pointer(target.trim_start_matches('#')).unwrap();
+        assert_bounded(document, referred, place);
+    }
+    for (name, member) in schema["properties"].as_object().into_iter().flatten() {
+        assert_bounded(document, member, &format!("{place}.{name}"));
+    }
+    for keyword in ["items", "additionalProperties"] {
+        if let Some(inner) = schema.get(keyword) {
+            assert_bounded(document, inner, &format!("{place}.{keyword}"));
+        }
+    }
+    for keyword in ["anyOf", "oneOf", "allOf"] {
+        for alternative in schema[keyword].as_array().into_iter().flatten() {
+            assert_bounded(document, alternative, place);
+        }
+    }
+}

@@ -1,0 +1,149 @@
+//! One exhaustive match for each service's error: a new one does not compile until somebody gives
+//! it a code.
+#![expect(
+    clippy::needless_pass_by_value,
+    reason = "errors are turned into errors"
+)]
+
+use application::{
+    AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
+    access::AccessError, chat::engine_problem,
+};
+use domain::{Fault, FaultCode, ProblemCode};
+use ports::{ReplyError, RepositoryError};
+
+use super::ApiError;
+use crate::body::BodyError;
+
+impl From<RepositoryError> for ApiError {
+    fn from(error: RepositoryError) -> Self {
+        let code = match &error {
+            RepositoryError::Unavailable(_) => ProblemCode::StoreUnavailable,
+            // The use cases decide about these; one that comes as far as here is a mistake.
+            RepositoryError::Conflict { .. }
+            | RepositoryError::Stale { .. }
+            | RepositoryError::Corrupt { .. } => ProblemCode::Internal,
+        };
+        Self::new(code).because(error)
+    }
+}
+
+impl From<IdempotencyRefused> for ApiError {
+    fn from(refused: IdempotencyRefused) -> Self {
+        Self::new(match refused {
+            IdempotencyRefused::InUse => ProblemCode::IdempotencyKeyInUse,
+            IdempotencyRefused::Reused => ProblemCode::IdempotencyKeyReused,
+        })
+    }
+}
+
+impl From<AccessError> for ApiError {
+    fn from(error: AccessError) -> Self {
+        match error {
+            AccessError::Invalid => Self::new(ProblemCode::InvalidCredentials),
+            AccessError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<AgentError> for ApiError {
+    fn from(error: AgentError) -> Self {
+        match error {
+            AgentError::NotFound => Self::new(ProblemCode::AgentNotFound),
+            AgentError::VersionMismatch => Self::new(ProblemCode::VersionMismatch),
+            AgentError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
+            AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
+            AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
+            AgentError::Idempotency(refused) => refused.into(),
+            AgentError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ConversationError> for ApiError {
+    fn from(error: ConversationError) -> Self {
+        match error {
+            ConversationError::NotFound => Self::new(ProblemCode::ConversationNotFound),
+            ConversationError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
+            ConversationError::VersionMismatch => Self::new(ProblemCode::VersionMismatch),
+            ConversationError::Invalid(faults) => {
+                Self::faults(ProblemCode::ValidationFailed, faults)
+            }
+            ConversationError::ForeignUser => {
+                let fault = Fault::new("/userId", FaultCode::NotCombinable, "another user's id");
+                Self::faults(ProblemCode::ValidationFailed, vec![fault])
+            }
+            ConversationError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
+            ConversationError::Idempotency(refused) => refused.into(),
+            ConversationError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ChatError> for ApiError {
+    fn from(error: ChatError) -> Self {
+        match error {
+            ChatError::AgentNotFound => Self::new(ProblemCode::AgentNotFound),
+            ChatError::ConversationNotFound => Self::new(ProblemCode::ConversationNotFound),
+            ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
+            ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
+            ChatError::Engine(error) => error.into(),
+            ChatError::NoEngine => Self::new(ProblemCode::EngineFailed).because("no such engine"),
+            ChatError::Interrupted => Self::new(ProblemCode::Interrupted),
+            ChatError::Idempotency(refused) => refused.into(),
+            ChatError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<ReplyError> for ApiError {
+    fn from(error: ReplyError) -> Self {
+        let retry_after = match &error {
+            ReplyError::RateLimited { retry_after } => {
+                retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
+            }
+            ReplyError::Unavailable(_)
+            | ReplyError::TimedOut
+            | ReplyError::Refused(_)
+            | ReplyError::BadAnswer(_) => None,
+        };
+        Self {
+            retry_after,
+            ..Self::new(engine_problem(&error)).because(error)
+        }
+    }
+}
+
+impl From<TurnError> for ApiError {
+    fn from(error: TurnError) -> Self {
+        match error {
+            TurnError::NotFound => Self::new(ProblemCode::TurnNotFound),
+            TurnError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<EventError> for ApiError {
+    fn from(error: EventError) -> Self {
+        match error {
+            EventError::CursorExpired { first, head } => Self {
+                log_bounds: Some((first.0, head.0)),
+                ..Self::new(ProblemCode::CursorExpired)
+            },
+            EventError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<BodyError> for ApiError {
+    fn from(error: BodyError) -> Self {
+        match error {
+            BodyError::Malformed { detail } => {
+                Self::new(ProblemCode::MalformedJson).with_detail(detail)
+            }
+            BodyError::Faults(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+        }
+    }
+}

@@ -1,0 +1,131 @@
+//! Every answer that is not a success: `application/problem+json` (RFC 9457).
+
+mod from_services;
+mod render;
+
+use std::{borrow::Cow, fmt};
+
+use actix_web::{HttpResponse, ResponseError, http::StatusCode};
+use domain::{Fault, FaultCode, ProblemCode, problem::ProblemFault};
+use ports::BoxError;
+
+pub use render::{fill_in, respond};
+
+/// An error on its way to the client. The normaliser layer writes its body, since only there
+/// the request is at hand.
+#[derive(Debug)]
+pub struct ApiError {
+    /// What went wrong.
+    pub code: ProblemCode,
+    /// What is wrong with this very request; ignored for 5xx, whose detail is constant.
+    pub detail: Option<Cow<'static, str>>,
+    /// Every fault of the request.
+    pub faults: Vec<ProblemFault>,
+    /// Whole seconds after which to try again.
+    pub retry_after: Option<u64>,
+    /// What `WWW-Authenticate` says.
+    pub challenge: Option<String>,
+    /// Where the tenant's log begins and ends, for `cursor_expired`.
+    pub log_bounds: Option<(i64, i64)>,
+    /// The cause, for the log alone.
+    pub source: Option<BoxError>,
+}
+
+impl ApiError {
+    /// An error that says what its code says to everybody.
+    pub const fn new(code: ProblemCode) -> Self {
+        Self {
+            code,
+            detail: None,
+            faults: Vec::new(),
+            retry_after: None,
+            challenge: None,
+            log_bounds: None,
+            source: None,
+        }
+    }
+
+    /// The same error with a detail of its own.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
+        self.detail = Some(detail.into());
+        self
+    }
+
+    /// The same error with its cause, for the log.
+    #[must_use]
+    pub fn because(mut self, source: impl Into<BoxError>) -> Self {
+        self.source = Some(source.into());
+        self
+    }
+
+    /// A body whose faults have this code.
+    pub fn faults(code: ProblemCode, faults: Vec<Fault>) -> Self {
+        Self {
+            faults: faults.into_iter().map(ProblemFault::from).collect(),
+            ..Self::new(code)
+        }
+    }
+
+    /// A fault of one query parameter.
+    pub fn parameter(name: &str, code: FaultCode, detail: impl Into<String>) -> Self {
+        Self {
+            faults: vec![parameter_fault(name, code, detail)],
+            ..Self::new(ProblemCode::ValidationFailed)
+        }
+    }
+
+    /// A malformed request header.
+    pub fn header(name: &str, detail: impl Into<String>) -> Self {
+        let fault = ProblemFault {
+            pointer: None,
+            parameter: None,
+            header: Some(name.to_owned()),
+            code: FaultCode::BadFormat,
+            detail: detail.into(),
+        };
+        Self {
+            faults: vec![fault],
+            ..Self::new(ProblemCode::InvalidHeader)
+        }
+    }
+}
+
+/// A fault of one query parameter.
+pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -> ProblemFault {
+    ProblemFault {
+        pointer: None,
+        parameter: Some(name.to_owned()),
+        header: None,
+        code,
+        detail: detail.into(),
+    }
+}
+
+impl From<ProblemCode> for ApiError {
+    fn from(code: ProblemCode) -> Self {
+        Self::new(code)
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.code.slug())
+    }
+}
+
+impl std::error::Error for ApiError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        self.source.as_deref().map(|source| source as _)
+    }
+}
+
+impl ResponseError for ApiError {
+    fn status_code(&self) -> StatusCode {
+        StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        respond(self, None, None)
+    }
+}

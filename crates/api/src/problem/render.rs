@@ -1,0 +1,159 @@
+//! From an error to the bytes that leave.
+
+use actix_web::{
+    HttpResponse,
+    dev::ServiceResponse,
+    http::{
+        Method, StatusCode,
+        header::{self, HeaderValue},
+    },
+};
+use domain::{Problem, ProblemCode};
+use serde::Serialize;
+
+use super::ApiError;
+use crate::layers::RequestId;
+
+/// The media type of every problem.
+pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+
+/// A problem with what only some codes carry.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Body<'a> {
+    #[serde(flatten)]
+    problem: &'a Problem,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    first_seq: Option<i64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    head_seq: Option<i64>,
+}
+
+/// Writes an error's answer; path and request id are known to the layers only.
+pub fn respond(
+    error: &ApiError,
+    instance: Option<String>,
+    request_id: Option<String>,
+) -> HttpResponse {
+    let mut problem = Problem::new(error.code);
+    if error.code.status() < 500
+        && let Some(detail) = &error.detail
+    {
+        problem.detail.clone_from(detail);
+    }
+    if error.detail.is_none() && !error.faults.is_empty() {
+        let count = error.faults.len();
+        problem.detail = match count {
+            1 => "1 fault, see `errors`".into(),
+            _ => format!("{count} faults, see `errors`").into(),
+        };
+    }
+    problem.instance = instance;
+    problem.request_id = request_id;
+    problem.errors.clone_from(&error.faults);
+    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let mut response = HttpResponse::build(status);
+    response.content_type(PROBLEM_JSON);
+    let retry_after = error
+        .retry_after
+        .or(matches!(problem.status, 429 | 503).then_some(1));
+    if let Some(seconds) = retry_after {
+        response.insert_header((header::RETRY_AFTER, seconds.max(1).to_string()));
+    }
+    if let Some(challenge) = &error.challenge {
+        response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
+    }
+    if matches!(
+        error.code,
+        ProblemCode::RequestTimeout | ProblemCode::BodyTooLarge | ProblemCode::UriTooLong
+    ) {
+        // What is left of the request is not worth reading.
+        response.force_close();
+    }
+    let bounds = error.log_bounds;
+    let body = Body {
+        problem: &problem,
+        first_seq: bounds.map(|(first, _)| first),
+        head_seq: bounds.map(|(_, head)| head),
+    };
+    response.body(serde_json::to_vec(&body).unwrap_or_default())
+}
+
+/// Makes every answer of 400 and above a problem of this service that names its request: errors
+/// of handlers and layers get path and request id, what the framework answers by itself gets a
+/// body. Plain OPTIONS becomes 204 with the methods of the path.
+pub fn fill_in(response: ServiceResponse) -> ServiceResponse {
+    let status = response.status();
+    if status.as_u16() < 400 {
+        return response;
+    }
+    let request = response.request();
+    if status == StatusCode::METHOD_NOT_ALLOWED && response.response().error().is_none() {
+        return method_not_allowed(response);
+    }
+    let instance = Some(request.path().to_owned());
+    let request_id = RequestId::of(request);
+    let error = response.response().error();
+    let filled = match error.and_then(actix_web::Error::as_error::<ApiError>) {
+        Some(error) => respond(error, instance, request_id),
+        None if response
+            .headers()
+            .get(header::CONTENT_TYPE)
+            .is_some_and(|it| it == PROBLEM_JSON) =>
+        {
+            return response;
+        }
+        None => respond(&ApiError::new(code_of(status)), instance, request_id),
+    };
+    let (request, old) = response.into_parts();
+    let mut filled = filled;
+    for (name, value) in old.headers() {
+        if *name != header::CONTENT_TYPE && !filled.headers().contains_key(name) {
+            filled.headers_mut().append(name.clone(), value.clone());
+        }
+    }
+    ServiceResponse::new(request, filled)
+}
+
+/// The framework knows the methods of a path; HEAD works wherever GET does.
+fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
+    let listed = response
+        .headers()
+        .get(header::ALLOW)
+        .and_then(|value| value.to_str().ok());
+    let mut methods: Vec<&str> = listed.unwrap_or_default().split(", ").collect();
+    if methods.contains(&"GET") {
+        methods.push("HEAD");
+    }
+    methods.push("OPTIONS");
+    let allow =
+        HeaderValue::from_str(&methods.join(", ")).unwrap_or(HeaderValue::from_static("OPTIONS"));
+    let (request, _) = response.into_parts();
+    let mut answer = if request.method() == Method::OPTIONS {
+        HttpResponse::NoContent().finish()
+    } else {
+        let error = ApiError::new(ProblemCode::MethodNotAllowed);
+        respond(
+            &error,
+            Some(request.path().to_owned()),
+            RequestId::of(&request),
+        )
+    };
+    answer.headers_mut().insert(header::ALLOW, allow);
+    ServiceResponse::new(request, answer)
+}
+
+/// The code of what the framework refuses by itself.
+fn code_of(status: StatusCode) -> ProblemCode {
+    match status.as_u16() {
+        404 => ProblemCode::RouteNotFound,
+        405 => ProblemCode::MethodNotAllowed,
+        406 => ProblemCode::NotAcceptable,
+        408 => ProblemCode::RequestTimeout,
+        413 => ProblemCode::BodyTooLarge,
+        414 => ProblemCode::UriTooLong,
+        415 => ProblemCode::UnsupportedMediaType,
+        400..=499 => ProblemCode::InvalidHeader,
+        _ => ProblemCode::Internal,
+    }
+}

@@ -1,0 +1,65 @@
+//! Content negotiation.
+
+use actix_web::http::header::{ACCEPT, HeaderMap};
+
+/// Whether `media_type` (or the problem that may come in its place) fits `Accept`.
+pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
+    let mut asked = false;
+    for value in headers.get_all(ACCEPT) {
+        // What cannot be read is no wish.
+        let Ok(value) = value.to_str() else {
+            return true;
+        };
+        for range in value.split(',') {
+            asked = true;
+            if fits(range, media_type) {
+                return true;
+            }
+        }
+    }
+    !asked
+}
+
+fn fits(range: &str, media_type: &str) -> bool {
+    let mut parts = range.split(';').map(str::trim);
+    let name = parts.next().unwrap_or_default().to_ascii_lowercase();
+    let refused = parts.any(|parameter| {
+        let quality = parameter
+            .strip_prefix("q=")
+            .or(parameter.strip_prefix("Q="));
+        quality
+            .and_then(|quality| quality.parse::<f32>().ok())
+            .is_some_and(|quality| quality <= 0.0)
+    });
+    if refused {
+        return false;
+    }
+    let kind = media_type.split('/').next().unwrap_or_default();
+    name.is_empty() || name == "*/*" || name == media_type || name == format!("{kind}/*")
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    #[test]
+    fn judges_ranges_and_qualities() {
+        let cases = [
+            ("application/json", true),
+            ("*/*", true),
+            ("application/*;q=0.1", true),
+            ("text/html, application/xhtml+xml, */*;q=0.8", true),
+            ("text/html", false),
+            ("application/json;q=0", false),
+            ("APPLICATION/JSON; charset=utf-8", true),
+        ];
+        for (accept, fits) in cases {
+            let mut headers = HeaderMap::new();
+            headers.insert(ACCEPT, HeaderValue::from_static(accept));
+            assert_eq!(accepts(&headers, "application/json"), fits, "{accept}");
+        }
+        assert!(accepts(&HeaderMap::new(), "application/json"));
+    }
+}

@@ -1,0 +1,105 @@
+//! JSON bodies.
+
+use actix_web::{
+    FromRequest, HttpRequest,
+    dev::Payload,
+    http::header,
+    web::{Bytes, Data},
+};
+use domain::ProblemCode;
+use futures::{FutureExt, future::LocalBoxFuture};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use crate::{body, problem::ApiError, state::ApiState};
+
+/// A type that is a request's body.
+pub trait JsonBody {
+    /// The component of the OpenAPI document that describes it.
+    const SCHEMA: &'static str;
+}
+
+/// A body that was checked against its schema.
+#[derive(Debug)]
+pub struct Json<T>(pub T);
+
+impl<T: JsonBody + DeserializeOwned + 'static> FromRequest for Json<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        receive(request, payload, &["application/json"])
+            .map(|received| {
+                let (bytes, state) = received?;
+                Ok(Self(body::parse(&bytes, T::SCHEMA, &state.schemas)?))
+            })
+            .boxed_local()
+    }
+}
+
+/// A JSON merge patch (RFC 7396), checked against the patch schema of what it changes.
+#[derive(Debug)]
+pub struct MergePatch<T> {
+    /// The patch.
+    pub value: Value,
+    target: std::marker::PhantomData<T>,
+}
+
+impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        receive(
+            request,
+            payload,
+            &["application/merge-patch+json", "application/json"],
+        )
+        .map(|received| {
+            let (bytes, state) = received?;
+            let value = body::parse_value(&bytes, T::SCHEMA, &state.schemas)?;
+            Ok(Self {
+                value,
+                target: std::marker::PhantomData,
+            })
+        })
+        .boxed_local()
+    }
+}
+
+fn receive(
+    request: &HttpRequest,
+    payload: &mut Payload,
+    media_types: &[&str],
+) -> LocalBoxFuture<'static, Result<(Bytes, Data<ApiState>), ApiError>> {
+    let checked = check_media_type(request, media_types);
+    let state = request.app_data::<Data<ApiState>>().cloned();
+    // The layer in front has taken the whole body in: these bytes are there already.
+    let body = Bytes::from_request(request, payload);
+    async move {
+        checked?;
+        let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
+        let bytes = body.await.map_err(|error| {
+            ApiError::new(ProblemCode::MalformedJson).because(error.to_string())
+        })?;
+        Ok((bytes, state))
+    }
+    .boxed_local()
+}
+
+fn check_media_type(request: &HttpRequest, media_types: &[&str]) -> Result<(), ApiError> {
+    let mut values = request.headers().get_all(header::CONTENT_TYPE);
+    let named = match (values.next(), values.next()) {
+        (Some(value), None) => value.to_str().unwrap_or_default(),
+        _ => "",
+    };
+    let essence = named.split(';').next().unwrap_or_default().trim();
+    if media_types
+        .iter()
+        .any(|accepted| essence.eq_ignore_ascii_case(accepted))
+    {
+        return Ok(());
+    }
+    let detail = format!("the body must be {}", media_types.join(" or "));
+    Err(ApiError::new(ProblemCode::UnsupportedMediaType).with_detail(detail))
+}

@@ -1,0 +1,15 @@
+//! Reading requests: bodies, queries, paths, conditions, negotiation.
+
+mod accept;
+mod idempotency;
+mod json;
+mod path;
+mod preconditions;
+mod query;
+
+pub use accept::accepts;
+pub use idempotency::IdempotencyHeader;
+pub use json::{Json, JsonBody, MergePatch};
+pub use path::PathId;
+pub use preconditions::{IfMatch, etag_matches};
+pub use query::QueryParameters;

@@ -1,0 +1,162 @@
+//! The life of a serving process: start, serve, drain, end.
+
+use std::{
+    net::{SocketAddr, TcpListener},
+    time::Duration,
+};
+
+use actix_web::{App, HttpServer, dev::ServerHandle, middleware::from_fn, web::Data};
+use anyhow::{Context, Result, bail};
+use application::access::Bootstrap;
+use domain::{TenantId, api_key::ApiKeySecret};
+use metrics_exporter_prometheus::PrometheusHandle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    access::authenticate,
+    layers::{normalise, observe, receive_body},
+    routes,
+    settings::Settings,
+    state::ApiState,
+    wiring::{self, EnginesByName, Parts, Store, Wired},
+};
+
+/// A request head that takes longer is cut off.
+const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+/// How long the listener stays open while `/readyz` says that this node goes away.
+pub const GOODBYE: Duration = Duration::from_secs(5);
+/// How long what is under way may take to end, at each of the steps of a shutdown.
+const GRACE: Duration = Duration::from_secs(25);
+
+/// A service that is up.
+pub struct Service {
+    /// Where it listens.
+    pub address: SocketAddr,
+    /// The first key of the store, if it was minted just now.
+    pub minted_key: Option<ApiKeySecret>,
+    state: Data<ApiState>,
+    handle: ServerHandle,
+    served: tokio::task::JoinHandle<std::io::Result<()>>,
+    store: Store,
+    /// The store's writers: they end after everything that may still write.
+    store_tasks: TaskTracker,
+    tasks: TaskTracker,
+    stop: CancellationToken,
+}
+
+impl Service {
+    /// Starts a service: opens and migrates the store, writes the first key, binds, serves.
+    pub async fn start(
+        settings: &Settings,
+        no_migrate: bool,
+        engines: EnginesByName,
+        metrics: PrometheusHandle,
+    ) -> Result<Self> {
+        let (store_tasks, tasks) = (TaskTracker::new(), TaskTracker::new());
+        let stop = CancellationToken::new();
+        let store = Store::open(&settings.database, true, &store_tasks).await?;
+        wiring::prepare_schema(&store, no_migrate).await?;
+        let minted_key = first_key(settings, &store).await?;
+        let listener = TcpListener::bind(settings.server.address())
+            .with_context(|| format!("cannot listen on {}", settings.server.address()))?;
+        let address = listener.local_addr()?;
+        let wired = wiring::wire(Parts {
+            settings,
+            storage: store.storage(),
+            engines,
+            metrics,
+            public_url: settings.server.public_url(address),
+            tasks: tasks.clone(),
+            stop: stop.clone(),
+        })
+        .await?;
+        let state = wired.state.clone();
+        let server = http_server(wired, listener, settings.server.workers)?;
+        let handle = server.handle();
+        let served = tasks.spawn(server);
+        Ok(Self {
+            address,
+            minted_key,
+            state,
+            handle,
+            served,
+            store,
+            store_tasks,
+            tasks,
+            stop,
+        })
+    }
+
+    /// Waits until the server ends by itself: it does so only when something is broken.
+    pub async fn ended(&mut self) -> Result<()> {
+        (&mut self.served)
+            .await
+            .context("the server's task panicked")??;
+        bail!("the server ended by itself")
+    }
+
+    /// Goes away in order: tells load balancers, lets requests and turns end, leaves the store.
+    pub async fn drain(self, goodbye: Duration) {
+        self.state.readiness.drain();
+        tokio::time::sleep(goodbye).await;
+        self.handle.stop(true).await;
+        self.stop.cancel();
+        self.tasks.close();
+        end(&self.tasks, "turns").await;
+        self.store.close().await;
+        self.store_tasks.close();
+        end(&self.store_tasks, "writes").await;
+    }
+}
+
+async fn end(tasks: &TaskTracker, what: &str) {
+    if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
+        tracing::warn!("{what} were still under way at the end");
+    }
+}
+
+fn http_server(
+    wired: Wired,
+    listener: TcpListener,
+    workers: usize,
+) -> Result<actix_web::dev::Server> {
+    let Wired { state, services } = wired;
+    let server = HttpServer::new(move || {
+        // The layer that is wrapped last is the outermost.
+        App::new()
+            .app_data(state.clone())
+            .app_data(services.clone())
+            .configure(routes::configure)
+            .wrap(from_fn(receive_body))
+            .wrap(from_fn(authenticate))
+            .wrap(from_fn(normalise))
+            .wrap(from_fn(observe))
+    })
+    .workers(workers)
+    .tcp_nodelay(true)
+    .client_request_timeout(HEAD_DEADLINE)
+    .keep_alive(Duration::from_secs(75))
+    .shutdown_timeout(GRACE.as_secs())
+    .disable_signals()
+    .listen(listener)?;
+    Ok(server.run())
+}
+
+/// Writes the first key of a store that never held one, and answers it if it was minted.
+async fn first_key(settings: &Settings, store: &Store) -> Result<Option<ApiKeySecret>> {
+    let storage = store.storage();
+    let (clock, ids) = wiring::system();
+    let bootstrap = match &settings.auth.bootstrap {
+        Some(bootstrap) => bootstrap.clone(),
+        None if settings.is_loopback() => Bootstrap::Mint,
+        None if storage.keys.has_ever_held_one().await? => return Ok(None),
+        None => bail!(
+            "the store has no API key yet, and {} can be reached by others: set \
+             AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
+             `mint` to have one printed here",
+            settings.server.address()
+        ),
+    };
+    let tenant: TenantId = TenantId::DEFAULT.parse()?;
+    Ok(bootstrap.apply(&storage.keys, &clock, &ids, tenant).await?)
+}

@@ -1,0 +1,79 @@
+//! The whole configuration.
+
+use std::path::Path;
+
+use super::{
+    AuthSettings, DatabaseUrl, EngineSettings, Key, LimitSettings, LogSettings, ServerSettings,
+    SettingsError, sources::gather, values::Values,
+};
+
+/// The whole configuration, as plain values. `Debug` shows no secret.
+#[derive(Debug, Clone)]
+pub struct Settings {
+    /// `DATABASE_URL`: the store.
+    pub database: DatabaseUrl,
+    /// `SERVER__…`: where the service listens, and what it is called from outside.
+    pub server: ServerSettings,
+    /// `AUTH__…`: who is let in.
+    pub auth: AuthSettings,
+    /// `LIMITS__…`: how much may come in.
+    pub limits: LimitSettings,
+    /// `ENGINES__…`: who answers.
+    pub engines: EngineSettings,
+    /// `LOG__…`: what is told, and how.
+    pub log: LogSettings,
+}
+
+impl Settings {
+    /// Reads defaults, then `file`, then `environment` (see [`environment`]); the later wins. An
+    /// empty variable counts as not set. Everything wrong is told at once, by name and never by
+    /// value.
+    pub fn load(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        let mut values = gather(file, environment, &keys())?;
+        let settings = Self::read(&mut values);
+        let invalid = values.into_invalid();
+        if invalid.is_empty() {
+            Ok(settings)
+        } else {
+            Err(SettingsError::Invalid(invalid))
+        }
+    }
+
+    /// Whether only this machine can reach the service. Elsewhere a store that has never held a
+    /// key must be given one: nobody may be let in by a key that was printed to whoever looks.
+    pub fn is_loopback(&self) -> bool {
+        self.server.host.to_canonical().is_loopback()
+    }
+
+    fn read(values: &mut Values) -> Self {
+        Self {
+            database: DatabaseUrl::read(values),
+            server: ServerSettings::read(values),
+            auth: AuthSettings::read(values),
+            limits: LimitSettings::read(values),
+            engines: EngineSettings::read(values),
+            log: LogSettings::read(values),
+        }
+    }
+}
+
+/// Every setting, in the order in which they are documented.
+pub fn keys() -> Vec<Key> {
+    let mut values = Values::default();
+    Settings::read(&mut values);
+    values.into_keys()
+}
+
+/// The variables of this process, for [`Settings::load`]: the one place where they are read. What
+/// is not Unicode is kept with replacement characters, and refused if it turns out to be ours.
+pub fn environment() -> impl Iterator<Item = (String, String)> {
+    std::env::vars_os().map(|(name, value)| {
+        (
+            name.to_string_lossy().into_owned(),
+            value.to_string_lossy().into_owned(),
+        )
+    })
+}

@@ -1,0 +1,85 @@
+//! What is told, and how.
+
+use tracing_subscriber::{EnvFilter, filter::LevelFilter};
+
+use super::values::Values;
+
+/// How lines of the log look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LogFormat {
+    /// For people.
+    Pretty,
+    /// One JSON object a line, for machines.
+    Json,
+}
+
+/// What is told, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LogSettings {
+    /// `LOG__FORMAT`; `None` is pretty on a terminal, and JSON elsewhere.
+    pub format: Option<LogFormat>,
+    /// `LOG__LEVEL`: directives that `tracing_subscriber`'s `EnvFilter` takes.
+    pub level: String,
+}
+
+impl LogSettings {
+    pub(super) fn read(values: &mut Values) -> Self {
+        let level = "off, error, warn, info, debug or trace, or directives such as info,sqlx=warn";
+        Self {
+            format: values.read_optional("LOG__FORMAT", "pretty or json", format),
+            level: values.read("LOG__LEVEL", "info".to_owned(), level, directives),
+        }
+    }
+}
+
+fn format(text: &str) -> Option<LogFormat> {
+    match text {
+        "pretty" => Some(LogFormat::Pretty),
+        "json" => Some(LogFormat::Json),
+        _ => None,
+    }
+}
+
+fn directives(text: &str) -> Option<String> {
+    // A filter takes a single word for the name of a module, so `inof` would silence all others.
+    let is_word = |part: &str| !part.contains(['=', ':', '[', ']', '{', '}']);
+    let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
+    let misspelt = |part: &str| is_word(part) && !is_level(part);
+    if text.split(',').any(misspelt) {
+        return None;
+    }
+    let readable = EnvFilter::builder().parse(text).is_ok();
+    readable.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn takes_levels_and_directives() {
+        for good in [
+            "info",
+            "WARN",
+            "off",
+            "info,sqlx=warn",
+            "warn,api::layers=debug,[request]=trace",
+        ] {
+            assert_eq!(directives(good).as_deref(), Some(good));
+        }
+    }
+
+    #[test]
+    fn refuses_misspelt_levels() {
+        for bad in [
+            "",
+            "inof",
+            "info,",
+            "info,debgu",
+            "sqlx=loud",
+            "verbose,sqlx=warn",
+        ] {
+            assert_eq!(directives(bad), None, "{bad}");
+        }
+    }
+}

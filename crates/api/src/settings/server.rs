@@ -1,0 +1,127 @@
+//! Where the service listens, and what it is called from outside.
+
+use std::{
+    net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
+    thread::available_parallelism,
+};
+
+use actix_web::http::Uri;
+
+use super::values::Values;
+
+/// More threads than any machine has use for.
+const MOST_WORKERS: usize = 1_024;
+
+/// Where the service listens, and what it is called from outside.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ServerSettings {
+    /// `SERVER__HOST`: the address it listens on.
+    pub host: IpAddr,
+    /// `SERVER__PORT`: 0 picks a free one.
+    pub port: u16,
+    /// `SERVER__PUBLIC_URL`, if set; [`Self::public_url`] knows what holds otherwise.
+    pub configured_public_url: Option<String>,
+    /// `SERVER__WORKERS`: threads that handle requests; by default one for each core.
+    pub workers: usize,
+}
+
+impl ServerSettings {
+    pub(super) fn read(values: &mut Values) -> Self {
+        let address = "an IP address, such as 127.0.0.1, 0.0.0.0 or ::, or localhost";
+        let url = "a URL such as https://agents.example.org: http or https, a host, maybe a port \
+                   and a path, and no slash at the end";
+        Self {
+            host: values.read("SERVER__HOST", Ipv4Addr::LOCALHOST.into(), address, host),
+            port: values.read_number("SERVER__PORT", 8080, 0..=u16::MAX),
+            configured_public_url: values.read_optional("SERVER__PUBLIC_URL", url, public_url),
+            workers: values
+                .read_optional_number("SERVER__WORKERS", 1..=MOST_WORKERS)
+                .unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
+        }
+    }
+
+    /// The address to listen on.
+    pub fn address(&self) -> SocketAddr {
+        SocketAddr::new(self.host, self.port)
+    }
+
+    /// The URL under which clients reach the service, without a slash at the end. `bound` is the
+    /// address it really listens on: with port 0 nobody knows it before.
+    pub fn public_url(&self, bound: SocketAddr) -> String {
+        if let Some(url) = &self.configured_public_url {
+            return url.clone();
+        }
+        // Nobody can call "any address": the machine itself reaches it by loopback.
+        let host = match bound.ip() {
+            IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
+            IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
+            other => other,
+        };
+        format!("http://{}", SocketAddr::new(host, bound.port()))
+    }
+}
+
+fn host(text: &str) -> Option<IpAddr> {
+    if text == "localhost" {
+        return Some(Ipv4Addr::LOCALHOST.into());
+    }
+    text.parse().ok()
+}
+
+fn public_url(text: &str) -> Option<String> {
+    let is_web = text.starts_with("http://") || text.starts_with("https://");
+    if !is_web || text.ends_with('/') || text.contains(['?', '#']) {
+        return None;
+    }
+    let url: Uri = text.parse().ok()?;
+    let authority = url.authority()?;
+    let expected = match authority.port_u16() {
+        Some(port) => format!("{}:{port}", authority.host()),
+        None => authority.host().to_owned(),
+    };
+    // Anything else in there is a user's name, a password, or a port that is none.
+    (!authority.host().is_empty() && authority.as_str() == expected).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_public_url_has_a_host_and_no_ornaments() {
+        for good in [
+            "https://agents.example.org",
+            "http://localhost:3000",
+            "https://example.org/agents",
+            "http://[::1]:8080",
+        ] {
+            assert_eq!(public_url(good).as_deref(), Some(good));
+        }
+        for bad in [
+            "agents.example.org",
+            "ftp://agents.example.org",
+            "https://",
+            "https://:80",
+            "https://agents.example.org/",
+            "https://agents.example.org?a=b",
+            "https://agents.example.org#top",
+            "https://ada:secret@agents.example.org",
+            "https://agents.example.org:99999",
+            "https://agents example.org",
+        ] {
+            assert_eq!(public_url(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn without_a_public_url_the_bound_address_is_it() {
+        let mut settings = ServerSettings::read(&mut Values::default());
+        let url =
+            |settings: &ServerSettings, bound: &str| settings.public_url(bound.parse().unwrap());
+        assert_eq!(url(&settings, "127.0.0.1:4711"), "http://127.0.0.1:4711");
+        assert_eq!(url(&settings, "0.0.0.0:8080"), "http://127.0.0.1:8080");
+        assert_eq!(url(&settings, "[::]:8080"), "http://[::1]:8080");
+        settings.configured_public_url = Some("https://agents.example.org".to_owned());
+        assert_eq!(url(&settings, "0.0.0.0:8080"), "https://agents.example.org");
+    }
+}

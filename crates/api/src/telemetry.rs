@@ -1,0 +1,248 @@
+//! Logs and metrics of the process.
+
+use std::{
+    io::{self, IsTerminal},
+    time::Duration,
+};
+
+use metrics::{SetRecorderError, Unit, describe_gauge, describe_histogram};
+use metrics_exporter_prometheus::{
+    BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
+};
+use tokio_util::sync::CancellationToken;
+use tracing::Subscriber;
+use tracing_subscriber::{
+    EnvFilter, filter::ParseError, fmt::MakeWriter, util::SubscriberInitExt as _,
+};
+
+use crate::settings::{LogFormat, LogSettings};
+
+/// Upper bounds of histograms in seconds: fine where a cached read and a batched write lie, coarse
+/// up to a language model's patience.
+const SECONDS: [f64; 15] = [
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+];
+/// Upper bounds of histograms that count things, such as the items of a batch.
+const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+
+/// How often histograms are folded.
+const UPKEEP: Duration = Duration::from_secs(5);
+
+/// Logs or metrics cannot be set up.
+#[derive(Debug, thiserror::Error)]
+pub enum TelemetryError {
+    /// The level is no filter. Settings that were loaded have one.
+    #[error("LOG__LEVEL is not a filter")]
+    Filter(#[from] ParseError),
+    /// The process logs already.
+    #[error("logging is set up already")]
+    Logs(#[from] tracing_subscriber::util::TryInitError),
+    /// The buckets of histograms are not accepted.
+    #[error("the histograms cannot be built")]
+    Histograms(#[from] BuildError),
+    /// The process measures already.
+    #[error("metrics are set up already")]
+    Metrics(#[from] SetRecorderError<PrometheusRecorder>),
+}
+
+/// Sets up logs (on stderr) and metrics for the whole process, once. The handle renders the
+/// metrics; [`upkeep`] must run beside it, or histograms grow.
+pub fn init(settings: &LogSettings) -> Result<PrometheusHandle, TelemetryError> {
+    let is_terminal = io::stderr().is_terminal();
+    logs(settings, is_terminal, io::stderr)?.try_init()?;
+    let recorder = recorder()?;
+    let handle = recorder.handle();
+    metrics::set_global_recorder(recorder)?;
+    Ok(handle)
+}
+
+/// Notes that a request was answered. `route` is the pattern of the route, never the path: there
+/// are as many paths as there are agents.
+pub fn record_request(route: &str, method: &str, status: u16, took: Duration) {
+    let labels = [
+        ("route", route.to_owned()),
+        ("method", bounded(method).to_owned()),
+        ("status", status.to_string()),
+    ];
+    metrics::histogram!("http_request_seconds", &labels).record(took.as_secs_f64());
+}
+
+/// A client may invent methods, but must not make a time series with each.
+fn bounded(method: &str) -> &str {
+    match method {
+        "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE" | "OPTIONS" => method,
+        _ => "other",
+    }
+}
+
+/// Keeps the metrics' memory bounded, until `stop`.
+pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
+    let mut ticks = tokio::time::interval(UPKEEP);
+    while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        metrics.run_upkeep();
+    }
+}
+
+fn logs<W>(
+    settings: &LogSettings,
+    is_terminal: bool,
+    writer: W,
+) -> Result<Box<dyn Subscriber + Send + Sync>, ParseError>
+where
+    W: for<'writer> MakeWriter<'writer> + Send + Sync + 'static,
+{
+    let format = settings.format.unwrap_or(if is_terminal {
+        LogFormat::Pretty
+    } else {
+        LogFormat::Json
+    });
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(EnvFilter::builder().parse(&settings.level)?)
+        .with_writer(writer);
+    Ok(match format {
+        LogFormat::Json => Box::new(
+            lines
+                .json()
+                .flatten_event(true)
+                .with_span_list(false)
+                .finish(),
+        ),
+        // On a terminal the library's own choice stands, which heeds NO_COLOR.
+        LogFormat::Pretty if is_terminal => Box::new(lines.finish()),
+        LogFormat::Pretty => Box::new(lines.with_ansi(false).finish()),
+    })
+}
+
+fn recorder() -> Result<PrometheusRecorder, BuildError> {
+    let recorder = PrometheusBuilder::new()
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
+        .set_buckets_for_metric(Matcher::Suffix("_items".to_owned()), &COUNTS)?
+        .build_recorder();
+    metrics::with_local_recorder(&recorder, describe);
+    Ok(recorder)
+}
+
+/// What each metric means. To add one, describe it here; histograms end in `_seconds` or `_items`.
+fn describe() {
+    describe_histogram!(
+        "http_request_seconds",
+        Unit::Seconds,
+        "From a request's head to its answer's, by route, method and status."
+    );
+    describe_histogram!(
+        "engine_seconds",
+        Unit::Seconds,
+        "One attempt of a reply engine to answer, by engine and outcome ('ok' or a problem)."
+    );
+    describe_gauge!(
+        "log_position",
+        Unit::Count,
+        "The newest event in the log of each tenant that this process has seen."
+    );
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Mutex};
+
+    use super::*;
+
+    /// Keeps what is logged.
+    #[derive(Clone, Default)]
+    struct Kept(Arc<Mutex<Vec<u8>>>);
+
+    impl io::Write for Kept {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn logged(format: Option<LogFormat>, level: &str, is_terminal: bool) -> String {
+        let kept = Kept::default();
+        let settings = LogSettings {
+            format,
+            level: level.to_owned(),
+        };
+        let writer = kept.clone();
+        let subscriber = logs(&settings, is_terminal, move || writer.clone()).unwrap();
+        tracing::subscriber::with_default(subscriber, || {
+            tracing::warn!(route = "/api/agents", "slow");
+            tracing::info!("started");
+        });
+        String::from_utf8(kept.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn away_from_a_terminal_each_line_is_a_json_object() {
+        let text = logged(None, "info", false);
+        let lines: Vec<serde_json::Value> = text
+            .lines()
+            .map(|line| serde_json::from_str(line).unwrap())
+            .collect();
+        assert_eq!(lines.len(), 2);
+        assert_eq!(lines[0]["level"], "WARN");
+        assert_eq!(lines[0]["message"], "slow");
+        assert_eq!(lines[0]["route"], "/api/agents");
+    }
+
+    #[test]
+    fn colours_are_for_terminals() {
+        let text = logged(Some(LogFormat::Pretty), "info", false);
+        assert!(text.contains("slow") && !text.contains('\u{1b}'), "{text}");
+        assert!(serde_json::from_str::<serde_json::Value>(&text).is_err());
+    }
+
+    #[test]
+    fn what_is_below_the_level_is_not_told() {
+        let text = logged(None, "warn", false);
+        assert!(text.contains("slow") && !text.contains("started"), "{text}");
+    }
+
+    #[test]
+    fn requests_are_counted_by_route_method_and_status() {
+        let recorder = recorder().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            record_request("/api/agents/{id}", "GET", 200, Duration::from_millis(2));
+            record_request(
+                "/api/agents/{id}",
+                "INVENTED",
+                405,
+                Duration::from_millis(1),
+            );
+        });
+        let text = recorder.handle().render();
+        assert!(
+            text.contains("# TYPE http_request_seconds histogram"),
+            "{text}"
+        );
+        for line in [
+            r#"{route="/api/agents/{id}",method="GET",status="200",le="0.001"} 0"#,
+            r#"{route="/api/agents/{id}",method="GET",status="200",le="0.0025"} 1"#,
+            r#"{route="/api/agents/{id}",method="other",status="405",le="+Inf"} 1"#,
+        ] {
+            assert!(text.contains(line), "{line} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn described_metrics_are_published_with_their_meaning() {
+        let recorder = recorder().unwrap();
+        metrics::with_local_recorder(&recorder, || {
+            metrics::gauge!("log_position", "tenant" => "default").set(7);
+        });
+        let text = recorder.handle().render();
+        assert!(
+            text.contains("# HELP log_position The newest event"),
+            "{text}"
+        );
+        assert!(
+            text.contains(r#"log_position{tenant="default"} 7"#),
+            "{text}"
+        );
+    }
+}

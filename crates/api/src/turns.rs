@@ -1,0 +1,41 @@
+//! `/api/turns/{id}`.
+
+use actix_web::HttpResponse;
+use domain::{Turn, TurnId};
+
+use crate::{
+    access::{Authorized, ChatWrite, TurnsRead},
+    pages,
+    problem::ApiError,
+    request::PathId,
+};
+
+/// Read a turn.
+#[utoipa::path(
+    get, path = "/api/turns/{id}", operation_id = "get_turn", tag = "Chat",
+    params(("id" = TurnId, Path, description = "The turn.")),
+    responses((status = 200, description = "The turn.", body = Turn)),
+)]
+pub async fn get_turn(
+    authorized: Authorized<TurnsRead>,
+    id: PathId<TurnId>,
+) -> Result<HttpResponse, ApiError> {
+    let found = authorized.turns.get(authorized.caller(), id.0).await?;
+    Ok(HttpResponse::Ok()
+        .insert_header(pages::position(found.position))
+        .json(found.value))
+}
+
+/// End a queued or running turn; one that has ended is answered as it is.
+#[utoipa::path(
+    post, path = "/api/turns/{id}/cancel", operation_id = "cancel_turn", tag = "Chat",
+    params(("id" = TurnId, Path, description = "The turn.")),
+    responses((status = 200, description = "The turn as it is now.", body = Turn)),
+)]
+pub async fn cancel_turn(
+    authorized: Authorized<ChatWrite>,
+    id: PathId<TurnId>,
+) -> Result<HttpResponse, ApiError> {
+    let turn = authorized.turns.cancel(authorized.caller(), id.0).await?;
+    Ok(HttpResponse::Ok().json(turn))
+}

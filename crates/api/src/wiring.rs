@@ -1,0 +1,281 @@
+//! Everything is put together here, and only here are adapters named.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use actix_web::web::Data;
+use anyhow::{Context, Result, bail};
+use application::{
+    AgentService, Authenticator, ChatService, ConversationService, Engines, EventService,
+    TurnService,
+    access::LastUsed,
+    cache::{CachedAgents, CachedConversations, CachedTurns, Caches, LogTail},
+    chat::{ChatPorts, RunningTurns},
+    node::Node,
+    purge::Purge,
+};
+use metrics_exporter_prometheus::PrometheusHandle;
+use ports::{Clock, IdSource, ReplyEngine, Storage};
+use postgres_store::{PostgresOptions, PostgresStore};
+use rule_engine::RuleReplyEngine;
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tokio::runtime::Handle;
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    access::{SealedServices, seal},
+    body::Schemas,
+    documents::Documents,
+    health::Readiness,
+    openapi,
+    settings::{DatabaseKind, DatabaseUrl, Settings},
+    state::{ApiState, Services},
+    system::{SystemClock, SystemIds},
+};
+
+/// Agents kept in memory.
+const CACHED_AGENTS: usize = 10_000;
+/// Conversation heads kept in memory.
+const CACHED_HEADS: usize = 100_000;
+
+/// Engines by name.
+pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
+
+/// The store that the configuration names.
+pub enum Store {
+    /// One file.
+    Sqlite(SqliteStore),
+    /// A server.
+    Postgres(PostgresStore),
+}
+
+impl Store {
+    /// Opens the store. `exclusive` is for who serves or migrates: a second one is refused.
+    pub async fn open(url: &DatabaseUrl, exclusive: bool, tasks: &TaskTracker) -> Result<Self> {
+        let opened = match url.kind() {
+            DatabaseKind::Sqlite => {
+                let options = SqliteOptions {
+                    exclusive,
+                    ..SqliteOptions::default()
+                };
+                SqliteStore::open(url.reveal(), options, tasks)
+                    .await
+                    .map(Self::Sqlite)
+            }
+            DatabaseKind::Postgres => {
+                let options = PostgresOptions::default();
+                PostgresStore::connect(url.reveal(), options, tasks)
+                    .await
+                    .map(Self::Postgres)
+            }
+        };
+        opened.with_context(|| format!("the store at {url} cannot be opened"))
+    }
+
+    /// Brings the schema up to date.
+    pub async fn migrate(&self) -> Result<()> {
+        let migrated = match self {
+            Self::Sqlite(store) => store.migrate().await,
+            Self::Postgres(store) => store.migrate().await,
+        };
+        migrated.context("the store cannot be migrated")
+    }
+
+    /// How many migrations are still to be carried out.
+    pub async fn pending_migrations(&self) -> Result<usize> {
+        let pending = match self {
+            Self::Sqlite(store) => store.pending_migrations().await,
+            Self::Postgres(store) => store.pending_migrations().await,
+        };
+        pending.context("the store's schema cannot be read")
+    }
+
+    /// Its ports.
+    pub fn storage(&self) -> Storage {
+        match self {
+            Self::Sqlite(store) => store.storage(),
+            Self::Postgres(store) => store.storage(),
+        }
+    }
+
+    /// Closes it; writes under way are finished.
+    pub async fn close(&self) {
+        match self {
+            Self::Sqlite(store) => store.close().await,
+            Self::Postgres(store) => store.close().await,
+        }
+    }
+}
+
+/// The engines that every server has.
+pub fn built_in_engines() -> EnginesByName {
+    let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new());
+    BTreeMap::from([("rules".to_owned(), rules)])
+}
+
+/// What the HTTP server is built from, and what runs beside it.
+pub struct Wired {
+    /// For the layers and documents.
+    pub state: Data<ApiState>,
+    /// For handlers.
+    pub services: SealedServices,
+}
+
+/// What everything is built from.
+pub struct Parts<'a> {
+    /// The configuration.
+    pub settings: &'a Settings,
+    /// The store's ports.
+    pub storage: Storage,
+    /// The engines.
+    pub engines: EnginesByName,
+    /// Renders metrics.
+    pub metrics: PrometheusHandle,
+    /// Where clients reach this server.
+    pub public_url: String,
+    /// Every task of the process.
+    pub tasks: TaskTracker,
+    /// Ends the tasks in the background.
+    pub stop: CancellationToken,
+}
+
+/// The real clock and ids.
+pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
+    (
+        Arc::new(SystemClock::default()),
+        Arc::new(SystemIds::default()),
+    )
+}
+
+/// Puts everything together and starts what runs in the background.
+pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
+    let Parts {
+        settings,
+        storage,
+        engines,
+        metrics,
+        public_url,
+        tasks,
+        stop,
+    } = parts;
+    let (clock, ids) = system();
+    let engines = Arc::new(choose_engines(settings, engines)?);
+    let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
+    let node = Arc::new(node);
+    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
+    let ports = cached_ports(&storage, &caches, &clock, &ids);
+    let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.keys)));
+    let authenticator = Arc::new(Authenticator::new(
+        Arc::clone(&storage.keys),
+        Arc::clone(&clock),
+        Arc::clone(&last_used),
+    ));
+    let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));
+    let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
+    tail.catch_up().await?;
+    authenticator.watch().await?;
+
+    tasks.spawn(tail.run(stop.clone()));
+    tasks.spawn(purge.run(stop.clone()));
+    tasks.spawn(Arc::clone(&node).run(stop.clone()));
+    tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
+    tasks.spawn(last_used.run(stop.clone()));
+    tasks.spawn(crate::telemetry::upkeep(metrics.clone(), stop));
+
+    let running = Arc::new(RunningTurns::default());
+    let sizes = settings.limits.sizes.clone();
+    let document = openapi::document(&sizes, &public_url)?;
+    let services = Services {
+        agents: AgentService::new(
+            Arc::clone(&ports.agents),
+            Arc::clone(&storage.agents),
+            Arc::clone(&engines),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+            sizes.clone(),
+        ),
+        conversations: ConversationService::new(
+            Arc::clone(&ports.conversations),
+            Arc::clone(&ports.agents),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+        ),
+        turns: TurnService::new(
+            Arc::clone(&ports.turns),
+            Arc::clone(&running),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+        ),
+        events: EventService::new(Arc::clone(&storage.events)),
+        chat: ChatService::new(
+            ports,
+            Arc::clone(&engines),
+            node,
+            running,
+            tasks,
+            Handle::current(),
+        ),
+        engines,
+    };
+    let state = ApiState {
+        authenticator,
+        ids,
+        schemas: Schemas::new(&document, openapi::BODIES)?,
+        sizes,
+        body_deadline: settings.limits.body_deadline,
+        readiness: Readiness::new(Arc::clone(&storage.maintenance)),
+        documents: Documents::new(&document),
+        metrics,
+    };
+    Ok(Wired {
+        state: Data::new(state),
+        services: seal(services),
+    })
+}
+
+fn choose_engines(settings: &Settings, engines: EnginesByName) -> Result<Engines> {
+    let default = settings
+        .engines
+        .default
+        .clone()
+        .unwrap_or_else(|| "rules".to_owned());
+    Engines::new(engines, default).context("ENGINES__DEFAULT")
+}
+
+fn cached_ports(
+    storage: &Storage,
+    caches: &Caches,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+) -> ChatPorts {
+    let agents = CachedAgents::new(
+        Arc::clone(&storage.agents),
+        caches.clone(),
+        Arc::clone(clock),
+    );
+    let conversations = CachedConversations::new(
+        Arc::clone(&storage.conversations),
+        caches.clone(),
+        Arc::clone(clock),
+    );
+    ChatPorts {
+        agents: Arc::new(agents),
+        conversations: Arc::new(conversations),
+        turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
+        clock: Arc::clone(clock),
+        ids: Arc::clone(ids),
+    }
+}
+
+/// Migrates the store, or refuses to go on with one that is behind.
+pub async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
+    if !no_migrate {
+        return store.migrate().await;
+    }
+    match store.pending_migrations().await? {
+        0 => Ok(()),
+        pending => bail!(
+            "the store is {pending} migration(s) behind, and --no-migrate was given: run \
+             `agent-service migrate` first"
+        ),
+    }
+}
