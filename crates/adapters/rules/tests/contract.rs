@@ -1,0 +1,10 @@
+//! The promises of the port.
+
+use rule_engine::RuleReplyEngine;
+
+#[expect(clippy::unused_async, reason = "the contract awaits its fixture")]
+async fn fixture() -> Box<RuleReplyEngine> {
+    Box::new(RuleReplyEngine::new())
+}
+
+contract::reply_engine_contract!(crate::fixture);
