@@ -3,6 +3,8 @@
 use domain::{EventType, Seq, event::event_id};
 use ports::{EventQuery, ExchangeTarget, LogHead, LoggedChange, Storage};
 
+use tokio::task::JoinSet;
+
 use crate::{answers::Answer as _, given, log, pages::TOO_MANY_PAGES, samples};
 
 async fn agents(storage: &Storage, count: u32) {
@@ -201,4 +203,35 @@ pub async fn tells_what_changed_and_where(storage: &Storage) {
     assert_eq!(changes.answered(), expected[2..5]);
     let changes = storage.events.changes(&tenant, Seq(6), 3).await;
     assert!(changes.answered().is_empty());
+}
+
+/// A page scans at most 10,000 events, so that no filter is expensive; what is behind them is
+/// found from its `next_since` on.
+pub async fn a_page_looks_at_ten_thousand_events_at_most(storage: &Storage) {
+    let agent = given::agent(storage, 1).await;
+    let mut writers = JoinSet::new();
+    for number in 0..3_500 {
+        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
+        let exchange = samples::exchange(number, &agent, target);
+        let storage = storage.clone();
+        writers.spawn(async move { given::recorded(&storage, exchange).await });
+    }
+    writers.join_all().await;
+    let deletion = given::agent_deleted(storage, &agent).await;
+    let mut query = EventQuery {
+        types: vec![EventType::AgentDeleted],
+        limit: 100,
+        ..log::query(Seq(0))
+    };
+    let page = log::page(storage, &query).await;
+    assert_eq!((page.events, page.head), (vec![], deletion.last));
+    assert!(
+        (1..=10_000).contains(&page.next_since.0),
+        "{:?}",
+        page.next_since
+    );
+    query.since = page.next_since;
+    let page = log::page(storage, &query).await;
+    assert_eq!(places(&page), [deletion.last.0]);
+    assert_eq!(page.next_since, page.head);
 }

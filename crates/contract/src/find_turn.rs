@@ -122,3 +122,39 @@ pub async fn forgets_keys_after_their_time(storage: &Storage) {
         );
     }
 }
+
+/// Whatever claims a key may claim one that is forgotten, and takes its place.
+pub async fn forgotten_keys_may_be_claimed_by_anything(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
+    let mut claim = samples::claim("k");
+    let mut places_taken = Vec::new();
+    for number in 2..=5 {
+        match number {
+            2 | 3 => {
+                let agent = samples::agent(number);
+                let answer = storage.agents.insert(&tenant, &agent, &stamp, Some(&claim));
+                answer.await.done();
+            }
+            4 => {
+                let (talk, talks) = (samples::conversation(4, agent.id), &storage.conversations);
+                let answer = talks.insert(&tenant, &talk, None, &stamp, Some(&claim));
+                assert!(answer.await.done().is_some());
+            }
+            _ => {
+                let mut question = samples::question(5, &agent, samples::existing(&talk, 0));
+                question.claim = Some(claim.clone());
+                given::started(storage, &question).await;
+            }
+        }
+        let record = found::claim(storage, &claim).await;
+        let record = record.expect("the claim is remembered");
+        places_taken.push((record.created_at == claim.created_at, record.turn_id));
+        claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
+    }
+    let named = Some(samples::turn_id(5));
+    assert_eq!(
+        places_taken,
+        [(true, None), (true, None), (true, None), (true, named)]
+    );
+}

@@ -27,8 +27,9 @@ async fn purge_all(
         let touched = maintenance
             .purge(limit, deleted_before, claims_before)
             .await;
-        if touched.answered() == 0 {
-            return calls;
+        match touched.answered() {
+            0 => return calls,
+            touched => assert!(touched <= limit as u64, "{touched} rows by {limit}"),
         }
     }
     panic!("upkeep does not end");

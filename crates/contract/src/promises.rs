@@ -179,6 +179,7 @@ macro_rules! storage_promises {
                 tells_keys_apart_by_principal_and_operation,
                 finds_a_key_whatever_its_command,
                 forgets_keys_after_their_time,
+                forgotten_keys_may_be_claimed_by_anything,
             }
             event_log {
                 numbers_events_without_a_gap,
@@ -191,6 +192,7 @@ macro_rules! storage_promises {
                 tells_the_bounds_of_one_log,
                 tells_the_heads_of_all_logs,
                 tells_what_changed_and_where,
+                a_page_looks_at_ten_thousand_events_at_most,
             }
             event_content {
                 a_started_turn_is_shown_as_it_started,
@@ -351,6 +353,23 @@ mod tests {
             let listed_names: BTreeSet<_> = listed.iter().copied().collect();
             assert_eq!(listed_names.len(), listed.len(), "a name twice in {module}");
             assert_eq!(listed_names, written(source).collect(), "in {module}");
+        }
+    }
+
+    #[test]
+    fn every_promise_of_a_reply_engine_is_listed() {
+        let source = include_str!("reply_engine.rs");
+        for promise in source
+            .lines()
+            .filter_map(|line| line.strip_prefix("pub async fn "))
+        {
+            let (name, _) = promise
+                .split_once('<')
+                .expect("engines are taken by a parameter");
+            let listed = source
+                .lines()
+                .filter(|line| line.trim() == format!("{name},"));
+            assert_eq!(listed.count(), 1, "{name}");
         }
     }
 
