@@ -226,3 +226,6 @@ where
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

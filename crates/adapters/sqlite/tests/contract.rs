@@ -1,13 +1,13 @@
 //! Every promise of the ports, kept by SQLite.
 
+mod database;
+
 use std::ops::Deref;
 
 use ports::Storage;
-use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
-use tokio_util::task::TaskTracker;
 
-/// A fresh database in a folder of its own, which goes with it.
+/// A database in a folder of its own, which goes with it.
 struct Database {
     storage: Storage,
     _folder: TempDir,
@@ -22,14 +22,9 @@ impl Deref for Database {
 }
 
 async fn fixture() -> Database {
-    let folder = TempDir::new().unwrap();
-    let url = format!("sqlite://{}/test.db", folder.path().display());
-    let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new())
-        .await
-        .unwrap();
-    store.migrate().await.unwrap();
+    let folder = tempfile::tempdir().expect("a temporary folder");
     Database {
-        storage: store.storage(),
+        storage: database::migrated(&database::url(&folder)).await,
         _folder: folder,
     }
 }

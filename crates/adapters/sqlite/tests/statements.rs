@@ -1,23 +1,16 @@
 //! Every statement is understood by a migrated database.
 
-use sqlite_store::{SqliteOptions, SqliteStore};
+mod database;
+
 use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr, SqliteConnection};
 use tempfile::TempDir;
-use tokio_util::task::TaskTracker;
-
-async fn migrated() -> (TempDir, SqliteConnection) {
-    let folder = TempDir::new().unwrap();
-    let url = format!("sqlite://{}/test.db", folder.path().display());
-    let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new())
-        .await
-        .unwrap();
-    store.migrate().await.unwrap();
-    (folder, SqliteConnection::connect(&url).await.unwrap())
-}
 
 #[tokio::test]
 async fn prepares_every_statement() {
-    let (_folder, mut connection) = migrated().await;
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    database::migrated(&url).await;
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
     for statement in sqlite_store::statements() {
         let prepared = connection.prepare(statement.into_sql_str()).await;
         assert!(prepared.is_ok(), "{statement}\n{:?}", prepared.err());
@@ -46,7 +39,10 @@ fn grows(step: &str, made_on_the_way: &[&str]) -> bool {
 
 #[tokio::test]
 async fn no_statement_reads_a_whole_table() {
-    let (_folder, mut connection) = migrated().await;
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    database::migrated(&url).await;
+    let mut connection = SqliteConnection::connect(&url).await.unwrap();
     for statement in sqlite_store::statements() {
         let explain = AssertSqlSafe(format!("explain query plan {statement}"));
         let plan: Vec<(i64, i64, i64, String)> = sqlx::query_as(explain)

@@ -1,0 +1,144 @@
+use sqlx::sqlite::SqliteConnectOptions;
+use tempfile::TempDir;
+
+use super::*;
+use crate::error::from_sqlx;
+
+/// A writer on a file with one table of blobs, and one row that refers to itself.
+async fn writer() -> (TempDir, Writer) {
+    let folder = TempDir::new().unwrap();
+    let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
+    let writer = Writer::start(&options, None, &TaskTracker::new());
+    run(
+        &writer,
+        "create table things (id integer primary key, other integer references things (id), \
+         content blob) strict",
+    )
+    .await
+    .unwrap();
+    (folder, writer)
+}
+
+async fn run(writer: &Writer, statement: &'static str) -> Result<(), WriteError> {
+    writer
+        .unhurried(move |connection| {
+            Box::pin(async move {
+                let done = sqlx::raw_sql(statement).execute(connection).await;
+                done.map(drop).map_err(from_sqlx)
+            })
+        })
+        .await
+}
+
+async fn count(writer: &Writer) -> i64 {
+    writer
+        .transaction(|connection| {
+            Box::pin(async move {
+                let count = sqlx::query_scalar("select count(*) from things");
+                count.fetch_one(connection).await.map_err(from_sqlx)
+            })
+        })
+        .await
+        .unwrap()
+}
+
+#[tokio::test]
+async fn undoes_what_ends_in_an_error() {
+    let (_folder, writer) = writer().await;
+    let refused: Result<(), _> = writer
+        .transaction(|connection| {
+            Box::pin(async move {
+                let insert = sqlx::query("insert into things (id) values (1)");
+                insert.execute(connection).await.map_err(from_sqlx)?;
+                Err(RepositoryError::Stale { what: "thing" })
+            })
+        })
+        .await;
+    assert!(matches!(refused, Err(RepositoryError::Stale { .. })));
+    assert_eq!(count(&writer).await, 0);
+}
+
+#[tokio::test]
+async fn refused_data_are_not_the_stores_unavailability() {
+    let (_folder, writer) = writer().await;
+    let refused = run(
+        &writer,
+        "insert into things (id, content) values (1, 'text')",
+    )
+    .await;
+    let Err(WriteError::RolledBack(error)) = refused else {
+        panic!("{refused:?}");
+    };
+    assert!(!error.is_retryable(), "{error:?}");
+}
+
+#[tokio::test]
+async fn writes_again_when_a_full_disk_has_space() {
+    let (_folder, writer) = writer().await;
+    let full = run(
+        &writer,
+        "pragma max_page_count = 1; insert into things (content) values (zeroblob(1000000))",
+    )
+    .await;
+    assert!(matches!(
+        full,
+        Err(WriteError::RolledBack(RepositoryError::Unavailable(_)))
+    ));
+    run(
+        &writer,
+        "insert into things (content) values (zeroblob(1000000))",
+    )
+    .await
+    .unwrap();
+    assert_eq!(count(&writer).await, 1);
+}
+
+#[tokio::test]
+async fn goes_on_with_a_new_connection_after_a_commit_without_a_good_answer() {
+    let (_folder, writer) = writer().await;
+    let unknown = run(
+        &writer,
+        "pragma defer_foreign_keys = on; insert into things (id, other) values (1, 2)",
+    )
+    .await;
+    assert!(
+        matches!(unknown, Err(WriteError::Unknown(_))),
+        "{unknown:?}"
+    );
+    run(&writer, "insert into things (id) values (3)")
+        .await
+        .unwrap();
+    assert_eq!(count(&writer).await, 1);
+}
+
+#[tokio::test]
+async fn does_not_begin_with_what_nobody_waits_for() {
+    let (_folder, writer) = writer().await;
+    let (release, released) = oneshot::channel::<()>();
+    let first = writer.unhurried(move |_connection| {
+        Box::pin(async move {
+            let _ = released.await;
+            Ok(())
+        })
+    });
+    let abandoned = run(&writer, "insert into things (id) values (1)");
+    // Both are asked for once, so that both wait; then both are abandoned.
+    tokio::select! {
+        biased;
+        _ = async { tokio::join!(first, abandoned) } => panic!("the first waits for its release"),
+        () = std::future::ready(()) => {}
+    }
+    drop(release);
+    assert_eq!(count(&writer).await, 0);
+}
+
+#[tokio::test]
+async fn refuses_work_after_it_was_closed() {
+    let (_folder, writer) = writer().await;
+    writer.close().await;
+    let late = run(&writer, "insert into things (id) values (1)").await;
+    assert!(matches!(
+        late,
+        Err(WriteError::RolledBack(RepositoryError::Unavailable(_)))
+    ));
+}

@@ -1,0 +1,24 @@
+//! A fresh, migrated database for a test.
+#![expect(
+    clippy::unwrap_used,
+    reason = "a fixture that cannot be made fails its test"
+)]
+
+use ports::Storage;
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+
+/// The URL of a database in `folder`.
+pub(crate) fn url(folder: &TempDir) -> String {
+    format!("sqlite://{}/data/test.db", folder.path().display())
+}
+
+/// Makes the database and brings its schema up to date.
+pub(crate) async fn migrated(url: &str) -> Storage {
+    let store = SqliteStore::open(url, SqliteOptions::default(), &TaskTracker::new())
+        .await
+        .unwrap();
+    store.migrate().await.unwrap();
+    store.storage()
+}
