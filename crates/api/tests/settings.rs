@@ -1,6 +1,6 @@
 //! Configuration as an operator meets it: variables, a file, and what is said about mistakes.
 
-use std::{fs, path::PathBuf, time::Duration};
+use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
 use api::settings::{DatabaseKind, InvalidSetting, LogFormat, Settings, SettingsError, keys};
 use application::access::Bootstrap;
@@ -298,11 +298,15 @@ fn only_addresses_of_this_machine_are_loopback() {
     }
 }
 
+fn in_repository(file: &str) -> String {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    fs::read_to_string(format!("{root}/{file}")).expect("a file of the repository")
+}
+
 /// The settings in `.env.example`: each stands commented out, as `#NAME=default`.
 fn documented() -> Vec<(String, String)> {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.env.example");
-    let text = fs::read_to_string(path).expect("the example of the repository");
-    text.lines()
+    in_repository(".env.example")
+        .lines()
         .filter_map(|line| line.strip_prefix('#')?.split_once('='))
         .filter(|(name, _)| is_variable(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
@@ -314,13 +318,40 @@ fn is_variable(name: &str) -> bool {
     !name.is_empty() && name.bytes().all(allowed)
 }
 
+/// Variables that only the compose file reads: `${NAME}`, `${NAME:-default}`, `${NAME:?message}`.
+fn read_by_compose_alone() -> BTreeSet<String> {
+    let compose = in_repository("docker-compose.yml");
+    let names = compose
+        .split("${")
+        .skip(1)
+        .filter_map(|text| text.split(['}', ':']).next());
+    let settings = keys();
+    names
+        .filter(|name| settings.iter().all(|key| key.variable != *name))
+        .map(ToOwned::to_owned)
+        .collect()
+}
+
 #[test]
-fn the_example_documents_every_setting_with_its_default_and_no_other() {
+fn the_example_documents_every_setting_with_its_default() {
     let in_code: Vec<(String, String)> = keys()
         .into_iter()
         .map(|key| (key.variable.to_owned(), key.default.unwrap_or_default()))
         .collect();
-    assert_eq!(documented(), in_code);
+    let of_compose = read_by_compose_alone();
+    let mut documented = documented();
+    documented.retain(|(name, _)| !of_compose.contains(name));
+    assert_eq!(documented, in_code);
+}
+
+#[test]
+fn the_example_documents_what_the_compose_file_reads() {
+    let documented: BTreeSet<String> = documented().into_iter().map(|(name, _)| name).collect();
+    let missing: Vec<_> = read_by_compose_alone()
+        .into_iter()
+        .filter(|name| !documented.contains(name))
+        .collect();
+    assert_eq!(missing, Vec::<String>::new());
 }
 
 #[test]
