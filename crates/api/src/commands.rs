@@ -197,16 +197,14 @@ async fn healthcheck(
     settings: Result<Settings, settings::SettingsError>,
     options: HealthcheckOptions,
 ) -> Result<()> {
-    let url = match options.url {
-        Some(url) => url,
-        None => {
-            let settings = settings?;
-            let mut address = settings.server.address();
-            if address.ip().is_unspecified() {
-                address.set_ip([127, 0, 0, 1].into());
-            }
-            format!("http://{address}")
+    let url = if let Some(url) = options.url {
+        url
+    } else {
+        let mut address = settings?.server.address();
+        if address.ip().is_unspecified() {
+            address.set_ip([127, 0, 0, 1].into());
         }
+        format!("http://{address}")
     };
     let asked = crate::health::ask(&url);
     match tokio::time::timeout(Duration::from_secs(3), asked).await {

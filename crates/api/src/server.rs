@@ -71,9 +71,9 @@ impl Service {
         })
         .await?;
         let state = wired.state.clone();
-        let server = http_server(wired, listener, settings.server.workers)?;
-        let handle = server.handle();
-        let served = tasks.spawn(server);
+        let http = http_server(wired, listener, settings.server.workers)?;
+        let handle = http.handle();
+        let served = tasks.spawn(http);
         Ok(Self {
             address,
             minted_key,

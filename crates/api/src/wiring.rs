@@ -30,6 +30,7 @@ use crate::{
     settings::{DatabaseKind, DatabaseUrl, Settings},
     state::{ApiState, Services},
     system::{SystemClock, SystemIds},
+    telemetry,
 };
 
 /// Agents kept in memory.
@@ -148,66 +149,78 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
 
 /// Puts everything together and starts what runs in the background.
 pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
-    let Parts {
-        settings,
-        storage,
-        engines,
-        metrics,
-        public_url,
-        tasks,
-        stop,
-    } = parts;
     let (clock, ids) = system();
-    let engines = Arc::new(choose_engines(settings, engines)?);
+    let storage = &parts.storage;
+    let document = openapi::document(&parts.settings.limits.sizes, &parts.public_url)?;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
-    let ports = cached_ports(&storage, &caches, &clock, &ids);
+    let cached = cached_ports(storage, &caches, &clock, &ids);
     let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.keys)));
-    let authenticator = Arc::new(Authenticator::new(
-        Arc::clone(&storage.keys),
-        Arc::clone(&clock),
-        Arc::clone(&last_used),
-    ));
+    let keys = Arc::clone(&storage.keys);
+    let authenticator = Authenticator::new(keys, Arc::clone(&clock), Arc::clone(&last_used));
+    let authenticator = Arc::new(authenticator);
     let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
     tail.catch_up().await?;
     authenticator.watch().await?;
 
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(tail.run(stop.clone()));
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(Arc::clone(&node).run(stop.clone()));
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
     tasks.spawn(last_used.run(stop.clone()));
-    tasks.spawn(crate::telemetry::upkeep(metrics.clone(), stop));
+    tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
 
+    let state = ApiState {
+        authenticator,
+        ids,
+        schemas: Schemas::new(&document, openapi::BODIES)?,
+        sizes: parts.settings.limits.sizes.clone(),
+        body_deadline: parts.settings.limits.body_deadline,
+        readiness: Readiness::new(Arc::clone(&storage.maintenance)),
+        documents: Documents::new(&document),
+        metrics: parts.metrics.clone(),
+    };
+    let services = services(parts, cached, node)?;
+    Ok(Wired {
+        state: Data::new(state),
+        services: seal(services),
+    })
+}
+
+/// The use cases over cached ports.
+fn services(parts: Parts<'_>, cached: ChatPorts, node: Arc<Node>) -> Result<Services> {
+    let Parts {
+        settings,
+        storage,
+        engines,
+        tasks,
+        ..
+    } = parts;
+    let engines = Arc::new(choose_engines(settings, engines)?);
     let running = Arc::new(RunningTurns::default());
-    let sizes = settings.limits.sizes.clone();
-    let document = openapi::document(&sizes, &public_url)?;
-    let services = Services {
+    let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
+    Ok(Services {
         agents: AgentService::new(
-            Arc::clone(&ports.agents),
-            Arc::clone(&storage.agents),
+            Arc::clone(&cached.agents),
+            storage.agents,
             Arc::clone(&engines),
             Arc::clone(&clock),
             Arc::clone(&ids),
-            sizes.clone(),
+            settings.limits.sizes.clone(),
         ),
         conversations: ConversationService::new(
-            Arc::clone(&ports.conversations),
-            Arc::clone(&ports.agents),
+            Arc::clone(&cached.conversations),
+            Arc::clone(&cached.agents),
             Arc::clone(&clock),
             Arc::clone(&ids),
         ),
-        turns: TurnService::new(
-            Arc::clone(&ports.turns),
-            Arc::clone(&running),
-            Arc::clone(&clock),
-            Arc::clone(&ids),
-        ),
-        events: EventService::new(Arc::clone(&storage.events)),
+        turns: TurnService::new(Arc::clone(&cached.turns), Arc::clone(&running), clock, ids),
+        events: EventService::new(storage.events),
         chat: ChatService::new(
-            ports,
+            cached,
             Arc::clone(&engines),
             node,
             running,
@@ -215,20 +228,6 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
             Handle::current(),
         ),
         engines,
-    };
-    let state = ApiState {
-        authenticator,
-        ids,
-        schemas: Schemas::new(&document, openapi::BODIES)?,
-        sizes,
-        body_deadline: settings.limits.body_deadline,
-        readiness: Readiness::new(Arc::clone(&storage.maintenance)),
-        documents: Documents::new(&document),
-        metrics,
-    };
-    Ok(Wired {
-        state: Data::new(state),
-        services: seal(services),
     })
 }
 

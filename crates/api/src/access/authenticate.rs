@@ -25,11 +25,8 @@ pub async fn authenticate(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     if !is_public(request.path()) {
-        match enter(&request).await {
-            Ok(()) => {}
-            Err(error) => {
-                return Ok(request.into_response(HttpResponse::from_error(error)));
-            }
+        if let Err(error) = enter(&request).await {
+            return Ok(request.into_response(HttpResponse::from_error(error)));
         }
     }
     Ok(next.call(request).await?.map_into_boxed_body())
@@ -107,7 +104,7 @@ fn invalid() -> ApiError {
 
 fn bad(error: ApiError) -> ApiError {
     ApiError {
-        challenge: Some(format!("{CHALLENGE}, error=\"invalid_token\"")),
+        challenge: Some(format!("{CHALLENGE}, error=\"invalid_token\"").into()),
         ..error
     }
 }

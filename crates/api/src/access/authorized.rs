@@ -98,7 +98,7 @@ impl<R: Requirement> FromRequest for Authorized<R> {
 fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, ApiError> {
     let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
     let Some(entrant) = entrant else {
-        let challenge = Some(CHALLENGE.to_owned());
+        let challenge = Some(CHALLENGE.into());
         return Err(ApiError {
             challenge,
             ..ApiError::new(ProblemCode::Unauthenticated)
@@ -130,7 +130,7 @@ fn insufficient(any_of: &[Scope]) -> ApiError {
     );
     let detail = format!("needs the scope {}", scopes.join(" or "));
     ApiError {
-        challenge: Some(challenge),
+        challenge: Some(challenge.into()),
         ..ApiError::new(ProblemCode::InsufficientScope).with_detail(detail)
     }
 }

@@ -101,9 +101,10 @@ impl From<ChatError> for ApiError {
 impl From<ReplyError> for ApiError {
     fn from(error: ReplyError) -> Self {
         let retry_after = match &error {
-            ReplyError::RateLimited { retry_after } => {
-                retry_after.map(|wait| wait.as_secs() + u64::from(wait.subsec_nanos() > 0))
-            }
+            ReplyError::RateLimited { retry_after } => retry_after.map(|wait| {
+                let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
+                seconds.saturating_add(u32::from(wait.subsec_nanos() > 0))
+            }),
             ReplyError::Unavailable(_)
             | ReplyError::TimedOut
             | ReplyError::Refused(_)

@@ -22,9 +22,9 @@ pub struct ApiError {
     /// Every fault of the request.
     pub faults: Vec<ProblemFault>,
     /// Whole seconds after which to try again.
-    pub retry_after: Option<u64>,
+    pub retry_after: Option<u32>,
     /// What `WWW-Authenticate` says.
-    pub challenge: Option<String>,
+    pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
     pub log_bounds: Option<(i64, i64)>,
     /// The cause, for the log alone.

@@ -61,7 +61,7 @@ pub fn respond(
         response.insert_header((header::RETRY_AFTER, seconds.max(1).to_string()));
     }
     if let Some(challenge) = &error.challenge {
-        response.insert_header((header::WWW_AUTHENTICATE, challenge.as_str()));
+        response.insert_header((header::WWW_AUTHENTICATE, &**challenge));
     }
     if matches!(
         error.code,
