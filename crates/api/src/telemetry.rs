@@ -134,6 +134,16 @@ fn describe() {
         Unit::Seconds,
         "One attempt of a reply engine to answer, by engine and outcome ('ok' or a problem)."
     );
+    describe_histogram!(
+        "store_batch_items",
+        Unit::Count,
+        "How many writes of chats shared one transaction."
+    );
+    describe_histogram!(
+        "store_batch_seconds",
+        Unit::Seconds,
+        "One such transaction, from its begin to its commit's answer."
+    );
     describe_gauge!(
         "log_position",
         Unit::Count,
@@ -234,6 +244,7 @@ mod tests {
         let recorder = recorder().unwrap();
         metrics::with_local_recorder(&recorder, || {
             metrics::gauge!("log_position", "tenant" => "default").set(7);
+            metrics::histogram!("store_batch_items").record(100.0);
         });
         let text = recorder.handle().render();
         assert!(
@@ -243,6 +254,10 @@ mod tests {
         assert!(
             text.contains(r#"log_position{tenant="default"} 7"#),
             "{text}"
+        );
+        assert!(
+            text.contains(r#"store_batch_items_bucket{le="128"} 1"#),
+            "counts have buckets of their own: {text}"
         );
     }
 }
