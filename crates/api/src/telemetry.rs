@@ -142,7 +142,7 @@ fn describe() {
     describe_histogram!(
         "store_batch_seconds",
         Unit::Seconds,
-        "One such transaction, from its begin to its commit's answer."
+        "Until such a batch was settled, repeats after a lost answer included."
     );
     describe_gauge!(
         "log_position",
