@@ -47,3 +47,6 @@ impl BatchStore for SqliteBatches {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

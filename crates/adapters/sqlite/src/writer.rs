@@ -175,6 +175,7 @@ async fn serve(
     match job(Ok(&mut connection)).await {
         Afterwards::Reuse => Some(connection),
         Afterwards::Reopen => {
+            tracing::warn!("a write failed; the next one gets a new connection");
             let _ = connection.close_hard().await;
             None
         }
