@@ -208,7 +208,7 @@ async fn healthcheck(
     };
     let asked = crate::health::ask(&url);
     match tokio::time::timeout(Duration::from_secs(3), asked).await {
-        Ok(Ok(status)) if status == 200 => print_line("ready"),
+        Ok(Ok(200)) => print_line("ready"),
         Ok(Ok(status)) => bail!("not ready: {status}"),
         Ok(Err(error)) => Err(error).with_context(|| format!("{url} does not answer")),
         Err(_elapsed) => bail!("{url} does not answer in time"),

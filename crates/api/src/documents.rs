@@ -38,13 +38,10 @@ impl Documents {
     pub fn new(openapi: &Value) -> Self {
         let openapi = serde_json::to_vec(openapi).unwrap_or_default();
         let digest = Sha256::digest(&openapi);
-        let tag: String = digest[..8]
-            .iter()
-            .map(|byte| format!("{byte:02x}"))
-            .collect();
+        let tag = u64::from_be_bytes(digest[..8].try_into().unwrap_or_default());
         Self {
             openapi: Bytes::from(openapi),
-            openapi_etag: format!("\"{tag}\""),
+            openapi_etag: format!("\"{tag:016x}\""),
         }
     }
 }

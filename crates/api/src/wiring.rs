@@ -155,7 +155,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
-    let cached = cached_ports(storage, &caches, &clock, &ids);
+    let over_caches = cached_ports(storage, &caches, &clock, &ids);
     let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.keys)));
     let keys = Arc::clone(&storage.keys);
     let authenticator = Authenticator::new(keys, Arc::clone(&clock), Arc::clone(&last_used));
@@ -183,7 +183,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         documents: Documents::new(&document),
         metrics: parts.metrics.clone(),
     };
-    let services = services(parts, cached, node)?;
+    let services = services(parts, over_caches, node)?;
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),

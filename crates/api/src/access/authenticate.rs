@@ -24,10 +24,10 @@ pub async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    if !is_public(request.path()) {
-        if let Err(error) = enter(&request).await {
-            return Ok(request.into_response(HttpResponse::from_error(error)));
-        }
+    if !is_public(request.path())
+        && let Err(error) = enter(&request).await
+    {
+        return Ok(request.into_response(HttpResponse::from_error(error)));
     }
     Ok(next.call(request).await?.map_into_boxed_body())
 }

@@ -1,9 +1,5 @@
 //! One exhaustive match for each service's error: a new one does not compile until somebody gives
 //! it a code.
-#![expect(
-    clippy::needless_pass_by_value,
-    reason = "errors are turned into errors"
-)]
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
