@@ -56,7 +56,7 @@ const FIND: &str = concat!(
     "select t.head_seq, ",
     columns!(),
     " from tenants t left join agents a \
-     on a.tenant_id = t.id and a.id = $2 and a.deleted_at is null \
+     on a.tenant_id = t.id and a.id = $2 and num_nonnulls(a.deleted_at) = 0 \
      where t.id = $1"
 );
 const LIST_ALL: &str = list!(
@@ -76,7 +76,8 @@ const LIST_BY_CAPABILITY: &str = list!(
     "a.id desc"
 );
 const VERSION: &str = "\
-    select version from agents where tenant_id = $1 and id = $2 and deleted_at is null";
+    select version from agents \
+    where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0";
 const UPDATE: &str = "\
     update agents set name = $3, name_key = $4, personality = $5, capabilities = $6, config = $7, \
         version = $8, updated_at = $9 \

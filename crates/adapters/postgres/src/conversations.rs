@@ -26,7 +26,7 @@ use crate::{
 /// row, because a join could be turned around and read every conversation of every agent.
 macro_rules! visible {
     () => {
-        "c.deleted_at is null and (select a.deleted_at is null from agents a \
+        "num_nonnulls(c.deleted_at) = 0 and (select num_nonnulls(a.deleted_at) = 0 from agents a \
          where a.tenant_id = c.tenant_id and a.id = c.agent_id)"
     };
 }
@@ -51,7 +51,8 @@ macro_rules! list {
             conversation_columns!(),
             " from tenants t left join (select ",
             conversation_columns!(),
-            " from conversations c where c.tenant_id = $1 and (c.updated_at, c.id) < ($3, $4) and ",
+            " from conversations c where c.tenant_id = $1 and (c.updated_at, c.id) < ($3, $4) \
+             and c.deleted_at is null and ",
             visible!(),
             $filter,
             " order by c.updated_at desc, c.id desc limit $2) c on true where t.id = $1 \
@@ -69,9 +70,9 @@ const FIND: &str = concat!(
 );
 const FIND_HEAD: &str = concat!(
     "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count, c.turn_count, \
-     (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-        and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-        and r.status = 'in_progress') as running_turn \
+     (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \
+        where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
+        and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) as running_turn \
      from tenants t left join conversations c on c.tenant_id = t.id and c.id = $2 and ",
     visible!(),
     " where t.id = $1"
@@ -88,7 +89,7 @@ const FIND_IN_TRANSACTION: &str = concat!(
 );
 const AGENT_EXISTS: &str = "\
     select exists (select 1 from agents \
-        where tenant_id = $1 and id = $2 and deleted_at is null)";
+        where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0)";
 const UPDATE: &str = "\
     update conversations set title = $3, metadata = $4, version = $5, updated_at = $6 \
     where tenant_id = $1 and id = $2";

@@ -31,9 +31,9 @@ const PAGE: &str = "\
     select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
         e.user_id, e.turn_id, e.actor, e.data, \
         exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and a.deleted_at is null) as agent_exists, \
+            and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists \
+            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists \
     from tenants t left join lateral ( \
         select * from events e \
         where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
@@ -65,8 +65,9 @@ const CONVERSATIONS: &str = concat!(
 const GREETINGS: &str = concat!(
     "select ",
     message_columns!(),
-    " from messages m where m.tenant_id = $1 and m.conversation_id = any($2) and m.seq = 1 \
-     and m.turn_id is null"
+    " from unnest($2::uuid[]) as q (id) cross join lateral (select * from messages m \
+     where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = 1 limit 1) m \
+     where m.turn_id is null"
 );
 const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
 const HEADS: &str = "select id, head_seq from tenants order by id";

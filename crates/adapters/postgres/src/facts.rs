@@ -40,12 +40,12 @@ const CONVERSATIONS: &str = "\
                 filter (where r.status = 'queued'))[1] as first_waiting \
         from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
             and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o \
-    where c.deleted_at is null and a.deleted_at is null";
+    where num_nonnulls(c.deleted_at, a.deleted_at) = 0";
 const AGENTS: &str = "\
     select a.tenant_id, a.id, a.version \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     join agents a on a.tenant_id = q.tenant_id and a.id = q.id \
-    where a.deleted_at is null";
+    where num_nonnulls(a.deleted_at) = 0";
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),

@@ -17,40 +17,63 @@ const PING: &str = "select 1";
 // Several processes may purge at once: each takes what no other has taken.
 const MARK_CONVERSATIONS: &str = "\
     with gone as materialized ( \
-        select c.tenant_id, c.id, a.deleted_at from agents a \
-        join conversations c on c.tenant_id = a.tenant_id and c.agent_id = a.id \
-            and c.deleted_at is null \
-        where a.deleted_at is not null \
-        limit $1 for update of c skip locked) \
+        select c.tenant_id, c.id, a.deleted_at from agents a cross join lateral ( \
+            select * from conversations c \
+            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
+            limit $1 for update skip locked) c \
+        where a.deleted_at is not null limit $1) \
     update conversations c set deleted_at = gone.deleted_at from gone \
     where c.tenant_id = gone.tenant_id and c.id = gone.id";
-/// The conversations that are removed next.
+/// The conversations that are removed next; a few, because all their messages are put in order.
 const DOOMED: &str = "\
     select tenant_id, id from conversations where deleted_at < $2 \
-    order by deleted_at limit $1 for update skip locked";
-/// Turns that were answered are found by their messages.
-const DELETE_MESSAGES: &str = "\
-    with chosen as materialized ( \
-        select m.tenant_id, m.conversation_id, m.seq \
-        from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
-        join messages m on m.tenant_id = d.tenant_id and m.conversation_id = d.id \
+    order by deleted_at limit least($1::bigint, 16) for update skip locked";
+
+/// The first messages of those: the same ones for every statement of a transaction.
+macro_rules! chosen_messages {
+    ($limit:literal) => {
+        concat!(
+            "with chosen as materialized ( \
+             select m.tenant_id, m.conversation_id, m.seq, m.turn_id \
+             from unnest($2::text[], $3::uuid[]) with ordinality as d (tenant_id, id, place) \
+             cross join lateral (select * from messages m \
+                where m.tenant_id = d.tenant_id and m.conversation_id = d.id \
+                order by m.seq limit ",
+            $limit,
+            ") m order by d.place, m.seq limit ",
+            $limit,
+            ") "
+        )
+    };
+}
+
+/// Turns that were answered are found by their messages, so they go first.
+const DELETE_TURNS_OF_MESSAGES: &str = concat!(
+    chosen_messages!("$4"),
+    ", doomed as materialized ( \
+        select distinct r.tenant_id, r.id from chosen c \
+        join turns r on r.tenant_id = c.tenant_id and r.id = c.turn_id \
         limit $1), \
-    said as ( \
+     gone as ( \
+        delete from turns r using doomed d where r.tenant_id = d.tenant_id and r.id = d.id \
+        returning 1) \
+     select count(*) from gone"
+);
+const DELETE_MESSAGES: &str = concat!(
+    chosen_messages!("least($1::bigint, $4::bigint)"),
+    ", gone as ( \
         delete from messages m using chosen c \
         where m.tenant_id = c.tenant_id and m.conversation_id = c.conversation_id \
             and m.seq = c.seq \
-        returning m.tenant_id, m.turn_id), \
-    answered as ( \
-        delete from turns r using (select distinct tenant_id, turn_id from said) s \
-        where r.tenant_id = s.tenant_id and r.id = s.turn_id \
         returning 1) \
-    select (select count(*) from said) + (select count(*) from answered)";
+     select count(*) from gone"
+);
 const DELETE_UNANSWERED_TURNS: &str = "\
     with chosen as materialized ( \
         select r.tenant_id, r.id from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
         join turns r on r.tenant_id = d.tenant_id and r.conversation_id = d.id \
             and r.status <> 'completed' \
-        limit $1), \
+        limit least($1::bigint, $4::bigint)), \
     gone as ( \
         delete from turns r using chosen c where r.tenant_id = c.tenant_id and r.id = c.id \
         returning 1) \
@@ -58,15 +81,16 @@ const DELETE_UNANSWERED_TURNS: &str = "\
 const DELETE_CONVERSATIONS: &str = "\
     with gone as ( \
         delete from conversations c \
-        using (select * from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) limit $1) d \
+        using (select * from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) limit least($1::bigint, $4::bigint)) d \
         where c.tenant_id = d.tenant_id and c.id = d.id \
         returning 1) \
     select count(*) from gone";
 const DELETE_AGENTS: &str = "\
     with chosen as materialized ( \
         select a.tenant_id, a.id from agents a \
-        where a.deleted_at < $2 and not exists (select 1 from conversations c \
-            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null) \
+        where a.deleted_at < $2 and (select c.id from conversations c \
+            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
+            limit 1) is null \
         order by a.deleted_at limit $1 for update skip locked) \
     delete from agents a using chosen c where a.tenant_id = c.tenant_id and a.id = c.id";
 const DELETE_CLAIMS: &str = "\
@@ -82,6 +106,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PING,
     MARK_CONVERSATIONS,
     DOOMED,
+    DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
     DELETE_CONVERSATIONS,
@@ -91,7 +116,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 /// What is removed of a deleted conversation, in this order. Each step is reached only when the
 /// one before left nothing.
-const REMOVALS: [&str; 3] = [
+const REMOVALS: [&str; 4] = [
+    DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
     DELETE_CONVERSATIONS,
@@ -152,7 +178,7 @@ async fn remove(
     Ok(i64::try_from(removed.rows_affected()).unwrap_or(i64::MAX))
 }
 
-/// Removes what is left of conversations deleted before `before`, at most about `limit` rows.
+/// Removes what is left of conversations deleted before `before`, at most `limit` rows.
 /// Answers how many.
 async fn remove_conversations(
     connection: &mut PgConnection,
@@ -178,6 +204,7 @@ async fn remove_conversations(
             .bind(limit - removed)
             .bind(&tenants)
             .bind(&ids)
+            .bind(limit)
             .fetch_one(&mut *connection)
             .await
             .map_err(from_sqlx)?;
