@@ -210,11 +210,15 @@ pub async fn tells_what_changed_and_where(storage: &Storage) {
 pub async fn a_page_looks_at_ten_thousand_events_at_most(storage: &Storage) {
     let agent = given::agent(storage, 1).await;
     let mut writers = JoinSet::new();
-    for number in 0..3_500 {
-        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-        let exchange = samples::exchange(number, &agent, target);
-        let storage = storage.clone();
-        writers.spawn(async move { given::recorded(&storage, exchange).await });
+    for writer in 0..64 {
+        let (storage, agent) = (storage.clone(), agent.clone());
+        writers.spawn(async move {
+            for round in 0..55 {
+                let number = 64 * round + writer;
+                let target = ExchangeTarget::New(samples::conversation(number, agent.id));
+                given::recorded(&storage, samples::exchange(number, &agent, target)).await;
+            }
+        });
     }
     writers.join_all().await;
     let deletion = given::agent_deleted(storage, &agent).await;
