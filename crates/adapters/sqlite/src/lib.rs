@@ -4,7 +4,7 @@
 //! by crate `relational`, alike for every database. Files have the same names as in the Postgres
 //! adapter, so that a diff of the folders shows what differs.
 //!
-//! All writes go through one task that owns the one write connection ([`writer`]); being its turn
+//! All writes go through one task that owns the one write connection (`writer.rs`); being its turn
 //! there is the lock of every tenant. Reads come from a pool of their own and are single
 //! statements, so each sees one state.
 //!

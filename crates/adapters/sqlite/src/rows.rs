@@ -3,6 +3,14 @@
 //! Rows go over as one JSON array, because a statement for each row costs a hop to SQLite's thread
 //! each time; ids are hexadecimal there.
 
+/// Begins a statement on all rows of its parameter, as entries of `given`. Without `materialized`,
+/// SQLite would write out an entry's JSON anew for each column that is taken from it.
+macro_rules! given {
+    () => {
+        "with given as materialized (select value as entry from json_each(?1)) "
+    };
+}
+
 mod conversations;
 mod log;
 mod messages;

@@ -10,22 +10,26 @@ use uuid::fmt::Simple;
 use super::run;
 use crate::row;
 
-const INSERT: &str = "\
-    insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
+const INSERT: &str = concat!(
+    given!(),
+    "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
         message_count, turn_count, created_at, updated_at, last_message_at) \
-    select value ->> 'tenant', unhex(value ->> 'id'), unhex(value ->> 'agent'), \
-        value ->> 'user', value ->> 'title', value ->> 'metadata', value ->> 'version', \
-        value ->> 'messages', value ->> 'turns', value ->> 'created', value ->> 'updated', \
-        value ->> 'lastMessage' \
-    from json_each(?1)";
-const ADVANCE: &str = "\
-    update conversations set message_count = n.messages, turn_count = n.turns, \
+    select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'agent'), \
+        entry ->> 'user', entry ->> 'title', entry ->> 'metadata', entry ->> 'version', \
+        entry ->> 'messages', entry ->> 'turns', entry ->> 'created', entry ->> 'updated', \
+        entry ->> 'lastMessage' \
+    from given"
+);
+const ADVANCE: &str = concat!(
+    given!(),
+    "update conversations set message_count = n.messages, turn_count = n.turns, \
         updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at) \
-    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
-        value ->> 'messages' as messages, value ->> 'turns' as turns, \
-        value ->> 'updated' as updated, value ->> 'lastMessage' as last_message \
-        from json_each(?1)) n \
-    where conversations.tenant_id = n.tenant and conversations.id = n.id";
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        entry ->> 'messages' as messages, entry ->> 'turns' as turns, \
+        entry ->> 'updated' as updated, entry ->> 'lastMessage' as last_message \
+        from given) n \
+    where conversations.tenant_id = n.tenant and conversations.id = n.id"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];

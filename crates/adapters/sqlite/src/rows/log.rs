@@ -12,32 +12,40 @@ use uuid::fmt::Simple;
 
 use super::run;
 
-const INSERT_EVENTS: &str = "\
-    insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
+const INSERT_EVENTS: &str = concat!(
+    given!(),
+    "insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
         actor, data) \
-    select value ->> 'tenant', value ->> 'seq', value ->> 'type', value ->> 'time', \
-        unhex(value ->> 'agent'), unhex(value ->> 'conversation'), value ->> 'user', \
-        unhex(value ->> 'turn'), value ->> 'actor', value ->> 'data' \
-    from json_each(?1)";
-const RELEASE_CLAIMS: &str = "\
-    delete from idempotency_records \
+    select entry ->> 'tenant', entry ->> 'seq', entry ->> 'type', entry ->> 'time', \
+        unhex(entry ->> 'agent'), unhex(entry ->> 'conversation'), entry ->> 'user', \
+        unhex(entry ->> 'turn'), entry ->> 'actor', entry ->> 'data' \
+    from given"
+);
+const RELEASE_CLAIMS: &str = concat!(
+    given!(),
+    "delete from idempotency_records \
     where (tenant_id, principal, operation, key) in ( \
         select r.tenant_id, r.principal, r.operation, r.key \
-        from json_each(?1) n cross join idempotency_records r \
-        on r.tenant_id = n.value ->> 'tenant' and r.principal = n.value ->> 'principal' \
-            and r.operation = n.value ->> 'operation' and r.key = n.value ->> 'key' \
-        where r.turn_id = unhex(n.value ->> 'turn'))";
-const WRITE_CLAIMS: &str = "\
-    insert or replace into idempotency_records (tenant_id, principal, operation, key, \
+        from given cross join idempotency_records r \
+        on r.tenant_id = entry ->> 'tenant' and r.principal = entry ->> 'principal' \
+            and r.operation = entry ->> 'operation' and r.key = entry ->> 'key' \
+        where r.turn_id = unhex(entry ->> 'turn'))"
+);
+const WRITE_CLAIMS: &str = concat!(
+    given!(),
+    "insert or replace into idempotency_records (tenant_id, principal, operation, key, \
         fingerprint, turn_id, answer, created_at) \
-    select value ->> 'tenant', value ->> 'principal', value ->> 'operation', value ->> 'key', \
-        unhex(value ->> 'fingerprint'), unhex(value ->> 'turn'), value ->> 'answer', \
-        value ->> 'created' \
-    from json_each(?1)";
-const RAISE_HEADS: &str = "\
-    update tenants set head_seq = n.head \
-    from (select value ->> 0 as tenant, value ->> 1 as head from json_each(?1)) n \
-    where tenants.id = n.tenant";
+    select entry ->> 'tenant', entry ->> 'principal', entry ->> 'operation', entry ->> 'key', \
+        unhex(entry ->> 'fingerprint'), unhex(entry ->> 'turn'), entry ->> 'answer', \
+        entry ->> 'created' \
+    from given"
+);
+const RAISE_HEADS: &str = concat!(
+    given!(),
+    "update tenants set head_seq = n.head \
+    from (select entry ->> 0 as tenant, entry ->> 1 as head from given) n \
+    where tenants.id = n.tenant"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];

@@ -9,14 +9,16 @@ use uuid::fmt::Simple;
 
 use super::run;
 
-const INSERT: &str = "\
-    insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
+const INSERT: &str = concat!(
+    given!(),
+    "insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
         created_at, engine, agent_version, finish_reason, input_tokens, output_tokens) \
-    select value ->> 'tenant', unhex(value ->> 'conversation'), value ->> 'seq', \
-        unhex(value ->> 'id'), unhex(value ->> 'turn'), value ->> 'role', value ->> 'content', \
-        value ->> 'created', value ->> 'engine', value ->> 'agentVersion', \
-        value ->> 'finishReason', value ->> 'inputTokens', value ->> 'outputTokens' \
-    from json_each(?1)";
+    select entry ->> 'tenant', unhex(entry ->> 'conversation'), entry ->> 'seq', \
+        unhex(entry ->> 'id'), unhex(entry ->> 'turn'), entry ->> 'role', entry ->> 'content', \
+        entry ->> 'created', entry ->> 'engine', entry ->> 'agentVersion', \
+        entry ->> 'finishReason', entry ->> 'inputTokens', entry ->> 'outputTokens' \
+    from given"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];

@@ -10,37 +10,43 @@ use uuid::fmt::Simple;
 use super::run;
 use crate::row;
 
-const INSERT: &str = "\
-    insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
+const INSERT: &str = concat!(
+    given!(),
+    "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
         principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
         metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
         started_at, finished_at) \
-    select value ->> 'tenant', unhex(value ->> 'id'), unhex(value ->> 'conversation'), \
-        unhex(value ->> 'agent'), value ->> 'agentVersion', value ->> 'status', \
-        value ->> 'principal', value ->> 'input', unhex(value ->> 'message'), \
-        value ->> 'turnNumber', value ->> 'messageSeq', value ->> 'replySeq', \
-        value ->> 'degraded', value ->> 'toolCalls', value ->> 'metadata', value ->> 'error', \
-        unhex(value ->> 'node'), value ->> 'queuedSeq', value ->> 'claimOperation', \
-        value ->> 'claimKey', value ->> 'created', value ->> 'started', value ->> 'finished' \
-    from json_each(?1)";
-const END: &str = "\
-    update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
+    select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'conversation'), \
+        unhex(entry ->> 'agent'), entry ->> 'agentVersion', entry ->> 'status', \
+        entry ->> 'principal', entry ->> 'input', unhex(entry ->> 'message'), \
+        entry ->> 'turnNumber', entry ->> 'messageSeq', entry ->> 'replySeq', \
+        entry ->> 'degraded', entry ->> 'toolCalls', entry ->> 'metadata', entry ->> 'error', \
+        unhex(entry ->> 'node'), entry ->> 'queuedSeq', entry ->> 'claimOperation', \
+        entry ->> 'claimKey', entry ->> 'created', entry ->> 'started', entry ->> 'finished' \
+    from given"
+);
+const END: &str = concat!(
+    given!(),
+    "update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
         tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \
-    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
-        value ->> 'status' as status, value ->> 'replySeq' as reply_seq, \
-        value ->> 'degraded' as degraded, value ->> 'toolCalls' as tool_calls, \
-        value ->> 'error' as error, value ->> 'finished' as finished \
-        from json_each(?1)) n \
-    where turns.tenant_id = n.tenant and turns.id = n.id";
-const START: &str = "\
-    update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        entry ->> 'status' as status, entry ->> 'replySeq' as reply_seq, \
+        entry ->> 'degraded' as degraded, entry ->> 'toolCalls' as tool_calls, \
+        entry ->> 'error' as error, entry ->> 'finished' as finished \
+        from given) n \
+    where turns.tenant_id = n.tenant and turns.id = n.id"
+);
+const START: &str = concat!(
+    given!(),
+    "update turns set status = 'in_progress', node_id = n.node, agent_version = n.agent_version, \
         turn_number = n.turn_number, message_seq = n.message_seq, started_at = n.started \
-    from (select value ->> 'tenant' as tenant, unhex(value ->> 'id') as id, \
-        unhex(value ->> 'node') as node, value ->> 'agentVersion' as agent_version, \
-        value ->> 'turnNumber' as turn_number, value ->> 'messageSeq' as message_seq, \
-        value ->> 'started' as started \
-        from json_each(?1)) n \
-    where turns.tenant_id = n.tenant and turns.id = n.id";
+    from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
+        unhex(entry ->> 'node') as node, entry ->> 'agentVersion' as agent_version, \
+        entry ->> 'turnNumber' as turn_number, entry ->> 'messageSeq' as message_seq, \
+        entry ->> 'started' as started \
+        from given) n \
+    where turns.tenant_id = n.tenant and turns.id = n.id"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
