@@ -42,6 +42,7 @@ pub struct ChatRequest {
     user_id: Option<String>,
     /// String pairs of the client's own, for the turn.
     #[serde(default)]
+    #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
     /// What to do while a turn is in progress in the conversation. Default: `queue`.
     #[serde(default)]

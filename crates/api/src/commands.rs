@@ -20,20 +20,22 @@ use crate::{
     server::{GOODBYE, Service},
     settings::{self, Settings},
     telemetry,
-    wiring::{self, Store},
+    wiring::{self, EnginesByName, Store},
 };
 
-/// Carries out a command line.
-pub async fn run(line: CommandLine) -> Result<()> {
+/// Carries out a command line, for a service with these reply engines.
+pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
+    // One TLS and crypto provider in the process; where one is installed already, it stays.
+    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let settings = Settings::load(line.config.as_deref(), settings::environment());
     match line.command_or_serve() {
-        Command::Serve(options) => serve(&settings?, options).await,
+        Command::Serve(options) => serve(&settings?, options, engines).await,
         Command::Migrate => migrate(&settings?).await,
         Command::Keys(KeysCommand::Generate) => generate_key(),
         Command::Keys(command) => keys(&settings?, command).await,
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
-            settings?;
+            wiring::choose_engines(&settings?, engines)?;
             print_line("the configuration is valid")
         }
         Command::Openapi => print_openapi(&settings?),
@@ -41,9 +43,8 @@ pub async fn run(line: CommandLine) -> Result<()> {
     }
 }
 
-async fn serve(settings: &Settings, options: ServeOptions) -> Result<()> {
+async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
     let metrics = telemetry::init(&settings.log)?;
-    let engines = wiring::built_in_engines();
     let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
     let url = format!("http://{}", service.address);
     if let Some(key) = service.minted_key.take() {

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use api::{cli::CommandLine, commands};
+use api::{cli::CommandLine, commands, wiring};
 use clap::Parser;
 
 // Memory of closed connections goes back to the pool at once, and huge pages would cost an idle
@@ -12,9 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    // One TLS and crypto provider in the process; a second call would be a mistake in wiring.
-    let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    match commands::run(CommandLine::parse()).await {
+    match commands::run(CommandLine::parse(), wiring::built_in_engines()).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;

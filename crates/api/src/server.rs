@@ -10,6 +10,7 @@ use anyhow::{Context, Result, bail};
 use application::access::Bootstrap;
 use domain::{TenantId, api_key::ApiKeySecret};
 use metrics_exporter_prometheus::PrometheusHandle;
+use ports::Storage;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -52,6 +53,18 @@ impl Service {
         engines: EnginesByName,
         metrics: PrometheusHandle,
     ) -> Result<Self> {
+        Self::start_over(settings, no_migrate, engines, metrics, |storage| storage).await
+    }
+
+    /// Starts a service whose use cases reach the store's ports through what `over` makes of
+    /// them: something that counts, delays or fails.
+    pub async fn start_over(
+        settings: &Settings,
+        no_migrate: bool,
+        engines: EnginesByName,
+        metrics: PrometheusHandle,
+        over: impl FnOnce(Storage) -> Storage,
+    ) -> Result<Self> {
         let (store_tasks, tasks) = (TaskTracker::new(), TaskTracker::new());
         let stop = CancellationToken::new();
         let store = Store::open(&settings.database, true, &store_tasks).await?;
@@ -62,7 +75,7 @@ impl Service {
         let address = listener.local_addr()?;
         let wired = wiring::wire(Parts {
             settings,
-            storage: store.storage(),
+            storage: over(store.storage()),
             engines,
             metrics,
             public_url: settings.server.public_url(address),

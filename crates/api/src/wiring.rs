@@ -231,7 +231,8 @@ fn services(parts: Parts<'_>, cached: ChatPorts, node: Arc<Node>) -> Result<Serv
     })
 }
 
-fn choose_engines(settings: &Settings, engines: EnginesByName) -> Result<Engines> {
+/// The engines of this server, with the configured one as the default.
+pub fn choose_engines(settings: &Settings, engines: EnginesByName) -> Result<Engines> {
     let default = settings
         .engines
         .default

@@ -1,7 +1,7 @@
 //! From a request's headers to its principal.
 
 use actix_web::{
-    Error, HttpMessage, HttpResponse,
+    Error, HttpMessage,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::header::{self, HeaderMap},
@@ -11,7 +11,7 @@ use actix_web::{
 use domain::ProblemCode;
 
 use super::authorized::CHALLENGE;
-use crate::{problem::ApiError, state::ApiState};
+use crate::{layers::refuse, problem::ApiError, state::ApiState};
 
 const X_API_KEY: &str = "x-api-key";
 
@@ -27,7 +27,7 @@ pub async fn authenticate(
     if !is_public(request.path())
         && let Err(error) = enter(&request).await
     {
-        return Ok(request.into_response(HttpResponse::from_error(error)));
+        return Ok(refuse(request, error));
     }
     Ok(next.call(request).await?.map_into_boxed_body())
 }

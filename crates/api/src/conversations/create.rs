@@ -38,6 +38,7 @@ pub struct ConversationRequest {
     title: Option<String>,
     /// String pairs of the client's own.
     #[serde(default)]
+    #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
 }
 

@@ -16,7 +16,7 @@ use crate::{
     get, path = "/api/conversations/{id}/messages", operation_id = "list_messages", tag = "Conversations",
     params(
         ("id" = ConversationId, Path, description = "The conversation."),
-        ("order" = Option<MessageOrderParameter>, Query, description = "`asc`: oldest first (default). `desc`: newest first."),
+        ("order" = inline(Option<MessageOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
         ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before."),
     ),

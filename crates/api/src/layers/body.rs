@@ -1,7 +1,7 @@
 //! Takes in a request's whole body, within its size and its time.
 
 use actix_web::{
-    Error, HttpMessage as _, HttpResponse,
+    Error, HttpMessage as _,
     body::MessageBody,
     dev::{Payload, ServiceRequest, ServiceResponse},
     http::header,
@@ -11,6 +11,7 @@ use actix_web::{
 use domain::ProblemCode;
 use futures::StreamExt;
 
+use super::refuse;
 use crate::{problem::ApiError, state::ApiState};
 
 /// Takes in the body before the handler runs, so that a slow or endless one costs a handler
@@ -24,7 +25,7 @@ pub async fn receive_body(
             Ok(body) => {
                 request.set_payload(Payload::from(body));
             }
-            Err(error) => return Ok(request.into_response(HttpResponse::from_error(error))),
+            Err(error) => return Ok(refuse(request, error)),
         }
     }
     Ok(next.call(request).await?.map_into_boxed_body())

@@ -7,7 +7,21 @@ mod normalise;
 mod observe;
 mod panics;
 
+use actix_web::{
+    HttpResponse,
+    dev::{ServiceRequest, ServiceResponse},
+};
+
+use crate::problem::ApiError;
+
 pub use body::receive_body;
 pub use normalise::normalise;
 pub use observe::{RequestId, observe};
 pub use panics::{RoutePattern, resource};
+
+/// Answers a request with an error instead of handing it on.
+pub fn refuse(request: ServiceRequest, error: ApiError) -> ServiceResponse {
+    // `ServiceRequest::into_response` would forget the error, and with it what the normaliser
+    // writes into its body.
+    ServiceResponse::new(request.into_parts().0, HttpResponse::from_error(error))
+}

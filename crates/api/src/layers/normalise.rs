@@ -13,6 +13,7 @@ use actix_web::{
 };
 use domain::ProblemCode;
 
+use super::refuse;
 use crate::{
     problem::{ApiError, fill_in},
     request::accepts,
@@ -35,10 +36,7 @@ pub async fn normalise(
         request.head_mut().method = Method::GET;
     }
     let response = match refusal(&request) {
-        Some(error) => {
-            let answer = actix_web::HttpResponse::from_error(error);
-            request.into_response(answer)
-        }
+        Some(error) => refuse(request, error),
         None => next.call(request).await?.map_into_boxed_body(),
     };
     let mut response = fill_in(response);

@@ -98,6 +98,7 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
     let method = request.method().as_str();
     crate::telemetry::record_request(route, method, status, took);
     let request_id = id.0.to_str().unwrap_or_default();
+    let trace_id = trace_id(request).unwrap_or_default();
     let milliseconds = took.as_secs_f64() * 1_000.0;
     match response.response().error() {
         Some(error) if status >= 500 => {
@@ -105,12 +106,39 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
                 .as_error::<ApiError>()
                 .and_then(|error| error.source.as_ref());
             let chain = cause.map(|cause| chain_of(&**cause)).unwrap_or_default();
-            tracing::error!(request_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
+            tracing::error!(request_id, trace_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
         }
         _ => {
-            tracing::debug!(request_id, method, route, status, milliseconds, "answered");
+            tracing::debug!(
+                request_id,
+                trace_id,
+                method,
+                route,
+                status,
+                milliseconds,
+                "answered"
+            );
         }
     }
+}
+
+/// The trace that the caller is in (W3C Trace Context), so that its log and this one meet.
+fn trace_id(request: &HttpRequest) -> Option<&str> {
+    let value = request.headers().get("traceparent")?.to_str().ok()?;
+    let mut parts = value.split('-');
+    let (version, trace) = (parts.next()?, parts.next()?);
+    let is_hex = |text: &str, length| {
+        text.len() == length
+            && text
+                .bytes()
+                .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    };
+    let is_whole = is_hex(version, 2)
+        && version != "ff"
+        && is_hex(trace, 32)
+        && trace.bytes().any(|byte| byte != b'0')
+        && is_hex(parts.next()?, 16);
+    is_whole.then_some(trace)
 }
 
 /// An error with all its causes, as one line of the log.

@@ -13,7 +13,7 @@ pub(super) fn components() -> Value {
             "XRequestId": {
                 "name": "X-Request-Id", "in": "header", "required": false,
                 "description": "Names the request in the log; echoed. Minted when absent or malformed.",
-                "schema": {"type": "string", "maxLength": 128},
+                "schema": {"type": "string"},
             },
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, ConversationHead, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId, Stamp,
-    TenantId, TurnId,
+    AgentId, AsOf, ConversationHead, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId,
+    Stamp, TenantId, TurnId,
 };
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, Exchange, ExchangeOutcome, ExchangeTarget,
@@ -24,6 +24,7 @@ pub struct CachedTurns {
 struct Asked {
     tenant: TenantId,
     conversation: ConversationId,
+    agent: AgentId,
     /// The head before the turn, if it is known.
     before: Option<ConversationHead>,
 }
@@ -51,6 +52,7 @@ impl CachedTurns {
         Asked {
             tenant: question.tenant.clone(),
             conversation: question.target.id(),
+            agent: question.agent_id,
             before,
         }
     }
@@ -64,6 +66,12 @@ impl CachedTurns {
 
     fn drop_head(&self, tenant: &TenantId, id: ConversationId) {
         self.caches.heads.remove(&(tenant.clone(), id));
+    }
+
+    /// Drops what may have misled the caller.
+    fn refused(&self, asked: Asked) {
+        self.drop_head(&asked.tenant, asked.conversation);
+        self.caches.agents.remove(&(asked.tenant, asked.agent));
     }
 
     /// Puts the head as the turn leaves it, or drops what can no longer be true.
@@ -101,7 +109,7 @@ impl TurnRepository for CachedTurns {
             });
             self.wrote(asked.tenant, asked.conversation, head, *committed);
         } else {
-            self.drop_head(&asked.tenant, asked.conversation);
+            self.refused(asked);
         }
         outcome
     }
@@ -127,7 +135,7 @@ impl TurnRepository for CachedTurns {
             Ok(BeginOutcome::Queued(committed)) => {
                 self.wrote(asked.tenant, asked.conversation, None, *committed);
             }
-            _ => self.drop_head(&asked.tenant, asked.conversation),
+            _ => self.refused(asked),
         }
         outcome
     }

@@ -4,6 +4,7 @@ mod answer;
 mod command;
 mod error;
 mod lanes;
+mod place;
 mod running;
 mod service;
 mod turn_task;

@@ -1,14 +1,14 @@
 //! The use case itself.
 
-use std::{sync::Arc, time::Instant};
-
-use domain::{
-    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, IdempotencyKey,
-    MessageId, Principal, Stamp, TurnId,
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
 };
+
+use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
 use ports::{
     AgentRepository, BeginOutcome, BeginTurn, Clock, ConversationRepository, Exchange,
-    ExchangeOutcome, ExchangeTarget, IdSource, ReplyRequest, RepositoryError, TurnRepository,
+    ExchangeOutcome, IdSource, ReplyError, ReplyRequest, RepositoryError, TurnRepository,
 };
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -18,16 +18,17 @@ use super::{
     command::{ChatCommand, Chatted, OnBusy},
     error::ChatError,
     lanes::{LaneGuard, Lanes},
+    place::{Place, Question, place, request},
     running::{RunningTurn, RunningTurns},
     turn_task::{TurnPorts, TurnTask, chat_reply, reply_of},
 };
-use crate::{
-    Engines, IdempotencyRefused, conversations::own_user_id, engines::Candidate, idempotency,
-    node::Node,
-};
+use crate::{Engines, IdempotencyRefused, engines::Candidate, idempotency, node::Node};
 
 /// How often a turn is computed again when others keep changing what it was computed from.
 const ATTEMPTS: usize = 20;
+
+/// How long a turn may wait for the one before it.
+const LONGEST_WAIT: Duration = Duration::from_mins(10);
 
 /// The operation that a chat's idempotency key belongs to, on REST and on the socket.
 const OPERATION: &str = "chat";
@@ -56,24 +57,6 @@ pub struct ChatService {
     running: Arc<RunningTurns>,
     tasks: TaskTracker,
     runtime: Handle,
-}
-
-/// One chat on its way: what was asked, and what is known of where.
-struct Question<'a> {
-    caller: &'a Principal,
-    command: &'a ChatCommand,
-    claim: Option<IdempotencyClaim>,
-    stamp: Stamp,
-    turn_id: TurnId,
-    message_id: MessageId,
-}
-
-/// Where a question goes, as far as it was known when it was computed.
-struct Place {
-    target: ExchangeTarget,
-    user_id: Option<String>,
-    turn_number: i64,
-    agent: Arc<Agent>,
 }
 
 impl ChatService {
@@ -133,14 +116,16 @@ impl ChatService {
     async fn answer(&self, question: &Question<'_>) -> Result<Chatted, ChatError> {
         let lane = match question.command.conversation_id {
             Some(id) => {
-                let lane = self.lanes.enter(id, question.command.on_busy).await;
+                let entered = self.lanes.enter(id, question.command.on_busy);
+                let waited = tokio::time::timeout(LONGEST_WAIT, entered).await;
+                let lane = waited.or(Err(ChatError::Engine(ReplyError::TimedOut)))?;
                 Some(lane.ok_or(ChatError::Busy)?)
             }
             None => None,
         };
         let new_id = ConversationId::new(self.ports.ids.next_id());
         for _ in 0..ATTEMPTS {
-            let place = self.place(question, new_id).await?;
+            let place = place(&self.ports, question, new_id).await?;
             let chain = self.engines.chain(&place.agent);
             if !chain
                 .first()
@@ -158,93 +143,6 @@ impl ChatService {
             }
         }
         Err(ChatError::Busy)
-    }
-
-    /// Finds out where the question goes and who answers.
-    async fn place(
-        &self,
-        question: &Question<'_>,
-        new_id: ConversationId,
-    ) -> Result<Place, ChatError> {
-        let (caller, command) = (question.caller, question.command);
-        let Some(id) = command.conversation_id else {
-            let user_id = own_user_id(caller, command.user_id.as_deref())
-                .map_err(|_foreign| foreign_user())?;
-            let agent = self.agent(caller, command).await?;
-            let new = Conversation {
-                user_id: user_id.clone(),
-                ..Conversation::empty(new_id, agent.id, question.stamp.time)
-            };
-            return Ok(Place {
-                target: ExchangeTarget::New(new),
-                user_id,
-                turn_number: 0,
-                agent,
-            });
-        };
-        let head = self
-            .ports
-            .conversations
-            .find_head(&caller.tenant, id)
-            .await?
-            .value;
-        let head = head
-            .filter(|head| caller.may_reach(head.user_id.as_deref()))
-            .ok_or(ChatError::ConversationNotFound)?;
-        let mut faults = Vec::new();
-        if head.agent_id != command.agent_id {
-            let detail = "the conversation is with another agent";
-            faults.push(Fault::new("/agentId", FaultCode::NotCombinable, detail));
-        }
-        if command.user_id.is_some() && command.user_id != head.user_id {
-            let detail = "the conversation belongs to another user";
-            faults.push(Fault::new("/userId", FaultCode::NotCombinable, detail));
-        }
-        if !faults.is_empty() {
-            return Err(ChatError::Invalid(faults));
-        }
-        let agent = self
-            .agent(caller, command)
-            .await
-            .map_err(|error| match error {
-                // With its agent, a conversation is gone.
-                ChatError::AgentNotFound => ChatError::ConversationNotFound,
-                other => other,
-            })?;
-        Ok(Place {
-            target: ExchangeTarget::Existing {
-                id,
-                turn_count: head.turn_count,
-            },
-            user_id: head.user_id.clone(),
-            turn_number: head.turn_count,
-            agent,
-        })
-    }
-
-    async fn agent(
-        &self,
-        caller: &Principal,
-        command: &ChatCommand,
-    ) -> Result<Arc<Agent>, ChatError> {
-        let found = self
-            .ports
-            .agents
-            .find(&caller.tenant, command.agent_id)
-            .await?;
-        found.value.ok_or(ChatError::AgentNotFound)
-    }
-
-    fn request(question: &Question<'_>, place: &Place, turn_number: i64) -> ReplyRequest {
-        ReplyRequest {
-            tenant: question.caller.tenant.clone(),
-            agent: Arc::clone(&place.agent),
-            turn_id: question.turn_id,
-            turn_number,
-            user_id: place.user_id.clone(),
-            history: Vec::new(),
-            message: question.command.message.clone(),
-        }
     }
 
     fn begin_turn(&self, question: &Question<'_>, place: &Place) -> BeginTurn {
@@ -273,7 +171,7 @@ impl ChatService {
         engine: &[Candidate],
     ) -> Result<Option<Chatted>, ChatError> {
         let started = Instant::now();
-        let request = Self::request(question, place, place.turn_number);
+        let request = request(question, place);
         let answered = answer(engine, &request, &RunningTurn::default()).await;
         let Some(Ok(answer)) = answered else {
             return Ok(None);
@@ -313,19 +211,19 @@ impl ChatService {
     async fn begin(
         &self,
         question: &Question<'_>,
-        mut place: Place,
+        mut at: Place,
         chain: Vec<Candidate>,
         lane: Option<LaneGuard>,
     ) -> Result<Chatted, ChatError> {
         let asked_at = Instant::now();
         for _ in 0..ATTEMPTS {
-            let request = Self::request(question, &place, place.turn_number);
-            let conversation_id = place.target.id();
-            let begin = self.begin_turn(question, &place);
+            let request = request(question, &at);
+            let conversation_id = at.target.id();
+            let begin = self.begin_turn(question, &at);
             let node = begin.node;
             let outcome = match self.ports.turns.begin_turn(begin).await {
                 Err(RepositoryError::Stale { .. }) => {
-                    place = self.place(question, conversation_id).await?;
+                    at = place(&self.ports, question, conversation_id).await?;
                     continue;
                 }
                 outcome => outcome?,
@@ -356,7 +254,7 @@ impl ChatService {
                 }
                 BeginOutcome::NodeRefused => {
                     self.node.renew_identity().await?;
-                    place = self.place(question, conversation_id).await?;
+                    at = place(&self.ports, question, conversation_id).await?;
                     continue;
                 }
                 BeginOutcome::Queued(_) | BeginOutcome::Busy => Err(ChatError::Busy),
@@ -399,13 +297,4 @@ impl ChatError {
             Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
         )
     }
-}
-
-fn foreign_user() -> ChatError {
-    let detail = "another user's id";
-    ChatError::Invalid(vec![Fault::new(
-        "/userId",
-        FaultCode::NotCombinable,
-        detail,
-    )])
 }

@@ -1,0 +1,121 @@
+//! Where a question goes: its conversation, its agent, as far as they are known beforehand.
+
+use std::sync::Arc;
+
+use domain::{
+    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, MessageId, Principal,
+    Stamp, TurnId,
+};
+use ports::{ExchangeTarget, ReplyRequest};
+
+use super::{command::ChatCommand, error::ChatError, service::ChatPorts};
+use crate::conversations::own_user_id;
+
+/// One chat on its way: what was asked, and what is known of where.
+pub(super) struct Question<'a> {
+    pub(super) caller: &'a Principal,
+    pub(super) command: &'a ChatCommand,
+    pub(super) claim: Option<IdempotencyClaim>,
+    pub(super) stamp: Stamp,
+    pub(super) turn_id: TurnId,
+    pub(super) message_id: MessageId,
+}
+
+/// Where a question goes, as far as it was known when it was computed.
+pub(super) struct Place {
+    pub(super) target: ExchangeTarget,
+    pub(super) user_id: Option<String>,
+    pub(super) turn_number: i64,
+    pub(super) agent: Arc<Agent>,
+}
+
+/// Finds out where the question goes and who answers.
+pub(super) async fn place(
+    ports: &ChatPorts,
+    question: &Question<'_>,
+    new_id: ConversationId,
+) -> Result<Place, ChatError> {
+    let (caller, command) = (question.caller, question.command);
+    let Some(id) = command.conversation_id else {
+        let user_id =
+            own_user_id(caller, command.user_id.as_deref()).map_err(|_foreign| foreign_user())?;
+        let agent = agent(ports, caller, command).await?;
+        let new = Conversation {
+            user_id: user_id.clone(),
+            ..Conversation::empty(new_id, agent.id, question.stamp.time)
+        };
+        return Ok(Place {
+            target: ExchangeTarget::New(new),
+            user_id,
+            turn_number: 0,
+            agent,
+        });
+    };
+    let head = ports
+        .conversations
+        .find_head(&caller.tenant, id)
+        .await?
+        .value;
+    let head = head
+        .filter(|head| caller.may_reach(head.user_id.as_deref()))
+        .ok_or(ChatError::ConversationNotFound)?;
+    let mut faults = Vec::new();
+    if head.agent_id != command.agent_id {
+        let detail = "the conversation is with another agent";
+        faults.push(Fault::new("/agentId", FaultCode::NotCombinable, detail));
+    }
+    if command.user_id.is_some() && command.user_id != head.user_id {
+        let detail = "the conversation belongs to another user";
+        faults.push(Fault::new("/userId", FaultCode::NotCombinable, detail));
+    }
+    if !faults.is_empty() {
+        return Err(ChatError::Invalid(faults));
+    }
+    let agent = agent(ports, caller, command)
+        .await
+        .map_err(|error| match error {
+            // With its agent, a conversation is gone.
+            ChatError::AgentNotFound => ChatError::ConversationNotFound,
+            other => other,
+        })?;
+    Ok(Place {
+        target: ExchangeTarget::Existing {
+            id,
+            turn_count: head.turn_count,
+        },
+        user_id: head.user_id.clone(),
+        turn_number: head.turn_count,
+        agent,
+    })
+}
+
+async fn agent(
+    ports: &ChatPorts,
+    caller: &Principal,
+    command: &ChatCommand,
+) -> Result<Arc<Agent>, ChatError> {
+    let found = ports.agents.find(&caller.tenant, command.agent_id).await?;
+    found.value.ok_or(ChatError::AgentNotFound)
+}
+
+/// What an engine is asked.
+pub(super) fn request(question: &Question<'_>, place: &Place) -> ReplyRequest {
+    ReplyRequest {
+        tenant: question.caller.tenant.clone(),
+        agent: Arc::clone(&place.agent),
+        turn_id: question.turn_id,
+        turn_number: place.turn_number,
+        user_id: place.user_id.clone(),
+        history: Vec::new(),
+        message: question.command.message.clone(),
+    }
+}
+
+fn foreign_user() -> ChatError {
+    let detail = "another user's id";
+    ChatError::Invalid(vec![Fault::new(
+        "/userId",
+        FaultCode::NotCombinable,
+        detail,
+    )])
+}
