@@ -1,0 +1,37 @@
+//! The service with a reply engine of its own: `cargo run --example shout_engine`
+
+use std::sync::Arc;
+
+use api::{cli::CommandLine, commands, wiring};
+use async_trait::async_trait;
+use clap::Parser as _;
+use domain::FinishReason;
+use futures::{StreamExt as _, stream};
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+
+/// Says what it heard, louder.
+pub struct ShoutEngine;
+
+#[async_trait]
+impl ReplyEngine for ShoutEngine {
+    /// It waits on nothing outside the process, so question and answer are stored in one write.
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
+    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+        let shouted = format!("{}!", request.message.to_uppercase());
+        let end = ReplyChunk::End {
+            finish_reason: FinishReason::Stop,
+            usage: None,
+        };
+        Ok(stream::iter([Ok(ReplyChunk::Delta(shouted)), Ok(end)]).boxed())
+    }
+}
+
+#[tokio::main]
+async fn main() -> anyhow::Result<()> {
+    let mut engines = wiring::built_in_engines();
+    engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
+    commands::run(CommandLine::parse(), engines).await
+}
