@@ -207,7 +207,7 @@ async fn healthcheck(
         }
         format!("http://{address}")
     };
-    let asked = crate::health::ask(&url);
+    let asked = crate::readiness::ask(&url);
     match tokio::time::timeout(Duration::from_secs(3), asked).await {
         Ok(Ok(200)) => print_line("ready"),
         Ok(Ok(status)) => bail!("not ready: {status}"),

@@ -8,8 +8,8 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{Authorized, EventsRead},
-    pages,
     problem::ApiError,
+    reads,
     request::QueryParameters,
 };
 
@@ -75,7 +75,7 @@ pub async fn list_events(
         .page(authorized.caller(), listing, limit)
         .await?;
     Ok(HttpResponse::Ok()
-        .insert_header(pages::position(page.head))
+        .insert_header(reads::position(page.head))
         .json(EventPageBody {
             has_more: page.next_since < page.head,
             data: page.events,

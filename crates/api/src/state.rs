@@ -10,7 +10,7 @@ use domain::Sizes;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
 
-use crate::{body::Schemas, documents::Documents, health::Readiness};
+use crate::{body::Schemas, documents::Documents, readiness::Readiness};
 
 /// What the layers need, and what anybody may know.
 pub struct ApiState {

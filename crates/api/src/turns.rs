@@ -5,8 +5,8 @@ use domain::{Turn, TurnId};
 
 use crate::{
     access::{Authorized, ChatWrite, TurnsRead},
-    pages,
     problem::ApiError,
+    reads,
     request::PathId,
 };
 
@@ -22,7 +22,7 @@ pub async fn get_turn(
 ) -> Result<HttpResponse, ApiError> {
     let found = authorized.turns.get(authorized.caller(), id.0).await?;
     Ok(HttpResponse::Ok()
-        .insert_header(pages::position(found.position))
+        .insert_header(reads::position(found.position))
         .json(found.value))
 }
 

@@ -1,6 +1,6 @@
 //! `/api/agents/{id}/config`.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse};
 use application::agents::ConfigReplacement;
 use domain::{Agent, AgentConfig, AgentId};
 use serde::{Deserialize, Deserializer, de::Error as _};
@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::{
     access::{AgentsRead, AgentsWrite, Authorized},
-    pages,
     problem::ApiError,
-    request::{IfMatch, Json, JsonBody, PathId, etag_matches},
+    reads,
+    request::{IfMatch, Json, JsonBody, PathId},
 };
 
 /// The body of a replacement: the configuration, and beside its members those of the agent.
@@ -61,22 +61,8 @@ pub async fn get_agent_config(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let found = authorized.agents.get(authorized.caller(), id.0).await?;
-    let etag = super::etag(found.value.version);
-    let fresh = etag_matches(request.headers(), &etag);
-    let mut response = if fresh {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header(pages::position(found.position))
-        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
-        .insert_header((header::ETAG, etag));
-    Ok(if fresh {
-        response.finish()
-    } else {
-        response.json(&found.value.config)
-    })
+    let (etag, config) = (super::etag(found.value.version), &found.value.config);
+    Ok(reads::single(&request, etag, found.position, config))
 }
 
 /// Replace an agent's configuration as a whole. The body may also carry the agent's `name`,
@@ -102,5 +88,9 @@ pub async fn put_agent_config(
         .agents
         .replace_config(caller, id.0, &replacement, condition.0)
         .await?;
-    Ok(super::answer(HttpResponse::Ok(), &agent))
+    Ok(reads::written(
+        HttpResponse::Ok(),
+        super::etag(agent.version),
+        &agent,
+    ))
 }

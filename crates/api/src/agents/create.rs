@@ -6,6 +6,7 @@ use domain::{Agent, AgentDraft};
 use crate::{
     access::{AgentsWrite, Authorized},
     problem::ApiError,
+    reads,
     request::{IdempotencyHeader, Json, JsonBody},
 };
 
@@ -32,5 +33,5 @@ pub async fn create_agent(
         .await?;
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, format!("/api/agents/{}", agent.id)));
-    Ok(super::answer(response, &agent))
+    Ok(reads::written(response, super::etag(agent.version), &agent))
 }

@@ -1,13 +1,13 @@
 //! `GET /api/agents/{id}`.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse};
 use domain::{Agent, AgentId};
 
 use crate::{
     access::{AgentsRead, Authorized},
-    pages,
     problem::ApiError,
-    request::{PathId, etag_matches},
+    reads,
+    request::PathId,
 };
 
 /// Read an agent.
@@ -26,19 +26,5 @@ pub async fn get_agent(
 ) -> Result<HttpResponse, ApiError> {
     let found = authorized.agents.get(authorized.caller(), id.0).await?;
     let etag = super::etag(found.value.version);
-    let fresh = etag_matches(request.headers(), &etag);
-    let mut response = if fresh {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header(pages::position(found.position))
-        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
-        .insert_header((header::ETAG, etag));
-    Ok(if fresh {
-        response.finish()
-    } else {
-        response.json(&*found.value)
-    })
+    Ok(reads::single(&request, etag, found.position, &*found.value))
 }

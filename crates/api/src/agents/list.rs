@@ -6,8 +6,8 @@ use domain::{Agent, FaultCode};
 
 use crate::{
     access::{AgentsRead, Authorized},
-    pages::{self, PageOf},
     problem::ApiError,
+    reads::{self, PageOf},
     request::QueryParameters,
     state::ApiState,
 };
@@ -50,5 +50,5 @@ pub async fn list_agents(
         .agents
         .list(authorized.caller(), &listing, cursor.as_deref(), limit)
         .await?;
-    Ok(pages::answer(&request, page))
+    Ok(reads::page(&request, page))
 }

@@ -6,6 +6,7 @@ use domain::{Agent, AgentId};
 use crate::{
     access::{AgentsWrite, Authorized},
     problem::ApiError,
+    reads,
     request::{IfMatch, JsonBody, MergePatch, PathId},
 };
 
@@ -39,5 +40,9 @@ pub async fn patch_agent(
         .agents
         .patch(caller, id.0, &patch.value, condition.0)
         .await?;
-    Ok(super::answer(HttpResponse::Ok(), &agent))
+    Ok(reads::written(
+        HttpResponse::Ok(),
+        super::etag(agent.version),
+        &agent,
+    ))
 }

@@ -9,6 +9,7 @@ use utoipa::ToSchema;
 use crate::{
     access::{Authorized, ConversationsWrite},
     problem::ApiError,
+    reads,
     request::{IdempotencyHeader, Json, JsonBody},
 };
 
@@ -75,9 +76,7 @@ pub async fn create_conversation(
         .conversations
         .create(authorized.caller(), new, key.0)
         .await?;
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, format!("/api/conversations/{}", made.id)))
-        .insert_header((header::ETAG, super::etag(&made)))
-        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
-        .json(made))
+    let mut response = HttpResponse::Created();
+    response.insert_header((header::LOCATION, format!("/api/conversations/{}", made.id)));
+    Ok(reads::written(response, super::etag(&made), &made))
 }

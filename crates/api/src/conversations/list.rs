@@ -6,8 +6,8 @@ use domain::{AgentId, Conversation, FaultCode};
 
 use crate::{
     access::{Authorized, ConversationsRead},
-    pages::{self, PageOf},
     problem::ApiError,
+    reads::{self, PageOf},
     request::QueryParameters,
     state::ApiState,
 };
@@ -58,5 +58,5 @@ pub async fn list_conversations(
             }
             other => other.into(),
         })?;
-    Ok(pages::answer(&request, page))
+    Ok(reads::page(&request, page))
 }

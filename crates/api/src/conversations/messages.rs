@@ -6,8 +6,8 @@ use ports::MessageOrder;
 
 use crate::{
     access::{Authorized, ConversationsRead},
-    pages::{self, PageOf},
     problem::ApiError,
+    reads::{self, PageOf},
     request::{PathId, QueryParameters},
 };
 
@@ -44,7 +44,7 @@ pub async fn list_messages(
         .conversations
         .messages(caller, id.0, order, cursor.as_deref(), limit)
         .await?;
-    Ok(pages::answer(&request, page))
+    Ok(reads::page(&request, page))
 }
 
 /// The order of messages, as the document describes it.

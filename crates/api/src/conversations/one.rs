@@ -1,13 +1,13 @@
 //! `/api/conversations/{id}`.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse};
 use domain::{Conversation, ConversationId};
 
 use crate::{
     access::{Authorized, ConversationsRead, ConversationsWrite},
-    pages,
     problem::ApiError,
-    request::{IfMatch, JsonBody, MergePatch, PathId, etag_matches},
+    reads,
+    request::{IfMatch, JsonBody, MergePatch, PathId},
 };
 
 /// What a conversation's merge patch changes.
@@ -36,21 +36,7 @@ pub async fn get_conversation(
         .get(authorized.caller(), id.0)
         .await?;
     let etag = super::etag(&found.value);
-    let fresh = etag_matches(request.headers(), &etag);
-    let mut response = if fresh {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header(pages::position(found.position))
-        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
-        .insert_header((header::ETAG, etag));
-    Ok(if fresh {
-        response.finish()
-    } else {
-        response.json(found.value)
-    })
+    Ok(reads::single(&request, etag, found.position, &found.value))
 }
 
 /// Change title and metadata by a JSON merge patch (RFC 7396).
@@ -76,10 +62,11 @@ pub async fn patch_conversation(
         .conversations
         .patch(caller, id.0, &patch.value, condition.0)
         .await?;
-    Ok(HttpResponse::Ok()
-        .insert_header((header::ETAG, super::etag(&changed)))
-        .insert_header((header::CACHE_CONTROL, "private, no-cache"))
-        .json(changed))
+    Ok(reads::written(
+        HttpResponse::Ok(),
+        super::etag(&changed),
+        &changed,
+    ))
 }
 
 /// Delete a conversation and its messages.

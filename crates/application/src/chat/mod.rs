@@ -5,11 +5,13 @@ mod command;
 mod error;
 mod lanes;
 mod place;
+mod ports;
 mod running;
 mod service;
 mod turn_task;
 
 pub use command::{ChatCommand, Chatted, OnBusy};
 pub use error::{ChatError, engine_problem};
+pub use ports::ChatPorts;
 pub use running::RunningTurns;
-pub use service::{ChatPorts, ChatService};
+pub use service::ChatService;

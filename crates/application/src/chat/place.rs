@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{ExchangeTarget, ReplyRequest};
 
-use super::{command::ChatCommand, error::ChatError, service::ChatPorts};
+use super::{command::ChatCommand, error::ChatError, ports::ChatPorts};
 use crate::conversations::own_user_id;
 
 /// One chat on its way: what was asked, and what is known of where.

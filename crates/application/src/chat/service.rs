@@ -7,8 +7,7 @@ use std::{
 
 use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
 use ports::{
-    AgentRepository, BeginOutcome, BeginTurn, Clock, ConversationRepository, Exchange,
-    ExchangeOutcome, IdSource, ReplyError, ReplyRequest, RepositoryError, TurnRepository,
+    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, ReplyError, ReplyRequest, RepositoryError,
 };
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -19,6 +18,7 @@ use super::{
     error::ChatError,
     lanes::{LaneGuard, Lanes},
     place::{Place, Question, place, request},
+    ports::ChatPorts,
     running::{RunningTurn, RunningTurns},
     turn_task::{TurnPorts, TurnTask, chat_reply, reply_of},
 };
@@ -32,21 +32,6 @@ const LONGEST_WAIT: Duration = Duration::from_mins(10);
 
 /// The operation that a chat's idempotency key belongs to, on REST and on the socket.
 const OPERATION: &str = "chat";
-
-/// What chat needs from outside.
-#[derive(Clone)]
-pub struct ChatPorts {
-    /// Agents, from memory where possible.
-    pub agents: Arc<dyn AgentRepository>,
-    /// Conversations, their heads from memory where possible.
-    pub conversations: Arc<dyn ConversationRepository>,
-    /// Turns.
-    pub turns: Arc<dyn TurnRepository>,
-    /// Time.
-    pub clock: Arc<dyn Clock>,
-    /// Ids.
-    pub ids: Arc<dyn IdSource>,
-}
 
 /// Chat: a message goes in, a turn is stored, the agent's reply comes out.
 pub struct ChatService {

@@ -1,15 +1,20 @@
-//! Pages as clients read them.
+//! Reads: single things with their entity tag, and pages.
 
 use actix_web::{
-    HttpRequest, HttpResponse,
-    http::header::{self, HeaderName},
+    HttpRequest, HttpResponse, HttpResponseBuilder,
+    http::header::{self, HeaderName, HeaderValue},
 };
 use domain::{AsOf, Page, Seq};
 use serde::Serialize;
 use utoipa::ToSchema;
 
+use crate::request::etag_matches;
+
 /// The log position of a read.
-pub const X_EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
+const X_EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
+
+/// For one caller, and to be asked about again each time.
+const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
 /// One page of a listing.
 #[derive(Debug, Serialize, ToSchema)]
@@ -24,7 +29,7 @@ pub struct PageOf<T> {
 }
 
 /// Answers a page, with the link to the next one.
-pub fn answer<T: Serialize>(
+pub fn page<T: Serialize>(
     request: &HttpRequest,
     read: AsOf<(Page<T>, Option<String>)>,
 ) -> HttpResponse {
@@ -59,4 +64,39 @@ fn next_link(request: &HttpRequest, cursor: &str) -> String {
 /// The position as a header.
 pub fn position(seq: Seq) -> (HeaderName, i64) {
     (X_EVENT_SEQ, seq.0)
+}
+
+/// Answers a single thing with its entity tag, or 304 when the client has it already.
+pub fn single(
+    request: &HttpRequest,
+    etag: String,
+    seq: Seq,
+    thing: &impl Serialize,
+) -> HttpResponse {
+    let fresh = etag_matches(request.headers(), &etag);
+    let mut response = if fresh {
+        HttpResponse::NotModified()
+    } else {
+        HttpResponse::Ok()
+    };
+    response
+        .insert_header(position(seq))
+        .insert_header((header::CACHE_CONTROL, PRIVATE))
+        .insert_header((header::ETAG, etag));
+    if fresh {
+        return response.finish();
+    }
+    response.json(thing)
+}
+
+/// Answers a thing that was just written, with its new entity tag.
+pub fn written(
+    mut response: HttpResponseBuilder,
+    etag: String,
+    thing: &impl Serialize,
+) -> HttpResponse {
+    response
+        .insert_header((header::CACHE_CONTROL, PRIVATE))
+        .insert_header((header::ETAG, etag))
+        .json(thing)
 }
