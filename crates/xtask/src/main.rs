@@ -11,6 +11,7 @@
 )]
 
 mod arrows;
+mod bench;
 mod check;
 mod database;
 mod environment;
@@ -52,6 +53,8 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
+    /// Measure the service against what its speed is held against; start what is needed for it
+    Bench(bench::Options),
 }
 
 fn main() -> ExitCode {
@@ -66,6 +69,7 @@ fn main() -> ExitCode {
         }),
         Task::Arrows => arrows::run(),
         Task::Openapi { check } => openapi::run(check),
+        Task::Bench(options) => bench::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

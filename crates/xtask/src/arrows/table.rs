@@ -57,6 +57,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "sqlite_store",
             "rule_engine",
             "agent-service",
+            "xtask",
         ],
     ),
 ];

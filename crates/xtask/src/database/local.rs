@@ -29,6 +29,9 @@ pub(super) const SETTINGS: &[&str] = &[
     "max_wal_size=4GB",
 ];
 
+/// Settings of a server that is measured: as it comes, but for the number of clients.
+const MEASURED_SETTINGS: &[&str] = &["max_connections=300"];
+
 /// Stops the server at once and removes its folder: the folder of programs, then that of the data.
 const STOP: &str = "\"$1/pg_ctl\" -D \"$2/data\" -m immediate stop\nrm -rf \"$2\"";
 
@@ -63,6 +66,20 @@ impl Programs {
 
     /// Starts a server on a free loopback port, with data of its own in a temporary folder.
     pub(super) fn start(&self) -> Result<Database> {
+        self.start_with(SETTINGS)
+    }
+
+    /// Starts one that is as durable as Postgres is by default.
+    pub(super) fn start_durable(&self) -> Result<Database> {
+        self.start_with(MEASURED_SETTINGS)
+    }
+
+    /// One of the programs.
+    pub(super) fn path(&self, name: &str) -> PathBuf {
+        self.folder.join(name)
+    }
+
+    fn start_with(&self, settings: &[&str]) -> Result<Database> {
         let user = User::not_root()?;
         let folder = tempfile::Builder::new()
             .prefix("agent-service-test-")
@@ -76,7 +93,7 @@ impl Programs {
 
         let password = random_word()?;
         self.initialise(&user, &folder, &password)?;
-        let port = self.start_on_free_port(&user, &folder)?;
+        let port = self.start_on_free_port(&user, &folder, settings)?;
         println!(
             "started Postgres {} from {} on port {port}",
             self.version,
@@ -100,10 +117,10 @@ impl Programs {
         Ok(())
     }
 
-    fn start_on_free_port(&self, user: &User, folder: &Path) -> Result<u16> {
+    fn start_on_free_port(&self, user: &User, folder: &Path, settings: &[&str]) -> Result<u16> {
         for _ in 0..ATTEMPTS {
             let port = free_port()?;
-            if succeeds(&mut self.start_command(user, folder, port)) {
+            if succeeds(&mut self.start_command(user, folder, port, settings)) {
                 return Ok(port);
             }
         }
@@ -112,10 +129,10 @@ impl Programs {
     }
 
     /// `pg_ctl` returns when the server takes connections, and leaves it in a session of its own.
-    fn start_command(&self, user: &User, folder: &Path, port: u16) -> Command {
+    fn start_command(&self, user: &User, folder: &Path, port: u16, settings: &[&str]) -> Command {
         let mut options =
             format!("-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=");
-        for setting in SETTINGS {
+        for setting in settings {
             options.push_str(" -c ");
             options.push_str(setting);
         }

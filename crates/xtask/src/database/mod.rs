@@ -4,12 +4,14 @@ mod afterwards;
 mod docker;
 mod install;
 mod local;
+mod measured;
 mod secret;
 mod user;
 
 use anyhow::{Result, bail};
 
 use self::afterwards::Afterwards;
+pub(crate) use self::measured::MeasuredServer;
 use crate::environment;
 
 /// Names the server that the tests use: its databases come and go with each test.

@@ -1,0 +1,137 @@
+//! What came out.
+
+use std::fmt;
+
+use serde::Serialize;
+
+/// What a figure should be.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) enum Target {
+    /// At least so much.
+    AtLeast(f64),
+    /// At most so much.
+    AtMost(f64),
+}
+
+/// One row of the table.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Figure {
+    pub(crate) id: &'static str,
+    /// What is done, and what it is held against.
+    pub(crate) work: &'static str,
+    pub(crate) target: Target,
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+    /// Whether the target is met; absent when the build says nothing about it.
+    pub(crate) met: Option<bool>,
+    /// What the figure was computed from.
+    pub(crate) from: Vec<Part>,
+}
+
+/// Something that a figure was computed from. Times and rates drift from machine to machine and
+/// from hour to hour: only the figure is to be quoted.
+#[derive(Debug, Serialize)]
+pub(crate) struct Part {
+    pub(crate) what: String,
+    pub(crate) value: f64,
+    pub(crate) unit: &'static str,
+}
+
+impl Part {
+    /// A part of a figure.
+    pub(crate) fn new(what: impl Into<String>, value: f64, unit: &'static str) -> Self {
+        Self {
+            what: what.into(),
+            value,
+            unit,
+        }
+    }
+}
+
+impl Target {
+    fn is_met_by(self, figure: f64) -> bool {
+        match self {
+            Self::AtLeast(least) => figure >= least,
+            Self::AtMost(most) => figure <= most,
+        }
+    }
+}
+
+impl fmt::Display for Target {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::AtLeast(least) => write!(formatter, "≥ {least}"),
+            Self::AtMost(most) => write!(formatter, "≤ {most}"),
+        }
+    }
+}
+
+impl Figure {
+    /// A figure, judged by its target.
+    pub(crate) fn new(
+        (id, work): (&'static str, &'static str),
+        target: Target,
+        value: f64,
+        unit: &'static str,
+        from: Vec<Part>,
+    ) -> Self {
+        Self {
+            id,
+            work,
+            target,
+            value,
+            unit,
+            met: Some(target.is_met_by(value)),
+            from,
+        }
+    }
+
+    /// The same without a verdict.
+    pub(crate) fn unjudged(self) -> Self {
+        Self { met: None, ..self }
+    }
+}
+
+/// Prints all figures as one table, each with what it was computed from.
+pub(crate) fn print(figures: &[Figure]) {
+    println!(
+        "\n{:<4} {:<62} {:>9} {:>10}  verdict",
+        "", "", "target", "figure"
+    );
+    for figure in figures {
+        let verdict = match figure.met {
+            Some(true) => "met",
+            Some(false) => "MISSED",
+            None => "not judged",
+        };
+        println!(
+            "{:<4} {:<62} {:>9} {:>10}  {verdict}",
+            figure.id,
+            figure.work,
+            figure.target.to_string(),
+            format!("{:.2} {}", figure.value, figure.unit),
+        );
+        for part in &figure.from {
+            println!(
+                "       {:<59} {:>20}",
+                part.what,
+                format!("{:.2} {}", part.value, part.unit)
+            );
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_target_includes_its_own_value() {
+        assert!(Target::AtLeast(0.6).is_met_by(0.6));
+        assert!(!Target::AtLeast(0.6).is_met_by(0.59));
+        assert!(Target::AtMost(1.3).is_met_by(1.3));
+        assert!(!Target::AtMost(1.3).is_met_by(1.31));
+    }
+}

@@ -1,0 +1,100 @@
+//! Somewhere to send requests to.
+
+use std::net::SocketAddr;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+use tokio::runtime::Runtime;
+
+use super::connection::Connection;
+
+/// A server, and the key that it asks for.
+#[derive(Clone)]
+pub(crate) struct Endpoint {
+    pub(crate) address: SocketAddr,
+    /// None for a server that asks for none.
+    pub(crate) key: Option<String>,
+}
+
+impl Endpoint {
+    /// The bytes of a request, as they go over the wire.
+    pub(crate) fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Vec<u8> {
+        let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
+        if let Some(key) = &self.key {
+            head.push_str("X-API-Key: ");
+            head.push_str(key);
+            head.push_str("\r\n");
+        }
+        let body = body.map(Value::to_string).unwrap_or_default();
+        if !body.is_empty() {
+            head.push_str("Content-Type: application/json\r\nContent-Length: ");
+            head.push_str(&body.len().to_string());
+            head.push_str("\r\n");
+        }
+        head.push_str("\r\n");
+        head.push_str(&body);
+        head.into_bytes()
+    }
+
+    /// Sends a request on `connection` and answers the body; null when there is none.
+    pub(crate) async fn call(
+        &self,
+        connection: &mut Connection,
+        method: &str,
+        path: &str,
+        body: Option<&Value>,
+    ) -> Result<Value> {
+        let request = self.request(method, path, body);
+        let context = || format!("{method} {path}");
+        let response = connection.exchange(&request).await.with_context(context)?;
+        response.succeeded().with_context(context)?;
+        if response.body.is_empty() {
+            return Ok(Value::Null);
+        }
+        serde_json::from_slice(response.body).with_context(context)
+    }
+}
+
+/// For one request after the other.
+pub(crate) struct Client {
+    endpoint: Endpoint,
+    connection: Connection,
+    runtime: Runtime,
+}
+
+impl Client {
+    /// Connects.
+    pub(crate) fn connect(endpoint: &Endpoint) -> Result<Self> {
+        let runtime = super::runtime()?;
+        Ok(Self {
+            connection: runtime.block_on(Connection::open(endpoint.address))?,
+            endpoint: endpoint.clone(),
+            runtime,
+        })
+    }
+
+    /// Sends a request and answers the body.
+    pub(crate) fn call(&mut self, method: &str, path: &str, body: Option<&Value>) -> Result<Value> {
+        let called = self.endpoint.call(&mut self.connection, method, path, body);
+        self.runtime.block_on(called)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_tells_the_key_and_the_length_of_its_body() {
+        let endpoint = Endpoint {
+            address: ([127, 0, 0, 1], 80).into(),
+            key: Some("k".to_owned()),
+        };
+        let post = endpoint.request("POST", "/a", Some(&serde_json::json!({"b": 1})));
+        assert_eq!(
+            String::from_utf8(post).unwrap(),
+            "POST /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-API-Key: k\r\n\
+             Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"b\":1}"
+        );
+    }
+}

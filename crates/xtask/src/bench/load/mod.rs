@@ -1,0 +1,95 @@
+//! Generates load: connections that ask again as soon as they are answered.
+
+mod connection;
+mod endpoint;
+mod latencies;
+
+use std::{
+    net::SocketAddr,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::JoinSet,
+    time::timeout,
+};
+
+pub(crate) use self::{
+    connection::Connection,
+    endpoint::{Client, Endpoint},
+    latencies::{Latencies, median},
+};
+
+/// How long the last answers of a round may take.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What one connection sends, over and over.
+pub(crate) type Script = Arc<[Vec<u8>]>;
+
+/// What came of a round of load.
+pub(crate) struct Round {
+    pub(crate) per_second: f64,
+    pub(crate) latencies: Latencies,
+}
+
+/// A runtime of one thread: the other cores are for the server.
+pub(crate) fn runtime() -> Result<Runtime> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.context("cannot start a runtime")
+}
+
+/// Has each of `scripts` played on a connection of its own for as long as `duration`. An answer
+/// that is no success fails the round.
+pub(crate) fn run(address: SocketAddr, scripts: &[Script], duration: Duration) -> Result<Round> {
+    runtime()?.block_on(async {
+        let mut connections = Vec::with_capacity(scripts.len());
+        for _ in scripts {
+            connections.push(Connection::open(address).await?);
+        }
+        let deadline = Instant::now() + duration;
+        let mut playing = JoinSet::new();
+        for (connection, script) in connections.into_iter().zip(scripts) {
+            playing.spawn(play(connection, Arc::clone(script), deadline));
+        }
+        let ended = timeout(duration + PATIENCE, collect(playing)).await;
+        let took = ended.context("requests were still unanswered long after the round")??;
+        #[expect(clippy::cast_precision_loss, reason = "requests of a few seconds")]
+        let per_second = took.len() as f64 / duration.as_secs_f64();
+        Ok(Round {
+            per_second,
+            latencies: Latencies::new(took),
+        })
+    })
+}
+
+async fn collect(mut playing: JoinSet<Result<Vec<Duration>>>) -> Result<Vec<Duration>> {
+    let mut all = Vec::new();
+    while let Some(ended) = playing.join_next().await {
+        all.extend(ended.context("a connection's task panicked")??);
+    }
+    Ok(all)
+}
+
+/// How long each answer took that came before the deadline.
+async fn play(
+    mut connection: Connection,
+    script: Script,
+    deadline: Instant,
+) -> Result<Vec<Duration>> {
+    let mut took = Vec::with_capacity(16 * 1024);
+    for request in script.iter().cycle() {
+        let asked = Instant::now();
+        if asked >= deadline {
+            break;
+        }
+        connection.exchange(request).await?.succeeded()?;
+        let answered = Instant::now();
+        if answered <= deadline {
+            took.push(answered - asked);
+        }
+    }
+    Ok(took)
+}

@@ -1,0 +1,47 @@
+//! S1: what the service adds to the framework.
+
+use anyhow::{Context as _, Result};
+
+use super::{
+    figures::{Figure, Part, Target},
+    load::{Script, median},
+    rounds::{Bearer, ROUNDS, ratio},
+    stage::Stage,
+    talk::Talk,
+};
+
+const CONNECTIONS: usize = 64;
+
+/// Reads an agent, in turns with a body of the same size from the bare framework.
+pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
+    let bytes = serde_json::to_vec(&talk.agent).context("the agent is no JSON")?;
+    let hello = stage.bare_hello(bytes.len())?;
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", hello.address);
+    let script: Script = vec![request.into_bytes()].into();
+    let mut hello = Bearer::warm(hello.address, vec![script; CONNECTIONS])?;
+    let address = stage.sqlite.endpoint()?.address;
+    let mut service = Bearer::warm(address, talk.reading(CONNECTIONS)?)?;
+    for _ in 0..ROUNDS {
+        hello.take_turn()?;
+        service.take_turn()?;
+    }
+    Ok(Figure::new(
+        (
+            "S1",
+            "GET agent ÷ bare actix-web, same body, 64 connections",
+        ),
+        Target::AtLeast(0.60),
+        ratio(&service.per_second(), &hello.per_second()),
+        "×",
+        vec![
+            part("bare actix-web", median(hello.per_second()), "/s"),
+            part("GET agent", median(service.per_second()), "/s"),
+            part("GET agent, median", median(service.percentile(50)), "ms"),
+            part("GET agent, p99", median(service.percentile(99)), "ms"),
+        ],
+    ))
+}
+
+fn part(what: &str, value: f64, unit: &'static str) -> Part {
+    Part::new(what, value, unit)
+}

@@ -1,0 +1,95 @@
+//! The service under measurement.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+    time::{Duration, Instant},
+};
+
+use anyhow::{Context as _, Result};
+
+use super::{
+    listening::Listening,
+    load::{Client, Endpoint},
+};
+use crate::process::output;
+
+/// A running service on one store.
+pub(crate) struct Service {
+    settings: Settings,
+    listening: Option<Listening>,
+}
+
+/// How a service is started.
+#[derive(Clone)]
+pub(crate) struct Settings {
+    pub(crate) program: PathBuf,
+    pub(crate) workers: usize,
+    pub(crate) database_url: String,
+    /// A key with all scopes.
+    pub(crate) key: String,
+}
+
+impl Settings {
+    fn command(&self) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .env("DATABASE_URL", &self.database_url)
+            .env("SERVER__HOST", "127.0.0.1")
+            .env("SERVER__PORT", "0")
+            .env("SERVER__WORKERS", self.workers.to_string())
+            .env("AUTH__BOOTSTRAP_KEY", &self.key)
+            .env("LOG__LEVEL", "warn");
+        command
+    }
+
+    /// Brings the store's schema up to date, without serving.
+    pub(crate) fn migrate(&self) -> Result<()> {
+        output(self.command().arg("migrate"))?;
+        Ok(())
+    }
+}
+
+/// A new API key, as `program` makes it.
+pub(crate) fn generate_key(program: &Path) -> Result<String> {
+    let printed = output(Command::new(program).args(["keys", "generate"]))?;
+    Ok(printed.trim().to_owned())
+}
+
+impl Service {
+    /// Starts the service; it is killed when this is dropped.
+    pub(crate) fn start(settings: Settings) -> Result<Self> {
+        let listening = Listening::start(&mut settings.command())?;
+        Ok(Self {
+            settings,
+            listening: Some(listening),
+        })
+    }
+
+    /// Where requests go.
+    pub(crate) fn endpoint(&self) -> Result<Endpoint> {
+        Ok(Endpoint {
+            address: self.listening()?.address,
+            key: Some(self.settings.key.clone()),
+        })
+    }
+
+    /// Memory that is resident, in MiB.
+    pub(crate) fn resident(&self) -> Result<f64> {
+        self.listening()?.resident()
+    }
+
+    /// Kills the service and starts it again; answers how long it took from the start of the
+    /// process until `path` had been answered.
+    pub(crate) fn restart(&mut self, path: &str) -> Result<Duration> {
+        self.listening = None;
+        let started = Instant::now();
+        self.listening = Some(Listening::start(&mut self.settings.command())?);
+        Client::connect(&self.endpoint()?)?.call("GET", path, None)?;
+        Ok(started.elapsed())
+    }
+
+    fn listening(&self) -> Result<&Listening> {
+        self.listening.as_ref().context("the service is not there")
+    }
+}

@@ -1,0 +1,105 @@
+//! Who talks in the measurements, and what is said.
+
+use anyhow::{Context as _, Result, bail};
+use serde_json::{Value, json};
+
+use super::load::{Client, Endpoint, Script};
+
+/// What people say.
+pub(crate) const MESSAGE: &str = "Hello! Can you tell me where my order 4711 is?";
+/// What the agent's rule makes of it.
+pub(crate) const REPLY: &str = "Order 4711 is on its way and will be with you tomorrow.";
+/// Conversations that the chats are spread over.
+pub(crate) const CONVERSATIONS: usize = 1_000;
+
+/// An agent and its conversations in a running service.
+pub(crate) struct Talk {
+    endpoint: Endpoint,
+    /// The agent as the service shows it.
+    pub(crate) agent: Value,
+    conversations: Vec<String>,
+}
+
+impl Talk {
+    /// Makes agent and conversations, and sees to it that the agent answers by its rule.
+    pub(crate) fn prepare(endpoint: Endpoint) -> Result<Self> {
+        let mut client = Client::connect(&endpoint)?;
+        let agent = client.call("POST", "/api/agents", Some(&draft()))?;
+        let body = json!({ "agentId": text(&agent, "id")? });
+        let conversations = (0..CONVERSATIONS)
+            .map(|_| {
+                let made = client.call("POST", "/api/conversations", Some(&body))?;
+                text(&made, "id").map(str::to_owned)
+            })
+            .collect::<Result<Vec<_>>>()?;
+        let talk = Self {
+            endpoint,
+            agent,
+            conversations,
+        };
+        let first = talk.chat(&talk.conversations[0])?;
+        let reply = client.call("POST", "/api/chat", Some(&first))?;
+        if text(&reply, "message")? != REPLY {
+            bail!("the agent does not follow its rule: {reply}");
+        }
+        Ok(talk)
+    }
+
+    /// The path of the agent.
+    pub(crate) fn agent_path(&self) -> Result<String> {
+        Ok(format!("/api/agents/{}", text(&self.agent, "id")?))
+    }
+
+    /// Reads the agent, over and over, on so many connections.
+    pub(crate) fn reading(&self, connections: usize) -> Result<Vec<Script>> {
+        let request = self.endpoint.request("GET", &self.agent_path()?, None);
+        let script: Script = vec![request].into();
+        Ok(vec![script; connections])
+    }
+
+    /// Chats on so many connections. Each has conversations of its own, as people do.
+    pub(crate) fn chatting(&self, connections: usize) -> Result<Vec<Script>> {
+        let script = |connection: usize| {
+            let own = self.conversations.iter().skip(connection);
+            own.step_by(connections)
+                .map(|id| {
+                    Ok(self
+                        .endpoint
+                        .request("POST", "/api/chat", Some(&self.chat(id)?)))
+                })
+                .collect::<Result<Vec<_>>>()
+                .map(Script::from)
+        };
+        (0..connections).map(script).collect()
+    }
+
+    fn chat(&self, conversation: &str) -> Result<Value> {
+        Ok(json!({
+            "agentId": text(&self.agent, "id")?,
+            "conversationId": conversation,
+            "message": MESSAGE,
+        }))
+    }
+}
+
+/// An agent such as people make: some words on its manner, and a few rules.
+fn draft() -> Value {
+    json!({
+        "name": "Ada of the parcel desk",
+        "personality": "Friendly and brief. Says what is known of a parcel, and nothing that is not.",
+        "capabilities": ["orders", "returns", "opening hours"],
+        "config": { "rules": [
+            { "pattern": r"order (\d+)",
+              "reply": "Order {{capture.1}} is on its way and will be with you tomorrow." },
+            { "keywords": ["return"], "reply": "Send it back within thirty days." },
+            { "keywords": ["open"], "reply": "We are there from nine to five." },
+        ] },
+    })
+}
+
+/// A member of an object that is text.
+pub(crate) fn text<'v>(value: &'v Value, member: &str) -> Result<&'v str> {
+    value[member]
+        .as_str()
+        .with_context(|| format!("no {member} in {value}"))
+}

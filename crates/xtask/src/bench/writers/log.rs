@@ -1,0 +1,92 @@
+//! The event log, as a client reads it.
+
+use std::collections::HashMap;
+
+use anyhow::{Context as _, Result};
+use serde_json::Value;
+
+use super::deed::EventName;
+use crate::bench::{load::Client, talk::text};
+
+/// Events of a page.
+const PAGE: usize = 100;
+
+/// An event.
+#[derive(Debug, Clone)]
+pub(super) struct Logged {
+    pub(super) seq: i64,
+    pub(super) name: EventName,
+    /// The number that the change gave to its subject: an agent's version, or a message's place in
+    /// its conversation. Absent when the subject has been deleted since.
+    pub(super) number: Option<Numbered>,
+}
+
+/// Numbers that must ascend without a gap in the order of the log.
+#[derive(Debug, Clone)]
+pub(super) struct Numbered {
+    pub(super) of: String,
+    pub(super) number: i64,
+}
+
+/// Reads the whole log from its beginning.
+pub(super) fn read(client: &mut Client) -> Result<Vec<Logged>> {
+    let (mut log, mut since) = (Vec::new(), 0);
+    let mut seen = HashMap::new();
+    loop {
+        let path = format!("/api/events?since={since}&limit={PAGE}");
+        let page = client.call("GET", &path, None)?;
+        let events = page["data"].as_array().context("a page without data")?;
+        for event in events {
+            log.push(logged(event, &mut seen)?);
+        }
+        if page["hasMore"] != Value::Bool(true) {
+            return Ok(log);
+        }
+        since = number(&page, "nextSince")?;
+    }
+}
+
+/// `seen` counts the events of each type and subject so far.
+fn logged(event: &Value, seen: &mut HashMap<(String, String), usize>) -> Result<Logged> {
+    let kind = text(event, "type")?;
+    let subject = text(event, subject_member(kind))?;
+    let count = seen
+        .entry((kind.to_owned(), subject.to_owned()))
+        .or_default();
+    let name = EventName::nth(kind, subject, *count);
+    *count += 1;
+    Ok(Logged {
+        seq: number(event, "seq")?,
+        number: numbered(kind, &event["data"]),
+        name,
+    })
+}
+
+/// The member that names what an event of this type is about.
+fn subject_member(kind: &str) -> &'static str {
+    match kind.split('.').next() {
+        Some("turn") => "turnId",
+        Some("conversation") => "conversationId",
+        _ => "agentId",
+    }
+}
+
+fn numbered(kind: &str, data: &Value) -> Option<Numbered> {
+    let (of, number) = match kind {
+        "agent.created" | "agent.updated" => (&data["agent"]["id"], &data["agent"]["version"]),
+        "turn.started" | "turn.completed" => {
+            (&data["message"]["conversationId"], &data["message"]["seq"])
+        }
+        _ => return None,
+    };
+    Some(Numbered {
+        of: of.as_str()?.to_owned(),
+        number: number.as_i64()?,
+    })
+}
+
+fn number(value: &Value, member: &str) -> Result<i64> {
+    value[member]
+        .as_i64()
+        .with_context(|| format!("no {member} in {value}"))
+}
