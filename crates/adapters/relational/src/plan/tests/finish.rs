@@ -1,0 +1,83 @@
+use domain::Problem;
+use ports::{Committed, FinishOutcome, FinishTurn, TurnEnding};
+
+use super::*;
+
+fn finish(ending: TurnEnding) -> FinishTurn {
+    samples::finish(&asked(8, existing(2)), ending)
+}
+
+fn item(finish: FinishTurn) -> Item {
+    Item::Finish(Box::new(finish))
+}
+
+fn failed(problem: Problem) -> Item {
+    item(finish(TurnEnding::Failed(problem)))
+}
+
+#[test]
+fn promotes_the_turn_that_waits_first() {
+    let answer = TurnEnding::Completed(samples::reply(8));
+    let (rows, outcome) = carried_out(item(finish(answer)), &busy_facts());
+    let Outcome::Finish(FinishOutcome::Finished {
+        committed,
+        promoted,
+    }) = outcome
+    else {
+        panic!("{outcome:?}");
+    };
+    let expected = Committed {
+        first: Seq(11),
+        last: Seq(12),
+    };
+    assert_eq!(committed, expected);
+    assert_eq!(
+        events(&rows),
+        [(11, "turn.completed"), (12, "turn.started")]
+    );
+    let promoted = promoted.unwrap();
+    assert_eq!(promoted.turn.id, samples::turn_id(9));
+    assert_eq!(promoted.turn.status, TurnStatus::InProgress);
+    assert_eq!(promoted.turn.agent_version, Some(agent().version));
+    assert_eq!((promoted.message_seq, promoted.turn_number), (6, 2));
+    assert_eq!(rows.ends[0].reply_seq, Some(5));
+    assert_eq!(rows.starts[0].node, samples::node_id(1));
+    assert_eq!(
+        (rows.advances[0].message_count, rows.advances[0].turn_count),
+        (6, 3)
+    );
+}
+
+#[test]
+fn promotes_nothing_when_told_not_to_or_when_the_node_is_not_alive() {
+    let mut draining = finish(TurnEnding::Completed(samples::reply(8)));
+    let mut without_node = busy_facts();
+    without_node.live_nodes.clear();
+    let (rows, _) = carried_out(item(draining.clone()), &without_node);
+    assert_eq!(events(&rows), [(11, "turn.completed")]);
+    draining.promote = false;
+    let (rows, _) = carried_out(item(draining), &busy_facts());
+    assert_eq!(events(&rows), [(11, "turn.completed")]);
+    assert!(rows.starts.is_empty());
+}
+
+#[test]
+fn a_problem_that_passes_releases_the_key() {
+    let (rows, _) = carried_out(failed(samples::retryable_problem()), &busy_facts());
+    assert_eq!(rows.released[0].turn_id, samples::turn_id(8));
+    assert_eq!(rows.released[0].name.key, "key-8");
+    let (rows, _) = carried_out(failed(samples::lasting_problem()), &busy_facts());
+    assert!(rows.released.is_empty());
+}
+
+#[test]
+fn is_refused_unless_the_turn_runs_on_this_node() {
+    let mut elsewhere = busy_facts();
+    elsewhere.turn_mut(samples::turn_id(8)).node = Some(samples::node_id(2));
+    let mut ended = busy_facts();
+    ended.turn_mut(samples::turn_id(8)).turn.status = TurnStatus::Cancelled;
+    for facts in [elsewhere, ended, facts()] {
+        let outcome = refused(failed(samples::lasting_problem()), &facts).unwrap();
+        assert_eq!(outcome, Outcome::Finish(FinishOutcome::Refused));
+    }
+}
