@@ -22,7 +22,7 @@ use tokio_util::task::TaskTracker;
 use crate::error::from_sqlx;
 
 /// Within this time a caller gets an answer, if only that the store is unavailable.
-pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(5);
+pub(crate) const CALL_LIMIT: Duration = Duration::from_millis(4_500);
 
 /// A connection that has rested longer is asked for a sign of life first: the server may have
 /// been restarted meanwhile.

@@ -7,7 +7,7 @@ use std::{
 
 use contract::samples;
 use ports::{ExchangeOutcome, ExchangeTarget};
-use tokio::sync::Semaphore;
+use tokio::{sync::Semaphore, time::Instant};
 
 use super::*;
 
@@ -244,6 +244,39 @@ async fn an_item_that_waits_too_long_is_withdrawn() {
     assert!(running.await.unwrap().is_ok());
     assert!(bench.group.submit(item(3)).await.is_ok());
     assert_eq!(bench.sizes(), [1, 1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_waits_behind_a_store_that_hangs_is_given_up_with_it() {
+    let bench = Bench::start(0, [Attempt::Fails(unavailable("no answer"))]);
+    let hanging = bench.submit(item(1));
+    bench.called(1).await;
+    let waiting = bench.submit(item(2));
+    tokio::time::sleep(Duration::from_secs(3)).await;
+    bench.permits.add_permits(9);
+    assert!(hanging.await.unwrap().unwrap_err().is_retryable());
+    assert!(waiting.await.unwrap().unwrap_err().is_retryable());
+    assert_eq!(bench.sizes(), [1]);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_goes_away_meanwhile_is_not_asked_for_the_other_items() {
+    let attempts = [
+        Attempt::Commits,
+        Attempt::Fails(corrupt()),
+        Attempt::Fails(unavailable("away")),
+    ];
+    let bench = Bench::start(0, attempts);
+    let first = bench.submit(item(1));
+    bench.called(1).await;
+    let others = [2, 3, 4].map(|number| bench.submit(item(number)));
+    tokio::task::yield_now().await;
+    bench.permits.add_permits(9);
+    assert!(first.await.unwrap().is_ok());
+    for other in others {
+        assert!(other.await.unwrap().unwrap_err().is_retryable());
+    }
+    assert_eq!(bench.sizes(), [1, 3, 1]);
 }
 
 #[tokio::test]
