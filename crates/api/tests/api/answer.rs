@@ -1,0 +1,197 @@
+//! Requests and answers. Whatever a test asks for, every answer is held to what all answers
+//! promise.
+
+use std::net::SocketAddr;
+
+use domain::ProblemCode;
+use reqwest::{Method, StatusCode, header::HeaderMap};
+use serde_json::Value;
+
+use crate::{documented, redaction};
+
+/// A request on its way.
+pub(crate) struct Request {
+    method: Method,
+    path: String,
+    inner: reqwest::RequestBuilder,
+}
+
+impl Request {
+    pub(crate) fn new(
+        http: &reqwest::Client,
+        address: SocketAddr,
+        method: &str,
+        path: &str,
+    ) -> Self {
+        let method: Method = method.parse().expect("a method");
+        let inner = http.request(method.clone(), format!("http://{address}{path}"));
+        Self {
+            method,
+            path: path.to_owned(),
+            inner,
+        }
+    }
+
+    #[must_use]
+    pub(crate) fn header(mut self, name: &str, value: &str) -> Self {
+        self.inner = self.inner.header(name, value);
+        self
+    }
+
+    #[must_use]
+    pub(crate) fn json(mut self, body: &Value) -> Self {
+        self.inner = self.inner.json(body);
+        self
+    }
+
+    /// A body that claims to be JSON.
+    #[must_use]
+    pub(crate) fn body(self, body: impl Into<reqwest::Body>) -> Self {
+        self.header("Content-Type", "application/json")
+            .raw_body(body)
+    }
+
+    /// A body that claims nothing.
+    #[must_use]
+    pub(crate) fn raw_body(mut self, body: impl Into<reqwest::Body>) -> Self {
+        self.inner = self.inner.body(body);
+        self
+    }
+
+    pub(crate) async fn send(self) -> Answer {
+        let response = self.inner.send().await.expect("an answer");
+        let (status, headers) = (response.status(), response.headers().clone());
+        let body = response.bytes().await.expect("a whole body").to_vec();
+        Answer::checked(self.method.as_str(), &self.path, status, headers, body)
+    }
+}
+
+/// An answer that keeps the promises of all answers.
+#[derive(Debug)]
+pub(crate) struct Answer {
+    pub(crate) status: u16,
+    pub(crate) headers: HeaderMap,
+    pub(crate) body: Vec<u8>,
+}
+
+impl Answer {
+    /// Takes an answer to `method path` and checks what every answer promises.
+    pub(crate) fn checked(
+        method: &str,
+        path: &str,
+        status: StatusCode,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Self {
+        let answer = Self {
+            status: status.as_u16(),
+            headers,
+            body,
+        };
+        assert!(
+            (1..=128).contains(&answer.header("x-request-id").len()),
+            "{method} {path}: {answer:?}"
+        );
+        assert_eq!(answer.header("x-content-type-options"), "nosniff");
+        assert!(answer.has("cache-control"), "{method} {path}: {answer:?}");
+        if answer.status >= 400 {
+            answer.check_problem(method);
+        }
+        documented::check(method, path, &answer);
+        answer
+    }
+
+    fn check_problem(&self, method: &str) {
+        assert_eq!(self.header("content-type"), "application/problem+json");
+        assert_eq!(self.header("cache-control"), "no-store");
+        let needs_wait = matches!(self.status, 429 | 503);
+        assert_eq!(self.has("retry-after"), needs_wait, "{self:?}");
+        if method == "HEAD" {
+            assert!(self.body.is_empty(), "{self:?}");
+            return;
+        }
+        let body = self.json();
+        let code: ProblemCode =
+            serde_json::from_value(body["code"].clone()).expect("a code of the catalogue");
+        assert_eq!(body["status"], self.status, "{body}");
+        assert_eq!(self.status, code.status(), "{body}");
+        assert_eq!(body["type"], format!("/problems/{}", code.slug()));
+        assert_eq!(body["title"], code.title());
+        assert_eq!(body["retryable"], code.is_retryable());
+        assert_eq!(body["requestId"], self.header("x-request-id"));
+        assert!(body["detail"].is_string(), "{body}");
+        assert!(body["instance"].is_string(), "{body}");
+        if self.status >= 500 {
+            assert_eq!(body["detail"], code.remedy(), "no inner detail may leave");
+        }
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.headers.contains_key(name)
+    }
+
+    /// A header that must be there once.
+    pub(crate) fn header(&self, name: &str) -> &str {
+        let mut values = self.headers.get_all(name).iter();
+        let (Some(value), None) = (values.next(), values.next()) else {
+            panic!("{name} once in {self:?}");
+        };
+        value.to_str().expect("a header of visible ASCII")
+    }
+
+    pub(crate) fn text(&self) -> &str {
+        std::str::from_utf8(&self.body).expect("UTF-8")
+    }
+
+    pub(crate) fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
+
+    /// The body of a 200.
+    pub(crate) fn ok(&self) -> Value {
+        assert_eq!(self.status, 200, "{}", self.text());
+        self.json()
+    }
+
+    /// The body of a 201.
+    pub(crate) fn made(&self) -> Value {
+        assert_eq!(self.status, 201, "{}", self.text());
+        self.json()
+    }
+
+    /// The body of a refusal with this code.
+    pub(crate) fn problem(&self, code: ProblemCode) -> Value {
+        assert!(self.status >= 400, "{}: {}", self.status, self.text());
+        let body = self.json();
+        assert_eq!(body["code"], code.slug(), "{body}");
+        body
+    }
+
+    /// `(pointer, parameter or header, code)` of every fault.
+    pub(crate) fn faults(&self) -> Vec<(String, String)> {
+        let body = self.json();
+        let faults = body["errors"].as_array().cloned().unwrap_or_default();
+        let place = |fault: &Value| {
+            ["pointer", "parameter", "header"]
+                .iter()
+                .find_map(|kind| fault[*kind].as_str().map(ToOwned::to_owned))
+                .unwrap_or_else(|| panic!("a fault without a place: {fault}"))
+        };
+        faults
+            .iter()
+            .map(|fault| {
+                let code = fault["code"].as_str().expect("a fault has a code");
+                (place(fault), code.to_owned())
+            })
+            .collect()
+    }
+
+    /// Status and body for a snapshot, without what differs from run to run.
+    pub(crate) fn shown(&self) -> String {
+        let mut body = self.json();
+        redaction::redact(&mut body);
+        let body = serde_json::to_string_pretty(&body).expect("JSON");
+        let status = StatusCode::from_u16(self.status).expect("a status");
+        format!("{status}\n{body}")
+    }
+}

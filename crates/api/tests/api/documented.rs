@@ -1,0 +1,66 @@
+//! What the published document says of an answer.
+
+use std::sync::LazyLock;
+
+use domain::Sizes;
+use serde_json::Value;
+
+use crate::answer::Answer;
+
+static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
+    let url = "http://localhost:8080";
+    api::openapi::document(&Sizes::default(), url).expect("the document can be made")
+});
+
+/// The document of a server with the default sizes.
+pub(crate) fn document() -> &'static Value {
+    &DOCUMENT
+}
+
+/// Checks that the document knows this answer to `method path`: its status, and the headers that
+/// the document promises with it. What is not in the document at all is for the tests of drift.
+pub(crate) fn check(method: &str, path: &str, answer: &Answer) {
+    let method = if method == "HEAD" { "GET" } else { method };
+    let Some((_, operation)) = operation(method, path) else {
+        return;
+    };
+    let status = answer.status.to_string();
+    let documented = &operation["responses"][&status];
+    assert!(
+        documented.is_object(),
+        "{method} {path} answers {status}, which is not documented: {}",
+        answer.text()
+    );
+    for (name, header) in documented["headers"].as_object().into_iter().flatten() {
+        let is_promised = resolved(header)["required"] == true;
+        assert!(
+            !is_promised || answer.has(name),
+            "{method} {path} {status} lacks the promised {name}: {answer:?}"
+        );
+    }
+}
+
+/// The template of a path and the operation behind it.
+pub(crate) fn operation(method: &str, path: &str) -> Option<(&'static str, &'static Value)> {
+    let path = path.split('?').next().unwrap_or_default();
+    let paths = document()["paths"].as_object().expect("paths");
+    let (template, item) = paths.iter().find(|(template, _)| fits(template, path))?;
+    let operation = item.get(method.to_lowercase())?;
+    Some((template, operation))
+}
+
+fn fits(template: &str, path: &str) -> bool {
+    let mut pairs = template.split('/').zip(path.split('/'));
+    template.split('/').count() == path.split('/').count()
+        && pairs.all(|(expected, given)| expected.starts_with('{') || expected == given)
+}
+
+/// What stands behind a `$ref`, if it is one.
+pub(crate) fn resolved(value: &'static Value) -> &'static Value {
+    match value["$ref"].as_str() {
+        Some(target) => document()
+            .pointer(target.trim_start_matches('#'))
+            .unwrap_or_else(|| panic!("{target} leads nowhere")),
+        None => value,
+    }
+}

@@ -1,0 +1,286 @@
+//! A whole service of the test's own, reached over HTTP like any other.
+
+use std::{net::SocketAddr, sync::Arc, time::Duration};
+
+use api::{
+    server::Service,
+    settings::Settings,
+    wiring::{self, EnginesByName},
+};
+use application::{KeyService, access::NewKey};
+use domain::{Scope, TenantId, Timestamp};
+use metrics_exporter_prometheus::PrometheusBuilder;
+use ports::{ReplyEngine, Storage};
+use serde_json::{Value, json};
+use tempfile::TempDir;
+
+use crate::answer::{Answer, Request};
+
+/// What a service is started with.
+#[derive(Default)]
+pub(crate) struct Plan {
+    engines: EnginesByName,
+    settings: Vec<(String, String)>,
+    over: Option<Box<dyn FnOnce(Storage) -> Storage + Send>>,
+}
+
+impl Plan {
+    /// With an engine beside the built-in ones.
+    pub(crate) fn engine(mut self, name: &str, engine: impl ReplyEngine + 'static) -> Self {
+        self.engines.insert(name.to_owned(), Arc::new(engine));
+        self
+    }
+
+    /// With a setting, by its variable.
+    pub(crate) fn setting(mut self, variable: &str, value: &str) -> Self {
+        self.settings.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With something between the use cases and the store.
+    pub(crate) fn over(mut self, over: impl FnOnce(Storage) -> Storage + Send + 'static) -> Self {
+        self.over = Some(Box::new(over));
+        self
+    }
+
+    /// Starts the service on a store of its own, with a key for each kind of caller.
+    pub(crate) async fn start(self) -> Api {
+        let folder = tempfile::tempdir().expect("a folder for the store");
+        let (service, storage) = self.serve(&folder).await;
+        let keys = Keys::make(&service, &storage).await;
+        Api::new(folder, service, storage, keys)
+    }
+
+    async fn serve(self, folder: &TempDir) -> (Service, Storage) {
+        let database = folder.path().join("agents.db");
+        let own = [
+            ("DATABASE_URL", format!("sqlite://{}", database.display())),
+            ("SERVER__PORT", "0".to_owned()),
+            ("SERVER__WORKERS", "1".to_owned()),
+        ];
+        let variables = own.map(|(name, value)| (name.to_owned(), value));
+        let settings = Settings::load(None, variables.into_iter().chain(self.settings))
+            .expect("the test's settings are valid");
+        let mut engines = wiring::built_in_engines();
+        engines.extend(self.engines);
+        // A recorder of the test's own: the process has room for one global recorder only.
+        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let mut storage = None;
+        let over = self.over.unwrap_or_else(|| Box::new(|storage| storage));
+        let service = Service::start_over(&settings, false, engines, metrics, |stored| {
+            storage = Some(stored.clone());
+            over(stored)
+        })
+        .await
+        .expect("the service starts");
+        (service, storage.expect("the service asked for its store"))
+    }
+}
+
+/// The keys of a test's callers.
+struct Keys {
+    writer: String,
+    reader: String,
+    stranger: String,
+}
+
+impl Keys {
+    async fn make(service: &Service, storage: &Storage) -> Self {
+        let minted = service.minted_key.as_ref();
+        let writer = minted.expect("an empty store gets a key").reveal();
+        let (clock, _) = wiring::system();
+        let other: TenantId = "other".parse().unwrap();
+        storage.tenants.insert(&other, clock.now()).await.unwrap();
+        let reads = [
+            Scope::AgentsRead,
+            Scope::ConversationsRead,
+            Scope::EventsRead,
+        ];
+        Self {
+            writer: writer.to_owned(),
+            reader: mint(storage, "default", &reads, None).await,
+            stranger: mint(storage, "other", Scope::ALL, None).await,
+        }
+    }
+}
+
+async fn mint(
+    storage: &Storage,
+    tenant: &str,
+    scopes: &[Scope],
+    expires_at: Option<Timestamp>,
+) -> String {
+    let (clock, ids) = wiring::system();
+    let service = KeyService::new(Arc::clone(&storage.keys), clock, ids);
+    let new = NewKey {
+        tenant: tenant.parse().expect("the id of a tenant"),
+        name: "a test's".to_owned(),
+        scopes: scopes.iter().copied().collect(),
+        expires_at,
+    };
+    let minted = service.create(new).await.expect("the key is made");
+    minted.secret.reveal().to_owned()
+}
+
+/// A service that is up, and those who call it.
+pub(crate) struct Api {
+    /// Where it listens.
+    pub(crate) address: SocketAddr,
+    /// Its store's ports, without what the plan put over them.
+    pub(crate) storage: Storage,
+    service: Service,
+    keys: Keys,
+    http: reqwest::Client,
+    folder: TempDir,
+}
+
+impl Api {
+    fn new(folder: TempDir, service: Service, storage: Storage, keys: Keys) -> Self {
+        // No connection outlives its request, so that none keeps the service from ending.
+        let http = reqwest::Client::builder()
+            .pool_max_idle_per_host(0)
+            .timeout(Duration::from_secs(30))
+            .redirect(reqwest::redirect::Policy::none())
+            .build()
+            .expect("an HTTP client");
+        Self {
+            address: service.address,
+            storage,
+            service,
+            keys,
+            http,
+            folder,
+        }
+    }
+
+    /// A service as an operator gets it.
+    pub(crate) async fn start() -> Self {
+        Plan::default().start().await
+    }
+
+    /// Who may do everything.
+    pub(crate) fn writer(&self) -> Caller {
+        self.caller(Some(&self.keys.writer))
+    }
+
+    /// Who may read agents, conversations and events, in the writer's tenant.
+    pub(crate) fn reader(&self) -> Caller {
+        self.caller(Some(&self.keys.reader))
+    }
+
+    /// Who may do everything, in another tenant.
+    pub(crate) fn stranger(&self) -> Caller {
+        self.caller(Some(&self.keys.stranger))
+    }
+
+    /// Who has no credential.
+    pub(crate) fn anonymous(&self) -> Caller {
+        self.caller(None)
+    }
+
+    /// Who has these scopes, in the writer's tenant.
+    pub(crate) async fn holder_of(&self, scopes: &[Scope]) -> Caller {
+        let key = mint(&self.storage, "default", scopes, None).await;
+        self.caller(Some(&key))
+    }
+
+    /// Whose key, with all scopes, ends at a given time.
+    pub(crate) async fn holder_until(&self, end: Timestamp) -> Caller {
+        let key = mint(&self.storage, "default", Scope::ALL, Some(end)).await;
+        self.caller(Some(&key))
+    }
+
+    /// Who has this credential.
+    pub(crate) fn caller(&self, key: Option<&str>) -> Caller {
+        Caller {
+            http: self.http.clone(),
+            address: self.address,
+            key: key.map(ToOwned::to_owned),
+        }
+    }
+
+    /// Ends the service in order, and with it its store.
+    pub(crate) async fn stop(self) {
+        self.service.drain(Duration::ZERO).await;
+    }
+
+    /// Ends the service and starts another one on the same store, with the same keys.
+    pub(crate) async fn restart(self, plan: Plan) -> Self {
+        self.service.drain(Duration::ZERO).await;
+        let (service, storage) = plan.serve(&self.folder).await;
+        assert!(service.minted_key.is_none(), "the store has its keys");
+        Self::new(self.folder, service, storage, self.keys)
+    }
+
+    /// An agent that exists.
+    pub(crate) async fn agent(&self, draft: Value) -> Value {
+        self.writer().post("/api/agents", draft).await.made()
+    }
+
+    /// The id of an agent that only talks small talk.
+    pub(crate) async fn agent_id(&self) -> String {
+        id_of(&self.agent(json!({"name": "Ada"})).await)
+    }
+
+    /// A conversation that exists.
+    pub(crate) async fn conversation(&self, draft: Value) -> Value {
+        self.writer().post("/api/conversations", draft).await.made()
+    }
+
+    /// The reply to a message.
+    pub(crate) async fn chat(&self, command: Value) -> Value {
+        self.writer().post("/api/chat", command).await.ok()
+    }
+}
+
+/// The id of what was made.
+pub(crate) fn id_of(made: &Value) -> String {
+    made["id"]
+        .as_str()
+        .expect("what is made has an id")
+        .to_owned()
+}
+
+/// Somebody who sends requests.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    http: reqwest::Client,
+    address: SocketAddr,
+    key: Option<String>,
+}
+
+impl Caller {
+    /// The API key.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_deref().expect("a caller with a key")
+    }
+
+    /// A request with the caller's credential.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        let request = Request::new(&self.http, self.address, method, path);
+        match &self.key {
+            Some(key) => request.header("X-API-Key", key),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path).send().await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path).send().await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.request("POST", path).json(&body).send().await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.request("PUT", path).json(&body).send().await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.request("PATCH", path).json(&body).send().await
+    }
+}

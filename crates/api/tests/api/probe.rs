@@ -1,0 +1,161 @@
+//! A decorator of the store's ports that notes every call and can make one go wrong.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+};
+
+use async_trait::async_trait;
+use domain::{
+    Agent, AgentId, ApiKey, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim,
+    IdempotencyRecord, KeyId, Message, NodeId, Page, Seq, Stamp, TenantId, Timestamp, TurnId,
+};
+use ports::{
+    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed,
+    ConversationQuery, ConversationRepository, Deletion, EventLog, EventPage, EventQuery, Exchange,
+    ExchangeOutcome, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery, KeyPosition,
+    KeyRepository, LogHead, LoggedChange, Maintenance, MessageQuery, Once, Reply, RepositoryError,
+    Storage, TurnRepository,
+};
+
+/// What a call is to meet instead of the store.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Misfortune {
+    /// The store does not answer.
+    Away,
+    /// A row that nobody here wrote.
+    Corrupt,
+    /// A mistake in the adapter.
+    Panic,
+}
+
+/// Notes calls, and says which of them go wrong.
+#[derive(Debug, Default)]
+pub(crate) struct Probe {
+    calls: Mutex<Vec<&'static str>>,
+    misfortunes: Mutex<HashMap<&'static str, Misfortune>>,
+}
+
+impl Probe {
+    /// The ports with this probe in front.
+    pub(crate) fn over(self: &Arc<Self>, storage: Storage) -> Storage {
+        Storage {
+            agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
+            conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
+            turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
+            events: Arc::new(Events(storage.events, Arc::clone(self))),
+            keys: Arc::new(Keys(storage.keys, Arc::clone(self))),
+            maintenance: Arc::new(Upkeep(storage.maintenance, Arc::clone(self))),
+            ..storage
+        }
+    }
+
+    /// From now on, calls of this name, such as `agents.find`, meet this.
+    pub(crate) fn make(&self, call: &'static str, misfortune: Misfortune) {
+        let mut misfortunes = self.misfortunes.lock().unwrap();
+        misfortunes.insert(call, misfortune);
+    }
+
+    /// From now on, everything works.
+    pub(crate) fn heal(&self) {
+        self.misfortunes.lock().unwrap().clear();
+    }
+
+    /// The calls since this was last asked, without those that are made by the clock.
+    pub(crate) fn calls(&self) -> Vec<&'static str> {
+        let by_the_clock = [
+            "events.heads",
+            "events.changes",
+            "keys.access_version",
+            "keys.touch",
+            "maintenance.purge",
+        ];
+        let mut calls = std::mem::take(&mut *self.calls.lock().unwrap());
+        calls.retain(|call| !by_the_clock.contains(call));
+        calls
+    }
+
+    fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(call);
+        let misfortune = self.misfortunes.lock().unwrap().get(call).copied();
+        match misfortune {
+            None => Ok(()),
+            Some(Misfortune::Away) => Err(RepositoryError::Unavailable("10.0.0.7 is away".into())),
+            Some(Misfortune::Corrupt) => Err(RepositoryError::Corrupt {
+                what: "agents.config".to_owned(),
+                source: "no JSON".into(),
+            }),
+            Some(Misfortune::Panic) => panic!("the adapter of {call} panics, as the test wants"),
+        }
+    }
+}
+
+macro_rules! probed {
+    ($wrapper:ident of $port:ident as $name:literal {
+        $(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*
+    }) => {
+        struct $wrapper(Arc<dyn $port>, Arc<Probe>);
+
+        #[async_trait]
+        impl $port for $wrapper {
+            $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
+                self.1.visit(concat!($name, ".", stringify!($method)))?;
+                self.0.$method($($argument),*).await
+            })*
+        }
+    };
+}
+
+probed! { Agents of AgentRepository as "agents" {
+    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Committed>;
+    fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
+    fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Agent>>;
+    fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
+    fn delete(tenant: &TenantId, id: AgentId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
+} }
+
+probed! { Conversations of ConversationRepository as "conversations" {
+    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Option<Committed>>;
+    fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Conversation>>;
+    fn find_head(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationHead>>>;
+    fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Conversation>>;
+    fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
+    fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
+    fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
+    fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<Message>;
+} }
+
+probed! { Turns of TurnRepository as "turns" {
+    fn record_exchange(exchange: Exchange) -> ExchangeOutcome;
+    fn begin_turn(begin: BeginTurn) -> BeginOutcome;
+    fn finish_turn(finish: FinishTurn) -> FinishOutcome;
+    fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
+    fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
+    fn find_claim(tenant: &TenantId, claim: &IdempotencyClaim) -> Option<IdempotencyRecord>;
+} }
+
+probed! { Events of EventLog as "events" {
+    fn page(tenant: &TenantId, query: &EventQuery) -> EventPage;
+    fn bounds(tenant: &TenantId) -> (Seq, Seq);
+    fn heads() -> Vec<LogHead>;
+    fn changes(tenant: &TenantId, since: Seq, limit: usize) -> Vec<LoggedChange>;
+} }
+
+probed! { Keys of KeyRepository as "keys" {
+    fn insert(key: &ApiKey) -> ();
+    fn insert_first(key: &ApiKey) -> bool;
+    fn has_ever_held_one() -> bool;
+    fn find(id: &KeyId) -> Option<ApiKey>;
+    fn list(tenant: &TenantId, after: Option<&KeyPosition>, limit: usize) -> Page<ApiKey>;
+    fn revoke(tenant: &TenantId, id: &KeyId, at: Timestamp) -> bool;
+    fn touch(used: &[(KeyId, Timestamp)]) -> ();
+    fn access_version() -> i64;
+} }
+
+probed! { Upkeep of Maintenance as "maintenance" {
+    fn ping() -> ();
+    fn purge(limit: usize, deleted_before: Timestamp, claims_before: Timestamp) -> u64;
+} }

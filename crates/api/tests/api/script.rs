@@ -1,0 +1,132 @@
+//! A reply engine that says what the test says, when the test says it.
+
+use std::time::Duration;
+
+use async_trait::async_trait;
+use domain::{FinishReason, Usage};
+use futures::{StreamExt as _, stream};
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use tokio::sync::{mpsc, oneshot};
+
+/// Long enough for a slow machine, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(20);
+
+type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
+
+/// The engine's end of a script.
+pub(crate) struct ScriptedEngine {
+    calls: mpsc::UnboundedSender<Call>,
+}
+
+/// The test's end of a script.
+pub(crate) struct Script {
+    calls: mpsc::UnboundedReceiver<Call>,
+}
+
+/// One call of the engine, which the test answers.
+pub(crate) struct Call {
+    /// What the engine was asked.
+    pub(crate) request: ReplyRequest,
+    steps: mpsc::UnboundedSender<Step>,
+}
+
+/// An engine and the script that it follows.
+pub(crate) fn scripted() -> (ScriptedEngine, Script) {
+    let (sender, receiver) = mpsc::unbounded_channel();
+    (ScriptedEngine { calls: sender }, Script { calls: receiver })
+}
+
+#[async_trait]
+impl ReplyEngine for ScriptedEngine {
+    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+        let (steps, script) = mpsc::unbounded_channel::<Step>();
+        let call = Call { request, steps };
+        let gone = |_| ReplyError::Unavailable("the test has ended".into());
+        self.calls.send(call).map_err(gone)?;
+        // Whoever asks for the next chunk has dealt with the one before.
+        let before: Option<oneshot::Sender<()>> = None;
+        let chunks = stream::unfold((script, before), |(mut script, before)| async move {
+            if let Some(before) = before {
+                let _ = before.send(());
+            }
+            let (chunk, taken) = script.recv().await?;
+            Some((chunk, (script, Some(taken))))
+        });
+        Ok(chunks.boxed())
+    }
+}
+
+impl Script {
+    /// The next call of the engine.
+    pub(crate) async fn next_call(&mut self) -> Call {
+        let call = tokio::time::timeout(PATIENCE, self.calls.recv()).await;
+        call.expect("the engine is called in time")
+            .expect("the engine lives")
+    }
+
+    /// Asserts that the engine was not called but by the calls taken.
+    pub(crate) fn assert_no_more_calls(&mut self) {
+        assert!(
+            self.calls.try_recv().is_err(),
+            "the engine was called again"
+        );
+    }
+}
+
+impl Call {
+    /// Says something, and waits until the service has dealt with it.
+    pub(crate) async fn say(&self, text: &str) {
+        let (taken, was_taken) = oneshot::channel();
+        let delta = Ok(ReplyChunk::Delta(text.to_owned()));
+        self.steps.send((delta, taken)).expect("somebody listens");
+        let waited = tokio::time::timeout(PATIENCE, was_taken).await;
+        waited
+            .expect("the delta is taken in time")
+            .expect("somebody listens");
+    }
+
+    /// Ends the answer.
+    pub(crate) fn end(self) {
+        self.end_with(FinishReason::Stop, None);
+    }
+
+    /// Ends the answer in a certain way.
+    pub(crate) fn end_with(self, finish_reason: FinishReason, usage: Option<Usage>) {
+        let (taken, _) = oneshot::channel();
+        let end = Ok(ReplyChunk::End {
+            finish_reason,
+            usage,
+        });
+        self.steps.send((end, taken)).expect("somebody listens");
+    }
+
+    /// Says something and ends.
+    pub(crate) async fn answer(self, text: &str) {
+        self.say(text).await;
+        self.end();
+    }
+
+    /// Fails.
+    pub(crate) fn fail(self, error: ReplyError) {
+        let (taken, _) = oneshot::channel();
+        self.steps
+            .send((Err(error), taken))
+            .expect("somebody listens");
+    }
+
+    /// Waits until the service has dropped the stream.
+    pub(crate) async fn stopped(&self) {
+        let stopped = tokio::time::timeout(PATIENCE, self.steps.closed()).await;
+        stopped.expect("the engine is stopped in time");
+    }
+}
+
+/// An engine that does the same each time it is asked, before it has said a word.
+pub(crate) struct Always(pub(crate) fn() -> Result<ReplyStream, ReplyError>);
+
+#[async_trait]
+impl ReplyEngine for Always {
+    async fn reply(&self, _: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+        (self.0)()
+    }
+}
