@@ -29,7 +29,8 @@ RUN apt-get update \
     && useradd --system --uid 10001 --no-create-home --shell /usr/sbin/nologin agent-service \
     && install --directory --owner agent-service --group agent-service /data
 COPY --from=build /source/target/release/agent-service /usr/local/bin/agent-service
-USER agent-service
+# By number, so that Kubernetes can see that it is not root.
+USER 10001
 # Reached from outside the container, so the first start asks for AUTH__BOOTSTRAP_KEY.
 ENV SERVER__HOST=0.0.0.0 \
     SERVER__PORT=8080 \
