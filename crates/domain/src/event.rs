@@ -21,7 +21,7 @@ impl Seq {
     /// The position `count` after this one.
     #[must_use]
     pub const fn plus(self, count: i64) -> Self {
-        Self(self.0 + count)
+        Self(self.0.saturating_add(count))
     }
 }
 

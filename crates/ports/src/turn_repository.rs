@@ -229,8 +229,9 @@ pub trait TurnRepository: Send + Sync {
     /// Stores a whole turn, completed: the conversation if it is new (with
     /// `conversation.created`), the turn, both messages, the events `turn.started` and
     /// `turn.completed`, and the claim, in one transaction. The key MUST be judged before all
-    /// else. MUST answer `Stale` and write nothing when the agent's version or the conversation's
-    /// turn count differ from what was assumed.
+    /// else, then whether agent and conversation exist, then `Busy`. MUST answer `Stale` and write
+    /// nothing when the agent's version or the conversation's turn count differ from what was
+    /// assumed.
     async fn record_exchange(&self, exchange: Exchange)
     -> Result<ExchangeOutcome, RepositoryError>;
 

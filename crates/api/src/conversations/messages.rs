@@ -18,7 +18,7 @@ use crate::{
         ("id" = ConversationId, Path, description = "The conversation."),
         ("order" = inline(Option<MessageOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
-        ("cursor" = Option<String>, Query, description = "`nextCursor` of the page before."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
     ),
     responses((status = 200, description = "A page of messages.", body = PageOf<Message>)),
 )]

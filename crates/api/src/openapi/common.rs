@@ -18,17 +18,17 @@ pub(super) fn components() -> Value {
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
                 "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A key that was used is answered 409 `idempotency_key_in_use`, with another command 422 `idempotency_key_reused`.",
-                "schema": {"type": "string", "minLength": 1, "maxLength": 255, "pattern": "^[A-Za-z0-9._:~-]+$"},
+                "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
             "IfMatch": {
                 "name": "If-Match", "in": "header", "required": false,
                 "description": "The entity tag of the version that is to be changed; only its version is compared. `*` for any.",
-                "schema": {"type": "string", "maxLength": 64, "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")$"},
+                "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")$"},
             },
             "IfNoneMatch": {
                 "name": "If-None-Match", "in": "header", "required": false,
                 "description": "The entity tag that the client has: then the answer is 304.",
-                "schema": {"type": "string", "maxLength": 256},
+                "schema": {"type": "string"},
             },
         },
         "headers": {
