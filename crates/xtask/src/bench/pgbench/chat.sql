@@ -8,7 +8,7 @@ select head_seq, head_seq + 1 as started, head_seq + 2 as completed,
     from tenants where id = 'default' for update \gset
 update conversations set message_count = message_count + 2, turn_count = turn_count + 1,
         updated_at = now(), last_message_at = now()
-    where tenant_id = 'default' and id = lpad(to_hex(:conversation), 32, '0')::uuid
+    where tenant_id = 'default' and id = lpad(to_hex(:conversation::int), 32, '0')::uuid
     returning id as room, agent_id as agent, turn_count - 1 as turn_number,
         message_count - 1 as asked, message_count as replied \gset
 insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, principal,
