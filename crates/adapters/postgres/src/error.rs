@@ -2,9 +2,10 @@
 
 use ports::{BoxError, RepositoryError};
 
-/// Classes of errors (the first two characters of their codes) that pass by themselves:
-/// connections, transactions rolled back, resources, operator intervention, system errors.
-const PASSING: [&str; 5] = ["08", "40", "53", "57", "58"];
+/// Classes of errors (the first two characters of their codes) that say nothing about what is
+/// stored, and pass by themselves or by the operator's hand: connections, refused logins, missing
+/// databases, transactions rolled back, resources, operator intervention, system errors.
+const PASSING: [&str; 7] = ["08", "28", "3D", "40", "53", "57", "58"];
 
 /// Any error of a statement that no port promises anything about.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
