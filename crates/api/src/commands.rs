@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use application::{KeyService, access::NewKey};
-use domain::api_key::{ApiKeySecret, RANDOM_BYTES};
+use domain::{
+    TenantId,
+    api_key::{ApiKeySecret, RANDOM_BYTES},
+};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
@@ -119,7 +122,7 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
     let service = KeyService::new(store.storage().keys, clock, ids);
     let outcome = match command {
         KeysCommand::Create(options) => create_key(&store, &service, options).await,
-        KeysCommand::List(tenant) => list_keys(&service, &tenant.tenant).await,
+        KeysCommand::List(tenant) => list_keys(&store, &service, &tenant.tenant).await,
         KeysCommand::Revoke { id, tenant } => {
             let revoked = service.revoke(&tenant.tenant, &id).await;
             revoked.with_context(|| format!("key {id} of tenant {}", tenant.tenant))
@@ -131,13 +134,7 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
 }
 
 async fn create_key(store: &Store, service: &KeyService, options: NewKeyOptions) -> Result<()> {
-    let tenants = store.storage().tenants.list().await?;
-    if !tenants
-        .iter()
-        .any(|tenant| tenant.id == options.tenant.tenant)
-    {
-        bail!("there is no tenant '{}'", options.tenant.tenant);
-    }
+    refuse_unknown(&options.tenant.tenant, store).await?;
     let minted = service
         .create(NewKey {
             tenant: options.tenant.tenant,
@@ -149,7 +146,17 @@ async fn create_key(store: &Store, service: &KeyService, options: NewKeyOptions)
     print_line(minted.secret.reveal())
 }
 
-async fn list_keys(service: &KeyService, tenant: &domain::TenantId) -> Result<()> {
+/// A mistyped tenant would otherwise look like one without keys.
+async fn refuse_unknown(tenant: &TenantId, store: &Store) -> Result<()> {
+    let tenants = store.storage().tenants.list().await?;
+    if tenants.iter().any(|known| known.id == *tenant) {
+        return Ok(());
+    }
+    bail!("there is no tenant '{tenant}': `agent-service tenants list` shows them")
+}
+
+async fn list_keys(store: &Store, service: &KeyService, tenant: &TenantId) -> Result<()> {
+    refuse_unknown(tenant, store).await?;
     for key in service.list_all(tenant).await? {
         let scopes: Vec<&str> = key.scopes.iter().map(domain::Scope::as_str).collect();
         let state = match (key.revoked_at, key.expires_at) {

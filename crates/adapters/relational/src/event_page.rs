@@ -16,6 +16,11 @@ use crate::{EventRow, TurnRow};
 /// Events that one page scans at most.
 pub const MOST_SCANNED: i64 = 10_000;
 
+/// A position that statements can calculate with: one so late is after every head anyway.
+pub fn calculable(since: Seq) -> i64 {
+    since.0.min(i64::MAX - MOST_SCANNED)
+}
+
 /// A row of the log, and whether what it concerns is still there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRecord {

@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow, event_page::MOST_SCANNED,
+    EventContent, EventRecord, EventRow, EventScan, TurnRow, event_page::{MOST_SCANNED, calculable},
 };
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -223,7 +223,7 @@ impl SqliteEvents {
         let visibility = &query.visibility;
         let rows = sqlx::query(PAGE)
             .bind(tenant.as_str())
-            .bind(query.since.0)
+            .bind(calculable(query.since))
             .bind(row::count(query.limit))
             .bind(MOST_SCANNED)
             .bind(types)

@@ -1,6 +1,6 @@
 //! What all operations have in common: security, problems, headers, links.
 
-use domain::{ProblemCode, Scope};
+use domain::{EventType, ProblemCode, Scope};
 use serde_json::{Map, Value, json};
 
 use super::{document::DocumentError, links};
@@ -21,6 +21,7 @@ pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
             complete_operation(path, method, operation)?;
         }
     }
+    list_event_types(document);
     links::add(document);
     Ok(())
 }
@@ -188,6 +189,25 @@ fn headers(path: &str, method: &str, id: &str, status: &str) -> Value {
         )
     });
     Value::Object(entries.collect::<Map<_, _>>())
+}
+
+/// The types that a page of the log can be narrowed to, separated by commas.
+fn list_event_types(document: &mut Value) {
+    let types: Vec<String> = EventType::ALL
+        .iter()
+        .map(|kind| kind.as_str().replace('.', "\\."))
+        .collect();
+    let one = format!("({})", types.join("|"));
+    let parameters = document.pointer_mut("/paths/~1api~1events/get/parameters");
+    for parameter in parameters
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if parameter["name"] == "types" {
+            parameter["schema"]["pattern"] = format!("^{one}(,{one})*$").into();
+        }
+    }
 }
 
 /// Bodies that no single type describes have components of their own.
