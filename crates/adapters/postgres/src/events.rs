@@ -8,7 +8,8 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow, event_page::{MOST_SCANNED, calculable},
+    EventContent, EventRecord, EventRow, EventScan, TurnRow,
+    event_page::{MOST_SCANNED, calculable},
 };
 use serde_json::Value;
 use sqlx::{FromRow, Row, postgres::PgRow};

@@ -5,8 +5,8 @@
 //! adapter, so that a diff of the folders shows what differs.
 //!
 //! Every transaction that changes something of a tenant locks the tenant's row first, in a
-//! statement of its own. Chats go through one task with a connection of its own ([`batch`]), all
-//! else through a pool ([`connections`]).
+//! statement of its own. Chats go through one task with a connection of its own (`batch.rs`), all
+//! else through a pool (`connections.rs`).
 //!
 //! To add a statement: a `const` next to the row it reads, and its name in the file's
 //! `STATEMENTS`, by which a test prepares it against a migrated database.

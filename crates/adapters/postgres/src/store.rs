@@ -54,7 +54,7 @@ impl Default for PostgresOptions {
 pub struct PostgresStore {
     options: PgConnectOptions,
     pub(crate) connections: Connections,
-    pub(crate) batches: GroupCommit,
+    pub(crate) group: GroupCommit,
 }
 
 impl PostgresStore {
@@ -69,7 +69,7 @@ impl PostgresStore {
             .map_err(from_sqlx)?
             .application_name("agent-service");
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
-        let batches = GroupCommit::start(
+        let group = GroupCommit::start(
             PostgresBatches::new(connect.clone()),
             Patience::default(),
             tasks,
@@ -78,7 +78,7 @@ impl PostgresStore {
         let store = Self {
             options: connect,
             connections,
-            batches,
+            group,
         };
         store
             .connections
@@ -141,7 +141,7 @@ impl PostgresStore {
 
     /// Lets running calls end and closes the connections. Later calls are `Unavailable`.
     pub async fn close(&self) {
-        self.batches.close();
+        self.group.close();
         self.connections.close().await;
     }
 }

@@ -107,15 +107,15 @@ impl TurnRepository for PostgresTurns {
         &self,
         exchange: Exchange,
     ) -> Result<ExchangeOutcome, RepositoryError> {
-        self.store.batches.record_exchange(exchange).await
+        self.store.group.record_exchange(exchange).await
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        self.store.batches.begin_turn(begin).await
+        self.store.group.begin_turn(begin).await
     }
 
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
-        self.store.batches.finish_turn(finish).await
+        self.store.group.finish_turn(finish).await
     }
 
     async fn cancel_turn(

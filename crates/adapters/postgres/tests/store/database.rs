@@ -34,12 +34,7 @@ impl Database {
             .await
             .expect("the server answers");
         connection.close().await.expect("the server answers");
-        let own = server.clone().database(&name);
-        let tasks = TaskTracker::new();
-        let options = PostgresOptions::default();
-        let store = PostgresStore::connect(own.to_url_lossy().as_str(), options, &tasks)
-            .await
-            .expect("the server answers");
+        let store = store(&server.clone().database(&name)).await;
         store.migrate().await.expect("the server answers");
         Self {
             storage: store.storage(),
@@ -48,11 +43,27 @@ impl Database {
         }
     }
 
+    /// How to reach it.
+    pub(crate) fn options(&self) -> PgConnectOptions {
+        self.server.clone().database(&self.name)
+    }
+
     /// Another connection, of which the store knows nothing.
     pub(crate) async fn connect(&self) -> PgConnection {
-        let own = self.server.clone().database(&self.name);
-        own.connect().await.expect("the server answers")
+        self.options().connect().await.expect("the server answers")
     }
+}
+
+/// Connects a store.
+pub(crate) async fn store(options: &PgConnectOptions) -> PostgresStore {
+    let url = options.to_url_lossy();
+    PostgresStore::connect(
+        url.as_str(),
+        PostgresOptions::default(),
+        &TaskTracker::new(),
+    )
+    .await
+    .expect("the server answers")
 }
 
 impl Deref for Database {

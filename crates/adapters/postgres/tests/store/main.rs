@@ -2,4 +2,7 @@
 
 mod contract;
 mod database;
+mod faults;
 mod statements;
+mod tenant_lock;
+mod wire;
