@@ -53,16 +53,15 @@ async fn receive(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
     if declared.is_some_and(|length| length > most) {
         return Err(ApiError::new(ProblemCode::BodyTooLarge));
     }
-    let payload = request.take_payload();
-    tokio::time::timeout(
-        state.body_deadline,
-        collect(payload, most, declared.unwrap_or(0)),
-    )
-    .await
-    .map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
+    let mut payload = request.take_payload();
+    let collected = collect(&mut payload, most, declared.unwrap_or(0));
+    let collected = tokio::time::timeout(state.body_deadline, collected).await;
+    // A refusal finds here what is left of it.
+    request.set_payload(payload);
+    collected.map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
 }
 
-async fn collect(mut payload: Payload, most: usize, expected: usize) -> Result<Bytes, ApiError> {
+async fn collect(payload: &mut Payload, most: usize, expected: usize) -> Result<Bytes, ApiError> {
     let mut body = BytesMut::with_capacity(expected);
     while let Some(chunk) = payload.next().await {
         let chunk = chunk.map_err(|error| {

@@ -6,9 +6,10 @@ mod body;
 mod normalise;
 mod observe;
 mod panics;
+mod unread;
 
 use actix_web::{
-    HttpResponse,
+    HttpMessage as _, HttpResponse,
     dev::{ServiceRequest, ServiceResponse},
 };
 
@@ -23,5 +24,7 @@ pub use panics::{RoutePattern, resource};
 pub fn refuse(request: ServiceRequest, error: ApiError) -> ServiceResponse {
     // `ServiceRequest::into_response` would forget the error, and with it what the normaliser
     // writes into its body.
-    ServiceResponse::new(request.into_parts().0, HttpResponse::from_error(error))
+    let (request, payload) = request.into_parts();
+    request.extensions_mut().insert(unread::Unread(payload));
+    ServiceResponse::new(request, HttpResponse::from_error(error))
 }

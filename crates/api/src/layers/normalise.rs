@@ -13,18 +13,20 @@ use actix_web::{
 };
 use domain::ProblemCode;
 
-use super::refuse;
+use super::{refuse, unread};
 use crate::{
     problem::{ApiError, fill_in},
     request::accepts,
     state::ApiState,
 };
 
-const NOSNIFF: (HeaderName, HeaderValue) = (
+/// No answer is guessed to be of another type.
+pub(super) const NOSNIFF: (HeaderName, HeaderValue) = (
     header::X_CONTENT_TYPE_OPTIONS,
     HeaderValue::from_static("nosniff"),
 );
-const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+/// Answers are not kept unless they say so.
+pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 
 /// Makes HEAD what GET is, every refusal a problem, and every answer safe by its headers.
 pub async fn normalise(
@@ -39,7 +41,7 @@ pub async fn normalise(
         Some(error) => refuse(request, error),
         None => next.call(request).await?.map_into_boxed_body(),
     };
-    let mut response = fill_in(response);
+    let mut response = unread::hold(fill_in(response));
     let headers = response.headers_mut();
     headers.insert(NOSNIFF.0, NOSNIFF.1);
     if !headers.contains_key(header::CACHE_CONTROL) {

@@ -3,16 +3,20 @@
 use std::time::Instant;
 
 use actix_web::{
-    Error, HttpMessage, HttpRequest,
+    Error, HttpMessage, HttpRequest, HttpResponse,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::header::{HeaderName, HeaderValue},
+    error::InternalError,
+    http::header::{CACHE_CONTROL, HeaderName, HeaderValue},
     middleware::Next,
     web::Data,
 };
 use futures::FutureExt;
 
-use super::RoutePattern;
+use super::{
+    RoutePattern,
+    normalise::{NO_STORE, NOSNIFF},
+};
 use crate::{
     problem::{ApiError, respond},
     state::ApiState,
@@ -63,6 +67,7 @@ pub async fn observe(
     let id = RequestId::choose(&request, &state);
     request.extensions_mut().insert(id.clone());
     let started = Instant::now();
+    let uri = request.uri().clone();
     let caught = std::panic::AssertUnwindSafe(next.call(request))
         .catch_unwind()
         .await;
@@ -74,17 +79,27 @@ pub async fn observe(
     let mut response = match outcome {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {
-            // The request is gone with the layer that failed, so its answer is written here.
-            let error = error.as_error::<ApiError>().map_or_else(
-                || respond(&ApiError::new(domain::ProblemCode::Internal), None, None),
-                |error| respond(error, None, id.0.to_str().ok().map(ToOwned::to_owned)),
-            );
-            return Err(actix_web::error::InternalError::from_response("", error).into());
+            let answer = answer_without_request(&error, uri.path(), &id);
+            return Err(InternalError::from_response(error, answer).into());
         }
     };
     response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
     record(&response, &id, started);
     Ok(response)
+}
+
+/// The answer to a request that is gone with the layer that failed.
+fn answer_without_request(error: &Error, path: &str, id: &RequestId) -> HttpResponse {
+    let internal = ApiError::new(domain::ProblemCode::Internal);
+    let error = error.as_error::<ApiError>().unwrap_or(&internal);
+    let request_id = id.0.to_str().unwrap_or_default();
+    tracing::error!(request_id, path, code = %error, "a layer failed");
+    let mut answer = respond(error, Some(path.to_owned()), Some(request_id.to_owned()));
+    let headers = answer.headers_mut();
+    headers.insert(X_REQUEST_ID, id.0.clone());
+    headers.insert(NOSNIFF.0, NOSNIFF.1);
+    headers.insert(CACHE_CONTROL, NO_STORE);
+    answer
 }
 
 fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {

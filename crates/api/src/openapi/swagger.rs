@@ -31,6 +31,9 @@ pub async fn swagger_headers(
     response
         .headers_mut()
         .insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    response.headers_mut().insert(header::CACHE_CONTROL, PUBLIC);
+    // What is not there today may be there with the next version.
+    if response.status().is_success() {
+        response.headers_mut().insert(header::CACHE_CONTROL, PUBLIC);
+    }
     Ok(response)
 }

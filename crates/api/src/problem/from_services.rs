@@ -87,6 +87,7 @@ impl From<ChatError> for ApiError {
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Engine(error) => error.into(),
             ChatError::NoEngine => Self::new(ProblemCode::EngineFailed).because("no such engine"),
+            ChatError::Panicked => Self::new(ProblemCode::Internal).because(error),
             ChatError::Interrupted => Self::new(ProblemCode::Interrupted),
             ChatError::Idempotency(refused) => refused.into(),
             ChatError::Store(error) => error.into(),

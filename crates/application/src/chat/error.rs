@@ -29,6 +29,9 @@ pub enum ChatError {
     /// No engine of the agent's choice is on this server any more.
     #[error("the server has none of the agent's engines")]
     NoEngine,
+    /// The engine panicked: a mistake of ours, and in the log.
+    #[error("the engine panicked")]
+    Panicked,
     /// The server stopped before the reply was there.
     #[error("the turn was interrupted")]
     Interrupted,

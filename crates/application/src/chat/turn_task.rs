@@ -1,11 +1,16 @@
 //! A turn of an engine that takes its time: from its start to its stored end, whoever listens.
 
 use std::{
+    panic::AssertUnwindSafe,
     sync::Arc,
     time::{Duration, Instant},
 };
 
-use domain::{AgentId, ChatReply, ConversationId, HistoryLimits, MessageId, Stamp, TurnId};
+use domain::{
+    AgentId, ChatReply, ConversationId, HistoryLimits, MessageId, Problem, ProblemCode, Stamp,
+    TurnId,
+};
+use futures::FutureExt;
 use ports::{
     Clock, ConversationRepository, FinishOutcome, FinishTurn, HistoryQuery, IdSource, Reply,
     ReplyRequest, RepositoryError, TurnEnding, TurnRepository,
@@ -59,26 +64,33 @@ impl TurnTask {
         });
         self.store_so_far += asked_at.elapsed();
         let started = Instant::now();
-        let answered = running
+        let asked = running
             .stop
-            .run_until_cancelled(answer(&self.chain, &self.request, &running))
-            .await;
+            .run_until_cancelled(answer(&self.chain, &self.request, &running));
+        // A turn must reach its end also when its engine does not.
+        let answered = AssertUnwindSafe(asked).catch_unwind().await;
         let engine = started.elapsed();
         match answered {
-            None => Err(ChatError::Cancelled),
-            Some(Some(Ok(answer))) => self.complete(answer, engine).await,
-            Some(Some(Err(error))) => {
-                let ending = TurnEnding::Failed(turn_problem(&error));
-                self.finish(ending, self.ports.clock.now()).await?;
+            Ok(None) => Err(ChatError::Cancelled),
+            Ok(Some(Some(Ok(answer)))) => self.complete(answer, engine).await,
+            Ok(Some(Some(Err(error)))) => {
+                self.fail(turn_problem(&error)).await?;
                 Err(ChatError::Engine(error))
             }
-            Some(None) => {
-                let problem = domain::Problem::new(domain::ProblemCode::EngineFailed);
-                self.finish(TurnEnding::Failed(problem), self.ports.clock.now())
-                    .await?;
+            Ok(Some(None)) => {
+                self.fail(Problem::new(ProblemCode::EngineFailed)).await?;
                 Err(ChatError::NoEngine)
             }
+            Err(_panic) => {
+                self.fail(Problem::new(ProblemCode::Internal)).await?;
+                Err(ChatError::Panicked)
+            }
         }
+    }
+
+    async fn fail(&self, problem: Problem) -> Result<(), ChatError> {
+        let now = self.ports.clock.now();
+        self.finish(TurnEnding::Failed(problem), now).await
     }
 
     async fn history(
