@@ -8,7 +8,7 @@ use serde_json::Value;
 use crate::answer::Answer;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
-    let url = "http://localhost:8080";
+    let url = "http://127.0.0.1:8080";
     api::openapi::document(&Sizes::default(), url).expect("the document can be made")
 });
 

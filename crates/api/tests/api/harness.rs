@@ -7,14 +7,16 @@ use api::{
     settings::Settings,
     wiring::{self, EnginesByName},
 };
-use application::{KeyService, access::NewKey};
-use domain::{Scope, TenantId, Timestamp};
+use domain::{
+    ApiKey, Scope, Scopes, TenantId,
+    api_key::{ApiKeySecret, LimitOverrides, RANDOM_BYTES},
+};
 use metrics_exporter_prometheus::PrometheusBuilder;
 use ports::{ReplyEngine, Storage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::answer::{Answer, Request};
+use crate::caller::Caller;
 
 /// What a service is started with.
 #[derive(Default)]
@@ -89,8 +91,9 @@ impl Keys {
         let minted = service.minted_key.as_ref();
         let writer = minted.expect("an empty store gets a key").reveal();
         let (clock, _) = wiring::system();
-        let other: TenantId = "other".parse().unwrap();
-        storage.tenants.insert(&other, clock.now()).await.unwrap();
+        let other: TenantId = "other".parse().expect("the id of a tenant");
+        let made = storage.tenants.insert(&other, clock.now()).await;
+        made.expect("a second tenant");
         let reads = [
             Scope::AgentsRead,
             Scope::ConversationsRead,
@@ -98,28 +101,36 @@ impl Keys {
         ];
         Self {
             writer: writer.to_owned(),
-            reader: mint(storage, "default", &reads, None).await,
-            stranger: mint(storage, "other", Scope::ALL, None).await,
+            reader: store_key(storage, |key| key.scopes = reads.into_iter().collect()).await,
+            stranger: store_key(storage, |key| key.tenant = other).await,
         }
     }
 }
 
-async fn mint(
-    storage: &Storage,
-    tenant: &str,
-    scopes: &[Scope],
-    expires_at: Option<Timestamp>,
-) -> String {
+/// Stores a new key, with all scopes in the default tenant but for what `change` changes.
+async fn store_key(storage: &Storage, change: impl FnOnce(&mut ApiKey)) -> String {
     let (clock, ids) = wiring::system();
-    let service = KeyService::new(Arc::clone(&storage.keys), clock, ids);
-    let new = NewKey {
-        tenant: tenant.parse().expect("the id of a tenant"),
+    let mut random = [0; RANDOM_BYTES];
+    ids.fill_random(&mut random);
+    let secret = ApiKeySecret::mint(&random);
+    let mut key = ApiKey {
+        id: secret.id(),
+        tenant: "default".parse().expect("the id of a tenant"),
         name: "a test's".to_owned(),
-        scopes: scopes.iter().copied().collect(),
-        expires_at,
+        scopes: Scopes::all(),
+        digest: secret.digest(),
+        last4: secret.last4().to_owned(),
+        previous: None,
+        created_at: clock.now(),
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        allowed_origins: Vec::new(),
+        limits: LimitOverrides::default(),
     };
-    let minted = service.create(new).await.expect("the key is made");
-    minted.secret.reveal().to_owned()
+    change(&mut key);
+    storage.keys.insert(&key).await.expect("the key is stored");
+    secret.reveal().to_owned()
 }
 
 /// A service that is up, and those who call it.
@@ -180,13 +191,13 @@ impl Api {
 
     /// Who has these scopes, in the writer's tenant.
     pub(crate) async fn holder_of(&self, scopes: &[Scope]) -> Caller {
-        let key = mint(&self.storage, "default", scopes, None).await;
-        self.caller(Some(&key))
+        let scopes = scopes.iter().copied().collect();
+        self.holder_with(|key| key.scopes = scopes).await
     }
 
-    /// Whose key, with all scopes, ends at a given time.
-    pub(crate) async fn holder_until(&self, end: Timestamp) -> Caller {
-        let key = mint(&self.storage, "default", Scope::ALL, Some(end)).await;
+    /// Who has the writer's rights but for what `change` changes in its key.
+    pub(crate) async fn holder_with(&self, change: impl FnOnce(&mut ApiKey)) -> Caller {
+        let key = store_key(&self.storage, change).await;
         self.caller(Some(&key))
     }
 
@@ -201,7 +212,12 @@ impl Api {
 
     /// Ends the service in order, and with it its store.
     pub(crate) async fn stop(self) {
-        self.service.drain(Duration::ZERO).await;
+        self.stop_after(Duration::ZERO).await;
+    }
+
+    /// Ends the service after it has told load balancers for a while.
+    pub(crate) async fn stop_after(self, goodbye: Duration) {
+        self.service.drain(goodbye).await;
     }
 
     /// Ends the service and starts another one on the same store, with the same keys.
@@ -239,48 +255,4 @@ pub(crate) fn id_of(made: &Value) -> String {
         .as_str()
         .expect("what is made has an id")
         .to_owned()
-}
-
-/// Somebody who sends requests.
-#[derive(Clone)]
-pub(crate) struct Caller {
-    http: reqwest::Client,
-    address: SocketAddr,
-    key: Option<String>,
-}
-
-impl Caller {
-    /// The API key.
-    pub(crate) fn key(&self) -> &str {
-        self.key.as_deref().expect("a caller with a key")
-    }
-
-    /// A request with the caller's credential.
-    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
-        let request = Request::new(&self.http, self.address, method, path);
-        match &self.key {
-            Some(key) => request.header("X-API-Key", key),
-            None => request,
-        }
-    }
-
-    pub(crate) async fn get(&self, path: &str) -> Answer {
-        self.request("GET", path).send().await
-    }
-
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
-        self.request("DELETE", path).send().await
-    }
-
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
-        self.request("POST", path).json(&body).send().await
-    }
-
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
-        self.request("PUT", path).json(&body).send().await
-    }
-
-    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
-        self.request("PATCH", path).json(&body).send().await
-    }
 }

@@ -2,7 +2,7 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex},
 };
 
 use async_trait::async_trait;
@@ -52,13 +52,13 @@ impl Probe {
 
     /// From now on, calls of this name, such as `agents.find`, meet this.
     pub(crate) fn make(&self, call: &'static str, misfortune: Misfortune) {
-        let mut misfortunes = self.misfortunes.lock().unwrap();
+        let mut misfortunes = self.misfortunes.lock().expect("no panic inside");
         misfortunes.insert(call, misfortune);
     }
 
     /// From now on, everything works.
     pub(crate) fn heal(&self) {
-        self.misfortunes.lock().unwrap().clear();
+        self.misfortunes.lock().expect("no panic inside").clear();
     }
 
     /// The calls since this was last asked, without those that are made by the clock.
@@ -70,17 +70,19 @@ impl Probe {
             "keys.touch",
             "maintenance.purge",
         ];
-        let mut calls = std::mem::take(&mut *self.calls.lock().unwrap());
+        let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));
         calls.retain(|call| !by_the_clock.contains(call));
         calls
     }
 
     fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
-        self.calls
+        self.calls.lock().expect("no panic inside").push(call);
+        let misfortune = self
+            .misfortunes
             .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(call);
-        let misfortune = self.misfortunes.lock().unwrap().get(call).copied();
+            .expect("no panic inside")
+            .get(call)
+            .copied();
         match misfortune {
             None => Ok(()),
             Some(Misfortune::Away) => Err(RepositoryError::Unavailable("10.0.0.7 is away".into())),

@@ -85,6 +85,14 @@ impl Call {
             .expect("somebody listens");
     }
 
+    /// Says something that nobody may want to hear any more.
+    pub(crate) fn say_unheard(&self, text: &str) {
+        let (taken, _) = oneshot::channel();
+        let _ = self
+            .steps
+            .send((Ok(ReplyChunk::Delta(text.to_owned())), taken));
+    }
+
     /// Ends the answer.
     pub(crate) fn end(self) {
         self.end_with(FinishReason::Stop, None);

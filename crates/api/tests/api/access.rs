@@ -1,0 +1,238 @@
+//! Who is let in.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use application::KeyService;
+use domain::{
+    ProblemCode, Scope,
+    api_key::{ApiKeySecret, RANDOM_BYTES},
+};
+use insta::assert_snapshot;
+
+use crate::{caller::Caller, harness::Api};
+
+const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
+const INVALID: &str = "Bearer realm=\"agent-service\", error=\"invalid_token\"";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_taken_from_either_header() {
+    let api = Api::start().await;
+    let key = api.reader().key().to_owned();
+    for (name, value) in [
+        ("X-API-Key", key.clone()),
+        ("Authorization", format!("Bearer {key}")),
+        ("authorization", format!("bearer {key}")),
+    ] {
+        let request = api.anonymous().request("GET", "/api/agents");
+        request.header(name, &value).send().await.ok();
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sends_nothing_is_asked_for_a_credential() {
+    let api = Api::start().await;
+    let answer = api.anonymous().get("/api/agents").await;
+    assert_snapshot!(answer.shown(), @r#"
+    401 Unauthorized
+    {
+      "code": "unauthenticated",
+      "detail": "Send an API key in `X-API-Key`, or a token in `Authorization: Bearer`.",
+      "instance": "/api/agents",
+      "requestId": "[id]",
+      "retryable": false,
+      "status": 401,
+      "title": "A credential is needed.",
+      "type": "/problems/unauthenticated"
+    }
+    "#);
+    assert_eq!(answer.header("www-authenticate"), CHALLENGE);
+    // A key in the address is no credential: addresses are logged everywhere.
+    let key = api.reader().key().to_owned();
+    let answer = api
+        .anonymous()
+        .get(&format!("/api/agents?api_key={key}"))
+        .await;
+    answer.problem(ProblemCode::Unauthenticated);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_key_of_ours_is_refused() {
+    let api = Api::start().await;
+    let key = api.reader().key().to_owned();
+    let mut mistyped = key.clone();
+    let last = if key.ends_with('0') { '1' } else { '0' };
+    mistyped.pop();
+    mistyped.push(last);
+    let unknown = ApiKeySecret::mint(&[7; RANDOM_BYTES]).reveal().to_owned();
+    let id = ApiKeySecret::parse(&key).expect("a key").id();
+    let guessed = ApiKeySecret::mint_for(&id, &[7; 32]).reveal().to_owned();
+    for (name, value) in [
+        ("X-API-Key", mistyped),
+        ("X-API-Key", unknown),
+        ("X-API-Key", guessed),
+        ("X-API-Key", String::new()),
+        ("X-API-Key", format!("Bearer {key}")),
+        ("Authorization", key.clone()),
+        ("Authorization", format!("Basic {key}")),
+        ("Authorization", "Bearer".to_owned()),
+        ("Authorization", "Bearer ".to_owned()),
+        ("Authorization", format!("Bearer {key} {key}")),
+    ] {
+        let request = api.anonymous().request("GET", "/api/agents");
+        let answer = request.header(name, &value).send().await;
+        answer.problem(ProblemCode::InvalidCredentials);
+        assert_eq!(
+            answer.header("www-authenticate"),
+            INVALID,
+            "{name}: {value}"
+        );
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_credentials_are_one_too_many() {
+    let api = Api::start().await;
+    let key = api.reader().key().to_owned();
+    let bearer = format!("Bearer {key}");
+    for (first, second) in [
+        (("X-API-Key", &key), ("Authorization", &bearer)),
+        (("X-API-Key", &key), ("X-API-Key", &key)),
+        (("Authorization", &bearer), ("Authorization", &bearer)),
+    ] {
+        let request = api.anonymous().request("GET", "/api/agents");
+        let request = request.header(first.0, first.1).header(second.0, second.1);
+        request
+            .send()
+            .await
+            .problem(ProblemCode::AmbiguousCredentials);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_is_soon_refused_and_stays_so() {
+    let api = Api::start().await;
+    let caller = api.holder_of(&[Scope::AgentsRead]).await;
+    caller.get("/api/agents").await.ok();
+    let (clock, ids) = api::wiring::system();
+    let keys = KeyService::new(Arc::clone(&api.storage.keys), clock, ids);
+    let id = ApiKeySecret::parse(caller.key()).expect("a key").id();
+    keys.revoke(&"default".parse().unwrap(), &id).await.unwrap();
+    let refused = until_refused(&caller).await;
+    assert!(refused.as_millis() < 5_000, "took {refused:?}");
+    caller
+        .get("/api/agents")
+        .await
+        .problem(ProblemCode::InvalidCredentials);
+    api.reader().get("/api/agents").await.ok();
+    api.stop().await;
+}
+
+/// How long a caller is still let in.
+async fn until_refused(caller: &Caller) -> Duration {
+    let started = Instant::now();
+    while caller.get("/api/agents").await.status == 200 {
+        assert!(started.elapsed().as_secs() < 20, "the key is still good");
+    }
+    started.elapsed()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_ends_when_it_was_to_end() {
+    let api = Api::start().await;
+    let (clock, _) = api::wiring::system();
+    let now = clock.now();
+    let past = api.holder_with(|key| key.expires_at = Some(now)).await;
+    past.get("/api/agents")
+        .await
+        .problem(ProblemCode::InvalidCredentials);
+    // Also when it was let in before and is remembered.
+    let end = clock.now() + Duration::from_millis(1_500);
+    let ending = api.holder_with(|key| key.expires_at = Some(end)).await;
+    ending.get("/api/agents").await.ok();
+    until_refused(&ending).await;
+    assert!(clock.now() >= end);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_for_some_origins_is_refused_from_others() {
+    let api = Api::start().await;
+    let origins = vec!["https://shop.example".to_owned()];
+    let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+    let from = |origin: &'static str| {
+        let request = caller.request("GET", "/api/agents");
+        request.header("Origin", origin).send()
+    };
+    from("https://shop.example").await.ok();
+    caller.get("/api/agents").await.ok();
+    for origin in ["https://shop.example.evil", "http://shop.example", "null"] {
+        from(origin).await.problem(ProblemCode::OriginNotAllowed);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn public_pages_do_not_look_at_credentials() {
+    let api = Api::start().await;
+    for path in [
+        "/livez",
+        "/readyz",
+        "/openapi.json",
+        "/problems",
+        "/docs/",
+        "/",
+    ] {
+        let request = api.anonymous().request("GET", path);
+        let answer = request.header("X-API-Key", "nonsense").send().await;
+        assert_eq!(answer.status, 200, "{path}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_lacks_a_scope_is_told_which() {
+    let api = Api::start().await;
+    let answer = api
+        .reader()
+        .post("/api/agents", serde_json::json!({"name": "Ada"}))
+        .await;
+    assert_snapshot!(answer.shown(), @r#"
+    403 Forbidden
+    {
+      "code": "insufficient_scope",
+      "detail": "needs the scope agents:write",
+      "instance": "/api/agents",
+      "requestId": "[id]",
+      "retryable": false,
+      "status": 403,
+      "title": "The credential does not allow this.",
+      "type": "/problems/insufficient_scope"
+    }
+    "#);
+    let challenge =
+        "Bearer realm=\"agent-service\", error=\"insufficient_scope\", scope=\"agents:write\"";
+    assert_eq!(answer.header("www-authenticate"), challenge);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_shape_of_the_interface_is_no_secret() {
+    let api = Api::start().await;
+    let nobody = api.anonymous();
+    nobody
+        .get("/api/nothing")
+        .await
+        .problem(ProblemCode::RouteNotFound);
+    let answer = nobody.request("PUT", "/api/agents").send().await;
+    answer.problem(ProblemCode::MethodNotAllowed);
+    let answer = nobody.request("OPTIONS", "/api/agents").send().await;
+    assert_eq!(answer.status, 204);
+    api.stop().await;
+}

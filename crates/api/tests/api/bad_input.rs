@@ -1,0 +1,171 @@
+//! Heads of requests that no honest client sends.
+
+use domain::ProblemCode;
+use serde_json::{Value, json};
+
+use crate::{harness::Api, raw};
+
+/// The head of a request on a connection that ends with its answer.
+pub(crate) fn head(api: &Api, line: &str, headers: &str) -> Vec<u8> {
+    let key = api.writer().key().to_owned();
+    let own = format!("Host: test\r\nConnection: close\r\nX-API-Key: {key}\r\n");
+    format!("{line} HTTP/1.1\r\n{own}{headers}\r\n").into_bytes()
+}
+
+/// The header of a JSON body.
+pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_url_of_8_kib_is_the_longest() {
+    let api = Api::start().await;
+    let path = |bytes: usize| {
+        let start = "/api/agents?name=";
+        format!("{start}{}", "x".repeat(bytes - start.len()))
+    };
+    let longest = api.reader().get(&path(8 * 1024)).await;
+    longest.problem(ProblemCode::ValidationFailed);
+    let longer = api.reader().get(&path(8 * 1024 + 1)).await;
+    longer.problem(ProblemCode::UriTooLong);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_header_that_makes_no_sense_is_refused() {
+    let api = Api::start().await;
+    let id = api.agent_id().await;
+    let body = json!({"name": "Bob"}).to_string();
+    let with_body = format!("{JSON}Content-Length: {}\r\n", body.len());
+    let make = "POST /api/agents";
+    let change = &*format!("PATCH /api/agents/{id}");
+    for (line, header, bytes) in [
+        (make, "Idempotency-Key", b"\xff".as_slice()),
+        (make, "Idempotency-Key", b"a b"),
+        (make, "Idempotency-Key", &[b'x'; 256]),
+        (make, "Idempotency-Key", b"a\r\nIdempotency-Key: b"),
+        (change, "If-Match", b"\xff"),
+        (change, "If-Match", b"\"v1\"\r\nIf-Match: \"v1\""),
+    ] {
+        let mut request = head(&api, line, &with_body);
+        request.truncate(request.len() - 2);
+        request.extend(format!("{header}: ").as_bytes());
+        request.extend(bytes);
+        request.extend(b"\r\n\r\n");
+        request.extend(body.as_bytes());
+        let answer = raw::answer(api.address, request).await;
+        answer.problem(ProblemCode::InvalidHeader);
+        assert_eq!(answer.faults()[0].0, header);
+    }
+    for header in ["X-API-Key", "Authorization"] {
+        let mut request =
+            b"GET /api/agents HTTP/1.1\r\nHost: test\r\nConnection: close\r\n".to_vec();
+        request.extend(format!("{header}: ").as_bytes());
+        request.extend(b"Bearer \xff\xfe\r\n\r\n");
+        let answer = raw::answer(api.address, request).await;
+        answer.problem(ProblemCode::InvalidCredentials);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_request_is_cut_off() {
+    let api = Api::start().await;
+    let huge = format!(
+        "GET /livez HTTP/1.1\r\nHost: test\r\nX-Filler: {}\r\n\r\n",
+        "x".repeat(256 * 1024)
+    );
+    for request in [
+        "nonsense\r\n\r\n",
+        "GET /livez HTTP/9.9\r\nHost: test\r\n\r\n",
+        "GET /li vez HTTP/1.1\r\nHost: test\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHost test\r\n\r\n",
+        "GET /livez HTTP/1.1\r\nHo st: test\r\n\r\n",
+        "POST /livez HTTP/1.1\r\nHost: test\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
+        "POST /livez HTTP/1.1\r\nHost: test\r\nContent-Length: -1\r\n\r\n",
+        "POST /livez HTTP/1.1\r\nHost: test\r\nContent-Length: +1\r\n\r\na",
+        "POST /livez HTTP/1.1\r\nHost: test\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+        "POST /livez HTTP/1.1\r\nHost: test\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
+        &huge,
+    ] {
+        raw::assert_cut_off(api.address, request).await;
+    }
+    api.anonymous().get("/livez").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_means_what_it_says() {
+    let api = Api::start().await;
+    let id = api.agent_id().await;
+    for path in [
+        "//api/agents",
+        "/api//agents",
+        "/api/agents/",
+        "/API/agents",
+        "/api/agents/../engines",
+        "/api/agents/%2e%2e/engines",
+        "/api/./agents",
+        "/docs/../api/agents",
+        "/docs/%2e%2e/api/agents",
+        "/livez/../api/agents",
+        "/problems/..%2f..%2fapi%2fagents",
+        "/problems/nonsense",
+        "/api/agents;a=b",
+        &format!("/api/agents%2f{id}"),
+        &format!("/api/agents/{id}/"),
+        &format!("/api/agents/{id}/nothing"),
+    ] {
+        let answer = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
+        answer.problem(ProblemCode::RouteNotFound);
+        let anonymous = format!("GET {path} HTTP/1.1\r\nHost: test\r\nConnection: close\r\n\r\n");
+        let answer = raw::answer(api.address, anonymous).await;
+        assert!(
+            matches!(answer.status, 401 | 404),
+            "{path}: {}",
+            answer.text()
+        );
+    }
+    for path in [
+        "/api/agents/..",
+        "/api/agents/%2f",
+        "/api/agents/..%2fengines",
+        "/api/agents/%00",
+        "/api/agents/' or '1'='1",
+        &format!("/api/agents/{}", id.to_uppercase()),
+        &format!("/api/agents/{}", id.replace('-', "")),
+        &format!("/api/agents/{{{id}}}"),
+    ] {
+        let path = path.replace(' ', "%20");
+        let answer = raw::answer(api.address, head(&api, &format!("GET {path}"), "")).await;
+        answer.problem(ProblemCode::AgentNotFound);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_text_in_a_query_is_only_text() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    for text in [
+        "%25",
+        "_",
+        "%27%3B+drop+table+agents%3B--",
+        "%5C",
+        "%FF",
+        "a%26b%3Dc",
+    ] {
+        let page = api
+            .reader()
+            .get(&format!("/api/agents?name={text}"))
+            .await
+            .ok();
+        assert_eq!(page["data"], json!([]), "{text}");
+    }
+    let twice = api.reader().get("/api/agents?limit=1&limit=1").await;
+    assert_eq!(
+        twice.faults(),
+        [("limit".to_owned(), "duplicate_member".to_owned())]
+    );
+    let page: Value = api.reader().get("/api/agents?&").await.ok();
+    assert_eq!(page["data"].as_array().map(Vec::len), Some(1));
+    api.stop().await;
+}

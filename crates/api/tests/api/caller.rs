@@ -1,0 +1,51 @@
+//! Those who send requests.
+
+use std::net::SocketAddr;
+
+use serde_json::Value;
+
+use crate::answer::{Answer, Request};
+
+/// Somebody who sends requests.
+#[derive(Clone)]
+pub(crate) struct Caller {
+    pub(crate) http: reqwest::Client,
+    pub(crate) address: SocketAddr,
+    pub(crate) key: Option<String>,
+}
+
+impl Caller {
+    /// The API key.
+    pub(crate) fn key(&self) -> &str {
+        self.key.as_deref().expect("a caller with a key")
+    }
+
+    /// A request with the caller's credential.
+    pub(crate) fn request(&self, method: &str, path: &str) -> Request {
+        let request = Request::new(&self.http, self.address, method, path);
+        match &self.key {
+            Some(key) => request.header("X-API-Key", key),
+            None => request,
+        }
+    }
+
+    pub(crate) async fn get(&self, path: &str) -> Answer {
+        self.request("GET", path).send().await
+    }
+
+    pub(crate) async fn delete(&self, path: &str) -> Answer {
+        self.request("DELETE", path).send().await
+    }
+
+    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+        self.request("POST", path).json(&body).send().await
+    }
+
+    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+        self.request("PUT", path).json(&body).send().await
+    }
+
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+        self.request("PATCH", path).json(&body).send().await
+    }
+}

@@ -1,0 +1,261 @@
+//! `/api/chat` with the built-in engine.
+
+use domain::ProblemCode;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::harness::{Api, id_of};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_gets_a_reply() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let command = json!({"agentId": agent, "message": "Hello!"});
+    let answer = api.writer().post("/api/chat", command).await;
+    assert_snapshot!(answer.shown(), @r#"
+    200 OK
+    {
+      "agentId": "[id]",
+      "agentVersion": 1,
+      "conversationId": "[id]",
+      "createdAt": "[time]",
+      "degraded": false,
+      "engine": "rules",
+      "finishReason": "stop",
+      "message": "Hello! I'm Ada. What can I do for you?",
+      "messageId": "[id]",
+      "turnId": "[id]",
+      "usage": null
+    }
+    "#);
+    for part in ["store;dur=", "engine;dur=", "total;dur="] {
+        assert!(answer.header("server-timing").contains(part), "{answer:?}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_begins_a_conversation_and_goes_on_in_it() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let first = api
+        .chat(json!({"agentId": agent, "message": "Hello", "userId": "bob"}))
+        .await;
+    let id = first["conversationId"].as_str().unwrap();
+    let conversation = api
+        .reader()
+        .get(&format!("/api/conversations/{id}"))
+        .await
+        .ok();
+    assert_eq!(conversation["userId"], "bob");
+    assert_eq!(conversation["messageCount"], 2);
+    let next = json!({"agentId": agent, "conversationId": id, "userId": "bob", "message": "Bye"});
+    let second = api.chat(next).await;
+    assert_eq!(second["conversationId"], first["conversationId"]);
+    assert_ne!(second["turnId"], first["turnId"]);
+    let conversation = api
+        .reader()
+        .get(&format!("/api/conversations/{id}"))
+        .await
+        .ok();
+    assert_eq!(conversation["messageCount"], 4);
+    assert_eq!(conversation["lastMessageAt"], second["createdAt"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn rules_answer_by_priority_capability_and_turn() {
+    let api = Api::start().await;
+    let draft = json!({"name": "Ada", "capabilities": ["orders"], "config": {
+        "fallbackReply": "Pardon?",
+        "rules": [
+            {"pattern": "order (?P<number>\\d+)", "reply": "{{agent.name}} looks for {{capture.number}}, {{user.id}}."},
+            {"keywords": ["order"], "reply": "Never.", "capability": "returns", "priority": 9},
+            {"keywords": ["HELLO", "there"], "replies": ["One.", "Two."], "capability": "orders"},
+        ],
+    }});
+    let agent = id_of(&api.agent(draft).await);
+    let id = id_of(
+        &api.conversation(json!({"agentId": agent, "userId": "bob"}))
+            .await,
+    );
+    let mut said = Vec::new();
+    for message in [
+        "hello there",
+        "Hello, THERE!",
+        "Where is ORDER 66?",
+        "order",
+        "There. Hello.",
+    ] {
+        let command = json!({"agentId": agent, "conversationId": id, "message": message});
+        said.push(
+            api.chat(command).await["message"]
+                .as_str()
+                .unwrap()
+                .to_owned(),
+        );
+    }
+    assert_eq!(
+        said,
+        ["One.", "Two.", "Ada looks for 66, bob.", "Pardon?", "One."]
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_is_given_by_the_agent_as_it_is_now() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let first = api
+        .chat(json!({"agentId": agent, "message": "xyzzy"}))
+        .await;
+    let config = json!({"fallbackReply": "Nothing happens."});
+    api.writer()
+        .put(&format!("/api/agents/{agent}/config"), config)
+        .await
+        .ok();
+    let second = api
+        .chat(json!({"agentId": agent, "message": "xyzzy"}))
+        .await;
+    assert_eq!(second["message"], "Nothing happens.");
+    assert_eq!(
+        (&first["agentVersion"], &second["agentVersion"]),
+        (&json!(1), &json!(2))
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_that_contradicts_its_conversation_is_refused() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let other = api.agent_id().await;
+    let id = id_of(
+        &api.conversation(json!({"agentId": agent, "userId": "bob"}))
+            .await,
+    );
+    let command = json!({
+        "agentId": other, "conversationId": id, "userId": "eve", "message": "Hello",
+    });
+    assert_snapshot!(api.writer().post("/api/chat", command).await.shown(), @r#"
+    422 Unprocessable Entity
+    {
+      "code": "validation_failed",
+      "detail": "2 faults, see `errors`",
+      "errors": [
+        {
+          "code": "not_combinable",
+          "detail": "the conversation is with another agent",
+          "pointer": "/agentId"
+        },
+        {
+          "code": "not_combinable",
+          "detail": "the conversation belongs to another user",
+          "pointer": "/userId"
+        }
+      ],
+      "instance": "/api/chat",
+      "requestId": "[id]",
+      "retryable": false,
+      "status": 422,
+      "title": "The request is well-formed but not valid.",
+      "type": "/problems/validation_failed"
+    }
+    "#);
+    let messages = api
+        .reader()
+        .get(&format!("/api/conversations/{id}/messages"))
+        .await;
+    assert_eq!(messages.ok()["data"], json!([]));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_not_there_is_not_found() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let nobody = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+    for (agent, conversation, code) in [
+        (nobody, Value::Null, ProblemCode::AgentNotFound),
+        ("7", Value::Null, ProblemCode::AgentNotFound),
+        (&agent, json!(nobody), ProblemCode::ConversationNotFound),
+        (&agent, json!("7"), ProblemCode::ConversationNotFound),
+    ] {
+        let mut command = json!({"agentId": agent, "message": "Hello"});
+        if !conversation.is_null() {
+            command["conversationId"] = conversation;
+        }
+        api.writer().post("/api/chat", command).await.problem(code);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_has_its_size() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let say = |message: String| {
+        let body = json!({"agentId": agent, "message": message});
+        let writer = api.writer();
+        async move { writer.post("/api/chat", body).await }
+    };
+    say("🦊".repeat(32_000)).await.ok();
+    let fault = |code: &str| [("/message".to_owned(), code.to_owned())];
+    assert_eq!(say("🦊".repeat(32_001)).await.faults(), fault("too_long"));
+    assert_eq!(say(String::new()).await.faults(), fault("too_short"));
+    assert_eq!(
+        say("a\0b".to_owned()).await.faults(),
+        fault("bad_character")
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn any_text_is_only_text() {
+    let api = Api::start().await;
+    let rules = json!([{"pattern": "(?s).*", "reply": "{{message}}"}]);
+    let agent = id_of(
+        &api.agent(json!({"name": "Ada", "config": {"rules": rules}}))
+            .await,
+    );
+    for text in [
+        "'; drop table agents; --",
+        "%' or 1=1 /*",
+        "{{agent.name}} ${7*7} <%= x %>",
+        "\u{202e}\u{feff}é\u{301}\r\n\t",
+        "\\u0000 \\x00 %00",
+    ] {
+        let reply = api
+            .chat(json!({"agentId": agent, "message": text, "userId": text.trim()}))
+            .await;
+        assert_eq!(reply["message"], text);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_takes_effect_once_for_its_key() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let say = |message: &str, on_busy: &str| {
+        let body = json!({"agentId": agent, "message": message, "onBusy": on_busy});
+        let request = api.writer().request("POST", "/api/chat");
+        request.header("Idempotency-Key", "k").json(&body).send()
+    };
+    say("Hello", "queue").await.ok();
+    // What only shapes the answer is not part of the command.
+    say("Hello", "reject")
+        .await
+        .problem(ProblemCode::IdempotencyKeyInUse);
+    say("Bye", "queue")
+        .await
+        .problem(ProblemCode::IdempotencyKeyReused);
+    let conversations = api.reader().get("/api/conversations").await.ok();
+    assert_eq!(conversations["data"].as_array().map(Vec::len), Some(1));
+    // The key is judged before what else is wrong.
+    api.writer().delete(&format!("/api/agents/{agent}")).await;
+    say("Hello", "queue")
+        .await
+        .problem(ProblemCode::IdempotencyKeyInUse);
+    api.stop().await;
+}

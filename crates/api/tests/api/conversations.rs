@@ -1,0 +1,238 @@
+//! `/api/conversations`.
+
+use domain::ProblemCode;
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    agents::all_ids,
+    harness::{Api, id_of},
+};
+
+const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_begins_with_the_greeting() {
+    let api = Api::start().await;
+    let draft = json!({"name": "Ada", "config": {"greeting": "Good morning!"}});
+    let agent = id_of(&api.agent(draft).await);
+    let draft = json!({
+        "agentId": agent, "userId": "bob", "title": "My order", "metadata": {"shop": "7"},
+    });
+    let answer = api.writer().post("/api/conversations", draft).await;
+    assert_snapshot!(answer.shown(), @r#"
+    201 Created
+    {
+      "agentId": "[id]",
+      "createdAt": "[time]",
+      "id": "[id]",
+      "lastMessageAt": "[time]",
+      "messageCount": 1,
+      "metadata": {
+        "shop": "7"
+      },
+      "title": "My order",
+      "updatedAt": "[time]",
+      "userId": "bob",
+      "version": 1
+    }
+    "#);
+    let path = format!("/api/conversations/{}", id_of(&answer.made()));
+    assert_eq!(answer.header("location"), path);
+    assert_eq!(answer.header("etag"), "\"v1.1\"");
+    assert_eq!(api.reader().get(&path).await.ok(), answer.json());
+    let messages = api.reader().get(&format!("{path}/messages")).await.ok();
+    assert_eq!(messages["data"][0]["content"], "Good morning!");
+    assert_eq!(messages["data"][0]["turnId"], Value::Null);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_conversation_needs_an_agent_that_exists() {
+    let api = Api::start().await;
+    for unknown in [NOBODY, "7", ""] {
+        let answer = api
+            .writer()
+            .post("/api/conversations", json!({"agentId": unknown}))
+            .await;
+        answer.problem(ProblemCode::AgentNotFound);
+    }
+    let answer = api
+        .writer()
+        .post("/api/conversations", json!({"title": "x"}))
+        .await;
+    assert_eq!(
+        answer.faults(),
+        [("/agentId".to_owned(), "required".to_owned())]
+    );
+    let agent = api.agent_id().await;
+    let foreign = api
+        .stranger()
+        .post("/api/conversations", json!({"agentId": agent}))
+        .await;
+    foreign.problem(ProblemCode::AgentNotFound);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_latest_active_conversation_comes_first() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let other = api.agent_id().await;
+    let begin =
+        |agent: &str, user: &str| api.conversation(json!({"agentId": agent, "userId": user}));
+    let first = id_of(&begin(&agent, "ada").await);
+    let second = id_of(&begin(&agent, "bob").await);
+    let third = id_of(&begin(&other, "ada").await);
+    api.chat(json!({"agentId": agent, "conversationId": first, "message": "Hello"}))
+        .await;
+
+    let reader = api.reader();
+    let all = all_ids(&reader, "/api/conversations?limit=1").await;
+    // Those made within one millisecond are told apart by their ids.
+    assert_eq!(all, [first.clone(), third.clone(), second.clone()]);
+    let of_agent = all_ids(
+        &reader,
+        &format!("/api/conversations?agentId={agent}&limit=1"),
+    )
+    .await;
+    assert_eq!(of_agent, [first.clone(), second]);
+    let of_user = all_ids(&reader, "/api/conversations?userId=ada&limit=1").await;
+    assert_eq!(of_user, [first, third]);
+    for nobodys in [
+        format!("agentId={NOBODY}"),
+        "agentId=7".to_owned(),
+        "userId=eve".to_owned(),
+    ] {
+        let path = format!("/api/conversations?{nobodys}");
+        assert_eq!(all_ids(&reader, &path).await, Vec::<String>::new());
+    }
+    let both = reader
+        .get(&format!("/api/conversations?agentId={agent}&userId=ada"))
+        .await;
+    assert_eq!(
+        both.faults(),
+        [("userId".to_owned(), "not_combinable".to_owned())]
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn title_and_metadata_change_and_nothing_else_does() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let draft = json!({"agentId": agent, "title": "Old", "metadata": {"a": "1", "b": "2"}});
+    let path = format!(
+        "/api/conversations/{}",
+        id_of(&api.conversation(draft).await)
+    );
+    let edits = json!({"title": null, "metadata": {"b": null, "c": "3"}});
+    let answer = api.writer().patch(&path, edits).await;
+    let changed = answer.ok();
+    assert_eq!(changed["title"], Value::Null);
+    assert_eq!(changed["metadata"], json!({"a": "1", "c": "3"}));
+    assert_eq!(changed["version"], 2);
+    assert_eq!(answer.header("etag"), "\"v2.0\"");
+    let same = api
+        .writer()
+        .patch(&path, json!({"metadata": {"a": "1"}}))
+        .await;
+    assert_eq!(same.ok()["version"], 2);
+    for refused in [
+        json!({"userId": "eve"}),
+        json!({"title": "x".repeat(201)}),
+        json!([]),
+    ] {
+        let answer = api.writer().patch(&path, refused).await;
+        answer.problem(ProblemCode::ValidationFailed);
+    }
+    assert_eq!(api.reader().get(&path).await.ok(), changed);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_changes_the_entity_tag_but_not_the_version() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let path = format!("/api/conversations/{id}");
+    let before = api.reader().get(&path).await.header("etag").to_owned();
+    api.chat(json!({"agentId": agent, "conversationId": id, "message": "Hello"}))
+        .await;
+    let after = api.reader().get(&path).await;
+    assert_eq!((&*before, after.header("etag")), ("\"v1.0\"", "\"v1.2\""));
+    let conditional = |method: &str| {
+        let request = api.writer().request(method, &path);
+        request.header("If-Match", &before)
+    };
+    // A writer who has not seen the last message may still change the title.
+    let renamed = conditional("PATCH")
+        .json(&json!({"title": "New"}))
+        .send()
+        .await;
+    assert_eq!(renamed.ok()["version"], 2);
+    let stale = conditional("PATCH")
+        .json(&json!({"title": "Newer"}))
+        .send()
+        .await;
+    stale.problem(ProblemCode::VersionMismatch);
+    conditional("DELETE")
+        .send()
+        .await
+        .problem(ProblemCode::VersionMismatch);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_deleted_conversation_is_gone_in_every_way() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let reply = api
+        .chat(json!({"agentId": agent, "message": "Hello"}))
+        .await;
+    let id = reply["conversationId"].as_str().unwrap();
+    let path = format!("/api/conversations/{id}");
+    let writer = api.writer();
+    assert_eq!(writer.delete(&path).await.status, 204);
+    let answers = [
+        writer.get(&path).await,
+        writer.get(&format!("{path}/messages")).await,
+        writer.patch(&path, json!({"title": "x"})).await,
+        writer.delete(&path).await,
+        writer
+            .post(
+                "/api/chat",
+                json!({"agentId": agent, "conversationId": id, "message": "Hm"}),
+            )
+            .await,
+    ];
+    for answer in answers {
+        answer.problem(ProblemCode::ConversationNotFound);
+    }
+    assert_eq!(
+        writer.get("/api/conversations").await.ok()["data"],
+        json!([])
+    );
+    let turn = writer
+        .get(&format!("/api/turns/{}", reply["turnId"].as_str().unwrap()))
+        .await;
+    assert_eq!(turn.ok()["status"], "completed");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_makes_one_conversation() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let create = |title: &str| {
+        let request = api.writer().request("POST", "/api/conversations");
+        let body = json!({"agentId": agent, "title": title});
+        request.header("Idempotency-Key", "k").json(&body).send()
+    };
+    create("a").await.made();
+    create("a").await.problem(ProblemCode::IdempotencyKeyInUse);
+    create("b").await.problem(ProblemCode::IdempotencyKeyReused);
+    let listed = api.reader().get("/api/conversations").await.ok();
+    assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
+    api.stop().await;
+}

@@ -1,0 +1,156 @@
+//! The published document, the routes and what is answered say the same.
+
+use std::collections::BTreeSet;
+
+use jsonschema::{Draft, Validator};
+use serde_json::json;
+
+use crate::{
+    documented::{document, resolved},
+    harness::Api,
+    operations::{self, Operation, Sample},
+};
+
+/// Routes that stand outside of the document: they lead to its page and serve it.
+const UNDOCUMENTED: &[(&str, &str)] = &[("GET", "/docs")];
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_documented_operation_succeeds_as_documented() {
+    let api = Api::start().await;
+    for operation in operations::all() {
+        let sample = Sample::make(&api).await;
+        let answer = operation.request(&api.writer(), &sample).send().await;
+        let status = operation.success();
+        assert_eq!(answer.status, status, "{}: {}", operation.id, answer.text());
+        let content = &operation.described["responses"][&status.to_string()]["content"];
+        let Some(content) = content.as_object() else {
+            assert!(
+                answer.body.is_empty(),
+                "{}: {}",
+                operation.id,
+                answer.text()
+            );
+            continue;
+        };
+        let media_type = answer
+            .header("content-type")
+            .split(';')
+            .next()
+            .unwrap_or_default();
+        let described = content.get(media_type);
+        let described =
+            described.unwrap_or_else(|| panic!("{} answers {media_type}", operation.id));
+        if media_type == "application/json" {
+            let validator = validator(&operation, &described["schema"]);
+            let faults: Vec<String> = validator
+                .iter_errors(&answer.json())
+                .map(|error| format!("{} at {}", error, error.instance_path()))
+                .collect();
+            assert_eq!(faults, Vec::<String>::new(), "{}", operation.id);
+        }
+    }
+    api.stop().await;
+}
+
+fn validator(operation: &Operation, schema: &serde_json::Value) -> Validator {
+    let whole = json!({"allOf": [schema], "components": document()["components"]});
+    let options = jsonschema::options().with_draft(Draft::Draft202012);
+    let built = options.should_validate_formats(true).build(&whole);
+    built.unwrap_or_else(|error| panic!("the schema of {}: {error}", operation.id))
+}
+
+#[test]
+fn every_route_is_documented() {
+    let documented: BTreeSet<(String, String)> = operations::all()
+        .into_iter()
+        .map(|operation| (operation.method, operation.template.to_owned()))
+        .collect();
+    let undocumented = UNDOCUMENTED
+        .iter()
+        .map(|(method, path)| ((*method).to_owned(), (*path).to_owned()));
+    let expected: BTreeSet<_> = documented.into_iter().chain(undocumented).collect();
+    assert_eq!(routes(), expected);
+}
+
+/// `(method, path)` of every route, read from the page on which all of them stand.
+fn routes() -> BTreeSet<(String, String)> {
+    let page = include_str!("../../src/routes.rs");
+    let mut routes = BTreeSet::new();
+    for resource in page.split(".service(resource(\"").skip(1) {
+        let (path, rest) = resource.split_once('"').expect("a path in quotes");
+        for route in rest.split(".route(web::").skip(1) {
+            let (method, _) = route.split_once("()").expect("a method");
+            routes.insert((method.to_uppercase(), path.to_owned()));
+        }
+    }
+    let count = page.matches(".route(").count();
+    assert_eq!(routes.len(), count, "every route was read: {routes:?}");
+    routes
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_path_takes_the_documented_methods_and_no_others() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    for (template, item) in document()["paths"].as_object().expect("paths") {
+        let methods = item.as_object().expect("an item").keys();
+        let mut expected: BTreeSet<String> = methods.map(|method| method.to_uppercase()).collect();
+        if expected.contains("GET") {
+            expected.insert("HEAD".to_owned());
+        }
+        expected.insert("OPTIONS".to_owned());
+        let operations = operations::all();
+        let operation = operations
+            .iter()
+            .find(|operation| operation.template == template);
+        let path = operation.expect("an operation").path(&sample);
+        let options = api.anonymous().request("OPTIONS", &path).send().await;
+        assert_eq!((options.status, options.body.len()), (204, 0), "{path}");
+        let allowed: BTreeSet<String> = options
+            .header("allow")
+            .split(", ")
+            .map(ToOwned::to_owned)
+            .collect();
+        assert_eq!(allowed, expected, "{path}");
+        for method in [
+            "GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "TRACE", "BREW",
+        ] {
+            if expected.contains(method) {
+                continue;
+            }
+            let answer = api.anonymous().request(method, &path).send().await;
+            assert_eq!(answer.status, 405, "{method} {path}");
+            assert_eq!(
+                answer.header("allow"),
+                options.header("allow"),
+                "{method} {path}"
+            );
+        }
+    }
+    api.stop().await;
+}
+
+#[test]
+fn every_promised_header_has_a_component() {
+    for operation in operations::all() {
+        let responses = operation.described["responses"]
+            .as_object()
+            .expect("responses");
+        for (status, response) in responses {
+            let headers = response["headers"].as_object();
+            let headers = headers.unwrap_or_else(|| panic!("{} {status}", operation.id));
+            assert!(
+                headers.contains_key("X-Request-Id"),
+                "{} {status}",
+                operation.id
+            );
+            for header in headers.values() {
+                assert!(
+                    resolved(header)["schema"].is_object(),
+                    "{} {status}",
+                    operation.id
+                );
+            }
+        }
+    }
+}

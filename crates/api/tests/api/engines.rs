@@ -1,0 +1,344 @@
+//! Chat with engines that take their time, in the hands of the test.
+
+use std::time::Duration;
+
+use domain::{FinishReason, ProblemCode, Usage};
+use ports::{ReplyChunk, ReplyError};
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Api, Plan, id_of},
+    script::{Always, Script, scripted},
+};
+
+/// A service with the engine `scripted`, and an agent that it answers for.
+pub(crate) async fn scripted_agent(config: Value) -> (Api, Script, String) {
+    let (engine, script) = scripted();
+    let api = Plan::default().engine("scripted", engine).start().await;
+    let mut config = config;
+    config["engine"] = "scripted".into();
+    let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+    (api, script, agent)
+}
+
+pub(crate) async fn turn(api: &Api, id: impl ToString) -> Value {
+    api.reader()
+        .get(&format!("/api/turns/{}", id.to_string()))
+        .await
+        .ok()
+}
+
+pub(crate) async fn contents(api: &Api, conversation: &str) -> Vec<String> {
+    let path = format!("/api/conversations/{conversation}/messages");
+    let page = api.reader().get(&path).await.ok();
+    let messages = page["data"].as_array().expect("a page").iter();
+    messages
+        .map(|message| message["content"].as_str().expect("text").to_owned())
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn deltas_become_one_reply() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let command = json!({"agentId": agent, "message": "Hello", "userId": "bob"});
+    let (reply, ()) = tokio::join!(api.chat(command), async {
+        let call = script.next_call().await;
+        assert_eq!(
+            (&*call.request.message, call.request.turn_number),
+            ("Hello", 0)
+        );
+        assert_eq!(call.request.user_id.as_deref(), Some("bob"));
+        assert_eq!(call.request.agent.name, "Ada");
+        assert_eq!(call.request.history, []);
+        let running = turn(&api, call.request.turn_id).await;
+        assert_eq!(
+            (&running["status"], &running["reply"]),
+            (&json!("in_progress"), &Value::Null)
+        );
+        call.say("Good ").await;
+        call.say("morning").await;
+        let usage = Usage {
+            input_tokens: 3,
+            output_tokens: 2,
+        };
+        call.end_with(FinishReason::Length, Some(usage));
+    });
+    assert_eq!(reply["message"], "Good morning");
+    assert_eq!(
+        (&reply["engine"], &reply["degraded"]),
+        (&json!("scripted"), &json!(false))
+    );
+    assert_eq!(reply["finishReason"], "length");
+    assert_eq!(reply["usage"], json!({"inputTokens": 3, "outputTokens": 2}));
+    let turn = turn(&api, reply["turnId"].as_str().unwrap()).await;
+    assert_eq!(
+        (&turn["status"], &turn["reply"]["content"]),
+        (&json!("completed"), &reply["message"])
+    );
+    assert_eq!(turn["usage"], reply["usage"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_is_shown_what_was_said_before() {
+    let (api, mut script, agent) = scripted_agent(json!({"greeting": "Hi!"})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    for (number, message) in ["one", "two"].into_iter().enumerate() {
+        let command = json!({"agentId": agent, "conversationId": id, "message": message});
+        let (_, ()) = tokio::join!(api.chat(command), async {
+            let call = script.next_call().await;
+            let said: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
+            let expected: &[&str] = if number == 0 {
+                &["Hi!"]
+            } else {
+                &["Hi!", "one", "one!"]
+            };
+            assert_eq!(said, expected);
+            assert_eq!(call.request.turn_number, i64::try_from(number).unwrap());
+            call.answer(&format!("{message}!")).await;
+        });
+    }
+    let config = json!({"engine": "scripted", "history": {"maxMessages": 1}});
+    api.writer()
+        .put(&format!("/api/agents/{agent}/config"), config)
+        .await
+        .ok();
+    let command = json!({"agentId": agent, "conversationId": id, "message": "three"});
+    let (_, ()) = tokio::join!(api.chat(command), async {
+        let call = script.next_call().await;
+        let said: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
+        assert_eq!(said, ["two!"]);
+        call.answer("three!").await;
+    });
+    api.stop().await;
+}
+
+/// What an engine may fail with, and what the caller is told.
+fn failures() -> Vec<(ReplyError, ProblemCode, Option<&'static str>)> {
+    let cause = || "http://10.0.0.7 said: no".into();
+    let retry_after = |milliseconds| Some(Duration::from_millis(milliseconds));
+    vec![
+        (
+            ReplyError::Unavailable(cause()),
+            ProblemCode::EngineUnavailable,
+            Some("1"),
+        ),
+        (
+            ReplyError::RateLimited {
+                retry_after: retry_after(1_500),
+            },
+            ProblemCode::EngineUnavailable,
+            Some("2"),
+        ),
+        (
+            ReplyError::RateLimited { retry_after: None },
+            ProblemCode::EngineUnavailable,
+            Some("1"),
+        ),
+        (ReplyError::TimedOut, ProblemCode::EngineTimeout, None),
+        (
+            ReplyError::Refused(cause()),
+            ProblemCode::EngineFailed,
+            None,
+        ),
+        (
+            ReplyError::BadAnswer(cause()),
+            ProblemCode::EngineFailed,
+            None,
+        ),
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_is_told_and_kept_whether_words_came_before_it_or_not() {
+    // The fallback must never speak after the first word of another.
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let config = json!({"engine": "scripted", "fallbacks": ["rules"]});
+    let talkative = id_of(&api.agent(json!({"name": "Bob", "config": config})).await);
+    for speaks in [false, true] {
+        let agent = if speaks { &talkative } else { &agent };
+        for (error, code, retry_after) in failures() {
+            let command = json!({"agentId": agent, "message": "Hello"});
+            let writer = api.writer();
+            let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+                let call = script.next_call().await;
+                let turn_id = call.request.turn_id;
+                if speaks {
+                    call.say("Well, ").await;
+                }
+                call.fail(error);
+                turn_id
+            });
+            answer.problem(code);
+            let told = answer
+                .headers
+                .get("retry-after")
+                .map(|it| it.to_str().unwrap());
+            assert_eq!(told, retry_after, "{code:?}");
+            let turn = turn(&api, turn_id).await;
+            assert_eq!(
+                (&turn["status"], &turn["reply"]),
+                (&json!("failed"), &Value::Null)
+            );
+            assert_eq!(turn["error"]["code"], code.slug());
+            assert_eq!(turn["error"]["detail"], code.remedy());
+            let conversation = turn["conversationId"].as_str().unwrap();
+            assert_eq!(contents(&api, conversation).await, ["Hello"]);
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_of_failed_turns_are_not_shown_to_engines() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let writer = api.writer();
+    let say = |message| {
+        let command = json!({"agentId": agent, "conversationId": id, "message": message});
+        writer.post("/api/chat", command)
+    };
+    let (failed, ()) = tokio::join!(say("one"), async {
+        script.next_call().await.fail(ReplyError::TimedOut);
+    });
+    failed.problem(ProblemCode::EngineTimeout);
+    let (answered, ()) = tokio::join!(say("two"), async {
+        let call = script.next_call().await;
+        assert_eq!(call.request.history, []);
+        call.answer("two!").await;
+    });
+    answered.ok();
+    assert_eq!(contents(&api, &id).await, ["one", "two", "two!"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_without_an_end_is_a_bad_one() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let writer = api.writer();
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let (cut, ()) = tokio::join!(writer.post("/api/chat", command.clone()), async {
+        let call = script.next_call().await;
+        call.say("Half a sen").await;
+        drop(call);
+    });
+    cut.problem(ProblemCode::EngineFailed);
+    let (endless, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        let call = script.next_call().await;
+        let quarter = "x".repeat(256 * 1024);
+        for _ in 0..4 {
+            call.say(&quarter).await;
+        }
+        call.say_unheard("x");
+        call.stopped().await;
+    });
+    endless.problem(ProblemCode::EngineFailed);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn when_one_engine_fails_the_next_one_speaks() {
+    let (engine, mut script) = scripted();
+    let refuses = Always(|| Err(ReplyError::Refused("no".into())));
+    let is_away = Always(|| Err(ReplyError::Unavailable("gone".into())));
+    let plan = Plan::default().engine("scripted", engine);
+    let plan = plan.engine("refuses", refuses).engine("away", is_away);
+    let api = plan.start().await;
+    let agent_with = |engine: &'static str, fallbacks: Value| {
+        let config = json!({"engine": engine, "fallbacks": fallbacks, "fallbackReply": "Hm."});
+        api.agent(json!({"name": "Ada", "config": config}))
+    };
+    let agent = id_of(&agent_with("refuses", json!(["away", "rules", "scripted"])).await);
+    let reply = api
+        .chat(json!({"agentId": agent, "message": "xyzzy"}))
+        .await;
+    assert_eq!(
+        (&reply["engine"], &reply["degraded"]),
+        (&json!("rules"), &json!(true))
+    );
+    assert_eq!(reply["message"], "Hm.");
+    let turn = turn(&api, reply["turnId"].as_str().unwrap()).await;
+    assert_eq!(
+        (&turn["engine"], &turn["degraded"]),
+        (&json!("rules"), &json!(true))
+    );
+    script.assert_no_more_calls();
+
+    let agent = id_of(&agent_with("refuses", json!(["away"])).await);
+    let command = json!({"agentId": agent, "message": "xyzzy"});
+    let answer = api.writer().post("/api/chat", command).await;
+    answer.problem(ProblemCode::EngineUnavailable);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_takes_too_long_is_stopped() {
+    let (api, mut script, agent) = scripted_agent(json!({"timeoutMs": 100})).await;
+    let writer = api.writer();
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+        let call = script.next_call().await;
+        call.stopped().await;
+        call.request.turn_id
+    });
+    answer.problem(ProblemCode::EngineTimeout);
+    let turn = turn(&api, turn_id).await;
+    assert_eq!(
+        (&turn["status"], &turn["error"]["code"]),
+        (&json!("failed"), &json!("engine_timeout"))
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_retryable_failure_gives_its_key_back() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let say = || {
+        let request = api.writer().request("POST", "/api/chat");
+        let body = json!({"agentId": agent, "message": "Hello"});
+        request.header("Idempotency-Key", "k").json(&body).send()
+    };
+    let (failed, ()) = tokio::join!(say(), async {
+        let call = script.next_call().await;
+        say().await.problem(ProblemCode::IdempotencyKeyInUse);
+        call.fail(ReplyError::Unavailable("gone".into()));
+    });
+    failed.problem(ProblemCode::EngineUnavailable);
+    let (failed, ()) = tokio::join!(say(), async {
+        script
+            .next_call()
+            .await
+            .fail(ReplyError::Refused("no".into()));
+    });
+    failed.problem(ProblemCode::EngineFailed);
+    say().await.problem(ProblemCode::IdempotencyKeyInUse);
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn engines_are_listed_with_the_default() {
+    let empty = || {
+        let end = ReplyChunk::End {
+            finish_reason: FinishReason::Stop,
+            usage: None,
+        };
+        Ok(futures::StreamExt::boxed(futures::stream::iter([Ok(end)])))
+    };
+    let plan = Plan::default().engine("silence", Always(empty));
+    let api = plan.setting("ENGINES__DEFAULT", "silence").start().await;
+    let engines = api.reader().get("/api/engines").await.ok();
+    let expected = json!({"data": [
+        {"name": "rules", "default": false}, {"name": "silence", "default": true},
+    ]});
+    assert_eq!(engines, expected);
+    let agent = api.agent_id().await;
+    let reply = api
+        .chat(json!({"agentId": agent, "message": "Hello"}))
+        .await;
+    assert_eq!(
+        (&reply["engine"], &reply["message"]),
+        (&json!("silence"), &json!(""))
+    );
+    api.stop().await;
+}

@@ -1,0 +1,282 @@
+//! `/api/events`.
+
+use domain::{ProblemCode, Scope};
+use insta::assert_snapshot;
+use serde_json::{Value, json};
+
+use crate::{
+    caller::Caller,
+    harness::{Api, id_of},
+};
+
+/// `(seq, type)` of the events of a page.
+async fn seen(caller: &Caller, query: &str) -> Vec<(i64, String)> {
+    let page = caller.get(&format!("/api/events?{query}")).await.ok();
+    let events = page["data"].as_array().expect("a page").iter();
+    events
+        .map(|event| {
+            let kind = event["type"].as_str().expect("a type").to_owned();
+            (event["seq"].as_i64().expect("a position"), kind)
+        })
+        .collect()
+}
+
+fn listed(expected: &[(i64, &str)]) -> Vec<(i64, String)> {
+    expected
+        .iter()
+        .map(|(seq, kind)| (*seq, (*kind).to_owned()))
+        .collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_change_is_in_the_log_once_and_in_order() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let reply = api
+        .chat(json!({"agentId": agent, "message": "Hello"}))
+        .await;
+    let conversation = reply["conversationId"].as_str().unwrap();
+    let writer = api.writer();
+    writer
+        .patch(&format!("/api/agents/{agent}"), json!({"name": "Bob"}))
+        .await
+        .ok();
+    let path = format!("/api/conversations/{conversation}");
+    writer.patch(&path, json!({"title": "Hi"})).await.ok();
+    writer.delete(&path).await;
+    writer.delete(&format!("/api/agents/{agent}")).await;
+    let expected = listed(&[
+        (1, "agent.created"),
+        (2, "conversation.created"),
+        (3, "turn.started"),
+        (4, "turn.completed"),
+        (5, "agent.updated"),
+        (6, "conversation.updated"),
+        (7, "conversation.deleted"),
+        (8, "agent.deleted"),
+    ]);
+    assert_eq!(seen(&api.reader(), "since=0").await, expected);
+    assert_eq!(seen(&api.reader(), "since=5").await, expected[5..]);
+    assert_eq!(seen(&api.reader(), "").await, []);
+    assert_eq!(
+        seen(&api.stranger(), "since=0").await,
+        [],
+        "a log for each tenant"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_event_says_what_the_change_left_behind() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    api.chat(json!({"agentId": agent, "message": "Hello", "userId": "bob"}))
+        .await;
+    let answer = api.reader().get("/api/events?since=3").await;
+    assert_snapshot!(answer.shown(), @r#"
+    200 OK
+    {
+      "data": [
+        {
+          "actor": "[key]",
+          "agentId": "[id]",
+          "conversationId": "[id]",
+          "data": {
+            "message": {
+              "agentVersion": 1,
+              "content": "Hello! I'm Ada. What can I do for you?",
+              "conversationId": "[id]",
+              "createdAt": "[time]",
+              "engine": "rules",
+              "finishReason": "stop",
+              "id": "[id]",
+              "role": "agent",
+              "seq": 2,
+              "turnId": "[id]"
+            },
+            "turn": {
+              "agentId": "[id]",
+              "agentVersion": 1,
+              "conversationId": "[id]",
+              "createdAt": "[time]",
+              "degraded": false,
+              "engine": "rules",
+              "error": null,
+              "finishReason": "stop",
+              "finishedAt": "[time]",
+              "id": "[id]",
+              "input": "Hello",
+              "metadata": {},
+              "reply": {
+                "agentVersion": 1,
+                "content": "Hello! I'm Ada. What can I do for you?",
+                "conversationId": "[id]",
+                "createdAt": "[time]",
+                "engine": "rules",
+                "finishReason": "stop",
+                "id": "[id]",
+                "role": "agent",
+                "seq": 2,
+                "turnId": "[id]"
+              },
+              "startedAt": "[time]",
+              "status": "completed",
+              "toolCalls": [],
+              "usage": null
+            }
+          },
+          "id": "[id]",
+          "seq": 4,
+          "tenantId": "default",
+          "time": "[time]",
+          "turnId": "[id]",
+          "type": "turn.completed",
+          "userId": "bob"
+        }
+      ],
+      "firstSeq": 1,
+      "hasMore": false,
+      "headSeq": 4,
+      "nextSince": 4
+    }
+    "#);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_deleted_is_no_longer_told() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let path = format!("/api/agents/{agent}");
+    api.writer().delete(&path).await;
+    let page = api.reader().get("/api/events?since=0").await.ok();
+    assert_eq!(page["data"][0]["data"], json!({"deleted": true}));
+    assert_eq!(
+        page["data"][1]["data"]["agent"],
+        json!({"id": agent, "version": 1})
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_holds_what_was_asked_for() {
+    let api = Api::start().await;
+    let (first, second) = (api.agent_id().await, api.agent_id().await);
+    let reply = api
+        .chat(json!({"agentId": second, "message": "Hello"}))
+        .await;
+    let conversation = reply["conversationId"].as_str().unwrap();
+    let reader = api.reader();
+    let of_first = seen(&reader, &format!("since=0&agentId={first}")).await;
+    assert_eq!(of_first, listed(&[(1, "agent.created")]));
+    let of_talk = seen(&reader, &format!("since=0&conversationId={conversation}")).await;
+    let talk = [
+        (3, "conversation.created"),
+        (4, "turn.started"),
+        (5, "turn.completed"),
+    ];
+    assert_eq!(of_talk, listed(&talk));
+    let of_types = seen(&reader, "since=0&types=agent.created,turn.completed").await;
+    let types = [
+        (1, "agent.created"),
+        (2, "agent.created"),
+        (5, "turn.completed"),
+    ];
+    assert_eq!(of_types, listed(&types));
+    assert_eq!(seen(&reader, "since=0&agentId=7").await, []);
+    let refused = reader
+        .get("/api/events?since=-1&types=agent.born&limit=0")
+        .await;
+    let fault = |place: &str, code: &str| (place.to_owned(), code.to_owned());
+    let expected = [
+        fault("limit", "too_small"),
+        fault("since", "too_small"),
+        fault("types", "unknown_value"),
+    ];
+    assert_eq!(refused.faults(), expected);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_follow_each_other_without_a_gap() {
+    let api = Api::start().await;
+    for _ in 0..3 {
+        let agent = api.agent_id().await;
+        api.chat(json!({"agentId": agent, "message": "Hello"}))
+            .await;
+    }
+    let (mut since, mut seqs) = (json!(0), Vec::new());
+    loop {
+        let answer = api
+            .reader()
+            .get(&format!("/api/events?limit=5&since={since}"))
+            .await;
+        let page = answer.ok();
+        assert_eq!(
+            (&page["firstSeq"], &page["headSeq"]),
+            (&json!(1), &json!(12))
+        );
+        assert_eq!(answer.header("x-event-seq"), "12");
+        let events = page["data"].as_array().unwrap().iter();
+        seqs.extend(events.map(|event| event["seq"].as_i64().unwrap()));
+        since = page["nextSince"].clone();
+        if page["hasMore"] == false {
+            break;
+        }
+    }
+    assert_eq!(seqs, (1..=12).collect::<Vec<_>>());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_position_that_the_log_does_not_reach_is_refused_with_its_bounds() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    let answer = api.reader().get("/api/events?since=2").await;
+    let problem = answer.problem(ProblemCode::CursorExpired);
+    assert_eq!(
+        (&problem["firstSeq"], &problem["headSeq"]),
+        (&json!(1), &json!(1))
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reader_sees_only_what_its_scopes_allow() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    api.chat(json!({"agentId": agent, "message": "Hello"}))
+        .await;
+    let kinds = |scopes: &'static [Scope]| {
+        let api = &api;
+        async move {
+            let events = seen(&api.holder_of(scopes).await, "since=0").await;
+            events.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>()
+        }
+    };
+    assert_eq!(kinds(&[Scope::EventsRead]).await, Vec::<String>::new());
+    assert_eq!(
+        kinds(&[Scope::EventsRead, Scope::AgentsRead]).await,
+        ["agent.created"]
+    );
+    let of_talk = ["conversation.created", "turn.started", "turn.completed"];
+    assert_eq!(
+        kinds(&[Scope::EventsRead, Scope::ConversationsRead]).await,
+        of_talk
+    );
+    // Who may only chat sees the turns it began itself.
+    let chatter = api.holder_of(&[Scope::EventsRead, Scope::ChatWrite]).await;
+    let reply = chatter
+        .post("/api/chat", json!({"agentId": agent, "message": "Hi"}))
+        .await
+        .ok();
+    let page = chatter.get("/api/events?since=0").await.ok();
+    let events = page["data"].as_array().unwrap();
+    let own: Vec<&Value> = events.iter().map(|event| &event["turnId"]).collect();
+    assert_eq!(own, [&reply["turnId"], &reply["turnId"]], "{page}");
+    assert_eq!(
+        id_of(&events[1]["data"]["turn"]),
+        reply["turnId"].as_str().unwrap()
+    );
+    api.stop().await;
+}

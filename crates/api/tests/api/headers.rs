@@ -1,0 +1,255 @@
+//! Headers: those of every answer, and conditional requests.
+
+use domain::ProblemCode;
+use serde_json::json;
+
+use crate::{
+    harness::Api,
+    operations::{self, Sample},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_request_id_is_echoed_or_minted() {
+    let api = Api::start().await;
+    let with = |id: String| {
+        let request = api.anonymous().request("GET", "/api/agents");
+        request.header("X-Request-Id", &id).send()
+    };
+    for good in ["a", "Trace-1.b_2", &"x".repeat(128)] {
+        assert_eq!(with(good.to_owned()).await.header("x-request-id"), good);
+    }
+    for bad in ["", "a b", "a/b", "ä", &"x".repeat(129)] {
+        let answer = with(bad.to_owned()).await;
+        let minted = answer.header("x-request-id");
+        assert_eq!(minted.len(), 36, "{bad} became {minted}");
+    }
+    let first = api.anonymous().get("/livez").await;
+    let second = api.anonymous().get("/livez").await;
+    assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_says_how_long_it_may_be_kept() {
+    let api = Api::start().await;
+    for operation in operations::all() {
+        let sample = Sample::make(&api).await;
+        let answer = operation.request(&api.writer(), &sample).send().await;
+        let expected = match operation.id {
+            "get_openapi" | "list_problems" | "get_problem" | "get_console" => {
+                "public, max-age=300"
+            }
+            _ if answer.has("etag") => "private, no-cache",
+            _ => "no-store",
+        };
+        assert_eq!(answer.header("cache-control"), expected, "{}", operation.id);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_is_get_without_a_body() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    let gets = operations::all()
+        .into_iter()
+        .filter(|operation| operation.method == "GET");
+    for operation in gets {
+        let path = operation.path(&sample);
+        let get = api.writer().get(&path).await;
+        let head = api.writer().request("HEAD", &path).send().await;
+        assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
+        for name in [
+            "content-type",
+            "content-length",
+            "etag",
+            "cache-control",
+            "link",
+        ] {
+            assert_eq!(
+                head.headers.get(name),
+                get.headers.get(name),
+                "{name} of {path}"
+            );
+        }
+    }
+    let refused = api.anonymous().request("HEAD", "/api/agents").send().await;
+    assert_eq!(refused.status, 401);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_the_latest_is_told_so() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    let agent = format!("/api/agents/{}", sample.agent);
+    let conversation = format!("/api/conversations/{}", sample.conversation);
+    for path in [
+        &agent,
+        &format!("{agent}/config"),
+        &conversation,
+        "/openapi.json",
+    ] {
+        let first = api.reader().get(path).await;
+        let tag = first.header("etag");
+        let asked = |value: String| {
+            let request = api.reader().request("GET", path);
+            request.header("If-None-Match", &value).send()
+        };
+        for same in [
+            tag.to_owned(),
+            format!("W/{tag}"),
+            format!("\"a\", {tag}"),
+            "*".to_owned(),
+        ] {
+            let answer = asked(same).await;
+            assert_eq!((answer.status, answer.body.len()), (304, 0), "{path}");
+            assert_eq!(answer.header("etag"), tag);
+            assert_eq!(
+                answer.header("cache-control"),
+                first.header("cache-control")
+            );
+        }
+        for other in ["\"v0\"", "\"\"", &tag[1..], "nonsense"] {
+            assert_eq!(
+                asked(other.to_owned()).await.body,
+                first.body,
+                "{path} {other}"
+            );
+        }
+    }
+    let tag = api
+        .reader()
+        .get(&conversation)
+        .await
+        .header("etag")
+        .to_owned();
+    let command = json!({
+        "agentId": sample.agent, "conversationId": sample.conversation, "message": "More",
+    });
+    api.chat(command).await;
+    let request = api
+        .reader()
+        .request("GET", &conversation)
+        .header("If-None-Match", &tag);
+    assert_eq!(
+        request.send().await.status,
+        200,
+        "a message changes the conversation"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_change_may_insist_on_a_version() {
+    let api = Api::start().await;
+    let path = format!("/api/agents/{}", api.agent_id().await);
+    let change = |method: &'static str, tag: &'static str, number: u32| {
+        let path = match method {
+            "PUT" => format!("{path}/config"),
+            _ => path.clone(),
+        };
+        let request = api.writer().request(method, &path).header("If-Match", tag);
+        let body = match method {
+            "PATCH" => json!({"name": number.to_string()}),
+            _ => json!({"greeting": number.to_string()}),
+        };
+        if method == "DELETE" {
+            request.send()
+        } else {
+            request.json(&body).send()
+        }
+    };
+    for method in ["PATCH", "PUT", "DELETE"] {
+        for stale in ["\"v7\"", "\"other\"", "W/\"v1\""] {
+            change(method, stale, 0)
+                .await
+                .problem(ProblemCode::VersionMismatch);
+        }
+        for malformed in ["v1", "\"v1", "\"v1\", \"v2\"", ""] {
+            let answer = change(method, malformed, 0).await;
+            answer.problem(ProblemCode::InvalidHeader);
+            assert_eq!(
+                answer.faults(),
+                [("If-Match".to_owned(), "bad_format".to_owned())]
+            );
+        }
+    }
+    assert_eq!(change("PATCH", "\"v1\"", 1).await.header("etag"), "\"v2\"");
+    assert_eq!(change("PUT", "\"v2\"", 2).await.header("etag"), "\"v3\"");
+    assert_eq!(change("PATCH", "*", 3).await.header("etag"), "\"v4\"");
+    change("PATCH", "\"v3\"", 4)
+        .await
+        .problem(ProblemCode::VersionMismatch);
+    assert_eq!(change("DELETE", "\"v4\"", 0).await.status, 204);
+    change("DELETE", "\"v4\"", 0)
+        .await
+        .problem(ProblemCode::AgentNotFound);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_read_tells_a_position_from_which_nothing_is_missed() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    // From memory, a read may know less of the log than the store does, never more.
+    for path in [
+        format!("/api/agents/{}", sample.agent),
+        format!("/api/agents/{}/config", sample.agent),
+    ] {
+        let answer = api.reader().get(&path).await;
+        let position: i64 = answer.header("x-event-seq").parse().unwrap();
+        assert!((1..=4).contains(&position), "{path}: {position}");
+    }
+    for path in [
+        "/api/agents".to_owned(),
+        format!("/api/conversations/{}", sample.conversation),
+        "/api/conversations".to_owned(),
+        format!("/api/conversations/{}/messages", sample.conversation),
+        format!("/api/turns/{}", sample.turn),
+    ] {
+        let answer = api.reader().get(&path).await;
+        let position: i64 = answer.header("x-event-seq").parse().unwrap();
+        // agent.created, conversation.created, turn.started, turn.completed
+        assert_eq!(position, 4, "{path}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn pages_for_people_may_run_and_load_nothing_foreign() {
+    let api = Api::start().await;
+    for path in ["/", "/docs/"] {
+        let answer = api.anonymous().get(path).await;
+        assert!(
+            answer.header("content-type").starts_with("text/html"),
+            "{path}"
+        );
+        let policy = answer.header("content-security-policy");
+        assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
+    }
+    let moved = api.anonymous().get("/docs").await;
+    assert_eq!((moved.status, moved.header("location")), (308, "/docs/"));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_accepts_nothing_that_we_have_is_told_so() {
+    let api = Api::start().await;
+    let asked = |accept: &'static str| {
+        let request = api.reader().request("GET", "/api/agents");
+        request.header("Accept", accept).send()
+    };
+    for fitting in [
+        "application/json",
+        "application/*",
+        "*/*;q=0.1",
+        "text/html, */*;q=0.8",
+    ] {
+        asked(fitting).await.ok();
+    }
+    for other in ["text/html", "application/xml", "application/json;q=0"] {
+        asked(other).await.problem(ProblemCode::NotAcceptable);
+    }
+    api.stop().await;
+}

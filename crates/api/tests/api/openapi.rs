@@ -1,0 +1,216 @@
+//! The published document as others' tools read it.
+
+use std::{collections::BTreeSet, path::Path};
+
+use serde_json::{Value, json};
+
+use crate::{
+    documented::{document, resolved},
+    harness::Api,
+    operations,
+};
+
+#[test]
+fn the_committed_document_is_the_present_one() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi.json");
+    let committed = std::fs::read_to_string(path).expect("openapi.json at the root");
+    let committed: Value = serde_json::from_str(&committed).expect("JSON");
+    // Only the first difference: the whole would fill the screen.
+    let difference = first_difference(&committed, document(), String::new());
+    assert_eq!(difference, None, "write it with `cargo xtask openapi`");
+}
+
+fn first_difference(left: &Value, right: &Value, place: String) -> Option<String> {
+    let keys = |value: &Value| -> BTreeSet<String> {
+        match value {
+            Value::Object(members) => members.keys().cloned().collect(),
+            Value::Array(items) => (0..items.len()).map(|index| index.to_string()).collect(),
+            _ => BTreeSet::new(),
+        }
+    };
+    let (left_keys, right_keys) = (keys(left), keys(right));
+    if left_keys != right_keys || left_keys.is_empty() {
+        let differ = left_keys != right_keys || left != right;
+        return differ.then_some(place);
+    }
+    left_keys.iter().find_map(|key| {
+        let pointer = format!("/{}", key.replace('~', "~0").replace('/', "~1"));
+        let (left, right) = (left.pointer(&pointer)?, right.pointer(&pointer)?);
+        first_difference(left, right, format!("{place}{pointer}"))
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_served_document_names_the_address_of_its_server() {
+    let api = Api::start().await;
+    let mut served = api.anonymous().get("/openapi.json").await.ok();
+    let servers = json!([{"url": format!("http://{}", api.address)}]);
+    assert_eq!(served["servers"], servers);
+    served["servers"] = document()["servers"].clone();
+    assert_eq!(first_difference(&served, document(), String::new()), None);
+    api.stop().await;
+
+    let plan = crate::harness::Plan::default();
+    let api = plan
+        .setting("SERVER__PUBLIC_URL", "https://agents.example.org/v")
+        .start()
+        .await;
+    let served = api.anonymous().get("/openapi.json").await.ok();
+    assert_eq!(
+        served["servers"],
+        json!([{"url": "https://agents.example.org/v"}])
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn configured_sizes_are_the_documented_and_the_enforced_ones() {
+    let plan = crate::harness::Plan::default();
+    let plan = plan.setting("LIMITS__SIZES__NAME_CHARACTERS", "3");
+    let api = plan
+        .setting("LIMITS__SIZES__BODY_BYTES", "1024")
+        .start()
+        .await;
+    let served = api.anonymous().get("/openapi.json").await.ok();
+    let name = served.pointer("/components/schemas/AgentDraft/properties/name/maxLength");
+    assert_eq!(name, Some(&json!(3)));
+    let limits = api.reader().get("/api/limits").await.ok();
+    assert_eq!(limits["sizes"]["nameCharacters"], 3);
+    assert_eq!(limits["sizes"]["bodyBytes"], 1024);
+    assert_eq!(limits["bodySeconds"], 15);
+    api.agent(json!({"name": "Ada"})).await;
+    let answer = api
+        .writer()
+        .post("/api/agents", json!({"name": "Adam"}))
+        .await;
+    assert_eq!(
+        answer.faults(),
+        [("/name".to_owned(), "too_long".to_owned())]
+    );
+    let long = json!({"name": "Ada", "personality": "x".repeat(1024)});
+    assert_eq!(api.writer().post("/api/agents", long).await.status, 413);
+    api.stop().await;
+}
+
+#[test]
+fn nothing_in_the_document_is_null_or_leads_nowhere() {
+    each_value(document(), "", &mut |place, value| {
+        let in_example = place.contains("/example") || place.ends_with("/default");
+        assert!(!value.is_null() || in_example, "{place} is null");
+        if value.get("$ref").is_some_and(Value::is_string) {
+            resolve(value);
+        }
+        let types = value.get("type").and_then(Value::as_array);
+        assert!(
+            types.is_none_or(|types| types.len() == 2),
+            "{place}: one type, or null"
+        );
+    });
+}
+
+/// As [`resolved`], for what is borrowed for a shorter while.
+fn resolve(value: &Value) {
+    let target = value["$ref"].as_str().unwrap_or_default();
+    let found = document().pointer(target.trim_start_matches('#'));
+    assert!(found.is_some(), "{target} leads nowhere");
+}
+
+fn each_value(value: &Value, place: &str, visit: &mut impl FnMut(&str, &Value)) {
+    visit(place, value);
+    match value {
+        Value::Object(members) => {
+            for (name, member) in members {
+                each_value(member, &format!("{place}/{name}"), visit);
+            }
+        }
+        Value::Array(items) => {
+            for (index, item) in items.iter().enumerate() {
+                each_value(item, &format!("{place}/{index}"), visit);
+            }
+        }
+        _ => {}
+    }
+}
+
+#[test]
+fn every_operation_is_described() {
+    for operation in operations::all() {
+        let described = operation.described;
+        for member in ["summary", "operationId"] {
+            assert!(
+                described[member].is_string(),
+                "{} has no {member}",
+                operation.id
+            );
+        }
+        assert_eq!(
+            described["tags"].as_array().map(Vec::len),
+            Some(1),
+            "{}",
+            operation.id
+        );
+        for parameter in described["parameters"].as_array().into_iter().flatten() {
+            let parameter = resolved(parameter);
+            assert!(
+                parameter["description"].is_string(),
+                "{}: {parameter}",
+                operation.id
+            );
+            assert!(
+                parameter["schema"].is_object(),
+                "{}: {parameter}",
+                operation.id
+            );
+        }
+        let in_path = operation.template.matches('{').count();
+        let parameters = described["parameters"].as_array().into_iter().flatten();
+        let documented = parameters
+            .filter(|parameter| resolved(parameter)["in"] == "path")
+            .count();
+        assert_eq!(in_path, documented, "{}", operation.id);
+        for (status, response) in described["responses"].as_object().expect("responses") {
+            assert!(
+                response["description"].is_string(),
+                "{} {status}",
+                operation.id
+            );
+            let problem = &response["content"]["application/problem+json"]["schema"];
+            let is_problem = problem["$ref"] == "#/components/schemas/Problem";
+            assert_eq!(
+                is_problem,
+                status.starts_with(['4', '5']),
+                "{} {status}",
+                operation.id
+            );
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_examples_of_bodies_are_taken() {
+    let api = Api::start().await;
+    for operation in operations::all() {
+        let content = operation.described["requestBody"]["content"].as_object();
+        for (media_type, body) in content.into_iter().flatten() {
+            let sample = operations::Sample::make(&api).await;
+            let mut example = body["example"].clone();
+            assert!(example.is_object(), "{} has no example", operation.id);
+            if example.get("agentId").is_some() {
+                example["agentId"] = json!(sample.agent);
+            }
+            let request = api
+                .writer()
+                .request(&operation.method, &operation.path(&sample));
+            let request = request.header("Content-Type", media_type);
+            let answer = request.raw_body(example.to_string()).send().await;
+            assert_eq!(
+                answer.status,
+                operation.success(),
+                "{}: {}",
+                operation.id,
+                answer.text()
+            );
+        }
+    }
+    api.stop().await;
+}

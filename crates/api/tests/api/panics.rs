@@ -1,0 +1,83 @@
+//! A mistake of ours costs one request, never the service.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::ProblemCode;
+use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use serde_json::json;
+
+use crate::{
+    harness::{Plan, id_of},
+    probe::{Misfortune, Probe},
+    script::Always,
+};
+
+/// An engine that panics at once, before anything is stored.
+struct PanicsAtOnce;
+
+#[async_trait]
+impl ReplyEngine for PanicsAtOnce {
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
+    async fn reply(&self, _: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+        panic!("as the test wants");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handler_or_layer_that_panics_answers_500() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let api = Plan::default()
+        .over(move |storage| over.over(storage))
+        .start()
+        .await;
+    for call in ["agents.list", "keys.find"] {
+        probe.make(call, Misfortune::Panic);
+        let caller = api.holder_with(|_| {}).await;
+        let answer = caller.get("/api/agents").await;
+        answer.problem(ProblemCode::Internal);
+        assert_eq!(answer.json()["instance"], "/api/agents");
+        probe.heal();
+        caller.get("/api/agents").await.ok();
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_panics_fails_its_turn_alone() {
+    let slow = Always(|| panic!("as the test wants"));
+    let plan = Plan::default()
+        .engine("at-once", PanicsAtOnce)
+        .engine("slow", slow);
+    let api = plan.start().await;
+    for engine in ["at-once", "slow"] {
+        let draft = json!({"name": "Ada", "config": {"engine": engine}});
+        let agent = id_of(&api.agent(draft).await);
+        let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+        let command = json!({"agentId": agent, "conversationId": id, "message": "Hello"});
+        for _ in 0..2 {
+            // The second time shows that the conversation is not stuck behind the first.
+            let answer = api.writer().post("/api/chat", command.clone()).await;
+            answer.problem(ProblemCode::Internal);
+        }
+        let config = json!({"fallbackReply": "Hm."});
+        api.writer()
+            .put(&format!("/api/agents/{agent}/config"), config)
+            .await
+            .ok();
+        assert_eq!(api.chat(command).await["engine"], "rules");
+        let path = format!("/api/events?since=0&limit=100&conversationId={id}");
+        let events = api.reader().get(&path).await.ok();
+        let ended = |kind: &str| {
+            let events = events["data"].as_array().unwrap().iter();
+            events.filter(|event| event["type"] == kind).count()
+        };
+        let (started, failed) = (ended("turn.started"), ended("turn.failed"));
+        assert_eq!(started, failed + 1, "every turn has an end: {events}");
+    }
+    api.stop().await;
+}

@@ -1,0 +1,324 @@
+//! One test for every problem that this version can send, and the catalogue of all of them. That
+//! no other code leaves is checked of every answer of every test, in `answer`.
+
+use std::sync::Arc;
+
+use domain::{ProblemCode, Scope};
+use insta::assert_snapshot;
+use ports::ReplyError;
+use serde_json::json;
+
+use crate::{
+    answer::Answer,
+    harness::{Api, Plan, id_of},
+    probe::{Misfortune, Probe},
+    raw,
+    script::{Always, scripted},
+};
+
+/// Codes whose part of the interface this version does not have yet.
+const NOT_YET: &[ProblemCode] = &[
+    ProblemCode::InvalidSubprotocol,
+    ProblemCode::TokenExpired,
+    ProblemCode::InvalidTicket,
+    ProblemCode::KeyNotFound,
+    ProblemCode::ClientNotFound,
+    ProblemCode::IdempotencyKeyUsed,
+    ProblemCode::UnknownCommand,
+    ProblemCode::UpgradeRequired,
+    ProblemCode::RateLimited,
+    ProblemCode::TooManyStreams,
+    ProblemCode::Overloaded,
+];
+
+macro_rules! provoked {
+    ($($name:ident: $code:ident = |$api:ident| $provoke:expr;)*) => {
+        /// Codes that a test below provokes.
+        const PROVOKED: &[ProblemCode] = &[$(ProblemCode::$code),*];
+
+        $(#[tokio::test(flavor = "multi_thread")]
+        async fn $name() {
+            let $api = Api::start().await;
+            let answer: Answer = $provoke;
+            answer.problem(ProblemCode::$code);
+            $api.stop().await;
+        })*
+    };
+}
+
+provoked! {
+    malformed_json: MalformedJson = |api| {
+        api.writer().request("POST", "/api/agents").body("{").send().await
+    };
+    invalid_cursor: InvalidCursor = |api| api.reader().get("/api/agents?cursor=x").await;
+    invalid_header: InvalidHeader = |api| {
+        let request = api.writer().request("POST", "/api/agents").json(&json!({"name": "Ada"}));
+        request.header("Idempotency-Key", "a b").send().await
+    };
+    ambiguous_credentials: AmbiguousCredentials = |api| {
+        api.reader().request("GET", "/api/agents").header("Authorization", "Bearer x").send().await
+    };
+    unauthenticated: Unauthenticated = |api| api.anonymous().get("/api/agents").await;
+    invalid_credentials: InvalidCredentials = |api| {
+        api.caller(Some("agk_nonsense")).get("/api/agents").await
+    };
+    insufficient_scope: InsufficientScope = |api| {
+        api.holder_of(&[Scope::ChatWrite]).await.get("/api/agents").await
+    };
+    origin_not_allowed: OriginNotAllowed = |api| {
+        let origins = vec!["https://shop.example".to_owned()];
+        let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+        caller.request("GET", "/api/agents").header("Origin", "https://evil.example").send().await
+    };
+    route_not_found: RouteNotFound = |api| api.reader().get("/api/nothing").await;
+    agent_not_found: AgentNotFound = |api| api.reader().get("/api/agents/7").await;
+    conversation_not_found: ConversationNotFound = |api| {
+        api.reader().get("/api/conversations/7").await
+    };
+    turn_not_found: TurnNotFound = |api| api.reader().get("/api/turns/7").await;
+    method_not_allowed: MethodNotAllowed = |api| {
+        api.reader().request("DELETE", "/api/agents").send().await
+    };
+    not_acceptable: NotAcceptable = |api| {
+        api.reader().request("GET", "/api/agents").header("Accept", "image/png").send().await
+    };
+    idempotency_key_in_use: IdempotencyKeyInUse = |api| {
+        let make = || {
+            let request = api.writer().request("POST", "/api/agents");
+            request.header("Idempotency-Key", "k").json(&json!({"name": "Ada"})).send()
+        };
+        make().await.made();
+        make().await
+    };
+    cursor_expired: CursorExpired = |api| api.reader().get("/api/events?since=9").await;
+    version_mismatch: VersionMismatch = |api| {
+        let path = format!("/api/agents/{}", api.agent_id().await);
+        api.writer().request("DELETE", &path).header("If-Match", "\"v9\"").send().await
+    };
+    body_too_large: BodyTooLarge = |api| {
+        let body = json!({"name": "x".repeat(256 * 1024)});
+        api.writer().post("/api/agents", body).await
+    };
+    uri_too_long: UriTooLong = |api| {
+        api.reader().get(&format!("/api/agents?name={}", "x".repeat(8 * 1024))).await
+    };
+    unsupported_media_type: UnsupportedMediaType = |api| {
+        api.writer().request("POST", "/api/agents").raw_body("name=Ada").send().await
+    };
+    validation_failed: ValidationFailed = |api| api.writer().post("/api/agents", json!({})).await;
+    idempotency_key_reused: IdempotencyKeyReused = |api| {
+        let make = |name: &str| {
+            let request = api.writer().request("POST", "/api/agents");
+            request.header("Idempotency-Key", "k").json(&json!({"name": name})).send()
+        };
+        make("Ada").await.made();
+        make("Bob").await
+    };
+    invalid_rule: InvalidRule = |api| {
+        let rules = json!([{"pattern": "(", "reply": "x"}]);
+        api.writer().post("/api/agents", json!({"name": "Ada", "config": {"rules": rules}})).await
+    };
+    unknown_engine: UnknownEngine = |api| {
+        let config = json!({"engine": "oracle"});
+        api.writer().post("/api/agents", json!({"name": "Ada", "config": config})).await
+    };
+}
+
+/// Codes that need a service with something wrong in it: the tests further down.
+const STAGED: &[ProblemCode] = &[
+    ProblemCode::RequestTimeout,
+    ProblemCode::ConversationBusy,
+    ProblemCode::TurnCancelled,
+    ProblemCode::Internal,
+    ProblemCode::EngineFailed,
+    ProblemCode::EngineUnavailable,
+    ProblemCode::EngineTimeout,
+    ProblemCode::StoreUnavailable,
+    ProblemCode::Draining,
+    ProblemCode::Interrupted,
+];
+
+#[test]
+fn every_code_is_provoked_or_known_to_come_later() {
+    let mut accounted: Vec<&str> = [PROVOKED, STAGED, NOT_YET]
+        .concat()
+        .iter()
+        .map(|code| code.slug())
+        .collect();
+    let mut all: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.slug()).collect();
+    accounted.sort_unstable();
+    all.sort_unstable();
+    assert_eq!(accounted, all);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn request_timeout() {
+    let api = Plan::default()
+        .setting("LIMITS__BODY_SECONDS", "1")
+        .start()
+        .await;
+    let request = "POST /api/agents HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n{";
+    let answer = raw::answer(api.address, request).await;
+    answer.problem(ProblemCode::RequestTimeout);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn conversation_busy_and_turn_cancelled() {
+    let (engine, mut script) = scripted();
+    let api = Plan::default().engine("scripted", engine).start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(draft).await);
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let command = json!({
+        "agentId": agent, "conversationId": id, "message": "Hello", "onBusy": "reject",
+    });
+    let writer = api.writer();
+    let (cancelled, ()) = tokio::join!(writer.post("/api/chat", command.clone()), async {
+        let call = script.next_call().await;
+        let busy = writer.post("/api/chat", command).await;
+        busy.problem(ProblemCode::ConversationBusy);
+        let path = format!("/api/turns/{}/cancel", call.request.turn_id);
+        writer.request("POST", &path).send().await.ok();
+    });
+    cancelled.problem(ProblemCode::TurnCancelled);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn engine_failed_engine_unavailable_and_engine_timeout() {
+    let api = Plan::default()
+        .engine(
+            "failed",
+            Always(|| Err(ReplyError::Refused("10.0.0.7".into()))),
+        )
+        .engine(
+            "away",
+            Always(|| Err(ReplyError::Unavailable("10.0.0.7".into()))),
+        )
+        .engine("slow", Always(|| Err(ReplyError::TimedOut)))
+        .start()
+        .await;
+    for (engine, code) in [
+        ("failed", ProblemCode::EngineFailed),
+        ("away", ProblemCode::EngineUnavailable),
+        ("slow", ProblemCode::EngineTimeout),
+    ] {
+        let draft = json!({"name": "Ada", "config": {"engine": engine}});
+        let agent = id_of(&api.agent(draft).await);
+        let command = json!({"agentId": agent, "message": "Hello"});
+        let answer = api.writer().post("/api/chat", command).await;
+        answer.problem(code);
+        assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn internal_store_unavailable_and_interrupted() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let says_nothing = Always(|| Err(ReplyError::TimedOut));
+    let plan = Plan::default().engine("slow", says_nothing);
+    let api = plan.over(move |storage| over.over(storage)).start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "slow"}});
+    let agent = id_of(&api.agent(draft).await);
+    probe.make("agents.list", Misfortune::Corrupt);
+    let answer = api.reader().get("/api/agents").await;
+    answer.problem(ProblemCode::Internal);
+    assert!(
+        !answer.text().contains("agents.config"),
+        "{}",
+        answer.text()
+    );
+
+    probe.make("agents.list", Misfortune::Away);
+    probe.make("agents.insert", Misfortune::Away);
+    probe.make("maintenance.ping", Misfortune::Away);
+    for answer in [
+        api.reader().get("/api/agents").await,
+        api.writer()
+            .post("/api/agents", json!({"name": "Bob"}))
+            .await,
+        api.anonymous().get("/readyz").await,
+    ] {
+        let problem = answer.problem(ProblemCode::StoreUnavailable);
+        assert!(
+            problem["detail"]
+                .as_str()
+                .unwrap()
+                .contains("same Idempotency-Key")
+        );
+    }
+    probe.make("turns.finish_turn", Misfortune::Panic);
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let answer = api.writer().post("/api/chat", command).await;
+    answer.problem(ProblemCode::Interrupted);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn draining() {
+    let api = Api::start().await;
+    api.anonymous().get("/readyz").await.ok();
+    let readiness = api.anonymous();
+    let ending = api.stop_after(std::time::Duration::from_mins(1));
+    tokio::select! {
+        biased;
+        () = ending => panic!("a listener stays open while load balancers learn of the end"),
+        answer = async {
+            // The end has begun: it was asked first.
+            readiness.get("/readyz").await
+        } => {
+            answer.problem(ProblemCode::Draining);
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_catalogue_lists_every_code() {
+    let api = Api::start().await;
+    let catalogue = api.anonymous().get("/problems").await.ok();
+    let entries = catalogue["data"].as_array().expect("the catalogue");
+    let codes: Vec<&str> = entries
+        .iter()
+        .filter_map(|entry| entry["code"].as_str())
+        .collect();
+    let all: Vec<&str> = ProblemCode::ALL.iter().map(|code| code.slug()).collect();
+    assert_eq!(codes, all);
+    for entry in entries {
+        let path = format!("/problems/{}", entry["code"].as_str().unwrap());
+        assert_eq!(api.anonymous().get(&path).await.ok(), *entry);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_type_of_a_problem_leads_to_what_it_means() {
+    let api = Api::start().await;
+    let problem = api.anonymous().get("/api/agents").await;
+    let kind = problem.json()["type"].as_str().unwrap().to_owned();
+    assert_snapshot!(api.anonymous().get(&kind).await.shown(), @r#"
+    200 OK
+    {
+      "code": "unauthenticated",
+      "remedy": "Send an API key in `X-API-Key`, or a token in `Authorization: Bearer`.",
+      "retryable": false,
+      "status": 401,
+      "title": "A credential is needed."
+    }
+    "#);
+    let browser = api.anonymous().request("GET", &kind);
+    let page = browser
+        .header("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")
+        .send()
+        .await;
+    assert_eq!(page.header("content-type"), "text/html; charset=utf-8");
+    assert_eq!(page.header("vary"), "Accept");
+    assert!(
+        page.text().contains("<code>unauthenticated</code>"),
+        "{}",
+        page.text()
+    );
+    api.stop().await;
+}

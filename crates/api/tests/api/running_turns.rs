@@ -1,0 +1,201 @@
+//! Turns while they run: cancelled, abandoned, waited for.
+
+use domain::ProblemCode;
+use serde_json::{Value, json};
+
+use crate::{
+    engines::{contents, scripted_agent, turn},
+    harness::id_of,
+    raw::Connection,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_turn_keeps_what_was_said() {
+    let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
+    let writer = api.writer();
+    let command = json!({"agentId": agent, "message": "Tell me all"});
+    let (answer, turn) = tokio::join!(writer.post("/api/chat", command), async {
+        let call = script.next_call().await;
+        call.say("Once upon ").await;
+        let path = format!("/api/turns/{}/cancel", call.request.turn_id);
+        let cancelled = api.writer().request("POST", &path).send().await.ok();
+        call.stopped().await;
+        let again = api.writer().request("POST", &path).send().await.ok();
+        assert_eq!(again, cancelled);
+        cancelled
+    });
+    answer.problem(ProblemCode::TurnCancelled);
+    assert_eq!(
+        (&turn["status"], &turn["error"]),
+        (&json!("cancelled"), &Value::Null)
+    );
+    assert_eq!(turn["finishReason"], "cancelled");
+    assert_eq!(turn["reply"]["content"], "Once upon ");
+    assert_eq!(turn["reply"]["finishReason"], "cancelled");
+    assert_eq!(turn["reply"]["engine"], "scripted");
+    let conversation = turn["conversationId"].as_str().unwrap();
+    assert_eq!(
+        contents(&api, conversation).await,
+        ["Tell me all", "Once upon "]
+    );
+    let events = api.reader().get("/api/events?since=0").await.ok();
+    let last = events["data"].as_array().unwrap().last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["turnId"]),
+        (&json!("turn.cancelled"), &turn["id"])
+    );
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_cancelled_before_its_first_word_leaves_none() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let writer = api.writer();
+    let command = |message| json!({"agentId": agent, "conversationId": id, "message": message});
+    let (answer, turn) = tokio::join!(writer.post("/api/chat", command("one")), async {
+        let call = script.next_call().await;
+        let path = format!("/api/turns/{}/cancel", call.request.turn_id);
+        api.writer().request("POST", &path).send().await.ok()
+    });
+    answer.problem(ProblemCode::TurnCancelled);
+    assert_eq!(
+        (&turn["status"], &turn["reply"]),
+        (&json!("cancelled"), &Value::Null)
+    );
+    // The conversation goes on.
+    let (reply, ()) = tokio::join!(writer.post("/api/chat", command("two")), async {
+        script.next_call().await.answer("two!").await;
+    });
+    reply.ok();
+    assert_eq!(contents(&api, &id).await, ["one", "two", "two!"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_ends_with_its_agent_or_conversation() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let conversation = format!("/api/conversations/{id}");
+    let writer = api.writer();
+    for (path, command) in [
+        (
+            conversation,
+            json!({"agentId": agent, "conversationId": id, "message": "Hello"}),
+        ),
+        (
+            format!("/api/agents/{agent}"),
+            json!({"agentId": agent, "message": "Hello"}),
+        ),
+    ] {
+        let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
+            let call = script.next_call().await;
+            let turn_id = call.request.turn_id;
+            call.say("Well").await;
+            assert_eq!(writer.delete(&path).await.status, 204);
+            assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
+            call.end();
+            turn_id
+        });
+        answer.problem(ProblemCode::TurnCancelled);
+        assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_goes_on_when_its_caller_has_gone() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"}).to_string();
+    let mut connection = Connection::open(api.address).await;
+    connection
+        .send(chat_request(api.writer().key(), &body))
+        .await;
+    let call = script.next_call().await;
+    let turn_id = call.request.turn_id;
+    drop(connection);
+    // The worker has noticed nothing or everything by now; neither may matter.
+    api.reader().get("/api/agents").await.ok();
+    call.answer("Anybody there?").await;
+    loop {
+        let turn = turn(&api, turn_id).await;
+        if turn["status"] != "in_progress" {
+            assert_eq!(
+                (&turn["status"], &turn["error"]),
+                (&json!("completed"), &Value::Null)
+            );
+            assert_eq!(turn["reply"]["content"], "Anybody there?");
+            break;
+        }
+    }
+    api.stop().await;
+}
+
+fn chat_request(key: &str, body: &str) -> String {
+    format!(
+        "POST /api/chat HTTP/1.1\r\nHost: test\r\nConnection: close\r\nX-API-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n{body}",
+        body.len()
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn messages_to_a_busy_conversation_wait_in_order() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let mut waiting = Vec::new();
+    for message in ["one", "two", "three"] {
+        let command = json!({"agentId": agent, "conversationId": id, "message": message});
+        let mut connection = Connection::open(api.address).await;
+        connection
+            .send(chat_request(api.writer().key(), &command.to_string()))
+            .await;
+        // One worker handles all connections: when it has answered what came after the message,
+        // it has taken the message.
+        for _ in 0..3 {
+            api.reader().get("/api/agents").await.ok();
+        }
+        waiting.push(connection);
+    }
+    for (number, mut connection) in waiting.into_iter().enumerate() {
+        let call = script.next_call().await;
+        assert_eq!(call.request.message, ["one", "two", "three"][number]);
+        assert_eq!(call.request.history.len(), 2 * number);
+        script.assert_no_more_calls();
+        call.answer("Yes.").await;
+        connection.answer_to("POST", "/api/chat").await.ok();
+    }
+    let all = ["one", "Yes.", "two", "Yes.", "three", "Yes."];
+    assert_eq!(contents(&api, &id).await, all);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_want_to_wait_is_refused() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let writer = api.writer();
+    let command = |on_busy| json!({"agentId": agent, "conversationId": id, "message": "Hello", "onBusy": on_busy});
+    let (answer, ()) = tokio::join!(writer.post("/api/chat", command("reject")), async {
+        let call = script.next_call().await;
+        let refused = writer.post("/api/chat", command("reject")).await;
+        refused.problem(ProblemCode::ConversationBusy);
+        call.answer("Yes.").await;
+    });
+    answer.ok();
+    assert_eq!(contents(&api, &id).await, ["Hello", "Yes."]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_service_that_ends_lets_its_turns_end() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let writer = api.writer();
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        let call = script.next_call().await;
+        let ((), ()) = tokio::join!(api.stop(), call.answer("Good-bye."));
+    });
+    assert_eq!(answer.ok()["message"], "Good-bye.");
+}

@@ -1,0 +1,176 @@
+//! Every operation refuses who may not: walked over the published document.
+
+use std::collections::BTreeSet;
+
+use api::access::scope_table::{Access, TABLE, access_of};
+use domain::{ProblemCode, Scope};
+use serde_json::Value;
+
+use crate::{
+    harness::Api,
+    operations::{self, Operation, Sample},
+};
+
+/// The operations that ask for a credential, and the scopes of which each takes one.
+fn guarded() -> Vec<(Operation, &'static [Scope])> {
+    let operations = operations::all().into_iter();
+    let guarded = operations.filter_map(|operation| {
+        match access_of(operation.id).expect("an entry in the table") {
+            Access::Public => None,
+            Access::AnyCredential => Some((operation, [].as_slice())),
+            Access::AnyOf(scopes) => Some((operation, scopes)),
+        }
+    });
+    guarded.collect()
+}
+
+#[test]
+fn the_table_and_the_document_name_the_same_operations() {
+    let documented: Vec<&str> = operations::all()
+        .iter()
+        .map(|operation| operation.id)
+        .collect();
+    let in_table: BTreeSet<&str> = TABLE.iter().map(|(id, _)| *id).collect();
+    assert_eq!(
+        documented.iter().copied().collect::<BTreeSet<_>>(),
+        in_table
+    );
+    assert_eq!(
+        (documented.len(), TABLE.len()),
+        (in_table.len(), in_table.len()),
+        "each once"
+    );
+}
+
+#[test]
+fn the_document_asks_for_what_the_table_says() {
+    for operation in operations::all() {
+        let security = operation.described["security"]
+            .as_array()
+            .expect("security");
+        let of_scheme = |scheme: &str| -> Vec<BTreeSet<&'static str>> {
+            let alternatives = security
+                .iter()
+                .filter_map(|alternative| alternative.get(scheme));
+            let scopes = |names: &'static Value| names.as_array().into_iter().flatten();
+            alternatives
+                .map(|names| scopes(names).filter_map(Value::as_str).collect())
+                .collect()
+        };
+        let expected: Vec<BTreeSet<&str>> = match access_of(operation.id) {
+            Some(Access::Public) => Vec::new(),
+            Some(Access::AnyCredential) => vec![BTreeSet::new()],
+            Some(Access::AnyOf(scopes)) => scopes
+                .iter()
+                .map(|scope| BTreeSet::from([scope.as_str()]))
+                .collect(),
+            None => panic!("{} is not in the table", operation.id),
+        };
+        assert_eq!(of_scheme("ApiKey"), expected, "{}", operation.id);
+        assert_eq!(of_scheme("Bearer"), expected, "{}", operation.id);
+        assert_eq!(security.len(), 2 * expected.len(), "{}", operation.id);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_in_without_a_credential() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    for (operation, _) in guarded() {
+        let answer = operation.request(&api.anonymous(), &sample).send().await;
+        answer.problem(ProblemCode::Unauthenticated);
+        assert!(
+            answer.header("www-authenticate").starts_with("Bearer "),
+            "{}",
+            operation.id
+        );
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_gets_in_without_the_scope() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    for (operation, accepted) in guarded() {
+        let others: Vec<Scope> = Scope::ALL
+            .iter()
+            .copied()
+            .filter(|it| !accepted.contains(it))
+            .collect();
+        if accepted.is_empty() {
+            let answer = operation
+                .request(&api.holder_of(&[]).await, &sample)
+                .send()
+                .await;
+            assert_eq!(answer.status, operation.success(), "{}", operation.id);
+            continue;
+        }
+        let answer = operation
+            .request(&api.holder_of(&others).await, &sample)
+            .send()
+            .await;
+        answer.problem(ProblemCode::InsufficientScope);
+        let challenge = answer.header("www-authenticate");
+        for scope in accepted {
+            assert!(
+                challenge.contains(scope.as_str()),
+                "{}: {challenge}",
+                operation.id
+            );
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_of_the_accepted_scopes_is_enough() {
+    let api = Api::start().await;
+    for (operation, accepted) in guarded() {
+        for scope in accepted {
+            let sample = Sample::make(&api).await;
+            let holder = api.holder_of(&[*scope]).await;
+            let answer = operation.request(&holder, &sample).send().await;
+            assert_eq!(
+                answer.status,
+                operation.success(),
+                "{} with {scope}",
+                operation.id
+            );
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_another_tenants_is_not_there() {
+    let api = Api::start().await;
+    let sample = Sample::make(&api).await;
+    for (operation, _) in guarded() {
+        let answer = operation.request(&api.stranger(), &sample).send().await;
+        let names_it = operation.template.contains("{id}")
+            || matches!(operation.id, "chat" | "create_conversation");
+        if names_it {
+            assert_eq!(answer.status, 404, "{}: {}", operation.id, answer.text());
+        } else {
+            assert_eq!(answer.status, operation.success(), "{}", operation.id);
+            for id in [&sample.agent, &sample.conversation, &sample.turn] {
+                assert!(!answer.text().contains(id), "{} shows {id}", operation.id);
+            }
+        }
+    }
+    // And nothing of it was touched.
+    let agent = api
+        .reader()
+        .get(&format!("/api/agents/{}", sample.agent))
+        .await
+        .ok();
+    assert_eq!(agent["version"], 1);
+    let path = format!("/api/conversations/{}", sample.conversation);
+    let conversation = api.reader().get(&path).await.ok();
+    assert_eq!(
+        (&conversation["version"], &conversation["messageCount"]),
+        (&1.into(), &3.into())
+    );
+    api.stop().await;
+}

@@ -1,0 +1,133 @@
+//! How often the store is asked: calls of ports, counted.
+
+use std::sync::Arc;
+
+use serde_json::{Value, json};
+
+use crate::{
+    harness::{Api, Plan, id_of},
+    probe::Probe,
+    script::scripted,
+};
+
+fn probed() -> (Arc<Probe>, Plan) {
+    let probe = Arc::new(Probe::default());
+    let plan = Plan::default().over({
+        let probe = Arc::clone(&probe);
+        move |storage| probe.over(storage)
+    });
+    (probe, plan)
+}
+
+/// Lets the credential in once, so that it is remembered.
+async fn warm(api: &Api, probe: &Probe) {
+    api.writer().get("/api/engines").await.ok();
+    probe.calls();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_known_agent_is_read_from_memory() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    let path = format!("/api/agents/{}", api.agent_id().await);
+    warm(&api, &probe).await;
+    for path in [path.clone(), format!("{path}/config")] {
+        api.writer().get(&path).await.ok();
+        assert_eq!(probe.calls(), Vec::<&str>::new(), "{path}");
+    }
+
+    let (probe, plan) = probed();
+    let api = api.restart(plan).await;
+    api.writer().get(&path).await.ok();
+    assert_eq!(probe.calls(), ["keys.find", "agents.find"], "cold");
+    api.writer().get(&path).await.ok();
+    assert_eq!(probe.calls(), Vec::<&str>::new());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_by_rules_is_one_write() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    let agent = api.agent_id().await;
+    warm(&api, &probe).await;
+    let mut command = json!({"agentId": agent, "message": "Hello"});
+    let reply = api.chat(command.clone()).await;
+    assert_eq!(
+        probe.calls(),
+        ["turns.record_exchange"],
+        "a new conversation"
+    );
+    command["conversationId"] = reply["conversationId"].clone();
+    for _ in 0..2 {
+        api.chat(command.clone()).await;
+        assert_eq!(probe.calls(), ["turns.record_exchange"]);
+    }
+
+    let (probe, plan) = probed();
+    let api = api.restart(plan).await;
+    warm(&api, &probe).await;
+    api.chat(command.clone()).await;
+    let cold = [
+        "conversations.find_head",
+        "agents.find",
+        "turns.record_exchange",
+    ];
+    assert_eq!(probe.calls(), cold);
+    api.chat(command).await;
+    assert_eq!(probe.calls(), ["turns.record_exchange"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_chat_that_takes_its_time_is_two_writes_and_a_read() {
+    let (probe, plan) = probed();
+    let (engine, mut script) = scripted();
+    let api = plan.engine("scripted", engine).start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(draft).await);
+    warm(&api, &probe).await;
+    let mut command = json!({"agentId": agent, "message": "Hello"});
+    for _ in 0..3 {
+        let (reply, ()) = tokio::join!(api.chat(command.clone()), async {
+            script.next_call().await.answer("Yes.").await;
+        });
+        command["conversationId"] = reply["conversationId"].clone();
+        let calls = [
+            "turns.begin_turn",
+            "conversations.history",
+            "turns.finish_turn",
+        ];
+        assert_eq!(probe.calls(), calls);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_or_an_uncached_read_is_one_call() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    let agent = api.agent_id().await;
+    let reply = api
+        .chat(json!({"agentId": agent, "message": "Hello"}))
+        .await;
+    let text = |member: &str| reply[member].as_str().unwrap().to_owned();
+    let conversation = format!("/api/conversations/{}", text("conversationId"));
+    warm(&api, &probe).await;
+    for (path, calls) in [
+        ("/api/agents".to_owned(), "agents.list"),
+        ("/api/conversations".to_owned(), "conversations.list"),
+        (conversation.clone(), "conversations.find"),
+        (format!("{conversation}/messages"), "conversations.messages"),
+        (format!("/api/turns/{}", text("turnId")), "turns.find"),
+        ("/api/events?since=0".to_owned(), "events.page"),
+    ] {
+        api.writer().get(&path).await.ok();
+        assert_eq!(probe.calls(), [calls], "{path}");
+    }
+    for path in ["/api/engines", "/api/capabilities", "/api/limits", "/livez"] {
+        assert_ne!(api.writer().get(path).await.ok(), Value::Null);
+        assert_eq!(probe.calls(), Vec::<&str>::new(), "{path}");
+    }
+    api.stop().await;
+}
