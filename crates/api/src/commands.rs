@@ -49,14 +49,15 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
     let metrics = telemetry::init(&settings.log)?;
     let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
+    // Before anybody is told the address: who knows it may end the service too.
+    let mut terminate = signal(SignalKind::terminate())?;
+    let mut interrupt = signal(SignalKind::interrupt())?;
     let url = format!("http://{}", service.address);
     if let Some(key) = service.minted_key.take() {
         show_minted_key(&key, &settings.server.public_url(service.address))?;
     }
     print_line(&format!("listening on {url}"))?;
     tracing::info!(store = %settings.database, "listening on {url}");
-    let mut terminate = signal(SignalKind::terminate())?;
-    let mut interrupt = signal(SignalKind::interrupt())?;
     tokio::select! {
         ended = service.ended() => return ended,
         _ = terminate.recv() => {}

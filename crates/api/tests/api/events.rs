@@ -67,6 +67,7 @@ async fn every_change_is_in_the_log_once_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+#[expect(clippy::too_many_lines, reason = "most of them are the snapshot")]
 async fn an_event_says_what_the_change_left_behind() {
     let api = Api::start().await;
     let agent = api.agent_id().await;
