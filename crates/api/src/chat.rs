@@ -66,14 +66,6 @@ impl JsonBody for ChatRequest {
 
 impl ChatRequest {
     fn into_command(self) -> Result<ChatCommand, ApiError> {
-        let faults = domain::config::check_metadata(&self.metadata);
-        if !faults.is_empty() {
-            let faults = faults
-                .into_iter()
-                .map(|fault| fault.below("/metadata"))
-                .collect();
-            return Err(ApiError::faults(ProblemCode::ValidationFailed, faults));
-        }
         let conversation_id = match self.conversation_id.map(|id| id.parse()) {
             Some(Err(_malformed)) => return Err(ProblemCode::ConversationNotFound.into()),
             Some(Ok(id)) => Some(id),

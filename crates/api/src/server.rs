@@ -2,12 +2,13 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
+    sync::Arc,
     time::Duration,
 };
 
 use actix_web::{App, HttpServer, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
-use application::access::Bootstrap;
+use application::{access::Bootstrap, chat::RunningTurns};
 use domain::{TenantId, api_key::ApiKeySecret};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::Storage;
@@ -26,8 +27,11 @@ use crate::{
 const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
-/// How long what is under way may take to end, at each of the steps of a shutdown.
-const GRACE: Duration = Duration::from_secs(25);
+/// How long requests and turns under way may take to end by themselves.
+const GRACE: Duration = Duration::from_secs(20);
+/// How long what is left may take to be stored: with the goodbye before, a shutdown stays under
+/// the 40 s that a container is given.
+const LAST_WRITES: Duration = Duration::from_secs(4);
 
 /// A service that is up.
 pub struct Service {
@@ -36,6 +40,7 @@ pub struct Service {
     /// The first key of the store, if it was minted just now.
     pub minted_key: Option<ApiKeySecret>,
     state: Data<ApiState>,
+    running: Arc<RunningTurns>,
     handle: ServerHandle,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Store,
@@ -83,7 +88,7 @@ impl Service {
             stop: stop.clone(),
         })
         .await?;
-        let state = wired.state.clone();
+        let (state, running) = (wired.state.clone(), Arc::clone(&wired.running));
         let http = http_server(wired, listener, settings.server.workers)?;
         let handle = http.handle();
         let served = tasks.spawn(http);
@@ -91,6 +96,7 @@ impl Service {
             address,
             minted_key,
             state,
+            running,
             handle,
             served,
             store,
@@ -113,17 +119,27 @@ impl Service {
         self.state.readiness.drain();
         tokio::time::sleep(goodbye).await;
         self.handle.stop(true).await;
+        // Whoever waited for a turn is gone now; what still runs fails as interrupted.
+        self.running.interrupt_all();
         self.stop.cancel();
         self.tasks.close();
         end(&self.tasks, "turns").await;
-        self.store.close().await;
+        if tokio::time::timeout(LAST_WRITES, self.store.close())
+            .await
+            .is_err()
+        {
+            tracing::warn!("the store did not close in time");
+        }
         self.store_tasks.close();
         end(&self.store_tasks, "writes").await;
     }
 }
 
 async fn end(tasks: &TaskTracker, what: &str) {
-    if tokio::time::timeout(GRACE, tasks.wait()).await.is_err() {
+    if tokio::time::timeout(LAST_WRITES, tasks.wait())
+        .await
+        .is_err()
+    {
         tracing::warn!("{what} were still under way at the end");
     }
 }
@@ -133,7 +149,9 @@ fn http_server(
     listener: TcpListener,
     workers: usize,
 ) -> Result<actix_web::dev::Server> {
-    let Wired { state, services } = wired;
+    let Wired {
+        state, services, ..
+    } = wired;
     let server = HttpServer::new(move || {
         // The layer that is wrapped last is the outermost.
         App::new()

@@ -119,6 +119,8 @@ pub struct Wired {
     pub state: Data<ApiState>,
     /// For handlers.
     pub services: SealedServices,
+    /// To interrupt what still runs at the end.
+    pub running: Arc<RunningTurns>,
 }
 
 /// What everything is built from.
@@ -183,15 +185,22 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         documents: Documents::new(&document),
         metrics: parts.metrics.clone(),
     };
-    let services = services(parts, over_caches, node)?;
+    let running = Arc::new(RunningTurns::default());
+    let services = services(parts, over_caches, node, &running)?;
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
+        running,
     })
 }
 
 /// The use cases over cached ports.
-fn services(parts: Parts<'_>, cached: ChatPorts, node: Arc<Node>) -> Result<Services> {
+fn services(
+    parts: Parts<'_>,
+    cached: ChatPorts,
+    node: Arc<Node>,
+    running: &Arc<RunningTurns>,
+) -> Result<Services> {
     let Parts {
         settings,
         storage,
@@ -200,7 +209,6 @@ fn services(parts: Parts<'_>, cached: ChatPorts, node: Arc<Node>) -> Result<Serv
         ..
     } = parts;
     let engines = Arc::new(choose_engines(settings, engines)?);
-    let running = Arc::new(RunningTurns::default());
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     Ok(Services {
         agents: AgentService::new(
@@ -217,13 +225,13 @@ fn services(parts: Parts<'_>, cached: ChatPorts, node: Arc<Node>) -> Result<Serv
             Arc::clone(&clock),
             Arc::clone(&ids),
         ),
-        turns: TurnService::new(Arc::clone(&cached.turns), Arc::clone(&running), clock, ids),
+        turns: TurnService::new(Arc::clone(&cached.turns), Arc::clone(running), clock, ids),
         events: EventService::new(storage.events),
         chat: ChatService::new(
             cached,
             Arc::clone(&engines),
             node,
-            running,
+            Arc::clone(running),
             tasks,
             Handle::current(),
         ),

@@ -37,6 +37,9 @@ pub enum AgentError {
     /// The server has no engine of that name.
     #[error("unknown engine")]
     UnknownEngine(Vec<Fault>),
+    /// Others kept changing it at the same time; nothing was written.
+    #[error("the agent is changed too often at once")]
+    Contended,
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,
@@ -305,7 +308,7 @@ impl AgentService {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(RepositoryError::Unavailable("the agent is changed too often".into()).into())
+        Err(AgentError::Contended)
     }
 
     async fn check(&self, caller: &Principal, agent: &Arc<Agent>) -> Result<(), AgentError> {

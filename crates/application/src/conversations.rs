@@ -38,6 +38,9 @@ pub enum ConversationError {
     /// The caller may not use this user id.
     #[error("the user id is another's")]
     ForeignUser,
+    /// Others kept changing it at the same time; nothing was written.
+    #[error("the conversation is changed too often at once")]
+    Contended,
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,
@@ -324,7 +327,7 @@ impl ConversationService {
                 Err(error) => return Err(error.into()),
             }
         }
-        Err(RepositoryError::Unavailable("the conversation is changed too often".into()).into())
+        Err(ConversationError::Contended)
     }
 
     /// Deletes a conversation and all that hangs on it.

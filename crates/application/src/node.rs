@@ -7,6 +7,7 @@ use std::{
 
 use domain::NodeId;
 use ports::{IdSource, NodeRepository, RepositoryError};
+use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
 /// How long a lease holds without being renewed.
@@ -19,6 +20,7 @@ pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
     id: RwLock<NodeId>,
+    renewing: Mutex<()>,
 }
 
 impl Node {
@@ -33,6 +35,7 @@ impl Node {
             nodes,
             ids,
             id: RwLock::new(id),
+            renewing: Mutex::new(()),
         })
     }
 
@@ -41,8 +44,13 @@ impl Node {
         *self.id.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Goes on under a new id: the old one was taken for dead.
-    pub async fn renew_identity(&self) -> Result<(), RepositoryError> {
+    /// Goes on under a new id: `refused` was taken for dead. Whoever comes second finds that
+    /// done already.
+    pub async fn renew_identity(&self, refused: NodeId) -> Result<(), RepositoryError> {
+        let _one_at_a_time = self.renewing.lock().await;
+        if self.id() != refused {
+            return Ok(());
+        }
         let id = NodeId::new(self.ids.next_id());
         self.nodes.insert(id, LEASE).await?;
         *self.id.write().unwrap_or_else(PoisonError::into_inner) = id;
@@ -54,9 +62,10 @@ impl Node {
         let mut ticks = tokio::time::interval(RENEWAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let renewed = match self.nodes.renew(self.id(), LEASE).await {
+            let id = self.id();
+            let renewed = match self.nodes.renew(id, LEASE).await {
                 Ok(true) => Ok(()),
-                Ok(false) => self.renew_identity().await,
+                Ok(false) => self.renew_identity(id).await,
                 Err(error) => Err(error),
             };
             if let Err(error) = renewed {

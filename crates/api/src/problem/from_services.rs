@@ -50,6 +50,7 @@ impl From<AgentError> for ApiError {
             AgentError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
             AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
+            AgentError::Contended => Self::new(ProblemCode::Overloaded),
             AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             AgentError::Idempotency(refused) => refused.into(),
             AgentError::Store(error) => error.into(),
@@ -70,6 +71,7 @@ impl From<ConversationError> for ApiError {
                 let fault = Fault::new("/userId", FaultCode::NotCombinable, "another user's id");
                 Self::faults(ProblemCode::ValidationFailed, vec![fault])
             }
+            ConversationError::Contended => Self::new(ProblemCode::Overloaded),
             ConversationError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             ConversationError::Idempotency(refused) => refused.into(),
             ConversationError::Store(error) => error.into(),

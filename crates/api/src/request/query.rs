@@ -6,7 +6,10 @@ use actix_web::HttpRequest;
 use application::PAGE_LIMIT;
 use domain::{FaultCode, ProblemCode, problem::ProblemFault};
 
-use crate::problem::{ApiError, parameter_fault};
+use crate::{
+    body::MOST_FAULTS,
+    problem::{ApiError, parameter_fault},
+};
 
 /// Items of a page when the caller does not say.
 const DEFAULT_LIMIT: usize = 20;
@@ -25,28 +28,22 @@ impl QueryParameters {
             actix_web::web::Query::from_query(request.query_string())
                 .map(actix_web::web::Query::into_inner)
                 .unwrap_or_default();
-        let mut faults = Vec::new();
-        for (index, (name, value)) in pairs.iter().enumerate() {
-            if !known.contains(&name.as_str()) {
-                faults.push(parameter_fault(
-                    name,
-                    FaultCode::UnknownMember,
-                    "not known here",
-                ));
-            } else if pairs[..index].iter().any(|(other, _)| other == name) {
-                faults.push(parameter_fault(
-                    name,
-                    FaultCode::DuplicateMember,
-                    "sent twice",
-                ));
-            } else if value.contains('\0') {
-                faults.push(parameter_fault(
-                    name,
-                    FaultCode::BadCharacter,
-                    "NUL is not allowed",
-                ));
-            }
-        }
+        let faults = pairs
+            .iter()
+            .enumerate()
+            .filter_map(|(index, (name, value))| {
+                let (code, detail) = if !known.contains(&name.as_str()) {
+                    (FaultCode::UnknownMember, "not known here")
+                } else if pairs[..index].iter().any(|(other, _)| other == name) {
+                    (FaultCode::DuplicateMember, "sent twice")
+                } else if value.contains('\0') {
+                    (FaultCode::BadCharacter, "NUL is not allowed")
+                } else {
+                    return None;
+                };
+                Some(parameter_fault(name, code, detail))
+            });
+        let faults = faults.take(MOST_FAULTS).collect();
         Self { pairs, faults }
     }
 

@@ -52,6 +52,8 @@ struct Remembered {
     entrant: Arc<Entrant>,
     key: KeyId,
     until: Timestamp,
+    /// The access version that was known before the store was asked.
+    version: i64,
 }
 
 /// From a credential to a principal, from memory where possible.
@@ -89,6 +91,7 @@ impl Authenticator {
         let now = self.clock.now();
         if let Some(remembered) = self.remembered.get(&digest)
             && now < remembered.until
+            && remembered.version == self.version.load(Ordering::Acquire)
             && self.is_watching(now)
         {
             self.last_used.note(&remembered.key, now);
@@ -108,15 +111,13 @@ impl Authenticator {
             .map_or(now + TRUSTED_FOR, |end| end.min(now + TRUSTED_FOR));
         let key_id = key.id.clone();
         let entrant = Arc::new(entrant(key));
-        // A key that was read before a revocation became known must not be remembered after it.
-        if self.version.load(Ordering::Acquire) == version {
-            let remembered = Remembered {
-                entrant: Arc::clone(&entrant),
-                key: key_id,
-                until,
-            };
-            self.remembered.insert(digest, remembered);
-        }
+        let remembered = Remembered {
+            entrant: Arc::clone(&entrant),
+            key: key_id,
+            until,
+            version,
+        };
+        self.remembered.insert(digest, remembered);
         Ok(entrant)
     }
 

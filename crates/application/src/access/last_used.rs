@@ -32,7 +32,7 @@ impl LastUsed {
     pub fn note(&self, key: &KeyId, at: Timestamp) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get_mut(key) {
-            Some(last) => *last = at,
+            Some(last) => *last = at.max(*last),
             None => {
                 seen.insert(key.clone(), at);
             }
@@ -63,9 +63,14 @@ impl LastUsed {
             .drain()
             .collect();
         if seen.is_empty() {
-            Ok(())
-        } else {
-            self.keys.touch(&seen).await
+            return Ok(());
         }
+        let written = self.keys.touch(&seen).await;
+        if written.is_err() {
+            for (key, at) in &seen {
+                self.note(key, *at);
+            }
+        }
+        written
     }
 }

@@ -56,19 +56,22 @@ impl AgentRepository for CachedAgents {
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
         let key = (tenant.clone(), id);
+        // The position first: a change between the two reads may be told twice, never missed.
+        let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.now())
             && let Some((agent, entry_position)) = self.caches.agents.get(&key)
         {
-            let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
+            let position = applied.max(entry_position);
             return Ok(AsOf {
                 value: Some(agent),
-                position: applied.max(entry_position),
+                position,
             });
         }
         let ticket = self.caches.agents.begin_load(&key);
         let found = self.inner.find(tenant, id).await?;
-        if let Some(agent) = &found.value {
-            self.caches.applied.follow(tenant, found.position);
+        if let Some(agent) = &found.value
+            && self.caches.applied.follow(tenant, found.position)
+        {
             self.caches
                 .agents
                 .fill(ticket, key, Arc::clone(agent), found.position);
@@ -107,9 +110,13 @@ impl AgentRepository for CachedAgents {
         stamp: &Stamp,
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
-        self.caches.agents.remove(&(tenant.clone(), id));
         if let Ok(Deletion::Deleted(committed)) = &outcome {
+            self.caches
+                .agents
+                .mark_changed((tenant.clone(), id), committed.last);
             self.caches.applied.note(tenant, *committed);
+        } else {
+            self.caches.agents.remove(&(tenant.clone(), id));
         }
         outcome
     }

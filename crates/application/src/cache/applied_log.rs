@@ -16,6 +16,8 @@ use super::TRUSTED_FOR;
 /// One tenant's log as far as this process knows it.
 #[derive(Debug, Default)]
 struct Applied {
+    /// Where the tenant began to be followed: changes before that were never looked at.
+    from: i64,
     /// Every change up to here is reflected in the caches.
     up_to: i64,
     /// Own writes after a hole that others filled: first → last.
@@ -58,20 +60,21 @@ impl AppliedLog {
     }
 
     /// Begins to follow a tenant at the position that a load has seen, if it is not followed yet.
-    pub fn follow(&self, tenant: &TenantId, position: Seq) {
-        let known = self
-            .tenants
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .contains_key(tenant);
-        if !known {
-            let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
-            let fresh = Applied {
-                up_to: position.0,
-                ahead: BTreeMap::new(),
-            };
-            tenants.entry(tenant.clone()).or_insert(fresh);
+    /// Answers whether what the load has seen can be kept true: it cannot when others began to
+    /// follow the tenant at a later position.
+    pub fn follow(&self, tenant: &TenantId, position: Seq) -> bool {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(applied) = tenants.get(tenant) {
+            return position.0 >= applied.from;
         }
+        drop(tenants);
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let applied = tenants.entry(tenant.clone()).or_insert(Applied {
+            from: position.0,
+            up_to: position.0,
+            ahead: BTreeMap::new(),
+        });
+        position.0 >= applied.from
     }
 
     /// Notes that the log was read without a gap up to `position`, and its changes applied.
@@ -119,7 +122,8 @@ mod tests {
         let tenant: TenantId = "default".parse().unwrap();
         log.note(&tenant, committed(1, 3));
         assert_eq!(log.position(&tenant), None);
-        log.follow(&tenant, Seq(3));
+        assert!(log.follow(&tenant, Seq(3)));
+        assert!(!log.follow(&tenant, Seq(2)));
         log.note(&tenant, committed(4, 6));
         log.note(&tenant, committed(9, 9));
         assert_eq!(log.position(&tenant), Some(Seq(6)));

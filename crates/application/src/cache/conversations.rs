@@ -82,19 +82,22 @@ impl ConversationRepository for CachedConversations {
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError> {
         let key = (tenant.clone(), id);
+        // The position first: a change between the two reads may be told twice, never missed.
+        let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.now())
             && let Some((head, entry_position)) = self.caches.heads.get(&key)
         {
-            let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
+            let position = applied.max(entry_position);
             return Ok(AsOf {
                 value: Some(head),
-                position: applied.max(entry_position),
+                position,
             });
         }
         let ticket = self.caches.heads.begin_load(&key);
         let found = self.inner.find_head(tenant, id).await?;
-        if let Some(head) = &found.value {
-            self.caches.applied.follow(tenant, found.position);
+        if let Some(head) = &found.value
+            && self.caches.applied.follow(tenant, found.position)
+        {
             self.caches
                 .heads
                 .fill(ticket, key, Arc::clone(head), found.position);

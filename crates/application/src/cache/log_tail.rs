@@ -84,7 +84,7 @@ impl LogTail {
         {
             self.caches
                 .agents
-                .remove_older(&(tenant.clone(), id), change.seq);
+                .mark_changed((tenant.clone(), id), change.seq);
         }
     }
 }

@@ -13,7 +13,8 @@ const STRIPES: usize = 256;
 
 #[derive(Clone)]
 struct Entry<V> {
-    value: V,
+    /// None where the last thing known of the key is that it changed at `position`.
+    value: Option<V>,
     position: Seq,
 }
 
@@ -44,9 +45,8 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
 
     /// The entry and the position it reflects.
     pub fn get(&self, key: &K) -> Option<(V, Seq)> {
-        self.entries
-            .get(key)
-            .map(|entry| (entry.value, entry.position))
+        let entry = self.entries.get(key)?;
+        Some((entry.value?, entry.position))
     }
 
     /// To be called before a load of `key` begins.
@@ -58,24 +58,21 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
         }
     }
 
-    /// Fills in what a load found, unless the key was invalidated since the load began.
+    /// Fills in what a load found at `position`, unless the key was invalidated since the load
+    /// began, or is known to have changed later than that.
     pub fn fill(&self, ticket: LoadTicket, key: K, value: V, position: Seq) {
         let generation = self.lock(ticket.stripe);
-        if *generation == ticket.generation {
-            self.entries.insert(key, Entry { value, position });
+        if *generation == ticket.generation && !self.knows_later(&key, position) {
+            self.insert(key, Some(value), position);
         }
     }
 
-    /// Puts in what this process itself has written at `position`, unless something newer is there.
+    /// Puts in what this process itself has written at `position`, unless something later is known.
     pub fn replace(&self, key: K, value: V, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
-        if self
-            .entries
-            .peek(&key)
-            .is_none_or(|entry| entry.position < position)
-        {
-            self.entries.insert(key, Entry { value, position });
+        if !self.knows_later(&key, position) {
+            self.insert(key, Some(value), position);
         }
     }
 
@@ -97,6 +94,30 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
         {
             self.entries.remove(key);
         }
+    }
+
+    /// Like [`Self::remove_older`], and remembers the change: a write that was committed before it
+    /// but is noted after it does not come back. For keys that nothing else would ever correct.
+    pub fn mark_changed(&self, key: K, position: Seq) {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        if self
+            .entries
+            .peek(&key)
+            .is_none_or(|entry| entry.position < position)
+        {
+            self.insert(key, None, position);
+        }
+    }
+
+    fn knows_later(&self, key: &K, position: Seq) -> bool {
+        self.entries
+            .peek(key)
+            .is_some_and(|entry| entry.position > position)
+    }
+
+    fn insert(&self, key: K, value: Option<V>, position: Seq) {
+        self.entries.insert(key, Entry { value, position });
     }
 
     fn stripe(&self, key: &K) -> usize {
@@ -134,6 +155,18 @@ mod tests {
         assert_eq!(cache.get(&"a"), Some((1, Seq(5))));
         cache.remove_older(&"a", Seq(6));
         assert_eq!(cache.get(&"a"), None);
+    }
+
+    #[test]
+    fn a_write_that_is_noted_after_a_later_change_does_not_come_back() {
+        let cache = StampedCache::new(10);
+        cache.mark_changed("a", Seq(11));
+        cache.replace("a", 1, Seq(10));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", 1, Seq(10));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", 2, Seq(11));
+        assert_eq!(cache.get(&"a"), Some((2, Seq(11))));
     }
 
     #[test]

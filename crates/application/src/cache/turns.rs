@@ -68,28 +68,33 @@ impl CachedTurns {
         self.caches.heads.remove(&(tenant.clone(), id));
     }
 
-    /// Drops what may have misled the caller.
-    fn refused(&self, asked: Asked) {
+    /// Drops what misled the caller, and only that: a refusal for another reason must not send
+    /// the next caller of a busy agent to the store.
+    fn misled(&self, asked: Asked, error: Option<&RepositoryError>) {
         self.drop_head(&asked.tenant, asked.conversation);
-        self.caches.agents.remove(&(asked.tenant, asked.agent));
+        if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
+            self.caches.agents.remove(&(asked.tenant, asked.agent));
+        }
     }
 
     /// Puts the head as the turn leaves it, or drops what can no longer be true.
     fn wrote(
         &self,
-        tenant: TenantId,
+        tenant: &TenantId,
         id: ConversationId,
         head: Option<ConversationHead>,
         committed: Committed,
     ) {
-        self.caches.applied.note(&tenant, committed);
         match head {
-            Some(head) => self
-                .caches
-                .heads
-                .replace((tenant, id), Arc::new(head), committed.last),
-            None => self.drop_head(&tenant, id),
+            Some(head) => {
+                let key = (tenant.clone(), id);
+                self.caches
+                    .heads
+                    .replace(key, Arc::new(head), committed.last);
+            }
+            None => self.drop_head(tenant, id),
         }
+        self.caches.applied.note(tenant, committed);
     }
 }
 
@@ -101,15 +106,21 @@ impl TurnRepository for CachedTurns {
     ) -> Result<ExchangeOutcome, RepositoryError> {
         let asked = self.asked(&exchange.question);
         let outcome = self.inner.record_exchange(exchange).await;
-        if let Ok(ExchangeOutcome::Recorded(committed)) = &outcome {
-            let head = asked.before.map(|head| ConversationHead {
-                message_count: head.message_count + 2,
-                turn_count: head.turn_count + 1,
-                ..head
-            });
-            self.wrote(asked.tenant, asked.conversation, head, *committed);
-        } else {
-            self.refused(asked);
+        match &outcome {
+            Ok(ExchangeOutcome::Recorded(committed)) => {
+                let head = asked.before.map(|head| ConversationHead {
+                    message_count: head.message_count + 2,
+                    turn_count: head.turn_count + 1,
+                    ..head
+                });
+                self.wrote(&asked.tenant, asked.conversation, head, *committed);
+            }
+            Ok(ExchangeOutcome::Repeated(_)) => {}
+            Ok(ExchangeOutcome::Busy) => self.drop_head(&asked.tenant, asked.conversation),
+            Ok(ExchangeOutcome::AgentNotFound | ExchangeOutcome::ConversationNotFound) => {
+                self.misled(asked, None);
+            }
+            Err(error) => self.misled(asked, Some(error)),
         }
         outcome
     }
@@ -130,12 +141,19 @@ impl TurnRepository for CachedTurns {
                     running_turn: Some(turn_id),
                     ..head
                 });
-                self.wrote(asked.tenant, asked.conversation, head, *committed);
+                self.wrote(&asked.tenant, asked.conversation, head, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {
-                self.wrote(asked.tenant, asked.conversation, None, *committed);
+                self.wrote(&asked.tenant, asked.conversation, None, *committed);
             }
-            _ => self.refused(asked),
+            Ok(BeginOutcome::Repeated(_)) => {}
+            Ok(BeginOutcome::Busy | BeginOutcome::NodeRefused) => {
+                self.drop_head(&asked.tenant, asked.conversation);
+            }
+            Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {
+                self.misled(asked, None);
+            }
+            Err(error) => self.misled(asked, Some(error)),
         }
         outcome
     }
@@ -157,13 +175,13 @@ impl TurnRepository for CachedTurns {
                     running_turn: None,
                     ..head
                 });
-                self.wrote(tenant, id, head, *committed);
+                self.wrote(&tenant, id, head, *committed);
             }
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: Some(_),
             }) => {
-                self.wrote(tenant, id, None, *committed);
+                self.wrote(&tenant, id, None, *committed);
             }
             Ok(FinishOutcome::Refused) | Err(_) => self.drop_head(&tenant, id),
         }

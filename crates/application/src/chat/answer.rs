@@ -45,7 +45,8 @@ pub(super) async fn answer(
         match result {
             Ok((finish_reason, usage)) => {
                 return Some(Ok(Answer {
-                    content: std::mem::take(&mut running.said().text),
+                    // A cancellation that comes before this is stored still keeps the text.
+                    content: running.said().text.clone(),
                     engine: candidate.name.clone(),
                     degraded: index > 0,
                     finish_reason,

@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 pub use domain::admission::OnBusy;
-use domain::{AgentId, ChatReply, ConversationId, config::Metadata};
+use domain::{
+    AgentId, ChatReply, ConversationId, Fault,
+    config::{Metadata, check_metadata},
+};
 use serde::Serialize;
 
 /// A message to an agent. Its serialized form is what an idempotency key is bound to, so what only
@@ -24,6 +27,20 @@ pub struct ChatCommand {
     /// What to do when a turn is in progress.
     #[serde(skip)]
     pub on_busy: OnBusy,
+}
+
+impl ChatCommand {
+    /// What the schema cannot say, all faults at once.
+    pub(super) fn check(&self) -> Result<(), Vec<Fault>> {
+        let faults = check_metadata(&self.metadata);
+        if faults.is_empty() {
+            return Ok(());
+        }
+        Err(faults
+            .into_iter()
+            .map(|fault| fault.below("/metadata"))
+            .collect())
+    }
 }
 
 /// An answered chat and where its time went.

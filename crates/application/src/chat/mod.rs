@@ -1,6 +1,7 @@
 //! Chat: a message goes in, a turn is stored, the agent's reply comes out.
 
 mod answer;
+mod answering;
 mod command;
 mod error;
 mod lanes;

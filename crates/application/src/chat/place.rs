@@ -3,18 +3,22 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, MessageId, Principal,
-    Stamp, TurnId,
+    Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, MessageId, NodeId,
+    Principal, Stamp, TurnId,
 };
-use ports::{ExchangeTarget, ReplyRequest};
+use ports::{BeginTurn, ExchangeTarget, ReplyRequest};
 
-use super::{command::ChatCommand, error::ChatError, ports::ChatPorts};
+use super::{
+    command::{ChatCommand, OnBusy},
+    error::ChatError,
+    ports::ChatPorts,
+};
 use crate::conversations::own_user_id;
 
 /// One chat on its way: what was asked, and what is known of where.
-pub(super) struct Question<'a> {
-    pub(super) caller: &'a Principal,
-    pub(super) command: &'a ChatCommand,
+pub(super) struct Question {
+    pub(super) caller: Principal,
+    pub(super) command: ChatCommand,
     pub(super) claim: Option<IdempotencyClaim>,
     pub(super) stamp: Stamp,
     pub(super) turn_id: TurnId,
@@ -32,10 +36,10 @@ pub(super) struct Place {
 /// Finds out where the question goes and who answers.
 pub(super) async fn place(
     ports: &ChatPorts,
-    question: &Question<'_>,
+    question: &Question,
     new_id: ConversationId,
 ) -> Result<Place, ChatError> {
-    let (caller, command) = (question.caller, question.command);
+    let (caller, command) = (&question.caller, &question.command);
     let Some(id) = command.conversation_id else {
         let user_id =
             own_user_id(caller, command.user_id.as_deref()).map_err(|_foreign| foreign_user())?;
@@ -98,8 +102,27 @@ async fn agent(
     found.value.ok_or(ChatError::AgentNotFound)
 }
 
+/// The question as the store is given it.
+pub(super) fn begin_turn(question: &Question, place: &Place, node: NodeId) -> BeginTurn {
+    BeginTurn {
+        tenant: question.caller.tenant.clone(),
+        turn_id: question.turn_id,
+        message_id: question.message_id,
+        target: place.target.clone(),
+        agent_id: place.agent.id,
+        agent_version: place.agent.version,
+        input: question.command.message.clone(),
+        metadata: question.command.metadata.clone(),
+        stamp: question.stamp.clone(),
+        node,
+        // Those who wait do so in this process's lanes.
+        on_busy: OnBusy::Reject,
+        claim: question.claim.clone(),
+    }
+}
+
 /// What an engine is asked.
-pub(super) fn request(question: &Question<'_>, place: &Place) -> ReplyRequest {
+pub(super) fn request(question: &Question, place: &Place) -> ReplyRequest {
     ReplyRequest {
         tenant: question.caller.tenant.clone(),
         agent: Arc::clone(&place.agent),

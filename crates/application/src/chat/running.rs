@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
 };
 
 use domain::TurnId;
@@ -24,10 +27,17 @@ pub struct Said {
 pub struct RunningTurn {
     /// Stops its engine.
     pub stop: CancellationToken,
+    /// Set when it is stopped because the process ends, not because somebody cancelled it.
+    interrupted: Arc<AtomicBool>,
     said: Arc<Mutex<Said>>,
 }
 
 impl RunningTurn {
+    /// Whether it was stopped because the process ends.
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.interrupted.load(Ordering::Acquire)
+    }
+
     /// What it has said so far.
     pub fn said(&self) -> MutexGuard<'_, Said> {
         // Text is whole after every push, also after a panic elsewhere.
@@ -45,6 +55,14 @@ impl RunningTurns {
     /// The turn, if it runs here.
     pub fn get(&self, id: TurnId) -> Option<RunningTurn> {
         self.lock().get(&id).cloned()
+    }
+
+    /// Stops every engine: the process ends, and the turns fail as interrupted.
+    pub fn interrupt_all(&self) {
+        for turn in self.lock().values() {
+            turn.interrupted.store(true, Ordering::Release);
+            turn.stop.cancel();
+        }
     }
 
     /// Notes a turn for as long as the guard lives.

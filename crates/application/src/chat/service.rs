@@ -1,31 +1,25 @@
-//! The use case itself.
+//! The use case itself: from a message to its answer.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Stamp, TurnId};
-use ports::{
-    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, ReplyError, ReplyRequest, RepositoryError,
-};
+use ports::{ReplyError, RepositoryError};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    answer::answer,
-    command::{ChatCommand, Chatted, OnBusy},
+    answering::Answering,
+    command::{ChatCommand, Chatted},
     error::ChatError,
     lanes::{LaneGuard, Lanes},
-    place::{Place, Question, place, request},
+    place::{Place, Question, place},
     ports::ChatPorts,
-    running::{RunningTurn, RunningTurns},
-    turn_task::{TurnPorts, TurnTask, chat_reply, reply_of},
+    running::RunningTurns,
 };
-use crate::{Engines, IdempotencyRefused, engines::Candidate, idempotency, node::Node};
+use crate::{Engines, IdempotencyRefused, idempotency, node::Node};
 
 /// How often a turn is computed again when others keep changing what it was computed from.
-const ATTEMPTS: usize = 20;
+pub(super) const ATTEMPTS: usize = 20;
 
 /// How long a turn may wait for the one before it.
 const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -35,11 +29,8 @@ const OPERATION: &str = "chat";
 
 /// Chat: a message goes in, a turn is stored, the agent's reply comes out.
 pub struct ChatService {
-    ports: ChatPorts,
-    engines: Arc<Engines>,
-    node: Arc<Node>,
+    answering: Arc<Answering>,
     lanes: Lanes,
-    running: Arc<RunningTurns>,
     tasks: TaskTracker,
     runtime: Handle,
 }
@@ -56,11 +47,13 @@ impl ChatService {
         runtime: Handle,
     ) -> Self {
         Self {
-            ports,
-            engines,
-            node,
+            answering: Arc::new(Answering {
+                ports,
+                engines,
+                node,
+                running,
+            }),
             lanes: Lanes::default(),
-            running,
             tasks,
             runtime,
         }
@@ -73,23 +66,26 @@ impl ChatService {
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Result<Chatted, ChatError> {
-        let now = self.ports.clock.now();
+        command.check().map_err(ChatError::Invalid)?;
+        let ports = &self.answering.ports;
+        let now = ports.clock.now();
+        let claim = idempotency::claim(caller, OPERATION, key, &command, now);
         let question = Question {
-            caller,
-            claim: idempotency::claim(caller, OPERATION, key, &command, now),
+            caller: caller.clone(),
+            claim: claim.clone(),
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),
             },
-            turn_id: TurnId::new(self.ports.ids.next_id()),
-            message_id: MessageId::new(self.ports.ids.next_id()),
-            command: &command,
+            turn_id: TurnId::new(ports.ids.next_id()),
+            message_id: MessageId::new(ports.ids.next_id()),
+            command,
         };
-        let outcome = self.answer(&question).await;
-        match (&outcome, &question.claim) {
+        let outcome = self.answer(question).await;
+        match (&outcome, &claim) {
             // A request that was refused early may still repeat one that was carried out.
             (Err(error), Some(claim)) if error.is_early() => {
-                match self.ports.turns.find_claim(&caller.tenant, claim).await? {
+                match ports.turns.find_claim(&caller.tenant, claim).await? {
                     Some(record) => Err(IdempotencyRefused::judge(Some(claim), &record).into()),
                     None => outcome,
                 }
@@ -98,179 +94,66 @@ impl ChatService {
         }
     }
 
-    async fn answer(&self, question: &Question<'_>) -> Result<Chatted, ChatError> {
-        let lane = match question.command.conversation_id {
-            Some(id) => {
-                let entered = self.lanes.enter(id, question.command.on_busy);
-                let waited = tokio::time::timeout(LONGEST_WAIT, entered).await;
-                let lane = waited.or(Err(ChatError::Engine(ReplyError::TimedOut)))?;
-                Some(lane.ok_or(ChatError::Busy)?)
-            }
-            None => None,
-        };
-        let new_id = ConversationId::new(self.ports.ids.next_id());
+    async fn answer(&self, mut question: Question) -> Result<Chatted, ChatError> {
+        let answering = &self.answering;
+        let new_id = ConversationId::new(answering.ports.ids.next_id());
+        // Whether the caller may know of the conversation comes before whether it is busy.
+        let mut at = place(&answering.ports, &question, new_id).await?;
+        let lane = self.enter_lane(&question).await?;
+        if lane.as_ref().is_some_and(|lane| lane.waited) {
+            // What was known before the wait is of the turn before.
+            question.stamp.time = answering.ports.clock.now();
+            at = place(&answering.ports, &question, new_id).await?;
+        }
         for _ in 0..ATTEMPTS {
-            let place = place(&self.ports, question, new_id).await?;
-            let chain = self.engines.chain(&place.agent);
+            let chain = answering.engines.chain(&at.agent);
             if !chain
                 .first()
                 .is_some_and(|first| first.engine.is_immediate())
             {
-                return self.begin(question, place, chain, lane).await;
+                return self.begin(question, at, lane).await;
             }
-            match self.exchange(question, &place, &chain[..1]).await {
+            match answering.exchange(&question, &at, &chain[..1]).await {
                 Ok(Some(chatted)) => return Ok(chatted),
                 // The engine failed, or something runs in the conversation: a turn that is begun
                 // can be seen to fail, asks the fallbacks, and is judged again under the lock.
-                Ok(None) => return self.begin(question, place, chain, lane).await,
-                Err(ChatError::Store(RepositoryError::Stale { .. })) => {}
+                Ok(None) => return self.begin(question, at, lane).await,
+                Err(ChatError::Store(RepositoryError::Stale { .. })) => {
+                    at = place(&answering.ports, &question, new_id).await?;
+                }
                 Err(error) => return Err(error),
             }
         }
         Err(ChatError::Busy)
     }
 
-    fn begin_turn(&self, question: &Question<'_>, place: &Place) -> BeginTurn {
-        BeginTurn {
-            tenant: question.caller.tenant.clone(),
-            turn_id: question.turn_id,
-            message_id: question.message_id,
-            target: place.target.clone(),
-            agent_id: place.agent.id,
-            agent_version: place.agent.version,
-            input: question.command.message.clone(),
-            metadata: question.command.metadata.clone(),
-            stamp: question.stamp.clone(),
-            node: self.node.id(),
-            on_busy: OnBusy::Reject,
-            claim: question.claim.clone(),
-        }
-    }
-
-    /// A turn whose engine answers at once: computed first, then stored whole in one write. `None`
-    /// when it has to be begun instead.
-    async fn exchange(
-        &self,
-        question: &Question<'_>,
-        place: &Place,
-        engine: &[Candidate],
-    ) -> Result<Option<Chatted>, ChatError> {
-        let started = Instant::now();
-        let request = request(question, place);
-        let answered = answer(engine, &request, &RunningTurn::default()).await;
-        let Some(Ok(answer)) = answered else {
+    async fn enter_lane(&self, question: &Question) -> Result<Option<LaneGuard>, ChatError> {
+        let Some(id) = question.command.conversation_id else {
             return Ok(None);
         };
-        let engine_time = started.elapsed();
-        let finished_at = self.ports.clock.now();
-        let reply = reply_of(MessageId::new(self.ports.ids.next_id()), answer);
-        let chat_reply = chat_reply(
-            &reply,
-            place.target.id(),
-            question.turn_id,
-            (place.agent.id, place.agent.version),
-            finished_at,
-        );
-        let exchange = Exchange {
-            question: self.begin_turn(question, place),
-            reply,
-            finished_at,
-        };
-        let asked_at = Instant::now();
-        match self.ports.turns.record_exchange(exchange).await? {
-            ExchangeOutcome::Recorded(_) => Ok(Some(Chatted {
-                reply: chat_reply,
-                store: asked_at.elapsed(),
-                engine: engine_time,
-            })),
-            ExchangeOutcome::Repeated(record) => {
-                Err(IdempotencyRefused::judge(question.claim.as_ref(), &record).into())
-            }
-            ExchangeOutcome::Busy => Ok(None),
-            ExchangeOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
-            ExchangeOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
-        }
+        let key = (question.caller.tenant.clone(), id);
+        let entered = self.lanes.enter(key, question.command.on_busy);
+        let lane = tokio::time::timeout(LONGEST_WAIT, entered).await;
+        let lane = lane.or(Err(ChatError::Engine(ReplyError::TimedOut)))?;
+        lane.map(Some).ok_or(ChatError::Busy)
     }
 
-    /// A turn whose engine takes its time: stored as begun, then run in a task of its own.
+    /// Runs a turn in a task of its own and waits for it: from its start on, it does not depend on
+    /// the caller's connection.
     async fn begin(
         &self,
-        question: &Question<'_>,
-        mut at: Place,
-        chain: Vec<Candidate>,
+        question: Question,
+        at: Place,
         lane: Option<LaneGuard>,
     ) -> Result<Chatted, ChatError> {
-        let asked_at = Instant::now();
-        for _ in 0..ATTEMPTS {
-            let request = request(question, &at);
-            let conversation_id = at.target.id();
-            let begin = self.begin_turn(question, &at);
-            let node = begin.node;
-            let outcome = match self.ports.turns.begin_turn(begin).await {
-                Err(RepositoryError::Stale { .. }) => {
-                    at = place(&self.ports, question, conversation_id).await?;
-                    continue;
-                }
-                outcome => outcome?,
-            };
-            return match outcome {
-                BeginOutcome::Started {
-                    message_seq,
-                    turn_number,
-                    ..
-                } => {
-                    let task = TurnTask {
-                        ports: self.turn_ports(),
-                        chain,
-                        request: ReplyRequest {
-                            turn_number,
-                            ..request
-                        },
-                        conversation_id,
-                        message_seq,
-                        stamp: question.stamp.clone(),
-                        node,
-                        store_so_far: asked_at.elapsed(),
-                    };
-                    self.run(task, lane).await
-                }
-                BeginOutcome::Repeated(record) => {
-                    Err(IdempotencyRefused::judge(question.claim.as_ref(), &record).into())
-                }
-                BeginOutcome::NodeRefused => {
-                    self.node.renew_identity().await?;
-                    at = place(&self.ports, question, conversation_id).await?;
-                    continue;
-                }
-                BeginOutcome::Queued(_) | BeginOutcome::Busy => Err(ChatError::Busy),
-                BeginOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
-                BeginOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
-            };
-        }
-        Err(ChatError::Busy)
-    }
-
-    /// Runs a turn in a task of its own and waits for it; when the caller goes, the turn stays.
-    async fn run(&self, task: TurnTask, lane: Option<LaneGuard>) -> Result<Chatted, ChatError> {
-        let (running, guard) = self.running.enter(task.request.turn_id);
-        let handle = self.tasks.spawn_on(
-            async move {
-                let outcome = task.run(running).await;
-                drop((guard, lane));
-                outcome
-            },
-            &self.runtime,
-        );
-        handle.await.unwrap_or(Err(ChatError::Interrupted))
-    }
-
-    fn turn_ports(&self) -> TurnPorts {
-        TurnPorts {
-            turns: Arc::clone(&self.ports.turns),
-            conversations: Arc::clone(&self.ports.conversations),
-            clock: Arc::clone(&self.ports.clock),
-            ids: Arc::clone(&self.ports.ids),
-        }
+        let answering = Arc::clone(&self.answering);
+        let turn = async move {
+            let outcome = answering.begin(&question, at).await;
+            drop(lane);
+            outcome
+        };
+        let task = self.tasks.spawn_on(turn, &self.runtime);
+        task.await.unwrap_or(Err(ChatError::Interrupted))
     }
 }
 

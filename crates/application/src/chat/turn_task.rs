@@ -2,24 +2,22 @@
 
 use std::{
     panic::AssertUnwindSafe,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
 use domain::{
-    AgentId, ChatReply, ConversationId, HistoryLimits, MessageId, Problem, ProblemCode, Stamp,
-    TurnId,
+    Agent, ChatReply, ConversationId, HistoryLimits, MessageId, Problem, ProblemCode, Stamp, TurnId,
 };
 use futures::FutureExt;
 use ports::{
-    Clock, ConversationRepository, FinishOutcome, FinishTurn, HistoryQuery, IdSource, Reply,
-    ReplyRequest, RepositoryError, TurnEnding, TurnRepository,
+    FinishOutcome, FinishTurn, HistoryQuery, Reply, ReplyRequest, RepositoryError, TurnEnding,
 };
 
 use super::{
     answer::{Answer, answer},
     command::Chatted,
     error::{ChatError, turn_problem},
+    ports::ChatPorts,
     running::RunningTurn,
 };
 use crate::engines::Candidate;
@@ -29,18 +27,9 @@ const FIRST_PAUSE: Duration = Duration::from_millis(50);
 /// Longest pause between two offers.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// What a turn needs from outside while it runs.
-#[derive(Clone)]
-pub(super) struct TurnPorts {
-    pub(super) turns: Arc<dyn TurnRepository>,
-    pub(super) conversations: Arc<dyn ConversationRepository>,
-    pub(super) clock: Arc<dyn Clock>,
-    pub(super) ids: Arc<dyn IdSource>,
-}
-
 /// A turn that has begun.
 pub(super) struct TurnTask {
-    pub(super) ports: TurnPorts,
+    pub(super) ports: ChatPorts,
     pub(super) chain: Vec<Candidate>,
     pub(super) request: ReplyRequest,
     pub(super) conversation_id: ConversationId,
@@ -57,11 +46,15 @@ impl TurnTask {
     pub(super) async fn run(mut self, running: RunningTurn) -> Result<Chatted, ChatError> {
         let asked_at = Instant::now();
         let limits = self.request.agent.config.history.unwrap_or_default();
-        self.request.history = self.history(limits).await.unwrap_or_else(|error| {
-            // The engine can answer without what was said before; the store is asked again below.
-            tracing::warn!(error = %error, "the history cannot be read");
-            Vec::new()
-        });
+        match self.history(limits).await {
+            Ok(history) => self.request.history = history,
+            Err(error) => {
+                // An answer without what was said before would be a wrong one.
+                self.fail(Problem::new(ProblemCode::StoreUnavailable))
+                    .await?;
+                return Err(error.into());
+            }
+        }
         self.store_so_far += asked_at.elapsed();
         let started = Instant::now();
         let asked = running
@@ -71,6 +64,10 @@ impl TurnTask {
         let answered = AssertUnwindSafe(asked).catch_unwind().await;
         let engine = started.elapsed();
         match answered {
+            Ok(None) if running.is_interrupted() => {
+                self.fail(Problem::new(ProblemCode::Interrupted)).await?;
+                Err(ChatError::Interrupted)
+            }
             Ok(None) => Err(ChatError::Cancelled),
             Ok(Some(Some(Ok(answer)))) => self.complete(answer, engine).await,
             Ok(Some(Some(Err(error)))) => {
@@ -114,7 +111,7 @@ impl TurnTask {
             &reply,
             self.conversation_id,
             self.request.turn_id,
-            (self.request.agent.id, self.request.agent.version),
+            &self.request.agent,
             now,
         );
         let asked_at = Instant::now();
@@ -177,7 +174,7 @@ pub(super) fn chat_reply(
     reply: &Reply,
     conversation_id: ConversationId,
     turn_id: TurnId,
-    (agent_id, agent_version): (AgentId, i64),
+    agent: &Agent,
     created_at: domain::Timestamp,
 ) -> ChatReply {
     ChatReply {
@@ -185,8 +182,8 @@ pub(super) fn chat_reply(
         conversation_id,
         turn_id,
         message_id: reply.message_id,
-        agent_id,
-        agent_version,
+        agent_id: agent.id,
+        agent_version: agent.version,
         engine: reply.engine.clone(),
         degraded: reply.degraded,
         finish_reason: reply.finish_reason,
