@@ -113,7 +113,6 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
     let method = request.method().as_str();
     crate::telemetry::record_request(route, method, status, took);
     let request_id = id.0.to_str().unwrap_or_default();
-    let trace_id = trace_id(request).unwrap_or_default();
     let milliseconds = took.as_secs_f64() * 1_000.0;
     match response.response().error() {
         Some(error) if status >= 500 => {
@@ -121,12 +120,13 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
                 .as_error::<ApiError>()
                 .and_then(|error| error.source.as_ref());
             let chain = cause.map(|cause| chain_of(&**cause)).unwrap_or_default();
+            let trace_id = trace_id(request).unwrap_or_default();
             tracing::error!(request_id, trace_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
         }
         _ => {
             tracing::debug!(
                 request_id,
-                trace_id,
+                trace_id = trace_id(request).unwrap_or_default(),
                 method,
                 route,
                 status,

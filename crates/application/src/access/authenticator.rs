@@ -43,6 +43,8 @@ pub enum AccessError {
 pub struct Entrant {
     /// Who it is.
     pub principal: Principal,
+    /// The key it came with.
+    pub key: KeyId,
     /// Browser origins that alone may use the credential; empty for any.
     pub allowed_origins: Vec<String>,
 }
@@ -50,7 +52,6 @@ pub struct Entrant {
 #[derive(Clone)]
 struct Remembered {
     entrant: Arc<Entrant>,
-    key: KeyId,
     until: Timestamp,
     /// The access version that was known before the store was asked.
     version: i64,
@@ -94,7 +95,7 @@ impl Authenticator {
             && remembered.version == self.version.load(Ordering::Acquire)
             && self.is_watching(now)
         {
-            self.last_used.note(&remembered.key, now);
+            self.last_used.note(&remembered.entrant.key, now);
             return Ok(remembered.entrant);
         }
         let version = self.version.load(Ordering::Acquire);
@@ -109,11 +110,9 @@ impl Authenticator {
         let until = verified
             .until
             .map_or(now + TRUSTED_FOR, |end| end.min(now + TRUSTED_FOR));
-        let key_id = key.id.clone();
         let entrant = Arc::new(entrant(key));
         let remembered = Remembered {
             entrant: Arc::clone(&entrant),
-            key: key_id,
             until,
             version,
         };
@@ -158,6 +157,7 @@ fn entrant(key: ApiKey) -> Entrant {
             scopes: key.scopes,
             user_id: None,
         },
+        key: key.id,
         allowed_origins: key.allowed_origins,
     }
 }
