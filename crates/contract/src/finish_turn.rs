@@ -158,6 +158,42 @@ pub async fn refuses_to_end_a_turn_that_does_not_run_here(storage: &Storage) {
     assert_eq!(waits.map(|turn| turn.status), Some(TurnStatus::Queued));
 }
 
+/// A caller that was told `Unavailable` repeats the call; if its end was stored, it is answered as
+/// that: with the turn that it promoted, and without another event.
+pub async fn an_end_that_is_stored_is_told_again(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = |number: u32| samples::question(number, &agent, samples::existing(&talk, 0));
+    let (first, second) = (question(1), question(2));
+    given::started(storage, &first).await;
+    given::queued(storage, &second).await;
+    for finish in [
+        completed(&first, 1),
+        failed(&second, samples::retryable_problem()),
+    ] {
+        let (_, promoted) = given::finished(storage, finish.clone()).await;
+        let head = log::head(storage, &samples::tenant()).await;
+        let messages = found::messages(storage, talk.id).await;
+        let (committed, again) = given::finished(storage, finish.clone()).await;
+        assert_eq!(again, promoted);
+        assert_eq!((event_count(committed), committed.last), (0, head));
+        assert_eq!(log::head(storage, &samples::tenant()).await, head);
+        assert_eq!(found::messages(storage, talk.id).await, messages);
+    }
+}
+
+/// An end is told again also when its conversation has gone since; nothing runs there then.
+pub async fn an_end_is_told_again_after_its_conversation_is_deleted(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let question = samples::question(1, &agent, samples::existing(&talk, 0));
+    given::started(storage, &question).await;
+    given::finished(storage, completed(&question, 1)).await;
+    given::conversation_deleted(storage, &talk).await;
+    let head = log::head(storage, &samples::tenant()).await;
+    let (_, promoted) = given::finished(storage, completed(&question, 1)).await;
+    assert_eq!(promoted, None);
+    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+}
+
 /// A turn ends once, whichever end comes second.
 pub async fn refuses_to_end_a_turn_twice(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
@@ -177,7 +213,7 @@ pub async fn refuses_to_end_a_turn_twice(storage: &Storage) {
         let before = found::turn(storage, question.turn_id).await;
         for finish in [
             completed(&question, number + 50),
-            failed(&question, samples::lasting_problem()),
+            failed(&question, samples::retryable_problem()),
         ] {
             assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
         }

@@ -141,6 +141,8 @@ macro_rules! storage_promises {
                 fails_a_turn_with_its_problem,
                 writes_how_the_turn_ended,
                 refuses_to_end_a_turn_that_does_not_run_here,
+                an_end_that_is_stored_is_told_again,
+                an_end_is_told_again_after_its_conversation_is_deleted,
                 refuses_to_end_a_turn_twice,
                 ends_the_turn_of_a_node_that_has_left,
                 a_retryable_failure_releases_the_key,

@@ -184,9 +184,11 @@ pub struct PromotedTurn {
 pub enum FinishOutcome {
     /// It is stored.
     Finished {
-        /// Positions of its events, the promoted turn's start included.
+        /// Positions of its events, the promoted turn's start included. When an end is told
+        /// again that was stored before, they are not known any more: then they are the empty
+        /// range behind the present head (`first` is one more than `last`).
         committed: Committed,
-        /// The turn that starts in its place.
+        /// The turn that starts in its place; told again with the end as long as it runs.
         promoted: Option<Box<PromotedTurn>>,
     },
     /// Nothing was written: the turn is no longer in progress under this node's id.
@@ -245,6 +247,8 @@ pub trait TurnRepository: Send + Sync {
     /// Ends a running turn with its answer (turn completed, the agent's message,
     /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem releases the
     /// idempotency key). MUST write nothing unless the turn is in progress under `node`. MUST
+    /// answer `Finished` again, and write nothing, when the turn has ended in this very way under
+    /// `node`: a caller that was told `Unavailable` repeats the call, and its end may be stored. MUST
     /// promote the first turn that waits, if any and if allowed, in the same transaction; but to
     /// no node that is marked as dead or unknown, here and in [`Self::cancel_turn`].
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError>;

@@ -20,7 +20,7 @@ use crate::{
     claims::RecordRow,
     error::from_sqlx,
     row,
-    turn_row::{StoredTurn, turn_columns},
+    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
 /// The tenant lock. A condition on anything else would see the state from before the wait, so it
@@ -49,8 +49,11 @@ const AGENTS: &str = "\
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
+    ", ",
+    reply_columns!(),
     " from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-     join turns r on r.tenant_id = q.tenant_id and r.id = q.id"
+     join turns r on r.tenant_id = q.tenant_id and r.id = q.id",
+    join_reply!()
 );
 const CLAIMS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
@@ -227,12 +230,12 @@ async fn agents(
         .collect()
 }
 
-/// Turns without their replies.
+/// Turns with their replies.
 pub(crate) async fn turns(
     connection: &mut PgConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let rows: Vec<StoredTurn> = each(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
+    let rows: Vec<AnsweredTurn> = each(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
     rows.into_iter()
         .map(|row| {
             let row = TurnRow::try_from(row)?;

@@ -61,6 +61,8 @@ pub struct FactsQuery {
     /// after it that speak of `conversations` are to be read.
     pub logged_since: BTreeMap<TenantId, Seq>,
     questions: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
+    /// Where turns are ended: what runs there may be what an end promoted that is told again.
+    ended_in: Vec<InTenant<ConversationId>>,
 }
 
 impl FactsQuery {
@@ -96,6 +98,7 @@ impl FactsQuery {
         }
         if matches!(item, Item::Finish(_)) {
             self.ended.push((tenant.clone(), item.turn_id()));
+            self.ended_in.push(conversation.clone());
         }
         self.conversations.push(conversation);
     }
@@ -118,11 +121,16 @@ impl FactsQuery {
     }
 
     /// The turns that must be looked up, once conversations and events are known: those asked for,
-    /// those that wait where one may be promoted, and those that an attempt in doubt started.
+    /// those that wait where one may be promoted, those that run where one is ended, and those that
+    /// an attempt in doubt started.
     pub fn turns(&self, facts: &Facts) -> Vec<InTenant<TurnId>> {
         let waiting = self.promotions.iter().filter_map(|key| {
             let conversation = facts.conversations.get(key)?;
             Some((key.0.clone(), conversation.first_waiting?))
+        });
+        let running = self.ended_in.iter().filter_map(|key| {
+            let conversation = facts.conversations.get(key)?;
+            Some((key.0.clone(), conversation.running?))
         });
         let logged = facts
             .logged
@@ -133,6 +141,7 @@ impl FactsQuery {
             .iter()
             .cloned()
             .chain(waiting)
+            .chain(running)
             .chain(logged)
             .collect();
         turns.into_iter().collect()
@@ -149,7 +158,7 @@ pub struct Facts {
     pub agents: HashMap<InTenant<AgentId>, i64>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
-    /// Turns: those asked for, and those that wait first.
+    /// Turns, with their replies: those that [`FactsQuery::turns`] names.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// What keys were used for.
     pub claims: HashMap<ClaimKey, IdempotencyRecord>,

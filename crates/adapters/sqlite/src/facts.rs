@@ -16,7 +16,7 @@ use crate::{
     claims::RecordRow,
     error::in_table,
     row,
-    turn_row::{StoredTurn, turn_columns},
+    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
 const HEADS: &str = "\
@@ -45,8 +45,11 @@ const AGENTS: &str = "\
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
+    ", ",
+    reply_columns!(),
     " from json_each(?1) q \
-     cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)"
+     cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
+    join_reply!()
 );
 const CLAIMS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
@@ -203,13 +206,13 @@ async fn agents(
         .collect()
 }
 
-/// Turns without their replies.
+/// Turns with their replies.
 pub(crate) async fn turns(
     connection: &mut SqliteConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
     let keys = wanted.iter().map(|(tenant, id)| key(tenant, id.uuid()));
-    let rows: Vec<StoredTurn> = each(connection, TURNS, "turns", keys).await?;
+    let rows: Vec<AnsweredTurn> = each(connection, TURNS, "turns", keys).await?;
     rows.into_iter()
         .map(|row| {
             let row = TurnRow::try_from(row)?;

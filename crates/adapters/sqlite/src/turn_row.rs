@@ -43,7 +43,7 @@ macro_rules! join_reply {
 pub(crate) use join_reply;
 
 #[derive(sqlx::FromRow)]
-pub(crate) struct StoredTurn {
+struct StoredTurn {
     tenant_id: String,
     id: Uuid,
     conversation_id: Uuid,

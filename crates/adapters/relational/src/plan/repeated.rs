@@ -6,7 +6,7 @@ use ports::{
     FinishTurn, PromotedTurn, TurnEnding,
 };
 
-use super::committed;
+use super::{committed, finish};
 use crate::{Facts, Item, LoggedEvent, Outcome, TurnRow};
 
 /// The outcome of an item that is done; none when it is still to be done.
@@ -75,14 +75,7 @@ fn promoted(facts: &Facts, finish: &FinishTurn, ended: Seq) -> Option<PromotedTu
         .turn(&finish.tenant, start.turn_id?)
         .filter(|row| row.turn.status == TurnStatus::InProgress && row.node == Some(finish.node))?;
     let conversation = facts.conversation(&finish.tenant, finish.conversation_id)?;
-    Some(PromotedTurn {
-        tenant: finish.tenant.clone(),
-        turn: row.turn.clone(),
-        principal: row.principal.clone(),
-        user_id: conversation.user_id.clone(),
-        message_seq: row.message_seq?,
-        turn_number: row.turn_number?,
-    })
+    finish::promoted(row, conversation.user_id.as_deref())
 }
 
 fn logged(facts: &Facts, question: &BeginTurn, kind: EventType) -> Option<Seq> {

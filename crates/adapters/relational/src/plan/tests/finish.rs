@@ -81,3 +81,67 @@ fn is_refused_unless_the_turn_runs_on_this_node() {
         assert_eq!(outcome, Outcome::Finish(FinishOutcome::Refused));
     }
 }
+
+/// The facts after turn 8 has ended with the sample answer and turn 9 runs in its place.
+fn ended_facts() -> Facts {
+    let mut facts = busy_facts();
+    let mut ended = turn(8, TurnStatus::InProgress);
+    ended.turn.status = TurnStatus::Completed;
+    ended.turn.finished_at = Some(samples::at(6));
+    let reply = samples::reply(8);
+    ended.turn.reply = Some(question::agent_message(
+        &ended.turn,
+        &reply,
+        5,
+        samples::at(6),
+    ));
+    facts.insert_turn(ended);
+    let mut next = turn(9, TurnStatus::InProgress);
+    next.turn.started_at = Some(samples::at(6));
+    next.queued_seq = Some(Seq(9));
+    next.turn_number = Some(2);
+    facts.insert_turn(next);
+    facts.conversation_mut().running = Some(samples::turn_id(9));
+    facts.conversation_mut().waiting = 0;
+    facts.conversation_mut().first_waiting = None;
+    facts
+}
+
+fn told_again(facts: &Facts) -> Option<domain::TurnId> {
+    let answer = TurnEnding::Completed(samples::reply(8));
+    match refused(item(finish(answer)), facts).unwrap() {
+        Outcome::Finish(FinishOutcome::Finished {
+            committed,
+            promoted,
+        }) => {
+            assert_eq!((committed.first, committed.last), (Seq(11), Seq(10)));
+            promoted.map(|promoted| promoted.turn.id)
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn an_end_that_is_stored_is_told_again_with_the_turn_it_promoted() {
+    assert_eq!(told_again(&ended_facts()), Some(samples::turn_id(9)));
+}
+
+#[test]
+fn a_turn_that_somebody_else_started_is_not_told_as_promoted() {
+    let mut elsewhere = ended_facts();
+    elsewhere.turn_mut(samples::turn_id(9)).node = Some(samples::node_id(2));
+    let mut begun = ended_facts();
+    begun.turn_mut(samples::turn_id(9)).queued_seq = None;
+    let mut later = ended_facts();
+    later.turn_mut(samples::turn_id(9)).turn_number = Some(3);
+    for facts in [elsewhere, begun, later] {
+        assert_eq!(told_again(&facts), None);
+    }
+}
+
+#[test]
+fn another_answer_to_a_turn_that_has_one_is_refused() {
+    let other = TurnEnding::Completed(samples::reply(9));
+    let outcome = refused(item(finish(other)), &ended_facts()).unwrap();
+    assert_eq!(outcome, Outcome::Finish(FinishOutcome::Refused));
+}
