@@ -227,6 +227,23 @@ pub async fn replaces_title_and_metadata_alone(storage: &Storage) {
     assert_eq!(found::conversation(storage, talk.id).await, Some(expected));
 }
 
+/// `updated_at` MUST NOT move backwards: a turn may have ended since the caller looked at its clock.
+pub async fn an_update_that_comes_late_moves_no_time_backwards(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
+    given::recorded(storage, exchange).await;
+    let before = found::conversation(storage, talk.id).await;
+    let before = before.expect("the conversation is there");
+    let late = Conversation {
+        updated_at: samples::at(-1),
+        ..samples::retitled(&before, "Orders")
+    };
+    assert!(late.updated_at < before.updated_at);
+    let updated = given::conversation_updated(storage, &late).await;
+    assert_eq!(updated.updated_at, before.updated_at);
+    assert_eq!(found::conversation(storage, talk.id).await, Some(updated));
+}
+
 /// `update` MUST write `conversation.updated`.
 pub async fn writes_conversation_updated(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;

@@ -67,6 +67,7 @@ macro_rules! storage_promises {
                 finds_no_conversation_that_was_never_made,
                 a_head_follows_what_happens_in_its_conversation,
                 replaces_title_and_metadata_alone,
+                an_update_that_comes_late_moves_no_time_backwards,
                 writes_conversation_updated,
                 refuses_an_update_of_another_conversation_version,
                 updates_a_conversation_only_while_it_is_there,

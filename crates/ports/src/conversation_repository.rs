@@ -107,8 +107,9 @@ pub trait ConversationRepository: Send + Sync {
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Conversation>>, RepositoryError>;
 
-    /// Replaces title, metadata, version and `updated_at`. MUST write `conversation.updated` in
-    /// the same transaction and leave the message count alone; MUST answer `Stale` and write
+    /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST write
+    /// `conversation.updated` in the same transaction and leave the message count alone; MUST answer
+    /// `Stale` and write
     /// nothing unless the stored version is `conversation.version - 1`; MUST answer `None` when
     /// it is gone. The answer carries the conversation as it is now.
     async fn update(

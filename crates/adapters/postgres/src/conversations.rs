@@ -364,7 +364,7 @@ async fn update(
         title: conversation.title.clone(),
         metadata: conversation.metadata.clone(),
         version: conversation.version,
-        updated_at: conversation.updated_at,
+        updated_at: conversation.updated_at.max(stored.updated_at),
         ..stored
     };
     sqlx::query(UPDATE)
