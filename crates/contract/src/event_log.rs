@@ -175,7 +175,7 @@ pub async fn tells_what_changed_and_where(storage: &Storage) {
     given::agent_deleted(storage, &agent).await;
     let of_agent = |seq, kind| LoggedChange {
         seq: Seq(seq),
-        kind,
+        kind: Some(kind),
         agent_id: Some(agent.id),
         conversation_id: None,
         turn_id: None,

@@ -63,8 +63,9 @@ pub struct LogHead {
 pub struct LoggedChange {
     /// Its position.
     pub seq: Seq,
-    /// What happened.
-    pub kind: EventType,
+    /// What happened; none when a newer version wrote a type that this one does not know. Whatever
+    /// the ids name may have changed then.
+    pub kind: Option<EventType>,
     /// The agent it concerns.
     pub agent_id: Option<AgentId>,
     /// The conversation it concerns.
@@ -94,6 +95,7 @@ pub trait EventLog: Send + Sync {
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError>;
 
     /// What changed after `since`, at most `limit` changes in order: what caches are dropped by.
+    /// MUST tell events of unknown types too.
     async fn changes(
         &self,
         tenant: &TenantId,

@@ -133,17 +133,15 @@ struct ChangeRow {
     turn_id: Option<Uuid>,
 }
 
-impl TryFrom<ChangeRow> for LoggedChange {
-    type Error = RepositoryError;
-
-    fn try_from(row: ChangeRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
+impl From<ChangeRow> for LoggedChange {
+    fn from(row: ChangeRow) -> Self {
+        Self {
             seq: Seq(row.seq),
-            kind: kind(&row.r#type)?,
+            kind: kind(&row.r#type).ok(),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
             turn_id: row.turn_id.map(TurnId::new),
-        })
+        }
     }
 }
 
@@ -196,7 +194,7 @@ impl EventLog for PostgresEvents {
             .bind(row::count(limit));
         let rows = self.store.connections.fetch_all(changes).await?;
         rows.iter()
-            .map(|row| row::read::<ChangeRow>("events", row)?.try_into())
+            .map(|row| Ok(row::read::<ChangeRow>("events", row)?.into()))
             .collect()
     }
 }

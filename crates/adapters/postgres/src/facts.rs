@@ -299,11 +299,13 @@ async fn logged(
         .bind(conversations.collect::<Vec<_>>());
     let rows: Vec<LoggedRow> = rows(connection, query, "events").await?;
     rows.into_iter()
-        .map(|row| {
+        // An event of an unknown type is no work of this process.
+        .filter_map(|row| Some((kind(&row.r#type).ok()?, row)))
+        .map(|(kind, row)| {
             Ok(LoggedEvent {
                 tenant: tenant(&row.tenant_id)?,
                 seq: Seq(row.seq),
-                kind: kind(&row.r#type)?,
+                kind,
                 conversation_id: row.conversation_id.map(ConversationId::new),
                 turn_id: row.turn_id.map(TurnId::new),
             })

@@ -8,7 +8,8 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow, event_page::{MOST_SCANNED, calculable},
+    EventContent, EventRecord, EventRow, EventScan, TurnRow,
+    event_page::{MOST_SCANNED, calculable},
 };
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -133,17 +134,15 @@ struct ChangeRow {
     turn_id: Option<Uuid>,
 }
 
-impl TryFrom<ChangeRow> for LoggedChange {
-    type Error = RepositoryError;
-
-    fn try_from(row: ChangeRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
+impl From<ChangeRow> for LoggedChange {
+    fn from(row: ChangeRow) -> Self {
+        Self {
             seq: Seq(row.seq),
-            kind: kind(&row.r#type)?,
+            kind: kind(&row.r#type).ok(),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
             turn_id: row.turn_id.map(TurnId::new),
-        })
+        }
     }
 }
 
@@ -201,7 +200,7 @@ impl EventLog for SqliteEvents {
             .fetch_all(&self.store.readers)
             .await
             .map_err(in_table("events"))?;
-        rows.into_iter().map(LoggedChange::try_from).collect()
+        Ok(rows.into_iter().map(LoggedChange::from).collect())
     }
 }
 

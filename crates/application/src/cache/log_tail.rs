@@ -73,14 +73,14 @@ impl LogTail {
 
     fn drop_changed(&self, tenant: &TenantId, change: &LoggedChange) {
         if let Some(id) = change.conversation_id
-            && change.kind != EventType::ConversationUpdated
+            && change.kind != Some(EventType::ConversationUpdated)
         {
             self.caches
                 .heads
                 .remove_older(&(tenant.clone(), id), change.seq);
         }
         if let Some(id) = change.agent_id
-            && change.kind.is_of_agent()
+            && change.kind.is_none_or(EventType::is_of_agent)
         {
             self.caches
                 .agents

@@ -3,6 +3,7 @@
 mod contract;
 mod database;
 mod faults;
+mod newer_version;
 mod statements;
 mod tenant_lock;
 mod wire;
