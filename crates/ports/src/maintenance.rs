@@ -8,7 +8,7 @@ use crate::RepositoryError;
 /// Upkeep of a store, in the background.
 #[async_trait]
 pub trait Maintenance: Send + Sync {
-    /// Asks the store for a sign of life.
+    /// Asks the store for a sign of life. MUST fail when the task that writes has ended.
     async fn ping(&self) -> Result<(), RepositoryError>;
 
     /// Cleans up to `limit` rows after deletions: marks the conversations of deleted agents as

@@ -131,6 +131,7 @@ pub(crate) struct PostgresMaintenance {
 #[async_trait]
 impl Maintenance for PostgresMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
+        self.store.group.check()?;
         let pong = self.store.connections.fetch_all(sqlx::query(PING)).await;
         pong.map(drop)
     }

@@ -139,9 +139,9 @@ impl PostgresStore {
         }
     }
 
-    /// Lets running calls end and closes the connections. Later calls are `Unavailable`.
+    /// Lets waiting writes and running calls end and closes the connections. Later calls are `Unavailable`.
     pub async fn close(&self) {
-        self.group.close();
+        self.group.close().await;
         self.connections.close().await;
     }
 }

@@ -112,6 +112,7 @@ pub struct GroupCommit {
     queue: mpsc::UnboundedSender<Entry>,
     patience: Patience,
     closing: CancellationToken,
+    ended: CancellationToken,
 }
 
 impl GroupCommit {
@@ -129,17 +130,35 @@ impl GroupCommit {
             patience,
             closing: closing.clone(),
         };
-        tasks.spawn_on(writer.run(entries), runtime);
+        let ended = CancellationToken::new();
+        // Told also when the writer panics.
+        let end = ended.clone().drop_guard();
+        let task = async move {
+            writer.run(entries).await;
+            drop(end);
+        };
+        tasks.spawn_on(task, runtime);
         Self {
             queue,
             patience,
             closing,
+            ended,
         }
     }
 
-    /// Takes no more items, and has the writer end once it has answered those it was handed.
-    pub fn close(&self) {
+    /// Takes no more items, and returns when the writer has answered those it was handed and has
+    /// ended.
+    pub async fn close(&self) {
         self.closing.cancel();
+        self.ended.cancelled().await;
+    }
+
+    /// Whether there is a writer: `Unavailable` when it has ended, for whatever reason.
+    pub fn check(&self) -> Result<(), RepositoryError> {
+        if self.ended.is_cancelled() {
+            return Err(unavailable("the writer has ended"));
+        }
+        Ok(())
     }
 
     /// Has `item` carried out. It may be withdrawn as long as nobody has begun with it; from then

@@ -98,6 +98,8 @@ pub(crate) struct SqliteMaintenance {
 #[async_trait]
 impl Maintenance for SqliteMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
+        self.store.group.check()?;
+        self.store.writer.check()?;
         let pong = sqlx::query(PING).execute(&self.store.readers).await;
         pong.map(drop).map_err(from_sqlx)
     }
@@ -164,4 +166,25 @@ async fn remove_claims(
         .await
         .map_err(from_sqlx)?;
     Ok(limit.saturating_sub_unsigned(removed.rows_affected()))
+}
+
+#[cfg(test)]
+mod tests {
+    use tempfile::TempDir;
+    use tokio_util::task::TaskTracker;
+
+    use crate::{SqliteOptions, SqliteStore};
+
+    #[tokio::test]
+    async fn a_store_without_its_writer_gives_no_sign_of_life() {
+        let folder = TempDir::new().unwrap();
+        let url = format!("sqlite://{}/test.db", folder.path().display());
+        let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new())
+            .await
+            .unwrap();
+        let maintenance = store.storage().maintenance;
+        maintenance.ping().await.unwrap();
+        store.group.close().await;
+        assert!(maintenance.ping().await.unwrap_err().is_retryable());
+    }
 }

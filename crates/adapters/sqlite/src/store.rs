@@ -146,7 +146,7 @@ impl SqliteStore {
 
     /// Lets waiting writes finish and closes all connections. Later calls are `Unavailable`.
     pub async fn close(&self) {
-        self.group.close();
+        self.group.close().await;
         self.readers.close().await;
         self.writer.close().await;
     }

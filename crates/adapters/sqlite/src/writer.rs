@@ -122,6 +122,14 @@ impl Writer {
             .unwrap_or_else(|_lost| Err(WriteError::Unknown(closed())))
     }
 
+    /// Whether the task is there: `Unavailable` when it has ended, for whatever reason.
+    pub(crate) fn check(&self) -> Result<(), RepositoryError> {
+        if self.messages.is_closed() {
+            return Err(closed());
+        }
+        Ok(())
+    }
+
     /// Lets what waits finish, then closes the connection, which folds the log file into the
     /// database.
     pub(crate) async fn close(&self) {

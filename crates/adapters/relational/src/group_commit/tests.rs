@@ -16,6 +16,7 @@ enum Attempt {
     Commits,
     Fails(RepositoryError),
     GetsNoAnswer,
+    Panics,
 }
 
 /// Attempts come from a list and go on as permits allow; each call is noted down.
@@ -43,6 +44,7 @@ impl BatchStore for ScriptedStore {
         match self.attempts.pop_front().unwrap_or(Attempt::Commits) {
             Attempt::Commits => Ok(items.iter().map(|_| Ok(done())).collect()),
             Attempt::Fails(error) => Err(error.into()),
+            Attempt::Panics => panic!("as the script says"),
             Attempt::GetsNoAnswer => Err(BatchError::Unknown {
                 heads: heads(self.calls.lock().unwrap().len()),
                 source: unavailable("cut"),
@@ -286,12 +288,19 @@ async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
     bench.called(1).await;
     let queued = bench.submit(item(2));
     tokio::task::yield_now().await;
-    bench.group.close();
+    assert!(bench.group.check().is_ok());
+    let mut closing = Box::pin(bench.group.close());
+    tokio::select! {
+        biased;
+        () = &mut closing => panic!("an item is still being written"),
+        () = std::future::ready(()) => {}
+    }
     bench.permits.add_permits(2);
+    closing.await;
+    assert_eq!(bench.sizes(), [1, 1]);
     assert!(running.await.unwrap().is_ok());
     assert!(queued.await.unwrap().is_ok());
-    bench.tasks.close();
-    bench.tasks.wait().await;
+    assert!(bench.group.check().unwrap_err().is_retryable());
     assert!(
         bench
             .group
@@ -300,4 +309,19 @@ async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
             .unwrap_err()
             .is_retryable()
     );
+}
+
+#[tokio::test]
+async fn a_writer_that_has_died_is_told() {
+    let bench = Bench::start(1, [Attempt::Panics]);
+    assert!(
+        bench
+            .group
+            .submit(item(1))
+            .await
+            .unwrap_err()
+            .is_retryable()
+    );
+    bench.group.close().await;
+    assert!(bench.group.check().unwrap_err().is_retryable());
 }

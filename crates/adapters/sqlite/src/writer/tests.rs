@@ -135,7 +135,9 @@ async fn does_not_begin_with_what_nobody_waits_for() {
 #[tokio::test]
 async fn refuses_work_after_it_was_closed() {
     let (_folder, writer) = writer().await;
+    assert!(writer.check().is_ok());
     writer.close().await;
+    assert!(writer.check().is_err());
     let late = run(&writer, "insert into things (id) values (1)").await;
     assert!(matches!(
         late,

@@ -107,7 +107,7 @@ fn ended_facts() -> Facts {
     facts
 }
 
-fn told_again(facts: &Facts) -> Option<domain::TurnId> {
+fn told_again(facts: &Facts) -> Option<TurnId> {
     let answer = TurnEnding::Completed(samples::reply(8));
     match refused(item(finish(answer)), facts).unwrap() {
         Outcome::Finish(FinishOutcome::Finished {
