@@ -80,7 +80,7 @@ impl<'s> Pgbench<'s> {
     }
 
     fn run(&self, clients: usize, duration: Duration, more: &[&str]) -> Result<String> {
-        let mut pgbench = self.server.client("pgbench", DATABASE)?;
+        let mut pgbench = self.server.pgbench(DATABASE)?;
         pgbench
             .current_dir(self.folder)
             .args(["--no-vacuum", "--protocol=prepared", "--file=chat.sql"])

@@ -1,11 +1,14 @@
 //! A throw-away server that keeps its promises: the one that is measured.
 
-use std::process::Command;
+use std::{
+    path::{Path, PathBuf},
+    process::Command,
+};
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
 use super::{Database, local::Programs};
-use crate::process::output;
+use crate::{environment, process::output};
 
 const MISSING: &str = "\
 measuring needs the programs of Postgres, version 15 or newer, on this machine: server, psql, pgbench
@@ -17,21 +20,34 @@ measuring needs the programs of Postgres, version 15 or newer, on this machine: 
 /// that a commit costs what it costs in earnest. There as long as this is.
 pub(crate) struct MeasuredServer {
     server: Database,
-    programs: Programs,
+    clients: Clients,
+}
+
+/// Programs that talk to a server.
+struct Clients {
+    psql: PathBuf,
+    pgbench: PathBuf,
+}
+
+/// The program of this name beside the server's, or else on the search path: a server's programs
+/// may be linked to where the others are not.
+fn client(programs: &Programs, name: &str) -> Option<PathBuf> {
+    let folders = environment::search_path().into_iter();
+    std::iter::once(programs.path(name))
+        .chain(folders.map(|folder| folder.join(name)))
+        .find(|path| path.is_file())
 }
 
 impl MeasuredServer {
     /// Starts one from programs on this machine.
     pub(crate) fn start() -> Result<Self> {
         let programs = Programs::newest().context(MISSING)?;
-        if !["psql", "pgbench"]
-            .iter()
-            .all(|name| programs.path(name).is_file())
-        {
-            bail!(MISSING);
-        }
+        let clients = Clients {
+            psql: client(&programs, "psql").context(MISSING)?,
+            pgbench: client(&programs, "pgbench").context(MISSING)?,
+        };
         let server = programs.start_durable()?;
-        Ok(Self { server, programs })
+        Ok(Self { server, clients })
     }
 
     /// How a superuser reaches the database of this name.
@@ -42,13 +58,18 @@ impl MeasuredServer {
         }
     }
 
-    /// One of the client programs, told to use the database of this name. By a variable: others on
-    /// this machine can read arguments, and the URL holds the password.
-    pub(crate) fn client(&self, program: &str, database: &str) -> Result<Command> {
+    /// `pgbench` on the database of this name.
+    pub(crate) fn pgbench(&self, database: &str) -> Result<Command> {
+        self.command(&self.clients.pgbench, database)
+    }
+
+    /// Tells a client by variables where to go: others on this machine can read arguments, and the
+    /// URL holds the password.
+    fn command(&self, program: &Path, database: &str) -> Result<Command> {
         let url = self.url(database);
         let (password, address) = parts(&url).context("the server's URL has another form")?;
         let (host, port) = address.split_once(':').context("the server has no port")?;
-        let mut command = Command::new(self.programs.path(program));
+        let mut command = Command::new(program);
         command.env("PGHOST", host).env("PGPORT", port);
         command
             .env("PGUSER", "postgres")
@@ -59,7 +80,7 @@ impl MeasuredServer {
 
     /// Runs SQL, and answers what it printed, without headings.
     pub(crate) fn sql(&self, database: &str, statements: &str) -> Result<String> {
-        let mut psql = self.client("psql", database)?;
+        let mut psql = self.command(&self.clients.psql, database)?;
         psql.args(["--no-psqlrc", "--quiet", "--tuples-only", "--no-align"])
             .args(["--set=ON_ERROR_STOP=1", "--command", statements]);
         output(&mut psql)

@@ -31,7 +31,7 @@ const SHOWN: usize = 10;
 /// Writes to an empty store, and fails unless its log is whole.
 pub(super) fn check(endpoint: &Endpoint) -> Result<()> {
     let started = Instant::now();
-    let written = runtime()?.block_on(timeout(PATIENCE, write(endpoint)));
+    let written = runtime()?.block_on(async { timeout(PATIENCE, write(endpoint)).await });
     let deeds = written.context("the writers did not come to an end")??;
     let seconds = started.elapsed().as_secs_f64();
     let log = log::read(&mut Client::connect(endpoint)?)?;
