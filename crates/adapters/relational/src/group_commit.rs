@@ -189,8 +189,8 @@ impl GroupCommit {
 }
 
 /// The error of an item that met no error of its own.
-fn unavailable(why: impl std::fmt::Display) -> RepositoryError {
-    RepositoryError::Unavailable(why.to_string().into())
+fn unavailable(why: &'static str) -> RepositoryError {
+    RepositoryError::Unavailable(why.into())
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use std::{fs::File, future::Future, pin::Pin, time::Duration};
 
-use ports::RepositoryError;
+use ports::{RepositoryError, error::chain};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -183,7 +183,6 @@ async fn serve(
     match job(Ok(&mut connection)).await {
         Afterwards::Reuse => Some(connection),
         Afterwards::Reopen => {
-            tracing::warn!("a write failed; the next one gets a new connection");
             let _ = connection.close_hard().await;
             None
         }
@@ -208,7 +207,12 @@ where
         Err(error) => Err(WriteError::RolledBack(error)),
     };
     let afterwards = match &outcome {
-        Err(WriteError::Unknown(_) | WriteError::RolledBack(RepositoryError::Unavailable(_))) => {
+        Err(
+            WriteError::Unknown(error)
+            | WriteError::RolledBack(error @ RepositoryError::Unavailable(_)),
+        ) => {
+            let error = chain(error);
+            tracing::warn!(error, "a write failed; the next one gets a new connection");
             Afterwards::Reopen
         }
         _ => Afterwards::Reuse,

@@ -169,7 +169,11 @@ async fn a_store_that_is_away_is_not_asked_for_each_item() {
     bench.permits.add_permits(2);
     assert!(first.await.unwrap().is_ok());
     for other in others {
-        assert!(other.await.unwrap().unwrap_err().is_retryable());
+        let error = other.await.unwrap().unwrap_err();
+        assert_eq!(
+            ports::error::chain(&error),
+            "the store is unavailable: away"
+        );
     }
     assert_eq!(bench.sizes(), [1, 2]);
 }

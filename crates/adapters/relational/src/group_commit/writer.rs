@@ -1,8 +1,13 @@
 //! The task that writes.
 
-use std::{collections::VecDeque, sync::atomic::Ordering, time::Duration};
+use std::{
+    collections::VecDeque,
+    error::Error,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
-use ports::RepositoryError;
+use ports::{RepositoryError, error::chain};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -75,7 +80,11 @@ impl<S: BatchStore> Writer<S> {
         if error.is_retryable() || items.len() == 1 {
             return same_for_all(error, items);
         }
-        tracing::warn!(%error, items = items.len(), "a batch failed; its items run singly");
+        tracing::warn!(
+            error = chain(&error),
+            items = items.len(),
+            "a batch failed; its items run singly"
+        );
         let mut outcomes = Vec::with_capacity(items.len());
         for item in items {
             let single = std::slice::from_ref(item);
@@ -115,9 +124,12 @@ impl<S: BatchStore> Writer<S> {
                 }
             };
             if begun.elapsed() + pause > self.patience.in_doubt {
-                break Err(unavailable(&error));
+                break Err(out_of_reach(error));
             }
-            tracing::warn!(%error, "a commit got no answer; looking for its outcome");
+            tracing::warn!(
+                error = chain(&error),
+                "a commit got no answer; looking for its outcome"
+            );
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(1));
         };
@@ -150,9 +162,23 @@ fn is_unavailable(outcome: &Result<Outcome, RepositoryError>) -> bool {
     matches!(outcome, Err(error) if error.is_retryable())
 }
 
-/// Gives every item the same error.
+/// Gives every item the same error, with all its causes.
 fn same_for_all(error: RepositoryError, items: &[Item]) -> Outcomes {
-    let text = error.to_string();
-    let rest = items.iter().skip(1).map(|_| Err(unavailable(&text)));
-    std::iter::once(Err(error)).chain(rest).collect()
+    match error {
+        RepositoryError::Unavailable(source) => {
+            let source: Arc<dyn Error + Send + Sync> = source.into();
+            let shared = || RepositoryError::Unavailable(Box::new(Arc::clone(&source)));
+            items.iter().map(|_| Err(shared())).collect()
+        }
+        // Any other one is that of a single item.
+        error => vec![Err(error)],
+    }
+}
+
+/// What nobody could learn the outcome of is `Unavailable`, whatever stood in the way.
+fn out_of_reach(error: RepositoryError) -> RepositoryError {
+    match error {
+        RepositoryError::Unavailable(_) => error,
+        error => RepositoryError::Unavailable(error.into()),
+    }
 }
