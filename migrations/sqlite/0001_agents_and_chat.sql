@@ -72,6 +72,9 @@ create index conversations_by_agent on conversations (tenant_id, agent_id, updat
     where deleted_at is null;
 create index conversations_by_user on conversations (tenant_id, user_id, updated_at desc, id desc)
     where deleted_at is null and user_id is not null;
+create index conversations_by_user_and_agent
+    on conversations (tenant_id, user_id, agent_id, updated_at desc, id desc)
+    where deleted_at is null and user_id is not null;
 create index conversations_deleted on conversations (deleted_at) where deleted_at is not null;
 
 create table turns (
