@@ -1,5 +1,7 @@
 //! Commits a batch of turns, on a connection of its own.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use ports::RepositoryError;
 use relational::{
@@ -58,14 +60,14 @@ impl PostgresBatches {
 impl BatchStore for PostgresBatches {
     async fn commit(
         &mut self,
-        items: &[Item],
+        items: Arc<[Item]>,
         doubt: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError> {
         if doubt.is_some() {
             self.connection = None;
         }
         let mut committing = None;
-        let outcomes = timeout(CALL_LIMIT, self.attempt(items, doubt, &mut committing))
+        let outcomes = timeout(CALL_LIMIT, self.attempt(&items, doubt, &mut committing))
             .await
             .unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())));
         outcomes.map_err(|source| match committing {

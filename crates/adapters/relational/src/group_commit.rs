@@ -56,7 +56,7 @@ pub trait BatchStore: Send + 'static {
     /// has done after those heads.
     async fn commit(
         &mut self,
-        items: &[Item],
+        items: Arc<[Item]>,
         doubt: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError>;
 }

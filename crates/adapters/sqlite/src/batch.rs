@@ -1,5 +1,7 @@
 //! Commits a batch of turns.
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 use relational::{
     BatchError, BatchStore, FactsQuery, Item, group_commit::HeadsBefore, item::Outcomes, plan,
@@ -20,11 +22,10 @@ pub(crate) struct SqliteBatches {
 impl BatchStore for SqliteBatches {
     async fn commit(
         &mut self,
-        items: &[Item],
+        items: Arc<[Item]>,
         doubt: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError> {
-        let query = FactsQuery::of(items, doubt);
-        let items = items.to_vec();
+        let query = FactsQuery::of(&items, doubt);
         let (tell_heads, mut heads) = oneshot::channel();
         let committed = self.writer.unhurried(move |connection| {
             Box::pin(async move {

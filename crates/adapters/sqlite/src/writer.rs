@@ -13,7 +13,7 @@ use sqlx::{
 use tokio::{
     runtime::Handle,
     sync::{mpsc, oneshot},
-    time::timeout,
+    time::{Instant, error::Elapsed, timeout, timeout_at},
 };
 use tokio_util::task::TaskTracker;
 
@@ -107,16 +107,30 @@ impl Writer {
         }
     }
 
-    /// Like [`Self::transaction`], without a limit in time.
+    /// Like [`Self::transaction`], but what has begun is awaited without a limit in time. What has
+    /// not begun within [`CALL_LIMIT`] is withdrawn.
     pub(crate) async fn unhurried<T, W>(&self, work: W) -> Result<T, WriteError>
     where
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
+        let late =
+            |elapsed: Elapsed| WriteError::RolledBack(RepositoryError::Unavailable(elapsed.into()));
+        let deadline = Instant::now() + CALL_LIMIT;
+        let (begin, mut begun) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
-        let job: Job = Box::new(move |connection| Box::pin(attend(connection, work, answer)));
-        let sent = self.messages.send(Message::Run(job)).await;
-        sent.map_err(|_closed| WriteError::RolledBack(closed()))?;
+        let job: Job =
+            Box::new(move |connection| Box::pin(attend(connection, work, begin, answer)));
+        let sent = timeout_at(deadline, self.messages.send(Message::Run(job))).await;
+        sent.map_err(late)?
+            .map_err(|_closed| WriteError::RolledBack(closed()))?;
+        if let Err(elapsed) = timeout_at(deadline, &mut begun).await {
+            begun.close();
+            // It may have begun in this very moment.
+            if begun.try_recv().is_err() {
+                return Err(late(elapsed));
+            }
+        }
         answered
             .await
             .unwrap_or_else(|_lost| Err(WriteError::Unknown(closed())))
@@ -193,12 +207,13 @@ async fn serve(
 async fn attend<T, W>(
     connection: Result<&mut SqliteConnection, RepositoryError>,
     work: W,
+    begin: oneshot::Sender<()>,
     answer: oneshot::Sender<Result<T, WriteError>>,
 ) -> Afterwards
 where
     W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
 {
-    if answer.is_closed() {
+    if begin.send(()).is_err() {
         // The caller has gone while this waited: nobody would learn what came of it.
         return Afterwards::Reuse;
     }

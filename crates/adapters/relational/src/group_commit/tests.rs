@@ -33,7 +33,7 @@ type Calls = Arc<Mutex<Vec<(usize, Option<HeadsBefore>)>>>;
 impl BatchStore for ScriptedStore {
     async fn commit(
         &mut self,
-        items: &[Item],
+        items: Arc<[Item]>,
         doubt: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError> {
         self.calls

@@ -63,7 +63,7 @@ impl<S: BatchStore> Writer<S> {
             return false;
         }
         let begun = Instant::now();
-        let outcomes = self.outcomes(&items).await;
+        let outcomes = self.outcomes(items.into()).await;
         let is_away = outcomes.iter().all(is_unavailable);
         for (answer, outcome) in answers.into_iter().zip(outcomes) {
             // A caller that went away reads the state of its turn when it comes back.
@@ -72,13 +72,13 @@ impl<S: BatchStore> Writer<S> {
         is_away && begun.elapsed() >= self.patience.hanging
     }
 
-    async fn outcomes(&mut self, items: &[Item]) -> Outcomes {
-        let Undone { error, doubt } = match self.settle(items, None).await {
+    async fn outcomes(&mut self, items: Arc<[Item]>) -> Outcomes {
+        let Undone { error, doubt } = match self.settle(&items, None).await {
             Ok(outcomes) => return outcomes,
             Err(undone) => undone,
         };
         if error.is_retryable() || items.len() == 1 {
-            return same_for_all(error, items);
+            return same_for_all(error, &items);
         }
         tracing::warn!(
             error = chain(&error),
@@ -86,9 +86,9 @@ impl<S: BatchStore> Writer<S> {
             "a batch failed; its items run singly"
         );
         let mut outcomes = Vec::with_capacity(items.len());
-        for item in items {
-            let single = std::slice::from_ref(item);
-            match self.settle(single, doubt.as_ref()).await {
+        for item in items.iter() {
+            let single = [item.clone()].into();
+            match self.settle(&single, doubt.as_ref()).await {
                 Ok(single) => outcomes.extend(single),
                 Err(undone) if undone.error.is_retryable() => {
                     let rest = &items[outcomes.len()..];
@@ -104,14 +104,14 @@ impl<S: BatchStore> Writer<S> {
     /// Commits once, or as often as it takes to learn whether it was committed.
     async fn settle(
         &mut self,
-        items: &[Item],
+        items: &Arc<[Item]>,
         doubt: Option<&HeadsBefore>,
     ) -> Result<Outcomes, Undone> {
         let begun = Instant::now();
         let mut doubt = doubt.cloned();
         let mut pause = self.patience.pause;
         let settled = loop {
-            let error = match self.store.commit(items, doubt.as_ref()).await {
+            let error = match self.store.commit(Arc::clone(items), doubt.as_ref()).await {
                 Ok(outcomes) => break Ok(outcomes),
                 Err(BatchError::Failed(error)) if doubt.is_none() || !error.is_retryable() => {
                     break Err(error);

@@ -82,12 +82,12 @@ async fn what_an_attempt_in_doubt_has_stored_is_answered_and_not_written_again()
     let waiting = given.question(3, 0);
     let begun = given
         .batches
-        .commit(&[Item::Begin(Box::new(running.clone()))], None)
+        .commit([Item::Begin(Box::new(running.clone()))].into(), None)
         .await;
     assert!(begun.unwrap()[0].is_ok());
     given
         .batches
-        .commit(&[Item::Begin(Box::new(waiting))], None)
+        .commit([Item::Begin(Box::new(waiting))].into(), None)
         .await
         .unwrap();
 
@@ -97,9 +97,17 @@ async fn what_an_attempt_in_doubt_has_stored_is_answered_and_not_written_again()
         Item::Finish(Box::new(samples::finish(&running, ending))),
         given.exchange_in_new_conversation(4),
     ];
-    let first = given.batches.commit(&items, None).await.unwrap();
+    let first = given
+        .batches
+        .commit(items.clone().into(), None)
+        .await
+        .unwrap();
     let after = given.heads().await;
-    let second = given.batches.commit(&items, Some(&before)).await.unwrap();
+    let second = given
+        .batches
+        .commit(items.clone().into(), Some(&before))
+        .await
+        .unwrap();
 
     let outcomes =
         |outcomes: Outcomes| -> Vec<Outcome> { outcomes.into_iter().map(Result::unwrap).collect() };
@@ -123,7 +131,11 @@ async fn what_an_attempt_in_doubt_has_not_stored_is_carried_out() {
     let mut given = Given::new().await;
     let before = given.heads().await;
     let items = [given.exchange_in_new_conversation(2)];
-    let outcomes = given.batches.commit(&items, Some(&before)).await.unwrap();
+    let outcomes = given
+        .batches
+        .commit(items.clone().into(), Some(&before))
+        .await
+        .unwrap();
     let Ok(Outcome::Exchange(ExchangeOutcome::Recorded(committed))) = &outcomes[0] else {
         panic!("{outcomes:?}");
     };
@@ -136,7 +148,7 @@ async fn a_batch_with_refused_data_writes_nothing_and_is_worth_running_singly() 
     let used = given.exchange_in_new_conversation(2);
     given
         .batches
-        .commit(std::slice::from_ref(&used), None)
+        .commit([used.clone()].into(), None)
         .await
         .unwrap();
     let before = given.heads().await;
@@ -146,7 +158,8 @@ async fn a_batch_with_refused_data_writes_nothing_and_is_worth_running_singly() 
         exchange.question.turn_id = used.turn_id();
     }
     let items = [given.exchange_in_new_conversation(4), same_turn];
-    let Err(BatchError::Failed(error)) = given.batches.commit(&items, None).await else {
+    let Err(BatchError::Failed(error)) = given.batches.commit(items.clone().into(), None).await
+    else {
         panic!("the same turn is stored twice");
     };
     assert!(

@@ -144,3 +144,27 @@ async fn refuses_work_after_it_was_closed() {
         Err(WriteError::RolledBack(RepositoryError::Unavailable(_)))
     ));
 }
+
+#[tokio::test]
+async fn withdraws_what_cannot_begin_in_time() {
+    let (_folder, writer) = writer().await;
+    let (release, released) = oneshot::channel::<()>();
+    let busy = writer.unhurried(move |_connection| {
+        Box::pin(async move {
+            let _ = released.await;
+            Ok(())
+        })
+    });
+    let waiting = async {
+        let withdrawn = run(&writer, "insert into things (id) values (1)").await;
+        let _ = release.send(());
+        withdrawn
+    };
+    let (busy, withdrawn) = tokio::join!(busy, waiting);
+    busy.unwrap();
+    assert!(matches!(
+        withdrawn,
+        Err(WriteError::RolledBack(RepositoryError::Unavailable(_)))
+    ));
+    assert_eq!(count(&writer).await, 0);
+}
