@@ -36,7 +36,7 @@ pub struct ChatRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
         nullable = false
     )]
     user_id: Option<String>,

@@ -136,6 +136,13 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
 
 async fn create_key(store: &Store, service: &KeyService, options: NewKeyOptions) -> Result<()> {
     refuse_unknown(&options.tenant.tenant, store).await?;
+    if options.name.chars().any(char::is_control) {
+        bail!("a key's name has no control characters");
+    }
+    let (clock, _) = wiring::system();
+    if options.expires_at.is_some_and(|end| end <= clock.now()) {
+        bail!("the key would have expired already");
+    }
     let minted = service
         .create(NewKey {
             tenant: options.tenant.tenant,

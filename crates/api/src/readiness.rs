@@ -39,9 +39,14 @@ impl Readiness {
         self.draining.store(true, Ordering::Release);
     }
 
+    /// Whether the process takes no new work.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
     /// Asks the store, or remembers what it answered a moment ago.
     pub async fn check(&self) -> Result<(), ProblemCode> {
-        if self.draining.load(Ordering::Acquire) {
+        if self.is_draining() {
             return Err(ProblemCode::Draining);
         }
         let mut last = self.last.lock().await;

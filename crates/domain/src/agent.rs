@@ -40,7 +40,7 @@ pub struct AgentDraft {
         schema(
             min_length = 1,
             max_length = 128,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             example = "Ada"
         )
     )]
@@ -73,7 +73,7 @@ pub struct AgentDraft {
     value_type = String,
     min_length = 1,
     max_length = 64,
-    pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*[^\x00-\x20\x7f\x85\s][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+    pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\x00-\x20\x7f\x85\s][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 )]
 pub struct Capability(#[expect(dead_code, reason = "stands for its schema alone")] String);
 

@@ -61,7 +61,7 @@ pub struct AgentConfig {
         schema(
             min_length = 1,
             max_length = 64,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             nullable = false
         )
     )]
@@ -129,7 +129,7 @@ pub struct AgentConfig {
 /// The name of one of `fallbacks`.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
-#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$")]
+#[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$")]
 pub struct EngineName(#[expect(dead_code, reason = "stands for its schema alone")] String);
 
 /// One of the texts at which an answer ends.
@@ -150,7 +150,7 @@ pub struct LlmSettings {
         schema(
             min_length = 1,
             max_length = 256,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             nullable = false
         )
     )]

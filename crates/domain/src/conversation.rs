@@ -86,7 +86,7 @@ pub struct ConversationDraft {
         feature = "schema",
         schema(
             max_length = 200,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             nullable = false
         )
     )]

@@ -16,7 +16,7 @@ pub struct Rule {
         schema(
             min_length = 1,
             max_length = 128,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             nullable = false
         )
     )]
@@ -62,7 +62,7 @@ pub struct Rule {
         schema(
             min_length = 1,
             max_length = 64,
-            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+            pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
             nullable = false
         )
     )]

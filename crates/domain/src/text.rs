@@ -1,11 +1,11 @@
 //! Which characters may stand where.
 
 /// Characters allowed in names and ids: no control characters but tab, CR and LF.
-pub const NAME_PATTERN: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$";
+pub const NAME_PATTERN: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
 /// The same, with a character that is not white space.
 pub const VISIBLE_NAME_PATTERN: &str = concat!(
-    r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*[^\x00-\x20\x7f\x85\s]",
-    r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$"
+    r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\x00-\x20\x7f\x85\s]",
+    r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 );
 /// Characters allowed in any other text: all but NUL, which databases do not keep.
 pub const TEXT_PATTERN: &str = r"^[^\x00]*$";

@@ -25,7 +25,7 @@ pub struct ConversationRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
         nullable = false
     )]
     user_id: Option<String>,
@@ -33,7 +33,7 @@ pub struct ConversationRequest {
     #[serde(default)]
     #[schema(
         max_length = 200,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f]*$",
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
         nullable = false
     )]
     title: Option<String>,

@@ -15,7 +15,7 @@ use domain::ProblemCode;
 
 use super::{refuse, unread};
 use crate::{
-    problem::{ApiError, fill_in},
+    problem::{ApiError, PROBLEM_JSON, fill_in},
     request::accepts,
     state::ApiState,
 };
@@ -60,7 +60,8 @@ fn refusal(request: &ServiceRequest) -> Option<ApiError> {
         return Some(ApiError::new(ProblemCode::UriTooLong));
     }
     let is_api = request.path().starts_with("/api/");
-    if is_api && !accepts(request.headers(), "application/json") {
+    let takes = |media_type| accepts(request.headers(), media_type);
+    if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
         return Some(ApiError::new(ProblemCode::NotAcceptable));
     }
     None

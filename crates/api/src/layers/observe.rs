@@ -7,6 +7,7 @@ use actix_web::{
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
+    http::ConnectionType,
     http::header::{CACHE_CONTROL, HeaderName, HeaderValue},
     middleware::Next,
     web::Data,
@@ -84,6 +85,11 @@ pub async fn observe(
         }
     };
     response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
+    if state.readiness.is_draining() {
+        // The next request of this client finds another node, not a closed connection.
+        let head = response.response_mut().head_mut();
+        head.set_connection_type(ConnectionType::Close);
+    }
     record(&response, &id, started);
     Ok(response)
 }

@@ -15,7 +15,7 @@ use super::ApiError;
 use crate::layers::RequestId;
 
 /// The media type of every problem.
-pub(super) const PROBLEM_JSON: &str = "application/problem+json";
+pub const PROBLEM_JSON: &str = "application/problem+json";
 
 /// A problem with what only some codes carry.
 #[derive(Serialize)]

@@ -52,7 +52,11 @@ fn parse(text: &str) -> Result<IfMatch, ApiError> {
     // `"v3"` of an agent, `"v3.12"` of a conversation: the version alone is compared.
     let version = bare[1..bare.len() - 1].strip_prefix('v').and_then(|rest| {
         let version = rest.split_once('.').map_or(rest, |(version, _)| version);
-        version.parse().ok()
+        // The one spelling that this service writes: no sign, no leading zero.
+        version
+            .parse()
+            .ok()
+            .filter(|number: &i64| number.to_string() == version)
     });
     Ok(IfMatch(Some(version.unwrap_or(NEVER))))
 }
@@ -80,6 +84,8 @@ mod tests {
         assert_eq!(parse("\"v3.12\"").unwrap(), IfMatch(Some(3)));
         assert_eq!(parse("*").unwrap(), IfMatch(None));
         assert_eq!(parse("\"other\"").unwrap(), IfMatch(Some(NEVER)));
+        assert_eq!(parse("\"v+3\"").unwrap(), IfMatch(Some(NEVER)));
+        assert_eq!(parse("\"v03\"").unwrap(), IfMatch(Some(NEVER)));
         assert_eq!(parse("W/\"v3\"").unwrap(), IfMatch(Some(NEVER)));
         assert!(parse("v3").is_err());
         assert!(parse("\"v3\", \"v4\"").is_err());

@@ -28,6 +28,9 @@ impl QueryParameters {
             actix_web::web::Query::from_query(request.query_string())
                 .map(actix_web::web::Query::into_inner)
                 .unwrap_or_default();
+        // What is not UTF-8 was read as this character, unless it was sent as such.
+        let raw = request.query_string().to_ascii_uppercase();
+        let spells_replacement = raw.contains("%EF%BF%BD");
         let faults = pairs
             .iter()
             .enumerate()
@@ -36,6 +39,8 @@ impl QueryParameters {
                     (FaultCode::UnknownMember, "not known here")
                 } else if pairs[..index].iter().any(|(other, _)| other == name) {
                     (FaultCode::DuplicateMember, "sent twice")
+                } else if value.contains(char::REPLACEMENT_CHARACTER) && !spells_replacement {
+                    (FaultCode::BadCharacter, "not UTF-8")
                 } else if value.contains('\0') {
                     (FaultCode::BadCharacter, "NUL is not allowed")
                 } else {

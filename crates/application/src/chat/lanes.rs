@@ -2,7 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
 };
 
 use domain::{ConversationId, TenantId, sizes::WAITING_TURNS};
@@ -19,8 +22,13 @@ pub(super) struct Lanes {
     lanes: Arc<Mutex<HashMap<LaneKey, Lane>>>,
 }
 
+/// The lane's turns, its outages, and a place among its users.
+type Joined = (Arc<Semaphore>, Arc<AtomicU64>, LaneUser);
+
 struct Lane {
     turns: Arc<Semaphore>,
+    /// How often a turn met an absent store.
+    outages: Arc<AtomicU64>,
     /// Who holds or awaits the lane; it is forgotten with the last of them.
     users: u32,
 }
@@ -29,8 +37,19 @@ struct Lane {
 pub(super) struct LaneGuard {
     /// Whether another turn was in the conversation before.
     pub(super) waited: bool,
+    /// Whether a turn met an absent store while this one waited: then it need not try, or the
+    /// refusals of all that wait would add up.
+    pub(super) met_outage: bool,
+    outages: Arc<AtomicU64>,
     _permit: OwnedSemaphorePermit,
     _user: LaneUser,
+}
+
+impl LaneGuard {
+    /// Tells those who wait that the store is away.
+    pub(super) fn note_outage(&self) {
+        self.outages.fetch_add(1, Ordering::Relaxed);
+    }
 }
 
 struct LaneUser {
@@ -54,20 +73,24 @@ impl Lanes {
     /// Waits for the conversation to be free. `None` when it is not and the caller does not want
     /// to wait, or when too many wait already.
     pub(super) async fn enter(&self, key: LaneKey, on_busy: OnBusy) -> Option<LaneGuard> {
-        let (turns, user) = self.join(key, on_busy)?;
+        let (turns, outages, user) = self.join(key, on_busy)?;
         let waited = turns.available_permits() == 0;
+        let outages_before = outages.load(Ordering::Relaxed);
         let permit = turns.acquire_owned().await.ok()?;
         Some(LaneGuard {
             waited,
+            met_outage: outages.load(Ordering::Relaxed) != outages_before,
+            outages,
             _permit: permit,
             _user: user,
         })
     }
 
-    fn join(&self, key: LaneKey, on_busy: OnBusy) -> Option<(Arc<Semaphore>, LaneUser)> {
+    fn join(&self, key: LaneKey, on_busy: OnBusy) -> Option<Joined> {
         let mut lanes = self.lanes.lock().unwrap_or_else(PoisonError::into_inner);
         let lane = lanes.entry(key.clone()).or_insert_with(|| Lane {
             turns: Arc::new(Semaphore::new(1)),
+            outages: Arc::default(),
             users: 0,
         });
         let others_allowed = match on_busy {
@@ -82,7 +105,7 @@ impl Lanes {
             lanes: Arc::clone(&self.lanes),
             key,
         };
-        Some((Arc::clone(&lane.turns), user))
+        Some((Arc::clone(&lane.turns), Arc::clone(&lane.outages), user))
     }
 }
 
@@ -113,6 +136,20 @@ mod tests {
         drop(second);
         drop(third.now_or_never().flatten().unwrap());
         assert!(lanes.lanes.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn those_who_wait_learn_that_the_store_is_away() {
+        let lanes = Lanes::default();
+        let first = lanes.enter(key(), OnBusy::Queue).await.unwrap();
+        let mut second = Box::pin(lanes.enter(key(), OnBusy::Queue));
+        assert!(second.as_mut().now_or_never().is_none());
+        first.note_outage();
+        drop(first);
+        let second = second.await.unwrap();
+        assert!(second.waited && second.met_outage);
+        drop(second);
+        assert!(!lanes.enter(key(), OnBusy::Queue).await.unwrap().met_outage);
     }
 
     #[tokio::test]

@@ -100,6 +100,10 @@ impl ChatService {
         // Whether the caller may know of the conversation comes before whether it is busy.
         let mut at = place(&answering.ports, &question, new_id).await?;
         let lane = self.enter_lane(&question).await?;
+        if lane.as_ref().is_some_and(|lane| lane.met_outage) {
+            let source = "a turn before this one found the store away".into();
+            return Err(RepositoryError::Unavailable(source).into());
+        }
         if lane.as_ref().is_some_and(|lane| lane.waited) {
             // What was known before the wait is of the turn before.
             question.stamp.time = answering.ports.clock.now();
@@ -121,7 +125,10 @@ impl ChatService {
                 Err(ChatError::Store(RepositoryError::Stale { .. })) => {
                     at = place(&answering.ports, &question, new_id).await?;
                 }
-                Err(error) => return Err(error),
+                Err(error) => {
+                    note_outage(lane.as_ref(), &error);
+                    return Err(error);
+                }
             }
         }
         Err(ChatError::Busy)
@@ -149,11 +156,20 @@ impl ChatService {
         let answering = Arc::clone(&self.answering);
         let turn = async move {
             let outcome = answering.begin(&question, at).await;
+            if let Err(error) = &outcome {
+                note_outage(lane.as_ref(), error);
+            }
             drop(lane);
             outcome
         };
         let task = self.tasks.spawn_on(turn, &self.runtime);
         task.await.unwrap_or(Err(ChatError::Interrupted))
+    }
+}
+
+fn note_outage(lane: Option<&LaneGuard>, error: &ChatError) {
+    if let (Some(lane), ChatError::Store(RepositoryError::Unavailable(_))) = (lane, error) {
+        lane.note_outage();
     }
 }
 
