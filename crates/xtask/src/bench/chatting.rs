@@ -29,9 +29,17 @@ pub(super) fn measure_many(
 ) -> Result<Vec<Figure>> {
     let (clients, mut parts) = best(pgbench)?;
     let address = stage.postgres.endpoint()?.address;
-    let mut postgres = Bearer::warm(address, talks.postgres.chatting(CONNECTIONS)?)?;
+    let mut postgres = Bearer::warm(
+        address,
+        stage.postgres.id()?,
+        talks.postgres.chatting(CONNECTIONS)?,
+    )?;
     let address = stage.sqlite.endpoint()?.address;
-    let mut sqlite = Bearer::warm(address, talks.sqlite.chatting(CONNECTIONS)?)?;
+    let mut sqlite = Bearer::warm(
+        address,
+        stage.sqlite.id()?,
+        talks.sqlite.chatting(CONNECTIONS)?,
+    )?;
     let mut transactions = Vec::new();
     for _ in 0..ROUNDS {
         postgres.take_turn()?;
@@ -87,7 +95,7 @@ pub(super) fn measure_single(
     pgbench: &Pgbench<'_>,
 ) -> Result<Figure> {
     let address = stage.postgres.endpoint()?.address;
-    let mut chats = Bearer::warm(address, talks.postgres.chatting(1)?)?;
+    let mut chats = Bearer::warm(address, stage.postgres.id()?, talks.postgres.chatting(1)?)?;
     pgbench.latencies(WARM_UP)?;
     let mut transactions: Vec<Latencies> = Vec::new();
     for _ in 0..ROUNDS {
@@ -119,6 +127,7 @@ pub(super) fn measure_single(
 fn told(chats: &Bearer) -> Vec<Part> {
     vec![
         Part::new("chats", median(chats.per_second()), "/s"),
+        Part::new("chats, processor", median(chats.cost()), "µs"),
         Part::new("chats, median", median(chats.percentile(50)), "ms"),
         Part::new("chats, p99", median(chats.percentile(99)), "ms"),
     ]

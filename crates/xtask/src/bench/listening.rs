@@ -49,6 +49,11 @@ impl Listening {
         }
     }
 
+    /// Names the process to the system.
+    pub(crate) fn id(&self) -> u32 {
+        self.child.id()
+    }
+
     /// Memory that is resident, in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
         let path = format!("/proc/{}/status", self.child.id());

@@ -8,6 +8,7 @@ mod footprint;
 mod listening;
 mod load;
 mod pgbench;
+mod processor;
 mod reading;
 mod rounds;
 mod service;

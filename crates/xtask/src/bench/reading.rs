@@ -15,12 +15,12 @@ const CONNECTIONS: usize = 64;
 /// Reads an agent, in turns with a body of the same size from the bare framework.
 pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
     let bytes = serde_json::to_vec(&talk.agent).context("the agent is no JSON")?;
-    let hello = stage.bare_hello(bytes.len())?;
-    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", hello.address);
+    let listening = stage.bare_hello(bytes.len())?;
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", listening.address);
     let script: Script = vec![request.into_bytes()].into();
-    let mut hello = Bearer::warm(hello.address, vec![script; CONNECTIONS])?;
+    let mut hello = Bearer::warm(listening.address, listening.id(), vec![script; CONNECTIONS])?;
     let address = stage.sqlite.endpoint()?.address;
-    let mut service = Bearer::warm(address, talk.reading(CONNECTIONS)?)?;
+    let mut service = Bearer::warm(address, stage.sqlite.id()?, talk.reading(CONNECTIONS)?)?;
     for _ in 0..ROUNDS {
         hello.take_turn()?;
         service.take_turn()?;
@@ -35,11 +35,19 @@ pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
         "×",
         vec![
             part("bare actix-web", median(hello.per_second()), "/s"),
+            part("bare actix-web, processor", median(hello.cost()), "µs"),
+            part("bare actix-web, generator", share(&hello), "cores"),
             part("GET agent", median(service.per_second()), "/s"),
+            part("GET agent, processor", median(service.cost()), "µs"),
+            part("GET agent, generator", share(&service), "cores"),
             part("GET agent, median", median(service.percentile(50)), "ms"),
             part("GET agent, p99", median(service.percentile(99)), "ms"),
         ],
     ))
+}
+
+fn share(bearer: &Bearer) -> f64 {
+    median(bearer.generator_share())
 }
 
 fn part(what: &str, value: f64, unit: &'static str) -> Part {

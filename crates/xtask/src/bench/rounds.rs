@@ -4,7 +4,10 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Result;
 
-use super::load::{self, Round, Script, median};
+use super::{
+    load::{self, Round, Script, median},
+    processor,
+};
 
 /// How often each of what is compared has its turn.
 pub(crate) const ROUNDS: usize = 5;
@@ -13,34 +16,68 @@ pub(crate) const TURN: Duration = Duration::from_secs(3);
 /// The turns before the first that counts: caches fill, connections and files are made.
 pub(crate) const WARM_UP: Duration = Duration::from_secs(2);
 
-/// Something that bears load.
+/// A server that bears load.
 pub(crate) struct Bearer {
     address: SocketAddr,
+    process: u32,
     scripts: Vec<Script>,
     rounds: Vec<Round>,
+    /// Seconds of processor time that the server took in each turn, and we ourselves.
+    processor: Vec<(f64, f64)>,
 }
 
 impl Bearer {
-    /// Warms it up.
-    pub(crate) fn warm(address: SocketAddr, scripts: Vec<Script>) -> Result<Self> {
+    /// Warms a server up.
+    pub(crate) fn warm(address: SocketAddr, process: u32, scripts: Vec<Script>) -> Result<Self> {
         load::run(address, &scripts, WARM_UP)?;
         Ok(Self {
             address,
+            process,
             scripts,
             rounds: Vec::new(),
+            processor: Vec::new(),
         })
     }
 
     /// Has a turn.
     pub(crate) fn take_turn(&mut self) -> Result<()> {
+        let before = self.processor_seconds()?;
         let round = load::run(self.address, &self.scripts, TURN)?;
+        let after = self.processor_seconds()?;
         self.rounds.push(round);
+        self.processor
+            .push((after.0 - before.0, after.1 - before.1));
         Ok(())
+    }
+
+    fn processor_seconds(&self) -> Result<(f64, f64)> {
+        let ourselves = std::process::id();
+        Ok((
+            processor::seconds(self.process)?,
+            processor::seconds(ourselves)?,
+        ))
     }
 
     /// Requests a second, turn by turn.
     pub(crate) fn per_second(&self) -> Vec<f64> {
         self.rounds.iter().map(|round| round.per_second).collect()
+    }
+
+    /// Microseconds of processor time that a request costs the server, turn by turn.
+    pub(crate) fn cost(&self) -> Vec<f64> {
+        let turns = self.processor.iter().zip(self.per_second());
+        turns
+            .map(|((server, _), per_second)| server * 1e6 / (per_second * TURN.as_secs_f64()))
+            .collect()
+    }
+
+    /// The share of one core that generating the load took, turn by turn. Near 1 it is the
+    /// generator that was measured.
+    pub(crate) fn generator_share(&self) -> Vec<f64> {
+        let turns = self.processor.iter();
+        turns
+            .map(|(_, ourselves)| ourselves / TURN.as_secs_f64())
+            .collect()
     }
 
     /// This percentile of the latencies in milliseconds, turn by turn.

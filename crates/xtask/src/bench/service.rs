@@ -74,6 +74,11 @@ impl Service {
         })
     }
 
+    /// Names the process to the system.
+    pub(crate) fn id(&self) -> Result<u32> {
+        Ok(self.listening()?.id())
+    }
+
     /// Memory that is resident, in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
         self.listening()?.resident()
