@@ -1,9 +1,10 @@
 //! `AgentRepository::list`: orders, filters, and pages that stay right under change.
 
 use domain::Agent;
-use ports::{AgentFilter, Storage};
+use ports::{AgentFilter, AgentPosition, AgentQuery, Storage};
 
 use crate::{
+    answers::Answer as _,
     given,
     pages::{agent_names, agents, agents_behind},
     samples,
@@ -284,5 +285,24 @@ pub async fn lists_no_deleted_agent(storage: &Storage) {
     for filter in [AgentFilter::All, name_prefix(""), capability("time")] {
         let found = agents_behind(storage, &filter, None, 10).await;
         assert_eq!(ids(&found), [kept.id], "{filter:?}");
+    }
+}
+
+/// A cursor comes from outside: a position that no name can have is one like any other.
+pub async fn goes_on_after_a_position_that_holds_a_nul(storage: &Storage) {
+    store_names(storage, &["ada", "ada b", "adam"]).await;
+    for (prefix, expected) in [("ada", &["ada b", "adam"][..]), ("ada\0x", &[])] {
+        let query = AgentQuery {
+            filter: AgentFilter::NamePrefix(prefix.to_owned()),
+            after: Some(AgentPosition {
+                id: samples::agent_id(9),
+                name_key: "ada\0".to_owned(),
+            }),
+            limit: 10,
+        };
+        let page = storage.agents.list(&samples::tenant(), &query).await;
+        let page = page.answered().value;
+        let names: Vec<_> = page.items.iter().map(|agent| &*agent.name).collect();
+        assert_eq!(names, expected);
     }
 }

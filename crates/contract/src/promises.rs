@@ -40,6 +40,7 @@ macro_rules! storage_promises {
                 sorts_names_by_code_point_then_by_id,
                 pages_through_equal_names_without_loss,
                 finds_prefixes_that_end_at_the_edges_of_unicode,
+                goes_on_after_a_position_that_holds_a_nul,
                 lists_agents_by_exact_capability,
                 follows_capabilities_through_updates,
                 pages_through_a_capability_that_agents_lose_meanwhile,

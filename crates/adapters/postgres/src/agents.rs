@@ -191,6 +191,12 @@ impl AgentRepository for PostgresAgents {
                     Some(after) => start.max((after.name_key.clone(), after.id.uuid())),
                     None => start,
                 };
+                let (name_key, id) = match name_key.split_once('\0') {
+                    // No stored text holds a NUL: what follows it follows all that is before it.
+                    Some((before, _)) => (before.to_owned(), Uuid::max()),
+                    None => (name_key, id),
+                };
+                let end = end.split('\0').next().unwrap_or_default().to_owned();
                 page.bind(name_key).bind(id).bind(end)
             }
             AgentFilter::Capability(capability) => page.bind(before_id).bind(capability),
