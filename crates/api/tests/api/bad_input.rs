@@ -150,7 +150,7 @@ async fn any_text_in_a_query_is_only_text() {
         "_",
         "%27%3B+drop+table+agents%3B--",
         "%5C",
-        "%FF",
+        "%EF%BF%BD",
         "a%26b%3Dc",
     ] {
         let page = api
@@ -160,6 +160,11 @@ async fn any_text_in_a_query_is_only_text() {
             .ok();
         assert_eq!(page["data"], json!([]), "{text}");
     }
+    let garbled = api.reader().get("/api/agents?name=%FF").await;
+    assert_eq!(
+        garbled.faults(),
+        [("name".to_owned(), "bad_character".to_owned())]
+    );
     let twice = api.reader().get("/api/agents?limit=1&limit=1").await;
     assert_eq!(
         twice.faults(),
