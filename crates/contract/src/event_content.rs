@@ -18,7 +18,7 @@ async fn event(storage: &Storage, kind: EventType) -> Event {
 #[track_caller]
 fn turn_of(event: Event) -> (Turn, Option<EventMessage>) {
     match event.data {
-        EventData::Turn { turn, message } => (turn, message),
+        EventData::Turn { turn, message, .. } => (turn, message),
         other => panic!("not a turn: {other:?}"),
     }
 }
@@ -162,7 +162,13 @@ pub async fn leaves_out_messages_that_are_too_large(storage: &Storage) {
     let (_, message) = turn_of(event(storage, EventType::TurnStarted).await);
     let user = messages(storage).await.remove(0);
     assert_eq!(message, Some(EventMessage::Whole(user)));
-    let (_, message) = turn_of(event(storage, EventType::TurnCompleted).await);
+    let completed = event(storage, EventType::TurnCompleted).await;
+    assert!(matches!(
+        completed.data,
+        EventData::Turn { omitted: true, .. }
+    ));
+    let (turn, message) = turn_of(completed);
+    assert_eq!(turn.reply, None);
     let expected = EventMessage::Omitted {
         id: exchange.reply.message_id,
         conversation_id: talk.id,

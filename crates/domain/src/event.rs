@@ -184,6 +184,10 @@ pub enum EventData {
         /// The message that came with it: the user's at the start, the agent's at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
+        /// True when a text above 32 KiB was left out of `turn`: its `input` is empty then, or
+        /// its `reply` null. Read the turn for it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        omitted: bool,
     },
     /// Of `agent.created` and `agent.updated`.
     Agent {
@@ -213,6 +217,27 @@ pub enum EventData {
 impl EventData {
     /// For events of what has been deleted since.
     pub const DELETED: Self = Self::Deleted { deleted: true };
+
+    /// For events of turns; texts that are too large for an event are left out.
+    pub fn turn(mut turn: Turn, message: Option<Message>) -> Self {
+        let is_large = |text: &str| text.len() > EVENT_MESSAGE_BYTES;
+        let large_input = is_large(&turn.input);
+        let large_reply = turn
+            .reply
+            .as_ref()
+            .is_some_and(|reply| is_large(&reply.content));
+        if large_input {
+            turn.input.clear();
+        }
+        if large_reply {
+            turn.reply = None;
+        }
+        Self::Turn {
+            turn,
+            message: message.map(EventMessage::from),
+            omitted: large_input || large_reply,
+        }
+    }
 }
 
 /// What is left of a thing that was deleted.

@@ -222,10 +222,7 @@ fn turn_data(kind: EventType, row: &TurnRow) -> EventData {
         EventType::TurnCancelled => ended(turn, TurnStatus::Cancelled),
         _ => ended(turn, TurnStatus::Failed),
     };
-    EventData::Turn {
-        turn,
-        message: message.map(Into::into),
-    }
+    EventData::turn(turn, message)
 }
 
 fn ended(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
