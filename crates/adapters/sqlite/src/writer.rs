@@ -117,10 +117,10 @@ impl Writer {
         let late =
             |elapsed: Elapsed| WriteError::RolledBack(RepositoryError::Unavailable(elapsed.into()));
         let deadline = Instant::now() + CALL_LIMIT;
-        let (begin, mut begun) = oneshot::channel();
+        let (start, mut begun) = oneshot::channel();
         let (answer, answered) = oneshot::channel();
         let job: Job =
-            Box::new(move |connection| Box::pin(attend(connection, work, begin, answer)));
+            Box::new(move |connection| Box::pin(attend(connection, work, start, answer)));
         let sent = timeout_at(deadline, self.messages.send(Message::Run(job))).await;
         sent.map_err(late)?
             .map_err(|_closed| WriteError::RolledBack(closed()))?;
@@ -207,13 +207,13 @@ async fn serve(
 async fn attend<T, W>(
     connection: Result<&mut SqliteConnection, RepositoryError>,
     work: W,
-    begin: oneshot::Sender<()>,
+    start: oneshot::Sender<()>,
     answer: oneshot::Sender<Result<T, WriteError>>,
 ) -> Afterwards
 where
     W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
 {
-    if begin.send(()).is_err() {
+    if start.send(()).is_err() {
         // The caller has gone while this waited: nobody would learn what came of it.
         return Afterwards::Reuse;
     }
