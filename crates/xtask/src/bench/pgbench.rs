@@ -96,8 +96,12 @@ impl<'s> Pgbench<'s> {
     }
 }
 
-/// The number in `tps = 2100.5 (without initial connection time)`.
+/// The number in `tps = 2100.5 (without initial connection time)`; nothing is said of it when all
+/// the time went by with connecting.
 fn per_second(printed: &str) -> Result<f64> {
+    if printed.contains("transactions actually processed: 0\n") {
+        return Ok(0.0);
+    }
     let line = printed.lines().find_map(|it| it.strip_prefix("tps = "));
     let number = line.and_then(|line| line.split_whitespace().next());
     let parsed = number.and_then(|number| number.parse().ok());
@@ -118,6 +122,8 @@ mod tests {
     fn reads_the_transactions_a_second() {
         let printed = "latency average = 0.4 ms\ntps = 2100.5 (without initial connection time)\n";
         assert!((per_second(printed).unwrap() - 2100.5).abs() < 1e-9);
+        let connecting = "number of transactions actually processed: 0\n";
+        assert!(per_second(connecting).unwrap().abs() < 1e-9);
         assert!(per_second("").is_err());
     }
 
