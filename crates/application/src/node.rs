@@ -69,11 +69,17 @@ impl Node {
                 Err(error) => Err(error),
             };
             if let Err(error) = renewed {
-                tracing::warn!(error = %error, "the lease of this node cannot be renewed");
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    "the lease of this node cannot be renewed"
+                );
             }
         }
         if let Err(error) = self.nodes.delete(self.id()).await {
-            tracing::warn!(error = %error, "this node could not sign off");
+            tracing::warn!(
+                error = ports::error::chain(&error),
+                "this node could not sign off"
+            );
         }
     }
 }

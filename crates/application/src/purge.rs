@@ -35,7 +35,7 @@ impl Purge {
                     Ok(0) => break,
                     Ok(rows) => tracing::debug!(rows, "purged"),
                     Err(error) => {
-                        tracing::warn!(error = %error, "the purge failed");
+                        tracing::warn!(error = ports::error::chain(&error), "the purge failed");
                         break;
                     }
                 }

@@ -1,6 +1,6 @@
 //! What every request passes on its way to a handler, from the outside in: [`observe`] (request
 //! id, log, metrics), [`normalise`] (headers, problems, HEAD), authentication (in
-//! [`crate::access`]), [`receive_body`], and around each handler [`catch_panics`].
+//! [`crate::access`]), [`receive_body`], and around each handler a catcher of panics ([`resource`]).
 
 mod body;
 mod normalise;

@@ -125,7 +125,9 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
             let cause = error
                 .as_error::<ApiError>()
                 .and_then(|error| error.source.as_ref());
-            let chain = cause.map(|cause| chain_of(&**cause)).unwrap_or_default();
+            let chain = cause
+                .map(|cause| ports::error::chain(&**cause))
+                .unwrap_or_default();
             let trace_id = trace_id(request).unwrap_or_default();
             tracing::error!(request_id, trace_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
         }
@@ -160,16 +162,4 @@ fn trace_id(request: &HttpRequest) -> Option<&str> {
         && trace.bytes().any(|byte| byte != b'0')
         && is_hex(parts.next()?, 16);
     is_whole.then_some(trace)
-}
-
-/// An error with all its causes, as one line of the log.
-fn chain_of(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(inner) = cause {
-        text.push_str(": ");
-        text.push_str(&inner.to_string());
-        cause = inner.source();
-    }
-    text
 }

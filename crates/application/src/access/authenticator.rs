@@ -131,7 +131,10 @@ impl Authenticator {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Err(error) = self.watch().await {
-                tracing::warn!(error = %error, "the access version cannot be read");
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    "the access version cannot be read"
+                );
             }
         }
     }

@@ -50,7 +50,10 @@ impl LastUsed {
 
     async fn write_or_warn(&self) {
         if let Err(error) = self.write().await {
-            tracing::warn!(error = %error, "the use of keys cannot be written");
+            tracing::warn!(
+                error = ports::error::chain(&error),
+                "the use of keys cannot be written"
+            );
         }
     }
 

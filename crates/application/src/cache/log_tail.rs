@@ -37,7 +37,10 @@ impl LogTail {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             if let Err(error) = self.catch_up().await {
-                tracing::warn!(error = %error, "the event log cannot be read");
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    "the event log cannot be read"
+                );
             }
         }
     }

@@ -54,7 +54,11 @@ pub(super) async fn answer(
                 }));
             }
             Err(error) => {
-                tracing::warn!(engine = candidate.name, error = %error, "the engine gave no answer");
+                tracing::warn!(
+                    engine = candidate.name,
+                    error = ports::error::chain(&error),
+                    "the engine gave no answer"
+                );
                 let spoke = !running.said().text.is_empty();
                 last = Some(Err(error));
                 if spoke {

@@ -146,7 +146,10 @@ impl TurnTask {
                 // Somebody ended the turn from outside: a cancellation or a deletion.
                 Ok(FinishOutcome::Refused) => return Err(ChatError::Cancelled),
                 Err(error) if error.is_retryable() => {
-                    tracing::warn!(error = %error, "a finished turn waits for the store");
+                    tracing::warn!(
+                        error = ports::error::chain(&error),
+                        "a finished turn waits for the store"
+                    );
                     tokio::time::sleep(pause).await;
                     pause = (pause * 2).min(LONGEST_PAUSE);
                 }
