@@ -303,11 +303,12 @@ fn in_repository(file: &str) -> String {
     fs::read_to_string(format!("{root}/{file}")).expect("a file of the repository")
 }
 
-/// The settings in `.env.example`: each stands commented out, as `#NAME=default`.
+/// The settings in `.env.example`: each stands commented out, as `#NAME=default`, but what
+/// containers cannot start without.
 fn documented() -> Vec<(String, String)> {
     in_repository(".env.example")
         .lines()
-        .filter_map(|line| line.strip_prefix('#')?.split_once('='))
+        .filter_map(|line| line.strip_prefix('#').unwrap_or(line).split_once('='))
         .filter(|(name, _)| is_variable(name))
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect()
