@@ -34,6 +34,12 @@ pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
         ratio(&service.per_second(), &hello.per_second()),
         "×",
         vec![
+            // What would be left if generating the load cost nothing.
+            part(
+                "the servers' processor time alone",
+                ratio(&hello.cost(), &service.cost()),
+                "×",
+            ),
             part("bare actix-web", median(hello.per_second()), "/s"),
             part("bare actix-web, processor", median(hello.cost()), "µs"),
             part("bare actix-web, generator", share(&hello), "cores"),
