@@ -106,6 +106,8 @@ fn generate_key() -> Result<()> {
 /// Opens the store for a command on it, beside a server that may be running; a store that no
 /// server has ever started on is migrated first.
 async fn open_for_command(settings: &Settings, tasks: &TaskTracker) -> Result<Store> {
+    // In another folder, or without its variable, this is not the store that one has in mind.
+    writeln!(io::stderr(), "store: {}", settings.database)?;
     let store = Store::open(&settings.database, false, tasks).await?;
     if store.pending_migrations().await? == 0 {
         return Ok(store);

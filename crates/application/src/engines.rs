@@ -23,6 +23,8 @@ pub struct Candidate {
     pub name: String,
     /// The engine.
     pub engine: Arc<dyn ReplyEngine>,
+    /// Whether it stands in for the agent's own engine.
+    pub is_fallback: bool,
 }
 
 impl Engines {
@@ -55,11 +57,16 @@ impl Engines {
         let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
         std::iter::once(first)
             .chain(fallbacks)
-            .filter_map(|name| {
-                let engine = Arc::clone(self.by_name.get(name)?);
+            .enumerate()
+            .filter_map(|(index, name)| {
+                let Some(engine) = self.by_name.get(name) else {
+                    tracing::warn!(engine = name, "this server has no engine of that name");
+                    return None;
+                };
                 Some(Candidate {
                     name: name.to_owned(),
-                    engine,
+                    engine: Arc::clone(engine),
+                    is_fallback: index > 0,
                 })
             })
             .collect()

@@ -19,7 +19,7 @@ use super::{
     normalise::{NO_STORE, NOSNIFF},
 };
 use crate::{
-    problem::{ApiError, respond},
+    problem::{ApiError, FailureCause, respond},
     state::ApiState,
 };
 
@@ -120,18 +120,21 @@ fn record(response: &ServiceResponse, id: &RequestId, started: Instant) {
     crate::telemetry::record_request(route, method, status, took);
     let request_id = id.0.to_str().unwrap_or_default();
     let milliseconds = took.as_secs_f64() * 1_000.0;
-    match response.response().error() {
-        Some(error) if status >= 500 => {
-            let cause = error
-                .as_error::<ApiError>()
-                .and_then(|error| error.source.as_ref());
-            let chain = cause
-                .map(|cause| ports::error::chain(&**cause))
-                .unwrap_or_default();
+    match response.response().extensions().get::<FailureCause>() {
+        Some(FailureCause(cause)) => {
             let trace_id = trace_id(request).unwrap_or_default();
-            tracing::error!(request_id, trace_id, method, route, status, milliseconds, code = %error, cause = chain, "the request failed");
+            tracing::error!(
+                request_id,
+                trace_id,
+                method,
+                route,
+                status,
+                milliseconds,
+                cause,
+                "the request failed"
+            );
         }
-        _ => {
+        None => {
             tracing::debug!(
                 request_id,
                 trace_id = trace_id(request).unwrap_or_default(),

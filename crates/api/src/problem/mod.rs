@@ -9,7 +9,7 @@ use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use domain::{Fault, FaultCode, ProblemCode, problem::ProblemFault};
 use ports::BoxError;
 
-pub use render::{PROBLEM_JSON, fill_in, respond};
+pub use render::{FailureCause, PROBLEM_JSON, fill_in, respond};
 
 /// An error on its way to the client. The normaliser layer writes its body, since only there
 /// the request is at hand.

@@ -29,6 +29,9 @@ struct Body<'a> {
     head_seq: Option<i64>,
 }
 
+/// Why an answer is a 5xx, on its way to the log.
+pub struct FailureCause(pub String);
+
 /// Writes an error's answer; path and request id are known to the layers only.
 pub fn respond(
     error: &ApiError,
@@ -76,7 +79,17 @@ pub fn respond(
         first_seq: bounds.map(|(first, _)| first),
         head_seq: bounds.map(|(_, head)| head),
     };
-    response.body(serde_json::to_vec(&body).unwrap_or_default())
+    let mut response = response.body(serde_json::to_vec(&body).unwrap_or_default());
+    if problem.status >= 500 {
+        let cause = error
+            .source
+            .as_deref()
+            .map(|cause| ports::error::chain(cause));
+        response
+            .extensions_mut()
+            .insert(FailureCause(cause.unwrap_or_default()));
+    }
+    response
 }
 
 /// Makes every answer of 400 and above a problem of this service that names its request: errors

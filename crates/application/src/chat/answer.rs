@@ -33,11 +33,11 @@ pub(super) async fn answer(
     running: &RunningTurn,
 ) -> Option<Result<Answer, ReplyError>> {
     let mut last = None;
-    for (index, candidate) in chain.iter().enumerate() {
+    for candidate in chain {
         {
             let mut said = running.said();
             said.engine.clone_from(&candidate.name);
-            said.degraded = index > 0;
+            said.degraded = candidate.is_fallback;
         }
         let started = Instant::now();
         let result = attempt(&candidate.engine, request.clone(), running).await;
@@ -48,7 +48,7 @@ pub(super) async fn answer(
                     // A cancellation that comes before this is stored still keeps the text.
                     content: running.said().text.clone(),
                     engine: candidate.name.clone(),
-                    degraded: index > 0,
+                    degraded: candidate.is_fallback,
                     finish_reason,
                     usage,
                 }));
