@@ -27,20 +27,25 @@ use crate::{
 /// stands alone; everything that is decided on is read by later statements.
 const LOCK: &str = "\
     select id, head_seq from tenants where id = any($1) order by id for update";
+/// The laterals with their limits keep the planner to one look by key for each conversation: as
+/// joins it may read a whole tenant for every batch.
 const CONVERSATIONS: &str = "\
     select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
         c.message_count, c.turn_count, c.updated_at, o.running, o.waiting, o.first_waiting \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
-    join conversations c on c.tenant_id = q.tenant_id and c.id = q.id \
-    join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+    cross join lateral ( \
+        select * from conversations c where c.tenant_id = q.tenant_id and c.id = q.id \
+            and num_nonnulls(c.deleted_at) = 0 limit 1) c \
+    cross join lateral ( \
+        select a.version from agents a where a.tenant_id = c.tenant_id and a.id = c.agent_id \
+            and num_nonnulls(a.deleted_at) = 0 limit 1) a \
     cross join lateral ( \
         select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] as running, \
             count(*) filter (where r.status = 'queued') as waiting, \
             (array_agg(r.id order by r.queued_seq) \
                 filter (where r.status = 'queued'))[1] as first_waiting \
         from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o \
-    where num_nonnulls(c.deleted_at, a.deleted_at) = 0";
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o";
 const AGENTS: &str = "\
     select a.tenant_id, a.id, a.version \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
