@@ -11,16 +11,20 @@
 pub mod agent_repository;
 pub mod clock;
 pub mod conversation_repository;
+pub mod credential_repository;
+pub mod document_source;
 pub mod error;
 pub mod event_log;
 pub mod id_source;
-pub mod key_repository;
 pub mod maintenance;
 pub mod node_repository;
 pub mod once;
+pub mod rate_limiter;
 pub mod reply_engine;
+pub mod signing_key_repository;
 pub mod storage;
 pub mod tenant_repository;
+pub mod token_repository;
 pub mod turn_repository;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
@@ -29,16 +33,20 @@ pub use conversation_repository::{
     ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
     HistoryQuery, MessageOrder, MessageQuery,
 };
+pub use credential_repository::{CredentialPosition, CredentialRepository, NewProof};
+pub use document_source::{DocumentError, DocumentSource, NamedBy};
 pub use error::{BoxError, RepositoryError};
 pub use event_log::{EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange};
 pub use id_source::IdSource;
-pub use key_repository::{KeyPosition, KeyRepository};
-pub use maintenance::Maintenance;
+pub use maintenance::{Maintenance, Outdated};
 pub use node_repository::NodeRepository;
 pub use once::{Committed, Deletion, Once};
+pub use rate_limiter::{RateLimiter, RateLimiterError, StreamSlot, Taken};
 pub use reply_engine::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
 pub use tenant_repository::TenantRepository;
+pub use token_repository::TokenRepository;
 pub use turn_repository::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
     FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, Reply, TurnEnding, TurnRepository,

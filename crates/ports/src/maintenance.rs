@@ -5,6 +5,17 @@ use domain::Timestamp;
 
 use crate::RepositoryError;
 
+/// What is old enough to go.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Outdated {
+    /// What was deleted before this time.
+    pub deleted_before: Timestamp,
+    /// Idempotency records made before this time.
+    pub claims_before: Timestamp,
+    /// Revoked tokens, used assertions and signing keys that ended before this time.
+    pub ended_before: Timestamp,
+}
+
 /// Upkeep of a store, in the background.
 #[async_trait]
 pub trait Maintenance: Send + Sync {
@@ -12,14 +23,9 @@ pub trait Maintenance: Send + Sync {
     async fn ping(&self) -> Result<(), RepositoryError>;
 
     /// Cleans up to `limit` rows after deletions: marks the conversations of deleted agents as
-    /// deleted too (so that listings need not skip them), and removes what was deleted before
-    /// `deleted_before` (messages, turns, conversations, then the agents themselves) and
-    /// idempotency records made before `claims_before`. MUST be short transactions that emit no
-    /// events. Answers how many rows it touched; 0 when nothing is left to do.
-    async fn purge(
-        &self,
-        limit: usize,
-        deleted_before: Timestamp,
-        claims_before: Timestamp,
-    ) -> Result<u64, RepositoryError>;
+    /// deleted too (so that listings need not skip them), and removes what is `outdated`: what
+    /// was deleted (messages, turns, conversations, then the agents themselves), idempotency
+    /// records, revoked tokens, used assertions and signing keys. MUST be short transactions that
+    /// emit no events. Answers how many rows it touched; 0 when nothing is left to do.
+    async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError>;
 }

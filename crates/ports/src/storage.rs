@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ConversationRepository, EventLog, KeyRepository, Maintenance, NodeRepository,
-    TenantRepository, TurnRepository,
+    AgentRepository, ConversationRepository, CredentialRepository, EventLog, Maintenance,
+    NodeRepository, SigningKeyRepository, TenantRepository, TokenRepository, TurnRepository,
 };
 
 /// All ports of a store together, as an adapter hands them over.
@@ -18,8 +18,12 @@ pub struct Storage {
     pub turns: Arc<dyn TurnRepository>,
     /// The log.
     pub events: Arc<dyn EventLog>,
-    /// API keys.
-    pub keys: Arc<dyn KeyRepository>,
+    /// API keys and OAuth clients.
+    pub credentials: Arc<dyn CredentialRepository>,
+    /// Revoked tokens and used assertions.
+    pub tokens: Arc<dyn TokenRepository>,
+    /// Keys that sign tokens.
+    pub signing_keys: Arc<dyn SigningKeyRepository>,
     /// Tenants.
     pub tenants: Arc<dyn TenantRepository>,
     /// Running processes.

@@ -1,0 +1,117 @@
+//! How often a principal may do what.
+
+use std::num::NonZeroU32;
+
+use serde::Serialize;
+
+use crate::LimitOverrides;
+
+/// What is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum RatePolicy {
+    /// Every request and every command on a socket.
+    Requests,
+    /// Chats, which are requests too.
+    Chat,
+}
+
+impl RatePolicy {
+    /// Its name in `RateLimit` and in `violatedPolicies`.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Requests => "requests",
+            Self::Chat => "chat",
+        }
+    }
+}
+
+/// So many a minute in the long run, and so many at once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct Quota {
+    /// So many come back each minute, evenly.
+    #[cfg_attr(feature = "schema", schema(value_type = u32, minimum = 1))]
+    pub per_minute: NonZeroU32,
+    /// So many can be saved up and used at once.
+    #[cfg_attr(feature = "schema", schema(value_type = u32, minimum = 1))]
+    pub burst: NonZeroU32,
+}
+
+impl Quota {
+    /// A quota of these numbers; a zero counts as one.
+    pub fn new(per_minute: u32, burst: u32) -> Self {
+        let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
+        Self {
+            per_minute: at_least_one(per_minute),
+            burst: at_least_one(burst),
+        }
+    }
+
+    fn overridden(self, per_minute: Option<u32>, burst: Option<u32>) -> Self {
+        Self::new(
+            per_minute.unwrap_or(self.per_minute.get()),
+            burst.unwrap_or(self.burst.get()),
+        )
+    }
+}
+
+/// The rate limits of one principal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
+#[serde(rename_all = "camelCase")]
+pub struct RateLimits {
+    /// Requests, and commands on sockets.
+    pub requests: Quota,
+    /// Chats.
+    pub chat: Quota,
+    /// Open streams and sockets at once.
+    pub streams: u32,
+}
+
+impl RateLimits {
+    /// These limits, but for what a credential overrides.
+    #[must_use]
+    pub fn overridden(self, by: &LimitOverrides) -> Self {
+        Self {
+            requests: self
+                .requests
+                .overridden(by.requests_per_minute, by.requests_burst),
+            chat: self.chat.overridden(by.chat_per_minute, by.chat_burst),
+            streams: by.streams.unwrap_or(self.streams),
+        }
+    }
+
+    /// The quota of a policy.
+    pub const fn quota(&self, policy: RatePolicy) -> Quota {
+        match policy {
+            RatePolicy::Requests => self.requests,
+            RatePolicy::Chat => self.chat,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_credential_overrides_what_it_names_and_nothing_else() {
+        let limits = RateLimits {
+            requests: Quota::new(600, 100),
+            chat: Quota::new(120, 30),
+            streams: 32,
+        };
+        let own = LimitOverrides {
+            chat_per_minute: Some(6),
+            streams: Some(0),
+            ..LimitOverrides::default()
+        };
+        let expected = RateLimits {
+            requests: Quota::new(600, 100),
+            chat: Quota::new(6, 30),
+            streams: 0,
+        };
+        assert_eq!(limits.overridden(&own), expected);
+    }
+}
