@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, builder::NonEmptyStringValueParser};
-use domain::{KeyId, Scope, TenantId, Timestamp, timestamp::MalformedTimestamp};
+use domain::{CredentialId, Scope, TenantId, Timestamp, timestamp::MalformedTimestamp};
 
 /// A self-hosted service with which frontend teams create AI agents and chat with them.
 ///
@@ -70,7 +70,7 @@ pub enum KeysCommand {
     /// Refuse a key from now on; every running server follows within a second
     Revoke {
         /// The key's id: the 12 characters between agk_ and the next underscore
-        id: KeyId,
+        id: CredentialId,
         /// Whose key it is
         #[command(flatten)]
         tenant: TenantOption,

@@ -7,10 +7,7 @@ use std::{
 
 use anyhow::{Context, Result, bail};
 use application::{KeyService, access::NewKey};
-use domain::{
-    TenantId,
-    api_key::{ApiKeySecret, RANDOM_BYTES},
-};
+use domain::{CredentialKind, CredentialSecret, TenantId, credential_secret::RANDOM_BYTES};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
@@ -75,7 +72,7 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
 }
 
 /// Shows a key for the only time, on stderr, with a line to try it.
-fn show_minted_key(key: &ApiKeySecret, url: &str) -> Result<()> {
+fn show_minted_key(key: &CredentialSecret, url: &str) -> Result<()> {
     let key = key.reveal();
     let mut out = io::stderr().lock();
     writeln!(
@@ -100,7 +97,7 @@ fn generate_key() -> Result<()> {
     let (_, ids) = wiring::system();
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
-    print_line(ApiKeySecret::mint(&random).reveal())
+    print_line(CredentialSecret::mint(CredentialKind::Key, &random).reveal())
 }
 
 /// Opens the store for a command on it, beside a server that may be running; a store that no
@@ -122,7 +119,7 @@ async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
     let tasks = TaskTracker::new();
     let store = open_for_command(settings, &tasks).await?;
     let (clock, ids) = wiring::system();
-    let service = KeyService::new(store.storage().keys, clock, ids);
+    let service = KeyService::new(store.storage().credentials, clock, ids);
     let outcome = match command {
         KeysCommand::Create(options) => create_key(&store, &service, options).await,
         KeysCommand::List(tenant) => list_keys(&store, &service, &tenant.tenant).await,

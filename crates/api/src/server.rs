@@ -9,7 +9,7 @@ use std::{
 use actix_web::{App, HttpServer, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
 use application::{access::Bootstrap, chat::RunningTurns};
-use domain::{TenantId, api_key::ApiKeySecret};
+use domain::{CredentialSecret, TenantId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::Storage;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -38,7 +38,7 @@ pub struct Service {
     /// Where it listens.
     pub address: SocketAddr,
     /// The first key of the store, if it was minted just now.
-    pub minted_key: Option<ApiKeySecret>,
+    pub minted_key: Option<CredentialSecret>,
     state: Data<ApiState>,
     running: Arc<RunningTurns>,
     handle: ServerHandle,
@@ -174,13 +174,13 @@ fn http_server(
 }
 
 /// Writes the first key of a store that never held one, and answers it if it was minted.
-async fn first_key(settings: &Settings, store: &Store) -> Result<Option<ApiKeySecret>> {
+async fn first_key(settings: &Settings, store: &Store) -> Result<Option<CredentialSecret>> {
     let storage = store.storage();
     let (clock, ids) = wiring::system();
     let bootstrap = match &settings.auth.bootstrap {
         Some(bootstrap) => bootstrap.clone(),
         None if settings.is_loopback() => Bootstrap::Mint,
-        None if storage.keys.has_ever_held_one().await? => return Ok(None),
+        None if storage.credentials.has_ever_held_a_key().await? => return Ok(None),
         None => bail!(
             "the store has no API key yet, and {} can be reached by others: set \
              AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
@@ -189,5 +189,7 @@ async fn first_key(settings: &Settings, store: &Store) -> Result<Option<ApiKeySe
         ),
     };
     let tenant: TenantId = TenantId::DEFAULT.parse()?;
-    Ok(bootstrap.apply(&storage.keys, &clock, &ids, tenant).await?)
+    Ok(bootstrap
+        .apply(&storage.credentials, &clock, &ids, tenant)
+        .await?)
 }

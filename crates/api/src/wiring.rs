@@ -158,8 +158,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Arc::new(node);
     let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
     let over_caches = cached_ports(storage, &caches, &clock, &ids);
-    let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.keys)));
-    let keys = Arc::clone(&storage.keys);
+    let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
+    let keys = Arc::clone(&storage.credentials);
     let authenticator = Authenticator::new(keys, Arc::clone(&clock), Arc::clone(&last_used));
     let authenticator = Arc::new(authenticator);
     let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));

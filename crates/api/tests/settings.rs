@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
 use api::settings::{DatabaseKind, InvalidSetting, LogFormat, Settings, SettingsError, keys};
 use application::access::Bootstrap;
-use domain::{Sizes, api_key::ApiKeySecret};
+use domain::{CredentialKind, CredentialSecret, Sizes};
 
 type Variables<'given> = &'given [(&'given str, &'given str)];
 
@@ -265,7 +265,7 @@ fn a_missing_file_is_refused_by_name() {
 
 #[test]
 fn secrets_stay_as_they_were_written_and_out_of_sight() {
-    let key = ApiKeySecret::mint(&[7; 41]);
+    let key = CredentialSecret::mint(CredentialKind::Key, &[7; 41]);
     let settings = load(&[
         ("AUTH__BOOTSTRAP_KEY", key.reveal()),
         ("DATABASE_URL", "postgres://ada:00123@db/agents"),

@@ -8,7 +8,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::api_key::ApiKeySecret;
+use domain::{CredentialKind, CredentialSecret};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
@@ -99,7 +99,7 @@ impl Drop for Running {
 /// The minted key and the line to try it, out of what a first start says.
 fn shown_at_first_start(told: &str) -> (String, String) {
     let lines = || told.lines().map(str::trim);
-    let key = lines().find(|line| ApiKeySecret::parse(line).is_ok());
+    let key = lines().find(|line| CredentialSecret::parse(CredentialKind::Key, line).is_ok());
     let curl = lines().find(|line| line.starts_with("curl "));
     let key = key.unwrap_or_else(|| panic!("no key in {told}"));
     let curl = curl.unwrap_or_else(|| panic!("no curl line in {told}"));
@@ -236,7 +236,7 @@ async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
         "agents:read,chat:write",
     ];
     let made = printed(at, &create);
-    let key = ApiKeySecret::parse(made.trim_end()).expect("the key alone");
+    let key = CredentialSecret::parse(CredentialKind::Key, made.trim_end()).expect("the key alone");
     let id = key.id().to_string();
     let listed = printed(at, &["keys", "list"]);
     assert_eq!(
@@ -334,7 +334,7 @@ fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
     assert!(!told.contains("agk_"), "{told}");
     let generated = printed(at, &["keys", "generate"]);
     let key = generated.trim_end();
-    assert!(ApiKeySecret::parse(key).is_ok());
+    assert!(CredentialSecret::parse(CredentialKind::Key, key).is_ok());
 
     let chosen = [&anywhere[..], &[("AUTH__BOOTSTRAP_KEY", key)]].concat();
     let mut process = service(at, &[], &chosen)

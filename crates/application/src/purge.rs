@@ -3,11 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Timestamp, idempotency};
-use ports::{Clock, Maintenance, RepositoryError};
+use ports::{Clock, Maintenance, Outdated, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
 /// How long turns of deleted things stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
+/// How long what has ended stays beyond its end: the clocks of nodes differ a little.
+const GRACE: Duration = Duration::from_mins(5);
 /// Rows cleaned up in one transaction: short enough not to hold up anybody.
 const CHUNK: usize = 500;
 /// How often it is looked for work.
@@ -49,8 +51,11 @@ impl Purge {
         let before = |age: Duration| {
             Timestamp::from_milliseconds(now - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
         };
-        self.maintenance
-            .purge(CHUNK, before(READABLE_FOR), before(idempotency::RETENTION))
-            .await
+        let outdated = Outdated {
+            deleted_before: before(READABLE_FOR),
+            claims_before: before(idempotency::RETENTION),
+            ended_before: before(GRACE),
+        };
+        self.maintenance.purge(CHUNK, outdated).await
     }
 }

@@ -8,6 +8,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
+use application::access::AccessError;
 use domain::ProblemCode;
 
 use super::authorized::CHALLENGE;
@@ -48,17 +49,14 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
         .app_data::<Data<ApiState>>()
         .cloned()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let entrant = state
-        .authenticator
-        .authenticate(credential)
-        .await
-        .map_err(|error| {
-            let error = ApiError::from(error);
-            match error.code {
-                ProblemCode::InvalidCredentials => bad(error),
-                _ => error,
-            }
-        })?;
+    let entrant = match state.authenticator.recognise(credential) {
+        Some(entrant) => entrant,
+        None => state
+            .authenticator
+            .authenticate(credential)
+            .await
+            .map_err(refused)?,
+    };
     if !entrant.allowed_origins.is_empty() {
         let origin = request
             .headers()
@@ -95,6 +93,14 @@ fn credential(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
                 Err(invalid())
             }
         }
+    }
+}
+
+fn refused(error: AccessError) -> ApiError {
+    let error = ApiError::from(error);
+    match error.code {
+        ProblemCode::InvalidCredentials | ProblemCode::TokenExpired => bad(error),
+        _ => error,
     }
 }
 

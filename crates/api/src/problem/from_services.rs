@@ -37,6 +37,8 @@ impl From<AccessError> for ApiError {
     fn from(error: AccessError) -> Self {
         match error {
             AccessError::Invalid => Self::new(ProblemCode::InvalidCredentials),
+            AccessError::Expired => Self::new(ProblemCode::TokenExpired),
+            AccessError::IssuerUnavailable(_) => Self::new(ProblemCode::Overloaded).because(error),
             AccessError::Store(error) => error.into(),
         }
     }

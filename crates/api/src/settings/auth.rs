@@ -1,7 +1,7 @@
 //! Who is let in.
 
 use application::access::Bootstrap;
-use domain::api_key::ApiKeySecret;
+use domain::{CredentialKind, CredentialSecret};
 
 use super::values::Values;
 
@@ -25,5 +25,7 @@ fn bootstrap(text: &str) -> Option<Bootstrap> {
     if text == "mint" {
         return Some(Bootstrap::Mint);
     }
-    ApiKeySecret::parse(text).ok().map(Bootstrap::Given)
+    CredentialSecret::parse(CredentialKind::Key, text)
+        .ok()
+        .map(Bootstrap::Given)
 }

@@ -6,10 +6,7 @@ use std::{
 };
 
 use application::KeyService;
-use domain::{
-    ProblemCode, Scope,
-    api_key::{ApiKeySecret, RANDOM_BYTES},
-};
+use domain::{ProblemCode, Scope, credential_secret::RANDOM_BYTES};
 use insta::assert_snapshot;
 
 use crate::{caller::Caller, harness::Api};
@@ -68,9 +65,15 @@ async fn what_is_no_key_of_ours_is_refused() {
     let last = if key.ends_with('0') { '1' } else { '0' };
     mistyped.pop();
     mistyped.push(last);
-    let unknown = ApiKeySecret::mint(&[7; RANDOM_BYTES]).reveal().to_owned();
-    let id = ApiKeySecret::parse(&key).expect("a key").id();
-    let guessed = ApiKeySecret::mint_for(&id, &[7; 32]).reveal().to_owned();
+    let unknown = CredentialSecret::mint(CredentialKind::Key, &[7; RANDOM_BYTES])
+        .reveal()
+        .to_owned();
+    let id = CredentialSecret::parse(CredentialKind::Key, &key)
+        .expect("a key")
+        .id();
+    let guessed = CredentialSecret::mint_for(CredentialKind::Key, &id, &[7; 32])
+        .reveal()
+        .to_owned();
     for (name, value) in [
         ("X-API-Key", mistyped),
         ("X-API-Key", unknown),
@@ -121,8 +124,10 @@ async fn a_revoked_key_is_soon_refused_and_stays_so() {
     let caller = api.holder_of(&[Scope::AgentsRead]).await;
     caller.get("/api/agents").await.ok();
     let (clock, ids) = api::wiring::system();
-    let keys = KeyService::new(Arc::clone(&api.storage.keys), clock, ids);
-    let id = ApiKeySecret::parse(caller.key()).expect("a key").id();
+    let keys = KeyService::new(Arc::clone(&api.storage.credentials), clock, ids);
+    let id = CredentialSecret::parse(CredentialKind::Key, caller.key())
+        .expect("a key")
+        .id();
     keys.revoke(&"default".parse().unwrap(), &id).await.unwrap();
     let refused = until_refused(&caller).await;
     assert!(refused.as_millis() < 5_000, "took {refused:?}");

@@ -8,8 +8,9 @@ use api::{
     wiring::{self, EnginesByName},
 };
 use domain::{
-    ApiKey, Scope, Scopes, TenantId,
-    api_key::{ApiKeySecret, LimitOverrides, RANDOM_BYTES},
+    Credential, CredentialKind, CredentialSecret, LimitOverrides, Scope, Scopes, TenantId,
+    credential::{Proof, StoredSecret},
+    credential_secret::RANDOM_BYTES,
 };
 use metrics_exporter_prometheus::PrometheusBuilder;
 use ports::{ReplyEngine, Storage};
@@ -108,19 +109,22 @@ impl Keys {
 }
 
 /// Stores a new key, with all scopes in the default tenant but for what `change` changes.
-async fn store_key(storage: &Storage, change: impl FnOnce(&mut ApiKey)) -> String {
+async fn store_key(storage: &Storage, change: impl FnOnce(&mut Credential)) -> String {
     let (clock, ids) = wiring::system();
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
-    let secret = ApiKeySecret::mint(&random);
-    let mut key = ApiKey {
+    let secret = CredentialSecret::mint(CredentialKind::Key, &random);
+    let mut key = Credential {
+        kind: CredentialKind::Key,
         id: secret.id(),
         tenant: "default".parse().expect("the id of a tenant"),
         name: "a test's".to_owned(),
         scopes: Scopes::all(),
-        digest: secret.digest(),
-        last4: secret.last4().to_owned(),
-        previous: None,
+        proof: Proof::Secret(StoredSecret {
+            digest: secret.digest(),
+            last4: secret.last4().to_owned(),
+            previous: None,
+        }),
         created_at: clock.now(),
         expires_at: None,
         last_used_at: None,
@@ -129,7 +133,11 @@ async fn store_key(storage: &Storage, change: impl FnOnce(&mut ApiKey)) -> Strin
         limits: LimitOverrides::default(),
     };
     change(&mut key);
-    storage.keys.insert(&key).await.expect("the key is stored");
+    storage
+        .credentials
+        .insert(&key, None)
+        .await
+        .expect("the key is stored");
     secret.reveal().to_owned()
 }
 
@@ -196,7 +204,7 @@ impl Api {
     }
 
     /// Who has the writer's rights but for what `change` changes in its key.
-    pub(crate) async fn holder_with(&self, change: impl FnOnce(&mut ApiKey)) -> Caller {
+    pub(crate) async fn holder_with(&self, change: impl FnOnce(&mut Credential)) -> Caller {
         let key = store_key(&self.storage, change).await;
         self.caller(Some(&key))
     }

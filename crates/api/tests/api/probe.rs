@@ -7,16 +7,19 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentId, ApiKey, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim,
-    IdempotencyRecord, KeyId, Message, NodeId, Page, Seq, Stamp, TenantId, Timestamp, TurnId,
+    Agent, AgentId, AsOf, Conversation, ConversationHead, ConversationId, Credential, CredentialId,
+    CredentialKind, IdempotencyClaim, IdempotencyRecord, Message, NodeId, Page, SecretDigest, Seq,
+    SigningKey, Stamp, TenantId, Timestamp, TurnId,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed,
-    ConversationQuery, ConversationRepository, Deletion, EventLog, EventPage, EventQuery, Exchange,
-    ExchangeOutcome, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery, KeyPosition,
-    KeyRepository, LogHead, LoggedChange, Maintenance, MessageQuery, Once, Reply, RepositoryError,
-    Storage, TurnRepository,
+    ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository, Deletion,
+    EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
+    FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof, Once,
+    Outdated, Reply, RepositoryError, SigningKeyRepository, Storage, TokenRepository,
+    TurnRepository,
 };
+use uuid::Uuid;
 
 /// What a call is to meet instead of the store.
 #[derive(Debug, Clone, Copy)]
@@ -44,7 +47,9 @@ impl Probe {
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
             turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
             events: Arc::new(Events(storage.events, Arc::clone(self))),
-            keys: Arc::new(Keys(storage.keys, Arc::clone(self))),
+            credentials: Arc::new(Credentials(storage.credentials, Arc::clone(self))),
+            tokens: Arc::new(Tokens(storage.tokens, Arc::clone(self))),
+            signing_keys: Arc::new(SigningKeys(storage.signing_keys, Arc::clone(self))),
             maintenance: Arc::new(Upkeep(storage.maintenance, Arc::clone(self))),
             ..storage
         }
@@ -66,8 +71,8 @@ impl Probe {
         let by_the_clock = [
             "events.heads",
             "events.changes",
-            "keys.access_version",
-            "keys.touch",
+            "credentials.access_version",
+            "credentials.touch",
             "maintenance.purge",
         ];
         let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));
@@ -146,18 +151,30 @@ probed! { Events of EventLog as "events" {
     fn changes(tenant: &TenantId, since: Seq, limit: usize) -> Vec<LoggedChange>;
 } }
 
-probed! { Keys of KeyRepository as "keys" {
-    fn insert(key: &ApiKey) -> ();
-    fn insert_first(key: &ApiKey) -> bool;
-    fn has_ever_held_one() -> bool;
-    fn find(id: &KeyId) -> Option<ApiKey>;
-    fn list(tenant: &TenantId, after: Option<&KeyPosition>, limit: usize) -> Page<ApiKey>;
-    fn revoke(tenant: &TenantId, id: &KeyId, at: Timestamp) -> bool;
-    fn touch(used: &[(KeyId, Timestamp)]) -> ();
+probed! { Credentials of CredentialRepository as "credentials" {
+    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
+    fn insert_first_key(key: &Credential) -> bool;
+    fn has_ever_held_a_key() -> bool;
+    fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
+    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof) -> Option<Credential>;
+    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
+    fn touch(used: &[(CredentialId, Timestamp)]) -> ();
     fn access_version() -> i64;
+} }
+
+probed! { Tokens of TokenRepository as "tokens" {
+    fn revoke(token: Uuid, ends_at: Timestamp) -> ();
+    fn is_revoked(token: Uuid) -> bool;
+    fn use_assertion(assertion: &SecretDigest, ends_at: Timestamp) -> bool;
+} }
+
+probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
+    fn list() -> Vec<SigningKey>;
+    fn add(key: &SigningKey, newest: Option<&str>, previous_until: Timestamp) -> bool;
 } }
 
 probed! { Upkeep of Maintenance as "maintenance" {
     fn ping() -> ();
-    fn purge(limit: usize, deleted_before: Timestamp, claims_before: Timestamp) -> u64;
+    fn purge(limit: usize, outdated: Outdated) -> u64;
 } }

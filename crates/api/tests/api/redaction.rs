@@ -1,6 +1,6 @@
 //! Takes out of a body what differs from run to run, and asserts that it has its form.
 
-use domain::{Timestamp, api_key::ApiKeySecret};
+use domain::{CredentialKind, CredentialSecret, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
@@ -40,7 +40,7 @@ fn redact_text(name: &str, text: &mut String) {
             return;
         }
         _ => {
-            let is_secret = ApiKeySecret::parse(text).is_ok();
+            let is_secret = CredentialSecret::parse(CredentialKind::Key, text).is_ok();
             assert!(!is_secret, "{name} shows a key");
             return;
         }

@@ -8,15 +8,13 @@ use std::{
     time::Duration,
 };
 
-use domain::{
-    ApiKey, KeyId, Principal, Timestamp,
-    api_key::{ApiKeySecret, SecretDigest},
-};
-use ports::{Clock, KeyRepository, RepositoryError};
+use domain::{Credential, CredentialKind, CredentialSecret, Principal, Timestamp};
+use ports::{Clock, CredentialRepository, RepositoryError};
 use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::LastUsed;
+use super::{AccessError, Entrant, LastUsed};
 
 /// How long a verified credential is trusted without another look at the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
@@ -27,27 +25,8 @@ const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 /// After so long without an answer to that, nothing remembered is trusted.
 const WATCH_TRUSTED_FOR: Duration = Duration::from_secs(5);
 
-/// Why a credential was not let in.
-#[derive(Debug, thiserror::Error)]
-pub enum AccessError {
-    /// It is mistyped, unknown, expired or revoked; which of them is not told.
-    #[error("the credential is not valid")]
-    Invalid,
-    /// The store failed.
-    #[error("the store failed")]
-    Store(#[from] RepositoryError),
-}
-
-/// A principal that was let in, with what holds for its credential.
-#[derive(Debug)]
-pub struct Entrant {
-    /// Who it is.
-    pub principal: Principal,
-    /// The key it came with.
-    pub key: KeyId,
-    /// Browser origins that alone may use the credential; empty for any.
-    pub allowed_origins: Vec<String>,
-}
+/// SHA-256 of a credential's whole text: what it is remembered by.
+type Fingerprint = [u8; 32];
 
 #[derive(Clone)]
 struct Remembered {
@@ -59,24 +38,24 @@ struct Remembered {
 
 /// From a credential to a principal, from memory where possible.
 pub struct Authenticator {
-    keys: Arc<dyn KeyRepository>,
+    credentials: Arc<dyn CredentialRepository>,
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUsed>,
-    remembered: Cache<SecretDigest, Remembered>,
+    remembered: Cache<Fingerprint, Remembered>,
     /// The store's access version when it was last read, and when that was.
     version: AtomicI64,
     watched_at: AtomicI64,
 }
 
 impl Authenticator {
-    /// An authenticator over the keys of a store.
+    /// An authenticator over the credentials of a store.
     pub fn new(
-        keys: Arc<dyn KeyRepository>,
+        credentials: Arc<dyn CredentialRepository>,
         clock: Arc<dyn Clock>,
         last_used: Arc<LastUsed>,
     ) -> Self {
         Self {
-            keys,
+            credentials,
             clock,
             last_used,
             remembered: Cache::new(REMEMBERED),
@@ -85,39 +64,57 @@ impl Authenticator {
         }
     }
 
-    /// Lets an API key in, or not.
-    pub async fn authenticate(&self, text: &str) -> Result<Arc<Entrant>, AccessError> {
-        let secret = ApiKeySecret::parse(text).map_err(|_malformed| AccessError::Invalid)?;
-        let digest = secret.digest();
+    /// Lets a credential in that was verified a moment ago, from memory alone: without a
+    /// signature check and without a query.
+    pub fn recognise(&self, text: &str) -> Option<Arc<Entrant>> {
         let now = self.clock.now();
-        if let Some(remembered) = self.remembered.get(&digest)
-            && now < remembered.until
+        let remembered = self.remembered.get(&fingerprint(text))?;
+        let is_good = now < remembered.until
             && remembered.version == self.version.load(Ordering::Acquire)
-            && self.is_watching(now)
-        {
-            self.last_used.note(&remembered.entrant.key, now);
-            return Ok(remembered.entrant);
-        }
+            && self.is_watching(now);
+        is_good.then(|| self.entered(remembered.entrant, now))
+    }
+
+    /// Lets a credential in, or not: an API key or an access token.
+    pub async fn authenticate(&self, text: &str) -> Result<Arc<Entrant>, AccessError> {
+        let now = self.clock.now();
         let version = self.version.load(Ordering::Acquire);
-        let found = self.keys.find(&secret.id()).await?;
-        let Some((key, verified)) =
-            found.and_then(|key| key.verify(&digest, now).map(|verified| (key, verified)))
-        else {
-            self.remembered.remove(&digest);
-            return Err(AccessError::Invalid);
-        };
-        self.last_used.note(&key.id, now);
-        let until = verified
-            .until
-            .map_or(now + TRUSTED_FOR, |end| end.min(now + TRUSTED_FOR));
-        let entrant = Arc::new(entrant(key));
+        let verified = self.verify_key(text, now).await;
+        if matches!(verified, Err(AccessError::Invalid | AccessError::Expired)) {
+            self.remembered.remove(&fingerprint(text));
+        }
+        let entrant = Arc::new(verified?);
+        let trusted_until = now + TRUSTED_FOR;
         let remembered = Remembered {
             entrant: Arc::clone(&entrant),
-            until,
+            until: entrant
+                .ends_at
+                .map_or(trusted_until, |end| end.min(trusted_until)),
             version,
         };
-        self.remembered.insert(digest, remembered);
-        Ok(entrant)
+        self.remembered.insert(fingerprint(text), remembered);
+        Ok(self.entered(entrant, now))
+    }
+
+    fn entered(&self, entrant: Arc<Entrant>, now: Timestamp) -> Arc<Entrant> {
+        if let Some(credential) = &entrant.credential {
+            self.last_used.note(credential, now);
+        }
+        entrant
+    }
+
+    async fn verify_key(&self, text: &str, now: Timestamp) -> Result<Entrant, AccessError> {
+        let secret = CredentialSecret::parse(CredentialKind::Key, text)
+            .map_err(|_malformed| AccessError::Invalid)?;
+        let found = self
+            .credentials
+            .find(CredentialKind::Key, &secret.id())
+            .await?;
+        let verified = found.and_then(|key| {
+            let verified = key.verify(&secret.digest(), now)?;
+            Some(entrant(key, verified.until))
+        });
+        verified.ok_or(AccessError::Invalid)
     }
 
     fn is_watching(&self, now: Timestamp) -> bool {
@@ -142,7 +139,7 @@ impl Authenticator {
     /// Looks once whether credentials were taken back.
     pub async fn watch(&self) -> Result<(), RepositoryError> {
         let asked_at = self.clock.now();
-        let version = self.keys.access_version().await?;
+        let version = self.credentials.access_version().await?;
         if self.version.swap(version, Ordering::AcqRel) != version {
             self.remembered.clear();
         }
@@ -152,15 +149,21 @@ impl Authenticator {
     }
 }
 
-fn entrant(key: ApiKey) -> Entrant {
+fn fingerprint(text: &str) -> Fingerprint {
+    Sha256::digest(text.as_bytes()).into()
+}
+
+fn entrant(key: Credential, ends_at: Option<Timestamp>) -> Entrant {
     Entrant {
         principal: Principal {
-            id: key.id.principal(),
+            id: key.principal(),
             tenant: key.tenant,
             scopes: key.scopes,
             user_id: None,
         },
-        key: key.id,
+        credential: Some(key.id),
         allowed_origins: key.allowed_origins,
+        limits: key.limits,
+        ends_at,
     }
 }

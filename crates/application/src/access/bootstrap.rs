@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
-use domain::{Scopes, TenantId, api_key::ApiKeySecret};
-use ports::{Clock, IdSource, KeyRepository, RepositoryError};
+use domain::{CredentialSecret, Scopes, TenantId};
+use ports::{Clock, CredentialRepository, IdSource, RepositoryError};
 
-use super::keys::{NewKey, described, mint};
+use super::credentials::{NewKey, described, mint};
 
 /// Where the first key comes from.
 #[derive(Debug, Clone)]
 pub enum Bootstrap {
     /// The operator chose it.
-    Given(ApiKeySecret),
+    Given(CredentialSecret),
     /// It is minted and shown once.
     Mint,
 }
@@ -21,11 +21,11 @@ impl Bootstrap {
     /// key, for its one showing; a given one is known to who gave it.
     pub async fn apply(
         &self,
-        keys: &Arc<dyn KeyRepository>,
+        credentials: &Arc<dyn CredentialRepository>,
         clock: &Arc<dyn Clock>,
         ids: &Arc<dyn IdSource>,
         tenant: TenantId,
-    ) -> Result<Option<ApiKeySecret>, RepositoryError> {
+    ) -> Result<Option<CredentialSecret>, RepositoryError> {
         let (secret, shown) = match self {
             Self::Given(secret) => (secret.clone(), None),
             Self::Mint => {
@@ -39,8 +39,8 @@ impl Bootstrap {
             scopes: Scopes::all(),
             expires_at: None,
         };
-        let written = keys
-            .insert_first(&described(&secret, new, clock.now()))
+        let written = credentials
+            .insert_first_key(&described(&secret, new, clock.now()))
             .await?;
         Ok(shown.filter(|_| written))
     }

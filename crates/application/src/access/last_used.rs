@@ -1,4 +1,4 @@
-//! When each key was last seen, written off the request path.
+//! When each credential was last seen, written off the request path.
 
 use std::{
     collections::HashMap,
@@ -6,30 +6,30 @@ use std::{
     time::Duration,
 };
 
-use domain::{KeyId, Timestamp};
-use ports::{KeyRepository, RepositoryError};
+use domain::{CredentialId, Timestamp};
+use ports::{CredentialRepository, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
 /// How often what was seen is written: the precision of `lastUsedAt`.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// When each key was last seen, kept in memory and written once a minute.
+/// When each credential was last seen, kept in memory and written once a minute.
 pub struct LastUsed {
-    keys: Arc<dyn KeyRepository>,
-    seen: Mutex<HashMap<KeyId, Timestamp>>,
+    credentials: Arc<dyn CredentialRepository>,
+    seen: Mutex<HashMap<CredentialId, Timestamp>>,
 }
 
 impl LastUsed {
-    /// Written to these keys.
-    pub fn new(keys: Arc<dyn KeyRepository>) -> Self {
+    /// Written to these credentials.
+    pub fn new(credentials: Arc<dyn CredentialRepository>) -> Self {
         Self {
-            keys,
+            credentials,
             seen: Mutex::default(),
         }
     }
 
-    /// Notes that a key was used.
-    pub fn note(&self, key: &KeyId, at: Timestamp) {
+    /// Notes that a credential was used.
+    pub fn note(&self, key: &CredentialId, at: Timestamp) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get_mut(key) {
             Some(last) => *last = at.max(*last),
@@ -52,14 +52,14 @@ impl LastUsed {
         if let Err(error) = self.write().await {
             tracing::warn!(
                 error = ports::error::chain(&error),
-                "the use of keys cannot be written"
+                "the use of credentials cannot be written"
             );
         }
     }
 
     /// Writes what was seen since the last time.
     pub async fn write(&self) -> Result<(), RepositoryError> {
-        let seen: Vec<(KeyId, Timestamp)> = self
+        let seen: Vec<(CredentialId, Timestamp)> = self
             .seen
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -68,7 +68,7 @@ impl LastUsed {
         if seen.is_empty() {
             return Ok(());
         }
-        let written = self.keys.touch(&seen).await;
+        let written = self.credentials.touch(&seen).await;
         if written.is_err() {
             for (key, at) in &seen {
                 self.note(key, *at);

@@ -2,10 +2,12 @@
 
 mod authenticator;
 mod bootstrap;
-mod keys;
+mod credentials;
+mod entrant;
 mod last_used;
 
-pub use authenticator::{AccessError, Authenticator, Entrant};
+pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
-pub use keys::{KeyError, KeyService, MintedKey, NewKey};
+pub use credentials::{KeyError, KeyService, MintedKey, NewKey};
+pub use entrant::{AccessError, Entrant};
 pub use last_used::LastUsed;

@@ -53,7 +53,7 @@ struct Key {
     scopes: Vec<Scope>,
     best_scope: Option<Scope>,
     expires_at: Option<Timestamp>,
-    limits: Option<domain::api_key::LimitOverrides>,
+    limits: Option<domain::LimitOverrides>,
 }
 
 #[derive(OpenApi)]

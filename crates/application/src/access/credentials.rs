@@ -3,10 +3,12 @@
 use std::sync::Arc;
 
 use domain::{
-    ApiKey, KeyId, Scopes, TenantId, Timestamp,
-    api_key::{ApiKeySecret, LimitOverrides, RANDOM_BYTES},
+    Credential, CredentialId, CredentialKind, CredentialSecret, LimitOverrides, Scopes, TenantId,
+    Timestamp,
+    credential::{Proof, StoredSecret},
+    credential_secret::RANDOM_BYTES,
 };
-use ports::{Clock, IdSource, KeyPosition, KeyRepository, RepositoryError};
+use ports::{Clock, CredentialPosition, CredentialRepository, IdSource, RepositoryError};
 
 /// Why a use case of keys was refused.
 #[derive(Debug, thiserror::Error)]
@@ -36,14 +38,14 @@ pub struct NewKey {
 #[derive(Debug)]
 pub struct MintedKey {
     /// The key as it is stored.
-    pub key: ApiKey,
+    pub key: Credential,
     /// The whole value, to be shown once.
-    pub secret: ApiKeySecret,
+    pub secret: CredentialSecret,
 }
 
 /// Keys: make, list, take back.
 pub struct KeyService {
-    keys: Arc<dyn KeyRepository>,
+    keys: Arc<dyn CredentialRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -51,7 +53,7 @@ pub struct KeyService {
 impl KeyService {
     /// A service over these ports.
     pub fn new(
-        keys: Arc<dyn KeyRepository>,
+        keys: Arc<dyn CredentialRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
@@ -62,21 +64,26 @@ impl KeyService {
     pub async fn create(&self, new: NewKey) -> Result<MintedKey, KeyError> {
         let secret = mint(&*self.ids);
         let key = described(&secret, new, self.clock.now());
-        self.keys.insert(&key).await?;
+        self.keys.insert(&key, None).await?;
         Ok(MintedKey { key, secret })
     }
 
     /// All keys of a tenant, newest first.
-    pub async fn list_all(&self, tenant: &TenantId) -> Result<Vec<ApiKey>, KeyError> {
-        let mut all: Vec<ApiKey> = Vec::new();
+    pub async fn list_all(&self, tenant: &TenantId) -> Result<Vec<Credential>, KeyError> {
+        let mut all: Vec<Credential> = Vec::new();
         loop {
-            let after = all.last().map(|last| KeyPosition {
+            let after = all.last().map(|last| CredentialPosition {
                 created_at: last.created_at,
                 id: last.id.clone(),
             });
             let page = self
                 .keys
-                .list(tenant, after.as_ref(), crate::PAGE_LIMIT)
+                .list(
+                    CredentialKind::Key,
+                    tenant,
+                    after.as_ref(),
+                    crate::PAGE_LIMIT,
+                )
                 .await?;
             all.extend(page.items);
             if !page.has_more {
@@ -86,8 +93,12 @@ impl KeyService {
     }
 
     /// Takes a key back.
-    pub async fn revoke(&self, tenant: &TenantId, id: &KeyId) -> Result<(), KeyError> {
-        if self.keys.revoke(tenant, id, self.clock.now()).await? {
+    pub async fn revoke(&self, tenant: &TenantId, id: &CredentialId) -> Result<(), KeyError> {
+        if self
+            .keys
+            .revoke(CredentialKind::Key, tenant, id, self.clock.now())
+            .await?
+        {
             Ok(())
         } else {
             Err(KeyError::NotFound)
@@ -96,22 +107,25 @@ impl KeyService {
 }
 
 /// A new key out of chance alone.
-pub(super) fn mint(ids: &dyn IdSource) -> ApiKeySecret {
+pub(super) fn mint(ids: &dyn IdSource) -> CredentialSecret {
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
-    ApiKeySecret::mint(&random)
+    CredentialSecret::mint(CredentialKind::Key, &random)
 }
 
 /// A key as it is stored.
-pub(super) fn described(secret: &ApiKeySecret, new: NewKey, now: Timestamp) -> ApiKey {
-    ApiKey {
+pub(super) fn described(secret: &CredentialSecret, new: NewKey, now: Timestamp) -> Credential {
+    Credential {
+        kind: CredentialKind::Key,
         id: secret.id(),
         tenant: new.tenant,
         name: new.name,
         scopes: new.scopes,
-        digest: secret.digest(),
-        last4: secret.last4().to_owned(),
-        previous: None,
+        proof: Proof::Secret(StoredSecret {
+            digest: secret.digest(),
+            last4: secret.last4().to_owned(),
+            previous: None,
+        }),
         created_at: now,
         expires_at: new.expires_at,
         last_used_at: None,

@@ -1,0 +1,38 @@
+//! Who was let in.
+
+use domain::{CredentialId, LimitOverrides, Principal, Timestamp};
+use ports::RepositoryError;
+
+/// Why a credential was not let in.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// It is mistyped, unknown, expired or revoked, or not for this service; which of them is not
+    /// told.
+    #[error("the credential is not valid")]
+    Invalid,
+    /// It is a token that was valid until it ended.
+    #[error("the token has expired")]
+    Expired,
+    /// The issuer's keys were never to be had, so nothing can be said about its tokens.
+    #[error("the issuer '{0}' cannot be reached")]
+    IssuerUnavailable(String),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+/// A principal that was let in, with what holds for its credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entrant {
+    /// Who it is.
+    pub principal: Principal,
+    /// The credential of ours that it came with, or whose token it came with; none for users of
+    /// foreign issuers.
+    pub credential: Option<CredentialId>,
+    /// Browser origins that alone may use the credential; empty for any.
+    pub allowed_origins: Vec<String>,
+    /// Its own rate limits.
+    pub limits: LimitOverrides,
+    /// When the very secret or token it came with ends, if it does.
+    pub ends_at: Option<Timestamp>,
+}
