@@ -4,6 +4,7 @@ mod authenticator;
 mod bootstrap;
 mod credentials;
 mod entrant;
+pub mod jwt;
 mod last_used;
 
 pub use authenticator::Authenticator;
