@@ -4,6 +4,8 @@
 alter table api_keys rename to credentials;
 alter index api_keys_pkey rename to credentials_pkey;
 alter table credentials
+    rename constraint api_keys_tenant_id_fkey to credentials_tenant_id_fkey;
+alter table credentials
     add column kind text collate "C" not null default 'key' check (kind in ('key', 'client')),
     -- Either a secret, or public keys: a JWK set, or where one is.
     add column key_set jsonb,

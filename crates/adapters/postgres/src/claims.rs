@@ -2,16 +2,13 @@
 
 use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
 use ports::RepositoryError;
-use relational::{ClaimRow, facts::is_remembered};
+use relational::{ClaimRow, column::corrupt, facts::is_remembered};
 use serde_json::Value;
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::{
-    error::{corrupt, in_table},
-    row,
-};
+use crate::{error::in_table, row};
 
 const FIND: &str = "\
     select fingerprint, turn_id, answer, created_at from idempotency_records \

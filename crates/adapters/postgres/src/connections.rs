@@ -7,8 +7,9 @@
 use std::{future::Future, panic::resume_unwind, pin::Pin, time::Duration};
 
 use ports::RepositoryError;
+use relational::column::corrupt;
 use sqlx::{
-    Connection, PgConnection,
+    Connection, Decode, PgConnection, Row, Type,
     pool::{PoolConnection, PoolConnectionMetadata},
     postgres::{PgArguments, PgConnectOptions, PgPool, PgPoolOptions, PgRow, Postgres},
     query::Query,
@@ -19,7 +20,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::error::from_sqlx;
+use crate::error::{from_sqlx, in_table};
 
 /// Within this time a caller gets an answer, if only that the store is unavailable.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_millis(4_500);
@@ -135,6 +136,20 @@ impl Connections {
             Box::pin(async move { query.fetch_optional(connection).await.map_err(from_sqlx) })
         })
         .await
+    }
+
+    /// Reads the only value of one statement that always has one.
+    pub(crate) async fn fetch_value<T>(
+        &self,
+        table: &'static str,
+        query: Query<'static, Postgres, PgArguments>,
+    ) -> Result<T, RepositoryError>
+    where
+        T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
+    {
+        let row = self.fetch_optional(query).await?;
+        let row = row.ok_or_else(|| corrupt(table)("there is no row"))?;
+        row.try_get(0).map_err(in_table(table))
     }
 
     /// Closes all connections once their calls have ended.

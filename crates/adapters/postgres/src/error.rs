@@ -1,6 +1,6 @@
 //! From errors of PostgreSQL to those of the ports.
 
-use ports::{BoxError, RepositoryError};
+use ports::RepositoryError;
 
 /// Classes of errors (the first two characters of their codes) that say nothing about what is
 /// stored, and pass by themselves or by the operator's hand: connections, refused logins, missing
@@ -48,13 +48,5 @@ pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> Reposit
     move |error| match error.as_database_error() {
         Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },
         _ => from_sqlx(error),
-    }
-}
-
-/// The error of a value in `column` (table and name) that this service cannot have written.
-pub(crate) fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> RepositoryError {
-    move |source| RepositoryError::Corrupt {
-        what: column.to_owned(),
-        source: source.into(),
     }
 }

@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow,
+    EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
     event_page::{MOST_SCANNED, calculable},
 };
 use serde_json::Value;
@@ -175,7 +175,7 @@ impl EventLog for PostgresEvents {
         let read = |row| {
             let (id, head): (String, i64) = row::read("tenants", row)?;
             Ok(LogHead {
-                tenant: row::parse("tenants.id", &id)?,
+                tenant: column::parse("tenants.id", &id)?,
                 head: Seq(head),
             })
         };

@@ -7,7 +7,9 @@ use domain::{
     TurnId,
 };
 use ports::RepositoryError;
-use relational::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow};
+use relational::{
+    ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow, column,
+};
 use sqlx::{
     FromRow, PgConnection,
     postgres::{PgArguments, PgRow, Postgres},
@@ -180,7 +182,7 @@ where
 }
 
 fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
-    row::parse("tenants.id", text)
+    column::parse("tenants.id", text)
 }
 
 async fn lock(
@@ -320,7 +322,7 @@ async fn logged(
 
 /// Reads the type of an event.
 pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
-    row::word(
+    column::word(
         "events.type",
         text,
         EventType::ALL.iter().copied(),

@@ -1,8 +1,7 @@
 //! Upkeep.
 
 use async_trait::async_trait;
-use domain::Timestamp;
-use ports::{Maintenance, RepositoryError};
+use ports::{Maintenance, Outdated, RepositoryError};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -100,6 +99,21 @@ const DELETE_CLAIMS: &str = "\
     delete from idempotency_records r using chosen c \
     where r.tenant_id = c.tenant_id and r.principal = c.principal \
         and r.operation = c.operation and r.key = c.key";
+const DELETE_REVOKED_TOKENS: &str = "\
+    with chosen as materialized ( \
+        select id from revoked_tokens \
+        where ends_at < $2 order by ends_at limit $1 for update skip locked) \
+    delete from revoked_tokens r using chosen c where r.id = c.id";
+const DELETE_USED_ASSERTIONS: &str = "\
+    with chosen as materialized ( \
+        select digest from used_assertions \
+        where ends_at < $2 order by ends_at limit $1 for update skip locked) \
+    delete from used_assertions u using chosen c where u.digest = c.digest";
+const DELETE_SIGNING_KEYS: &str = "\
+    with chosen as materialized ( \
+        select kid from signing_keys \
+        where valid_until < $2 order by valid_until limit $1 for update skip locked) \
+    delete from signing_keys k using chosen c where k.kid = c.kid";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
@@ -112,6 +126,9 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_CONVERSATIONS,
     DELETE_AGENTS,
     DELETE_CLAIMS,
+    DELETE_REVOKED_TOKENS,
+    DELETE_USED_ASSERTIONS,
+    DELETE_SIGNING_KEYS,
 ];
 
 /// What is removed of a deleted conversation, in this order. Each step is reached only when the
@@ -121,6 +138,13 @@ const REMOVALS: [&str; 4] = [
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
     DELETE_CONVERSATIONS,
+];
+
+/// What is removed once its end has passed.
+const ENDED: [&str; 3] = [
+    DELETE_REVOKED_TOKENS,
+    DELETE_USED_ASSERTIONS,
+    DELETE_SIGNING_KEYS,
 ];
 
 /// Upkeep of PostgreSQL.
@@ -136,14 +160,11 @@ impl Maintenance for PostgresMaintenance {
         pong.map(drop)
     }
 
-    async fn purge(
-        &self,
-        limit: usize,
-        deleted_before: Timestamp,
-        claims_before: Timestamp,
-    ) -> Result<u64, RepositoryError> {
+    async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {
         let limit = row::count(limit);
-        let (deleted, claims) = (deleted_before.date_time(), claims_before.date_time());
+        let deleted = outdated.deleted_before.date_time();
+        let claims = outdated.claims_before.date_time();
+        let ended = outdated.ended_before.date_time();
         self.store
             .connections
             .transaction(move |connection| {
@@ -153,6 +174,9 @@ impl Maintenance for PostgresMaintenance {
                     left -= remove_conversations(connection, left, deleted).await?;
                     left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
                     left -= remove(connection, DELETE_CLAIMS, left, Some(claims)).await?;
+                    for statement in ENDED {
+                        left -= remove(connection, statement, left, Some(ended)).await?;
+                    }
                     Ok((limit - left).unsigned_abs())
                 })
             })

@@ -4,6 +4,7 @@ use domain::{
     AsOf, ConversationId, FinishReason, Message, MessageId, Page, Role, TenantId, TurnId, Usage,
 };
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
+use relational::column;
 use sqlx::Row;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -112,7 +113,7 @@ impl TryFrom<MessageRow> for Message {
 }
 
 fn role(text: &str) -> Result<Role, RepositoryError> {
-    row::word(
+    column::word(
         "messages.role",
         text,
         [Role::User, Role::Agent],
@@ -121,7 +122,7 @@ fn role(text: &str) -> Result<Role, RepositoryError> {
 }
 
 fn finish_reason(text: &str) -> Result<FinishReason, RepositoryError> {
-    row::word(
+    column::word(
         "messages.finish_reason",
         text,
         FinishReason::ALL,

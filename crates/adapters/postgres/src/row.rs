@@ -1,14 +1,12 @@
 //! From values of PostgreSQL to those of the domain.
 
-use std::str::FromStr;
-
 use domain::{AsOf, Page, Seq, Timestamp};
-use ports::{BoxError, RepositoryError};
+use ports::RepositoryError;
 use sqlx::{FromRow, Row, postgres::PgRow};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::error::{corrupt, in_table};
+use crate::error::in_table;
 
 /// Later than every time that is stored: the last millisecond of the year 9999.
 pub(crate) const END_OF_TIME: Timestamp = Timestamp::from_milliseconds(253_402_300_799_999);
@@ -19,35 +17,6 @@ where
     R: for<'r> FromRow<'r, PgRow>,
 {
     R::from_row(row).map_err(in_table(table))
-}
-
-/// Reads the only column of a row.
-pub(crate) fn scalar<T>(table: &'static str, row: &PgRow) -> Result<T, RepositoryError>
-where
-    T: for<'r> sqlx::Decode<'r, sqlx::Postgres> + sqlx::Type<sqlx::Postgres>,
-{
-    row.try_get(0).map_err(in_table(table))
-}
-
-/// Reads a text of `column` that has a form of its own.
-pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, RepositoryError>
-where
-    T: FromStr<Err: Into<BoxError>>,
-{
-    text.parse().map_err(corrupt(column))
-}
-
-/// Reads one of the known words of `column`.
-pub(crate) fn word<T: Copy>(
-    column: &'static str,
-    text: &str,
-    known: impl IntoIterator<Item = T>,
-    spelled: impl Fn(T) -> &'static str,
-) -> Result<T, RepositoryError> {
-    let mut known = known.into_iter();
-    known
-        .find(|known| spelled(*known) == text)
-        .ok_or_else(|| corrupt(column)("an unknown word"))
 }
 
 /// Reads a time.

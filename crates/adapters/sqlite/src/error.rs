@@ -1,6 +1,6 @@
 //! From errors of SQLite to those of the ports.
 
-use ports::{BoxError, RepositoryError};
+use ports::RepositoryError;
 use sqlx::error::DatabaseError;
 
 /// Any error of a statement that no port promises anything about. What the data of a write are to
@@ -49,13 +49,5 @@ pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> Reposit
     move |error| match error.as_database_error() {
         Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },
         _ => from_sqlx(error),
-    }
-}
-
-/// The error of a value in `column` (table and name) that this service cannot have written.
-pub(crate) fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> RepositoryError {
-    move |source| RepositoryError::Corrupt {
-        what: column.to_owned(),
-        source: source.into(),
     }
 }

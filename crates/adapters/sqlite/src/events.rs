@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow,
+    EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
     event_page::{MOST_SCANNED, calculable},
 };
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
@@ -180,7 +180,7 @@ impl EventLog for SqliteEvents {
             .map_err(in_table("tenants"))?;
         let read = |(id, head): (String, i64)| {
             Ok(LogHead {
-                tenant: row::parse("tenants.id", &id)?,
+                tenant: column::parse("tenants.id", &id)?,
                 head: Seq(head),
             })
         };

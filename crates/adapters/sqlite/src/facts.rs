@@ -7,7 +7,9 @@ use domain::{
     TurnId,
 };
 use ports::RepositoryError;
-use relational::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow};
+use relational::{
+    ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow, column,
+};
 use serde::Serialize;
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
 use uuid::{Uuid, fmt::Simple};
@@ -153,7 +155,7 @@ where
 }
 
 fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
-    row::parse("tenants.id", text)
+    column::parse("tenants.id", text)
 }
 
 async fn heads(
@@ -286,7 +288,7 @@ async fn logged(
 
 /// Reads the type of an event.
 pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
-    row::word(
+    column::word(
         "events.type",
         text,
         EventType::ALL.iter().copied(),

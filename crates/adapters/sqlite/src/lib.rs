@@ -15,18 +15,22 @@ mod agents;
 mod batch;
 mod claims;
 mod conversations;
+mod credential_row;
+mod credentials;
 mod error;
 mod events;
 mod facts;
-mod keys;
 mod location;
 mod maintenance;
 mod messages;
 mod nodes;
 mod row;
 mod rows;
+mod signing_keys;
 mod store;
+mod store_state;
 mod tenants;
+mod tokens;
 mod turn_row;
 mod turns;
 mod writer;
@@ -41,14 +45,17 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         agents::STATEMENTS,
         claims::STATEMENTS,
         conversations::STATEMENTS,
+        credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
-        keys::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,
         nodes::STATEMENTS,
+        signing_keys::STATEMENTS,
         store::STATEMENTS,
+        store_state::STATEMENTS,
         tenants::STATEMENTS,
+        tokens::STATEMENTS,
         turns::STATEMENTS,
     ]
     .into_iter()

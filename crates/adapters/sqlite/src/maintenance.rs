@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use domain::Timestamp;
-use ports::{Maintenance, RepositoryError};
+use ports::{Maintenance, Outdated, RepositoryError};
 use sqlx::SqliteConnection;
 
 use crate::{SqliteStore, error::from_sqlx, row};
@@ -66,6 +66,15 @@ const DELETE_CLAIMS: &str = "\
     delete from idempotency_records where (tenant_id, principal, operation, key) in ( \
         select tenant_id, principal, operation, key from idempotency_records \
         where created_at < ?2 limit ?1)";
+const DELETE_REVOKED_TOKENS: &str = "\
+    delete from revoked_tokens where id in ( \
+        select id from revoked_tokens where ends_at < ?2 limit ?1)";
+const DELETE_USED_ASSERTIONS: &str = "\
+    delete from used_assertions where digest in ( \
+        select digest from used_assertions where ends_at < ?2 limit ?1)";
+const DELETE_SIGNING_KEYS: &str = "\
+    delete from signing_keys where kid in ( \
+        select kid from signing_keys where valid_until < ?2 limit ?1)";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
@@ -77,6 +86,9 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_CONVERSATIONS,
     DELETE_AGENTS,
     DELETE_CLAIMS,
+    DELETE_REVOKED_TOKENS,
+    DELETE_USED_ASSERTIONS,
+    DELETE_SIGNING_KEYS,
 ];
 
 /// What is removed after a deletion, in this order. Each step is reached only when the one before
@@ -88,6 +100,13 @@ const REMOVALS: [&str; 5] = [
     DELETE_UNANSWERED_TURNS,
     DELETE_CONVERSATIONS,
     DELETE_AGENTS,
+];
+
+/// What is removed once its end has passed.
+const ENDED: [&str; 3] = [
+    DELETE_REVOKED_TOKENS,
+    DELETE_USED_ASSERTIONS,
+    DELETE_SIGNING_KEYS,
 ];
 
 /// Upkeep of SQLite.
@@ -104,19 +123,18 @@ impl Maintenance for SqliteMaintenance {
         pong.map(drop).map_err(from_sqlx)
     }
 
-    async fn purge(
-        &self,
-        limit: usize,
-        deleted_before: Timestamp,
-        claims_before: Timestamp,
-    ) -> Result<u64, RepositoryError> {
+    async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {
         let limit = row::count(limit);
         self.store
             .writer
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let left = remove_deleted(connection, limit, deleted_before).await?;
-                    let left = remove_claims(connection, left, claims_before).await?;
+                    let deleted_before = outdated.deleted_before;
+                    let mut left = remove_deleted(connection, limit, deleted_before).await?;
+                    left -= remove(connection, DELETE_CLAIMS, left, outdated.claims_before).await?;
+                    for statement in ENDED {
+                        left -= remove(connection, statement, left, outdated.ended_before).await?;
+                    }
                     Ok((limit - left).unsigned_abs())
                 })
             })
@@ -153,19 +171,21 @@ async fn remove_deleted(
     Ok(left.max(0))
 }
 
-/// Answers how much of `limit` is left.
-async fn remove_claims(
+/// Runs `statement` on at most `limit` rows that are older than `before`. Answers how many rows it
+/// removed.
+async fn remove(
     connection: &mut SqliteConnection,
+    statement: &'static str,
     limit: i64,
-    claims_before: Timestamp,
+    before: Timestamp,
 ) -> Result<i64, RepositoryError> {
-    let removed = sqlx::query(DELETE_CLAIMS)
+    let removed = sqlx::query(statement)
         .bind(limit)
-        .bind(claims_before.milliseconds())
+        .bind(before.milliseconds())
         .execute(connection)
         .await
         .map_err(from_sqlx)?;
-    Ok(limit.saturating_sub_unsigned(removed.rows_affected()))
+    Ok(i64::try_from(removed.rows_affected()).unwrap_or(i64::MAX))
 }
 
 #[cfg(test)]

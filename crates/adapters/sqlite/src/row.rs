@@ -1,15 +1,14 @@
 //! From values of SQLite to those of the domain: ids are 16 bytes, times are milliseconds, JSON is
 //! text.
 
-use std::str::FromStr;
-
 use domain::{AsOf, Page, Seq, Timestamp};
-use ports::{BoxError, RepositoryError};
+use ports::RepositoryError;
+use relational::column::corrupt;
 use serde::{Serialize, de::DeserializeOwned};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
-use crate::error::{corrupt, in_table};
+use crate::error::in_table;
 
 /// Reads a JSON text of `column`.
 pub(crate) fn from_json<T: DeserializeOwned>(
@@ -22,27 +21,6 @@ pub(crate) fn from_json<T: DeserializeOwned>(
 /// Writes a value as JSON text; what the service stores always can be.
 pub(crate) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<String, RepositoryError> {
     serde_json::to_string(value).map_err(corrupt("a value to be stored"))
-}
-
-/// Reads a text of `column` that has a form of its own.
-pub(crate) fn parse<T>(column: &'static str, text: &str) -> Result<T, RepositoryError>
-where
-    T: FromStr<Err: Into<BoxError>>,
-{
-    text.parse().map_err(corrupt(column))
-}
-
-/// Reads one of the known words of `column`.
-pub(crate) fn word<T: Copy>(
-    column: &'static str,
-    text: &str,
-    known: impl IntoIterator<Item = T>,
-    spelled: impl Fn(T) -> &'static str,
-) -> Result<T, RepositoryError> {
-    let mut known = known.into_iter();
-    known
-        .find(|known| spelled(*known) == text)
-        .ok_or_else(|| corrupt(column)("an unknown word"))
 }
 
 /// Reads a time.

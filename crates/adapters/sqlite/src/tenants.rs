@@ -3,20 +3,22 @@
 use async_trait::async_trait;
 use domain::{Seq, Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
+use relational::column::{self, corrupt};
 use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
-    error::{conflict_on, corrupt, in_table},
+    error::{conflict_on, in_table},
     row,
 };
 
 const INSERT: &str = "insert into tenants (id, created_at) values (?1, ?2)";
+const EXISTS: &str = "select exists (select 1 from tenants where id = ?1)";
 const LIST: &str = "select id, created_at from tenants order by id";
 const LOCK: &str = "select head_seq from tenants where id = ?1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, LIST, LOCK];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST, LOCK];
 
 #[derive(sqlx::FromRow)]
 struct TenantRow {
@@ -29,7 +31,7 @@ impl TryFrom<TenantRow> for Tenant {
 
     fn try_from(row: TenantRow) -> Result<Self, RepositoryError> {
         Ok(Self {
-            id: row::parse("tenants.id", &row.id)?,
+            id: column::parse("tenants.id", &row.id)?,
             created_at: row::time(row.created_at),
         })
     }
@@ -58,6 +60,14 @@ impl TenantRepository for SqliteTenants {
                 })
             })
             .await
+    }
+
+    async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(EXISTS)
+            .bind(id.as_str())
+            .fetch_one(&self.store.readers)
+            .await
+            .map_err(in_table("tenants"))
     }
 
     async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {

@@ -5,7 +5,7 @@ use domain::{
     TurnStatus, config::Metadata,
 };
 use ports::RepositoryError;
-use relational::{ClaimName, TurnRow};
+use relational::{ClaimName, TurnRow, column};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
@@ -103,7 +103,7 @@ impl TryFrom<StoredTurn> for TurnRow {
     type Error = RepositoryError;
 
     fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
-        let tenant: TenantId = row::parse("turns.tenant_id", &row.tenant_id)?;
+        let tenant: TenantId = column::parse("turns.tenant_id", &row.tenant_id)?;
         let claim = match (row.claim_operation.clone(), row.claim_key.clone()) {
             (Some(operation), Some(key)) => Some(ClaimName { operation, key }),
             _ => None,
@@ -132,7 +132,7 @@ fn turn(row: StoredTurn) -> Result<Turn, RepositoryError> {
         conversation_id: ConversationId::new(row.conversation_id),
         agent_id: AgentId::new(row.agent_id),
         agent_version: row.agent_version,
-        status: row::word(
+        status: column::word(
             "turns.status",
             &row.status,
             TurnStatus::ALL,

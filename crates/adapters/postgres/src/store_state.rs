@@ -1,0 +1,53 @@
+//! What concerns the store as a whole.
+
+use ports::RepositoryError;
+use sqlx::PgConnection;
+
+use crate::{PostgresStore, error::from_sqlx};
+
+const LOCK: &str = "select access_version from store_state for update";
+const ACCESS_VERSION: &str = "select access_version from store_state";
+const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
+const HAD_KEY: &str = "select had_key from store_state";
+const NOTE_KEY: &str = "update store_state set had_key = true where not had_key";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    LOCK,
+    ACCESS_VERSION,
+    RAISE_ACCESS_VERSION,
+    HAD_KEY,
+    NOTE_KEY,
+];
+
+/// Lets one transaction at a time go on from here, until it ends.
+pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+    let locked = sqlx::query(LOCK).execute(connection).await;
+    locked.map(drop).map_err(from_sqlx)
+}
+
+/// The number that grows with all that makes access less.
+pub(crate) async fn access_version(store: &PostgresStore) -> Result<i64, RepositoryError> {
+    let read = sqlx::query(ACCESS_VERSION);
+    store.connections.fetch_value("store_state", read).await
+}
+
+/// Has every node drop what it cached.
+pub(crate) async fn raise_access_version(
+    connection: &mut PgConnection,
+) -> Result<(), RepositoryError> {
+    let raised = sqlx::query(RAISE_ACCESS_VERSION).execute(connection).await;
+    raised.map(drop).map_err(from_sqlx)
+}
+
+/// Whether the store has ever held a key.
+pub(crate) async fn had_key(store: &PostgresStore) -> Result<bool, RepositoryError> {
+    let read = sqlx::query(HAD_KEY);
+    store.connections.fetch_value("store_state", read).await
+}
+
+/// Notes that the store holds a key; answers whether it never did before.
+pub(crate) async fn note_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
+    let noted = sqlx::query(NOTE_KEY).execute(connection).await;
+    Ok(noted.map_err(from_sqlx)?.rows_affected() == 1)
+}

@@ -1,0 +1,43 @@
+//! What concerns the store as a whole.
+
+use ports::RepositoryError;
+use sqlx::SqliteConnection;
+
+use crate::{
+    SqliteStore,
+    error::{from_sqlx, in_table},
+};
+
+const ACCESS_VERSION: &str = "select access_version from store_state";
+const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
+const HAD_KEY: &str = "select had_key from store_state";
+const NOTE_KEY: &str = "update store_state set had_key = 1 where had_key = 0";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[ACCESS_VERSION, RAISE_ACCESS_VERSION, HAD_KEY, NOTE_KEY];
+
+/// The number that grows with all that makes access less.
+pub(crate) async fn access_version(store: &SqliteStore) -> Result<i64, RepositoryError> {
+    let read = sqlx::query_scalar(ACCESS_VERSION).fetch_one(&store.readers);
+    read.await.map_err(in_table("store_state"))
+}
+
+/// Has every node drop what it cached.
+pub(crate) async fn raise_access_version(
+    connection: &mut SqliteConnection,
+) -> Result<(), RepositoryError> {
+    let raised = sqlx::query(RAISE_ACCESS_VERSION).execute(connection).await;
+    raised.map(drop).map_err(from_sqlx)
+}
+
+/// Whether the store has ever held a key.
+pub(crate) async fn had_key(store: &SqliteStore) -> Result<bool, RepositoryError> {
+    let read = sqlx::query_scalar(HAD_KEY).fetch_one(&store.readers);
+    read.await.map_err(in_table("store_state"))
+}
+
+/// Notes that the store holds a key; answers whether it never did before.
+pub(crate) async fn note_key(connection: &mut SqliteConnection) -> Result<bool, RepositoryError> {
+    let noted = sqlx::query(NOTE_KEY).execute(connection).await;
+    Ok(noted.map_err(from_sqlx)?.rows_affected() == 1)
+}

@@ -1,0 +1,72 @@
+//! Revoked tokens and used assertions.
+
+use async_trait::async_trait;
+use domain::{SecretDigest, Timestamp};
+use ports::{RepositoryError, TokenRepository};
+use uuid::Uuid;
+
+use crate::{
+    SqliteStore,
+    error::{from_sqlx, in_table},
+    store_state,
+};
+
+const REVOKE: &str = "\
+    insert into revoked_tokens (id, ends_at) values (?1, ?2) on conflict do nothing";
+const IS_REVOKED: &str = "select exists (select 1 from revoked_tokens where id = ?1)";
+const USE_ASSERTION: &str = "\
+    insert into used_assertions (digest, ends_at) values (?1, ?2) on conflict do nothing";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
+
+/// What SQLite remembers of tokens.
+pub(crate) struct SqliteTokens {
+    pub(crate) store: SqliteStore,
+}
+
+#[async_trait]
+impl TokenRepository for SqliteTokens {
+    async fn revoke(&self, token: Uuid, ends_at: Timestamp) -> Result<(), RepositoryError> {
+        let revoke = sqlx::query(REVOKE).bind(token).bind(ends_at.milliseconds());
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let revoked = revoke.execute(&mut *connection).await.map_err(from_sqlx)?;
+                    if revoked.rows_affected() == 1 {
+                        store_state::raise_access_version(connection).await?;
+                    }
+                    Ok(())
+                })
+            })
+            .await
+    }
+
+    async fn is_revoked(&self, token: Uuid) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(IS_REVOKED)
+            .bind(token)
+            .fetch_one(&self.store.readers)
+            .await
+            .map_err(in_table("revoked_tokens"))
+    }
+
+    async fn use_assertion(
+        &self,
+        assertion: &SecretDigest,
+        ends_at: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        let insert = sqlx::query(USE_ASSERTION)
+            .bind(assertion.bytes().to_vec())
+            .bind(ends_at.milliseconds());
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let used = insert.execute(connection).await.map_err(from_sqlx)?;
+                    Ok(used.rows_affected() == 1)
+                })
+            })
+            .await
+    }
+}
