@@ -175,7 +175,7 @@ async fn list_keys(store: &Store, service: &KeyService, tenant: &TenantId) -> Re
         print_line(&format!(
             "{}  …{}  {state}  {name}  {}",
             key.id,
-            key.last4,
+            key.last4().unwrap_or_default(),
             scopes.join(",")
         ))?;
     }

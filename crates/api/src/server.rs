@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use actix_web::{App, HttpServer, dev::ServerHandle, middleware::from_fn, web::Data};
+use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
 use application::{access::Bootstrap, chat::RunningTurns};
 use domain::{CredentialSecret, TenantId};
@@ -17,14 +17,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use crate::{
     access::authenticate,
     layers::{normalise, observe, receive_body},
-    routes,
+    listener, routes,
     settings::Settings,
     state::ApiState,
     wiring::{self, EnginesByName, Parts, Store, Wired},
 };
 
-/// A request head that takes longer is cut off.
-const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
 /// How long requests and turns under way may take to end by themselves.
@@ -152,7 +150,7 @@ fn http_server(
     let Wired {
         state, services, ..
     } = wired;
-    let server = HttpServer::new(move || {
+    let server = listener::serve(listener, workers, GRACE, move || {
         // The layer that is wrapped last is the outermost.
         App::new()
             .app_data(state.clone())
@@ -162,15 +160,8 @@ fn http_server(
             .wrap(from_fn(authenticate))
             .wrap(from_fn(normalise))
             .wrap(from_fn(observe))
-    })
-    .workers(workers)
-    .tcp_nodelay(true)
-    .client_request_timeout(HEAD_DEADLINE)
-    .keep_alive(Duration::from_secs(75))
-    .shutdown_timeout(GRACE.as_secs())
-    .disable_signals()
-    .listen(listener)?;
-    Ok(server.run())
+    })?;
+    Ok(server)
 }
 
 /// Writes the first key of a store that never held one, and answers it if it was minted.

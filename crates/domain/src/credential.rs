@@ -191,6 +191,14 @@ impl Credential {
         self.kind.principal(&self.id)
     }
 
+    /// The last four characters of its whole secret, by which people recognise it.
+    pub fn last4(&self) -> Option<&str> {
+        match &self.proof {
+            Proof::Secret(secret) => Some(&secret.last4),
+            Proof::Keys(_) => None,
+        }
+    }
+
     /// Whether it is neither revoked nor expired.
     pub fn is_alive(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)

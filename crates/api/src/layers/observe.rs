@@ -7,8 +7,8 @@ use actix_web::{
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
-    http::ConnectionType,
     http::header::{CACHE_CONTROL, HeaderName, HeaderValue},
+    http::{ConnectionType, StatusCode},
     middleware::Next,
     web::Data,
 };
@@ -19,6 +19,7 @@ use super::{
     normalise::{NO_STORE, NOSNIFF},
 };
 use crate::{
+    connection::Progress,
     problem::{ApiError, FailureCause, respond},
     state::ApiState,
 };
@@ -67,6 +68,8 @@ pub async fn observe(
     };
     let id = RequestId::choose(&request, &state);
     request.extensions_mut().insert(id.clone());
+    let connection = Progress::of(request.request());
+    connection.begin();
     let started = Instant::now();
     let uri = request.uri().clone();
     let caught = std::panic::AssertUnwindSafe(next.call(request))
@@ -77,6 +80,11 @@ pub async fn observe(
             .because("a layer panicked")
             .into())
     });
+    let is_handed_over =
+        |response: &ServiceResponse<_>| response.status() == StatusCode::SWITCHING_PROTOCOLS;
+    if !outcome.as_ref().is_ok_and(is_handed_over) {
+        connection.end();
+    }
     let mut response = match outcome {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {

@@ -1,0 +1,254 @@
+//! A client's connection, with the deadlines that the HTTP library does not keep.
+//!
+//! The library times the head of a connection's first request only: on a connection that is kept
+//! alive, a client could send the next head byte by byte for ever. And it waits without end for a
+//! client that does not read its answer.
+
+use std::{
+    cell::Cell,
+    io::{self, IoSlice},
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, ready},
+    time::Duration,
+};
+
+use actix_web::HttpRequest;
+use tokio::{
+    io::{AsyncRead, AsyncWrite, ReadBuf},
+    net::TcpStream,
+    time::{Instant, Sleep},
+};
+
+/// From its first byte to its last, a request's head may take so long.
+pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
+/// A client may take nothing of what is written to it for so long.
+const STALL_DEADLINE: Duration = Duration::from_secs(30);
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Doing {
+    /// It is new: the library times its first head.
+    First,
+    /// A request is being answered, or the connection was handed over to another protocol.
+    Serving,
+    /// It waits for the next request.
+    Waiting,
+}
+
+/// Tells a connection what its requests are doing: connection and requests share it.
+#[derive(Debug, Clone)]
+pub struct Progress(Rc<Cell<Doing>>);
+
+impl Progress {
+    /// That of a request's connection.
+    pub fn of(request: &HttpRequest) -> Self {
+        let progress = request.conn_data::<Self>().cloned();
+        progress.unwrap_or_else(Self::new)
+    }
+
+    fn new() -> Self {
+        Self(Rc::new(Cell::new(Doing::First)))
+    }
+
+    /// Notes that a request's head is complete.
+    pub fn begin(&self) {
+        self.0.set(Doing::Serving);
+    }
+
+    /// Notes that a request is answered, and the next one may come.
+    pub fn end(&self) {
+        self.0.set(Doing::Waiting);
+    }
+}
+
+/// A client's connection.
+pub struct Connection<S = TcpStream> {
+    stream: S,
+    progress: Progress,
+    head: Deadline,
+    stall: Deadline,
+}
+
+impl<S> Connection<S> {
+    /// A connection that was just accepted.
+    pub fn new(stream: S) -> Self {
+        Self {
+            stream,
+            progress: Progress::new(),
+            head: Deadline::default(),
+            stall: Deadline::default(),
+        }
+    }
+
+    /// What its requests tell it.
+    pub fn progress(&self) -> Progress {
+        self.progress.clone()
+    }
+}
+
+/// A time by which something must have happened. Its timer is made once and then moved, since
+/// moving one further away costs next to nothing.
+#[derive(Default)]
+struct Deadline {
+    timer: Option<Pin<Box<Sleep>>>,
+    is_set: bool,
+}
+
+impl Deadline {
+    fn set(&mut self, within: Duration) {
+        if self.is_set {
+            return;
+        }
+        self.is_set = true;
+        let at = Instant::now() + within;
+        match &mut self.timer {
+            Some(timer) => timer.as_mut().reset(at),
+            None => self.timer = Some(Box::pin(tokio::time::sleep_until(at))),
+        }
+    }
+
+    fn clear(&mut self) {
+        self.is_set = false;
+    }
+
+    /// Whether it has passed; if not, the task is woken when it does.
+    fn has_passed(&mut self, context: &mut Context<'_>) -> bool {
+        self.is_set
+            && self
+                .timer
+                .as_mut()
+                .is_some_and(|timer| timer.as_mut().poll(context).is_ready())
+    }
+}
+
+impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if self.progress.0.get() != Doing::Waiting {
+            self.head.clear();
+            return polled;
+        }
+        if buffer.filled().len() > before {
+            self.head.set(HEAD_DEADLINE);
+        }
+        if self.head.has_passed(context) {
+            return Poll::Ready(Err(late("the next request's head did not arrive in time")));
+        }
+        polled
+    }
+}
+
+impl<S: AsyncWrite + Unpin> Connection<S> {
+    fn watch_write(
+        &mut self,
+        context: &mut Context<'_>,
+        polled: Poll<io::Result<usize>>,
+    ) -> Poll<io::Result<usize>> {
+        if polled.is_ready() {
+            self.stall.clear();
+            return polled;
+        }
+        self.stall.set(STALL_DEADLINE);
+        if self.stall.has_passed(context) {
+            return Poll::Ready(Err(late("the client does not read its answer")));
+        }
+        Poll::Pending
+    }
+}
+
+impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        self.watch_write(context, polled)
+    }
+
+    fn poll_write_vectored(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        slices: &[IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
+        self.watch_write(context, polled)
+    }
+
+    fn is_write_vectored(&self) -> bool {
+        self.stream.is_write_vectored()
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Poll::Ready(ready!(Pin::new(&mut self.stream).poll_flush(context)))
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
+}
+
+fn late(why: &'static str) -> io::Error {
+    io::Error::new(io::ErrorKind::TimedOut, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+
+    use super::*;
+
+    fn connected(buffer: usize) -> (Connection<DuplexStream>, DuplexStream) {
+        let (server, client) = duplex(buffer);
+        (Connection::new(server), client)
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_kept_connection_may_rest_but_not_dawdle() {
+        let (mut connection, mut client) = connected(64);
+        connection.progress().end();
+        let mut buffer = [0; 64];
+        let resting = tokio::time::timeout(Duration::from_mins(1), connection.read(&mut buffer));
+        assert!(resting.await.is_err(), "nothing was sent, nothing is late");
+        client.write_all(b"GET").await.unwrap();
+        assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
+        let started = Instant::now();
+        let error = connection.read(&mut buffer).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(started.elapsed().as_secs(), HEAD_DEADLINE.as_secs());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_head_has_its_own_time() {
+        let (mut connection, mut client) = connected(64);
+        let progress = connection.progress();
+        let mut buffer = [0; 64];
+        for _ in 0..3 {
+            progress.end();
+            client.write_all(b"GET").await.unwrap();
+            assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
+            tokio::time::advance(Duration::from_secs(4)).await;
+            progress.begin();
+            // Body bytes take their own time, under a deadline of their own.
+            client.write_all(b"body").await.unwrap();
+            assert_eq!(connection.read(&mut buffer).await.unwrap(), 4);
+            tokio::time::advance(Duration::from_secs(10)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_is_left() {
+        let (mut connection, client) = connected(4);
+        let started = Instant::now();
+        let error = connection.write_all(b"a long answer").await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert_eq!(started.elapsed().as_secs(), STALL_DEADLINE.as_secs());
+        drop(client);
+    }
+}

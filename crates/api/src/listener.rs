@@ -1,0 +1,77 @@
+//! The HTTP server over [`Connection`]s.
+
+use std::{fmt, io, net::TcpListener, time::Duration};
+
+use actix_http::{HttpService, Protocol, Request, Response, body::MessageBody};
+use actix_server::Server;
+use actix_service::{
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+};
+use actix_web::{Error, dev::AppConfig};
+use tokio::net::TcpStream;
+
+use crate::connection::{Connection, HEAD_DEADLINE};
+
+/// How long a connection is kept for the client's next request.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// How long a connection that was closed here may take to close there.
+const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
+
+/// Serves what `app` makes, on so many threads; `grace` is how long requests under way may take
+/// once it is stopped. What `actix_web::HttpServer` does, but over our own connections.
+pub fn serve<F, I, S, B>(
+    listener: TcpListener,
+    workers: usize,
+    grace: Duration,
+    app: F,
+) -> io::Result<Server>
+where
+    F: Fn() -> I + Send + Clone + 'static,
+    I: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<Error> + 'static,
+    S::InitError: fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    S::Service: 'static,
+    B: MessageBody + 'static,
+{
+    let builder = Server::build()
+        .workers(workers)
+        .shutdown_timeout(grace.as_secs())
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    let address = listener.local_addr()?;
+    let builder = builder.listen("http", listener, move || {
+        let stopping = stopping.clone();
+        let app = app().into_factory().map_err(|error| {
+            let error: Error = error.into();
+            error.error_response()
+        });
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(KEEP_ALIVE)
+            .client_request_timeout(HEAD_DEADLINE)
+            .client_disconnect_timeout(DISCONNECT_DEADLINE)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection, data| {
+                data.insert(connection.progress());
+            })
+            .finish(map_config(app, |()| AppConfig::default()));
+        fn_service(|stream: TcpStream| async move {
+            // Without this, the first part of a stream would wait for the client's next move.
+            stream.set_nodelay(true)?;
+            let peer = stream.peer_addr().ok();
+            Ok::<_, actix_http::error::DispatchError>((
+                Connection::new(stream),
+                Protocol::Http1,
+                peer,
+            ))
+        })
+        .and_then(http)
+    })?;
+    Ok(builder.run())
+}
