@@ -1,0 +1,40 @@
+// An identity provider of somebody else's: `node foreign_issuer.mjs keycloak|auth0|entra`.
+//
+// Says in one line of JSON where it is once it listens, and then answers each line on its input by
+// one line: {"command": "mint", …}, {"command": "rotate", "keep": true}, {"command": "fall"},
+// {"command": "rise"}, {"command": "requests"}; issuer_server.mjs tells what they do. Ends when its
+// input ends.
+
+import { createInterface } from 'node:readline';
+
+import { imitations } from './issuer_imitations.mjs';
+import { IssuerServer } from './issuer_server.mjs';
+
+// The provider's notices would come between our lines.
+console.info = console.warn = () => {};
+
+const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);
+
+const imitation = imitations[process.argv[2]];
+if (imitation === undefined) {
+  throw new Error(`which one? ${Object.keys(imitations).join(', ')}`);
+}
+const server = await IssuerServer.start(imitation);
+const commands = {
+  mint: (order) => server.mint(order),
+  rotate: (order) => server.rotate(order),
+  fall: () => server.fall(),
+  rise: () => server.rise(),
+  requests: () => server.requests(),
+};
+say(server.description());
+
+for await (const line of createInterface({ input: process.stdin })) {
+  try {
+    const { command, ...order } = JSON.parse(line);
+    say(await commands[command](order));
+  } catch (error) {
+    say({ error: String(error?.stack ?? error) });
+  }
+}
+process.exit();
