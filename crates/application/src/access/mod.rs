@@ -6,9 +6,11 @@ mod credentials;
 mod entrant;
 pub mod jwt;
 mod last_used;
+mod limits;
 
 pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
 pub use credentials::{KeyError, KeyService, MintedKey, NewKey};
 pub use entrant::{AccessError, Entrant};
 pub use last_used::LastUsed;
+pub use limits::{Count, Limits};
