@@ -7,7 +7,7 @@ use crate::{
     answers::Answer as _,
     given,
     pages::{TOO_MANY_PAGES, conversations, conversations_behind},
-    samples,
+    samples, upkeep,
 };
 
 fn all() -> ConversationFilter {
@@ -146,8 +146,8 @@ pub async fn lists_no_conversation_of_a_deleted_agent(storage: &Storage) {
             assert!(listed.is_empty());
         }
         // Upkeep must not show them again while it marks and removes them.
-        let (until, claims) = (samples::at(10_000_000), samples::at(0));
-        let touched = storage.maintenance.purge(3, until, claims).await;
+        let outdated = upkeep::deleted_before(samples::at(10_000_000));
+        let touched = storage.maintenance.purge(3, outdated).await;
         if touched.answered() == 0 {
             return;
         }

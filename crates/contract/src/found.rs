@@ -1,8 +1,8 @@
 //! What the store shows of the samples' tenant.
 
 use domain::{
-    Agent, AgentId, Conversation, ConversationHead, ConversationId, IdempotencyClaim,
-    IdempotencyRecord, Message, Turn, TurnId,
+    Agent, AgentId, Conversation, ConversationHead, ConversationId, Credential, IdempotencyClaim,
+    IdempotencyRecord, Message, SigningKey, Turn, TurnId,
 };
 use ports::{FoundTurn, MessageOrder, MessageQuery, Storage};
 
@@ -59,4 +59,20 @@ pub(crate) async fn claim(
 ) -> Option<IdempotencyRecord> {
     let found = storage.turns.find_claim(&samples::tenant(), claim).await;
     found.answered()
+}
+
+/// What is stored under the id and kind of this credential.
+pub(crate) async fn credential(storage: &Storage, like: &Credential) -> Option<Credential> {
+    let found = storage.credentials.find(like.kind, &like.id).await;
+    found.answered()
+}
+
+/// The number that grows when something becomes less powerful.
+pub(crate) async fn access_version(storage: &Storage) -> i64 {
+    storage.credentials.access_version().await.answered()
+}
+
+/// All signing keys.
+pub(crate) async fn signing_keys(storage: &Storage) -> Vec<SigningKey> {
+    storage.signing_keys.list().await.answered()
 }

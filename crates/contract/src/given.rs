@@ -1,6 +1,6 @@
 //! What a store holds before a promise is tried.
 
-use domain::{Agent, Conversation, NodeId, TenantId};
+use domain::{Agent, Conversation, Credential, NodeId, SigningKey, TenantId, Timestamp};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, Exchange, ExchangeOutcome, FinishOutcome,
     FinishTurn, PromotedTurn, Storage,
@@ -187,4 +187,33 @@ pub(crate) async fn cancelled(
         } => (committed, promoted.map(|promoted| *promoted)),
         other => panic!("not cancelled: {other:?}"),
     }
+}
+
+/// This key or client.
+pub(crate) async fn credential(storage: &Storage, credential: Credential) -> Credential {
+    let answer = storage.credentials.insert(&credential, None).await;
+    answer.done();
+    credential
+}
+
+/// That this key or client is refused from then on.
+pub(crate) async fn revoked(storage: &Storage, credential: &Credential, at: Timestamp) {
+    let Credential {
+        kind, tenant, id, ..
+    } = credential;
+    let answer = storage.credentials.revoke(*kind, tenant, id, at).await;
+    assert!(answer.answered(), "there is such a credential");
+}
+
+/// This signing key, when `newest` is the newest; those before it end at `previous_until`.
+pub(crate) async fn signing_key(
+    storage: &Storage,
+    key: SigningKey,
+    newest: Option<&SigningKey>,
+    previous_until: Timestamp,
+) -> SigningKey {
+    let newest = newest.map(|newest| newest.kid.as_str());
+    let answer = storage.signing_keys.add(&key, newest, previous_until).await;
+    assert!(answer.answered(), "another key is the newest");
+    key
 }

@@ -1,39 +1,13 @@
 //! `Maintenance`.
 
-use domain::{EventData, IdempotencyClaim, Timestamp, TurnStatus};
-use ports::{BeginTurn, Storage};
+use domain::{EventData, IdempotencyClaim, TurnStatus};
+use ports::{BeginTurn, Outdated, Storage};
 
 use crate::{
     answers::{Answer as _, OnceAnswer as _},
-    found, given, log,
-    pages::TOO_MANY_PAGES,
-    samples,
+    found, given, log, samples,
+    upkeep::{self, deleted_before, ended_before, purge_all},
 };
-
-/// Longer ago than any deletion and any claim of the samples.
-fn never() -> Timestamp {
-    samples::at(-1_000_000)
-}
-
-/// Purges in chunks until nothing is left to do; answers how many calls touched something.
-async fn purge_all(
-    storage: &Storage,
-    limit: usize,
-    deleted_before: Timestamp,
-    claims_before: Timestamp,
-) -> usize {
-    for calls in 0..TOO_MANY_PAGES {
-        let maintenance = &storage.maintenance;
-        let touched = maintenance
-            .purge(limit, deleted_before, claims_before)
-            .await;
-        match touched.answered() {
-            0 => return calls,
-            touched => assert!(touched <= limit as u64, "{touched} rows by {limit}"),
-        }
-    }
-    panic!("upkeep does not end");
-}
 
 async fn talk_with_turns(storage: &Storage, number: u32) -> BeginTurn {
     let agent = given::agent(storage, number).await;
@@ -57,8 +31,8 @@ pub async fn answers_a_sign_of_life(storage: &Storage) {
 pub async fn touches_nothing_that_lives(storage: &Storage) {
     given::node(storage, 1).await;
     let open = talk_with_turns(storage, 1).await;
-    let calls = purge_all(storage, 10, samples::at(10_000), never()).await;
-    assert_eq!(calls, 0);
+    let touched = purge_all(storage, 10, deleted_before(samples::at(10_000))).await;
+    assert_eq!(touched, 0);
     let turn = found::turn(storage, open.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::InProgress));
     assert_eq!(found::messages(storage, open.target.id()).await.len(), 7);
@@ -70,7 +44,7 @@ pub async fn removes_what_was_deleted_before(storage: &Storage) {
     for (number, limit) in [(1, 1), (2, 3), (3, 1_000)] {
         let open = talk_with_turns(storage, number).await;
         given::agent_deleted(storage, &samples::agent(number)).await;
-        assert!(purge_all(storage, limit, samples::at(10_000), never()).await > 0);
+        assert!(purge_all(storage, limit, deleted_before(samples::at(10_000))).await > 0);
         for turn in [open.turn_id, samples::turn_id(100 * number)] {
             assert_eq!(
                 found::turn(storage, turn).await,
@@ -79,7 +53,7 @@ pub async fn removes_what_was_deleted_before(storage: &Storage) {
             );
         }
         assert_eq!(
-            purge_all(storage, limit, samples::at(10_000), never()).await,
+            purge_all(storage, limit, deleted_before(samples::at(10_000))).await,
             0
         );
     }
@@ -95,7 +69,7 @@ pub async fn removes_a_deleted_conversation_and_keeps_its_agent(storage: &Storag
     given::recorded(storage, exchange).await;
     let doomed = samples::conversation(1, agent.id);
     given::conversation_deleted(storage, &doomed).await;
-    assert!(purge_all(storage, 2, samples::at(10_000), never()).await > 0);
+    assert!(purge_all(storage, 2, deleted_before(samples::at(10_000))).await > 0);
     assert_eq!(found::turn(storage, open.turn_id).await, None);
     assert_eq!(found::agent(storage, agent.id).await, Some(agent));
     assert_eq!(found::messages(storage, kept.id).await.len(), 2);
@@ -109,12 +83,12 @@ pub async fn keeps_what_was_deleted_later(storage: &Storage) {
     let agent = samples::agent(1);
     // At moment 1,000: see `given`.
     given::agent_deleted(storage, &agent).await;
-    purge_all(storage, 5, samples::at(999), never()).await;
+    purge_all(storage, 5, deleted_before(samples::at(999))).await;
     let turn = found::turn(storage, open.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Cancelled));
     let completed = found::turn(storage, samples::turn_id(100)).await;
     assert!(completed.is_some_and(|turn| turn.reply.is_some()));
-    purge_all(storage, 5, samples::at(1_001), never()).await;
+    purge_all(storage, 5, deleted_before(samples::at(1_001))).await;
     assert_eq!(found::turn(storage, open.turn_id).await, None);
 }
 
@@ -124,7 +98,11 @@ pub async fn upkeep_emits_no_events(storage: &Storage) {
     talk_with_turns(storage, 1).await;
     given::agent_deleted(storage, &samples::agent(1)).await;
     let before = log::events(storage).await;
-    purge_all(storage, 4, samples::at(10_000), samples::at(10_000)).await;
+    let all = Outdated {
+        claims_before: samples::at(10_000),
+        ..deleted_before(samples::at(10_000))
+    };
+    purge_all(storage, 4, all).await;
     let after = log::events(storage).await;
     assert_eq!(after, before);
     let hidden = after
@@ -149,7 +127,11 @@ pub async fn removes_old_idempotency_records(storage: &Storage) {
         let answer = storage.agents.insert(&tenant, &agent, &stamp, Some(claim));
         answer.await.done();
     }
-    assert!(purge_all(storage, 1, never(), samples::at(150)).await > 0);
+    let outdated = Outdated {
+        claims_before: samples::at(150),
+        ..upkeep::nothing()
+    };
+    assert_eq!(purge_all(storage, 1, outdated).await, 2);
     let mut remembered = Vec::new();
     for claim in &claims {
         remembered.push(found::claim(storage, claim).await.is_some());
@@ -159,4 +141,89 @@ pub async fn removes_old_idempotency_records(storage: &Storage) {
         found::agent(storage, samples::agent_id(1)).await,
         Some(samples::agent(1))
     );
+}
+
+/// Revoked tokens that ended before the given moment are removed, and no others.
+pub async fn removes_revoked_tokens_that_ended(storage: &Storage) {
+    let ends = [149, 150, 151, 100].map(samples::at);
+    for (number, ends_at) in (1..).zip(ends) {
+        let answer = storage.tokens.revoke(samples::token(number), ends_at).await;
+        answer.answered();
+    }
+    let version = found::access_version(storage).await;
+    let removed = purge_all(storage, 1, ended_before(samples::at(150))).await;
+    assert_eq!(removed, 2);
+    let mut refused = Vec::new();
+    for number in 1..=4 {
+        let answer = storage.tokens.is_revoked(samples::token(number)).await;
+        refused.push(answer.answered());
+    }
+    assert_eq!(refused, [false, true, true, false]);
+    assert_eq!(found::access_version(storage).await, version);
+}
+
+/// Used assertions that ended before the given moment are removed, and no others.
+pub async fn removes_used_assertions_that_ended(storage: &Storage) {
+    let used_up = async || {
+        let mut used_up = Vec::new();
+        for (number, ends_at) in (1..).zip([149, 150, 151, 100]) {
+            let (assertion, ends_at) = (samples::digest(number), samples::at(ends_at));
+            let answer = storage.tokens.use_assertion(&assertion, ends_at).await;
+            used_up.push(answer.answered());
+        }
+        used_up
+    };
+    assert_eq!(used_up().await, [true; 4]);
+    let removed = purge_all(storage, 1, ended_before(samples::at(150))).await;
+    assert_eq!(removed, 2);
+    assert_eq!(used_up().await, [true, false, false, true]);
+}
+
+/// Signing keys that ended before the given moment are removed, and no others: never the newest,
+/// however old.
+pub async fn removes_signing_keys_that_ended(storage: &Storage) {
+    let mut newest = None;
+    for (number, previous_until) in [(1, 0), (2, 100), (3, 149), (4, 150), (5, 151)] {
+        let (key, until) = (samples::signing_key(number), samples::at(previous_until));
+        newest = Some(given::signing_key(storage, key, newest.as_ref(), until).await);
+    }
+    let before = found::signing_keys(storage).await;
+    let removed = purge_all(storage, 1, ended_before(samples::at(150))).await;
+    assert_eq!(removed, 2);
+    assert_eq!(found::signing_keys(storage).await, before[..3]);
+    let removed = purge_all(storage, 1, ended_before(samples::at(1_000_000))).await;
+    assert_eq!(removed, 2);
+    assert_eq!(found::signing_keys(storage).await, before[..1]);
+}
+
+/// Chunks of any size remove all of it, of each sort by its own moment.
+pub async fn removes_everything_outdated_in_chunks_of_any_size(storage: &Storage) {
+    given::node(storage, 1).await;
+    for (round, limit) in [(1, 1), (2, 3), (3, 1_000)] {
+        talk_with_turns(storage, round).await;
+        given::agent_deleted(storage, &samples::agent(round)).await;
+        let (key, claim) = (samples::key(round), samples::claim(&format!("{round}")));
+        let answer = storage.credentials.insert(&key, Some(&claim)).await;
+        answer.done();
+        let (digest, ends_at) = (samples::digest(7), samples::at(20));
+        for number in 0..4 {
+            let answer = storage.tokens.revoke(samples::token(number), ends_at);
+            answer.await.answered();
+        }
+        let used = storage.tokens.use_assertion(&digest, ends_at).await;
+        assert!(used.answered(), "in round {round}");
+        let outdated = Outdated {
+            deleted_before: samples::at(10_000),
+            claims_before: samples::at(10),
+            ended_before: samples::at(30),
+        };
+        // A conversation that is marked; 3 answered turns and 1 that was not; 7 messages; the
+        // conversation; the agent; the claim; 4 tokens and the assertion.
+        let touched = purge_all(storage, limit, outdated).await;
+        assert_eq!(touched, 1 + 4 + 7 + 1 + 1 + 1 + 5, "in chunks of {limit}");
+        assert_eq!(found::claim(storage, &claim).await, None);
+        let revoked = storage.tokens.is_revoked(samples::token(0)).await;
+        assert!(!revoked.answered(), "in chunks of {limit}");
+        assert_eq!(found::credential(storage, &key).await, Some(key));
+    }
 }

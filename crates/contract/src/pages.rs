@@ -1,9 +1,9 @@
 //! Walking through listings page by page.
 
-use domain::{Agent, Conversation, text::search_key};
+use domain::{Agent, Conversation, Credential, CredentialKind, text::search_key};
 use ports::{
     AgentFilter, AgentPosition, AgentQuery, ConversationFilter, ConversationPosition,
-    ConversationQuery, Storage,
+    ConversationQuery, CredentialPosition, Storage,
 };
 
 use crate::{answers::Answer as _, samples};
@@ -111,6 +111,30 @@ pub(crate) async fn conversations_behind(
             return all;
         }
         after = all.last().cloned();
+    }
+    panic!("the listing does not end");
+}
+
+/// All credentials of a kind of the samples' tenant, in pages of `limit`.
+pub(crate) async fn credentials(
+    storage: &Storage,
+    kind: CredentialKind,
+    limit: usize,
+) -> Vec<Credential> {
+    let (credentials, tenant) = (&storage.credentials, samples::tenant());
+    let mut all: Vec<Credential> = Vec::new();
+    for _ in 0..TOO_MANY_PAGES {
+        let after = all.last().map(|last| CredentialPosition {
+            created_at: last.created_at,
+            id: last.id.clone(),
+        });
+        let page = credentials.list(kind, &tenant, after.as_ref(), limit).await;
+        let page = page.answered();
+        assert!(page.items.len() <= limit, "a page is longer than its limit");
+        all.extend(page.items);
+        if !page.has_more {
+            return all;
+        }
     }
     panic!("the listing does not end");
 }

@@ -221,28 +221,78 @@ macro_rules! storage_promises {
                 own_turns_are_told_by_who_asked,
                 confines_a_user_to_its_own_conversations,
             }
-            key_repository {
+            credential_repository {
                 stores_a_key_as_it_was_given,
-                refuses_a_duplicate_key_id,
-                finds_no_key_that_was_never_made,
+                stores_a_client_as_it_was_given,
+                stores_public_keys_as_they_were_given,
+                refuses_a_duplicate_credential_id,
+                a_client_has_no_keys_id_and_no_key_a_clients,
+                finds_no_credential_that_was_never_made,
+                keys_and_clients_are_found_apart,
+                lists_credentials_of_a_kind_newest_first,
+                sorts_credentials_of_one_moment_by_code_point,
+                notes_when_credentials_were_used,
+                use_never_moves_a_credential_backwards,
+                notes_the_use_of_unknown_credentials_as_nothing,
+            }
+            first_key {
                 stores_the_first_key_only_once,
                 stores_no_first_key_after_any_other,
+                a_client_does_not_count_as_the_first_key,
+                a_refused_key_does_not_count_as_the_first,
                 one_of_eight_racing_first_keys_is_stored,
-                lists_keys_newest_first,
-                sorts_keys_of_one_moment_by_code_point,
-                lists_the_keys_of_one_tenant_only,
-                revokes_a_key_from_then_on,
+            }
+            credential_claims {
+                records_the_claim_with_the_credential,
+                a_used_key_makes_no_second_credential,
+                a_used_key_is_told_before_a_duplicate_id,
+                credentials_are_made_under_keys_that_others_used,
+                claims_of_credentials_are_each_tenants_own,
+                a_refused_credential_leaves_no_claim,
+                one_of_eight_racing_credentials_with_one_key_is_made,
+                many_credentials_are_made_at_once,
+            }
+            credential_rotation {
+                keeps_the_secret_before_until_its_time,
+                a_rotation_without_overlap_forgets_the_secret_before,
+                a_second_rotation_forgets_the_oldest_secret,
+                a_rotation_changes_the_proof_alone,
+                rotation_raises_the_access_version,
+                rotates_no_revoked_credential,
+                rotates_no_credential_that_is_not_there,
+                rotates_no_proof_into_the_other_sort,
+                replaces_public_keys,
+                racing_rotations_follow_each_other,
+            }
+            credential_revocation {
+                revokes_a_credential_from_then_on,
                 revocation_raises_the_access_version,
                 a_second_revocation_changes_nothing,
-                revokes_no_unknown_and_no_foreign_key,
-                notes_when_keys_were_used,
-                use_never_moves_a_key_backwards,
-                notes_the_use_of_unknown_keys_as_nothing,
+                revokes_no_credential_that_is_not_there,
+            }
+            token_repository {
+                refuses_a_revoked_token_from_then_on,
+                the_first_revocation_of_a_token_raises_the_access_version,
+                a_second_revocation_of_a_token_changes_nothing,
+                eight_racing_revocations_of_a_token_revoke_it,
+                an_assertion_is_used_up_once,
+                one_of_eight_racing_uses_of_an_assertion_counts,
+            }
+            signing_key_repository {
+                a_migrated_store_holds_no_signing_key,
+                stores_a_signing_key_as_it_was_given,
+                lists_signing_keys_newest_first,
+                sorts_signing_keys_of_one_moment_by_code_point,
+                adds_no_signing_key_unless_the_newest_is_named,
+                the_keys_before_a_new_one_end_and_never_later_than_before,
+                a_new_signing_key_raises_the_access_version,
+                one_of_eight_racing_signing_keys_is_added,
             }
             tenant_repository {
                 a_migrated_store_holds_the_default_tenant,
                 makes_a_tenant_with_an_empty_log,
                 refuses_a_duplicate_tenant,
+                tells_whether_a_tenant_exists,
                 lists_tenants_by_id,
             }
             node_repository {
@@ -261,6 +311,10 @@ macro_rules! storage_promises {
                 keeps_what_was_deleted_later,
                 upkeep_emits_no_events,
                 removes_old_idempotency_records,
+                removes_revoked_tokens_that_ended,
+                removes_used_assertions_that_ended,
+                removes_signing_keys_that_ended,
+                removes_everything_outdated_in_chunks_of_any_size,
             }
             tenant_isolation {
                 agents_of_another_tenant_are_not_there,
@@ -269,6 +323,8 @@ macro_rules! storage_promises {
                 turns_of_another_tenant_are_not_there,
                 nobody_chats_in_another_tenant,
                 events_of_another_tenant_are_not_shown,
+                credentials_of_another_tenant_are_not_listed,
+                credentials_of_another_tenant_are_not_touched,
                 idempotency_keys_are_each_tenants_own,
                 the_same_ids_in_two_tenants_are_two_things,
             }
@@ -321,69 +377,4 @@ macro_rules! storage_promise_tests {
             )*
         })*
     };
-}
-
-/// Names every promise beside the source of its file.
-#[cfg(test)]
-#[macro_export]
-macro_rules! promise_sources {
-    ([] $($module:ident { $($promise:ident,)* })*) => {
-        &[$((
-            stringify!($module),
-            include_str!(concat!(stringify!($module), ".rs")),
-            &[$(stringify!($promise)),*],
-        )),*]
-    };
-}
-
-#[cfg(test)]
-mod tests {
-    use std::collections::BTreeSet;
-
-    type Listed = (&'static str, &'static str, &'static [&'static str]);
-
-    const LISTED: &[Listed] = crate::storage_promises! { promise_sources };
-
-    fn written(source: &'static str) -> impl Iterator<Item = &'static str> {
-        source
-            .lines()
-            .filter_map(|line| line.strip_prefix("pub async fn "))
-            .filter_map(|line| line.split_once('(').map(|(name, _)| name))
-    }
-
-    #[test]
-    fn every_promise_that_is_written_is_listed_once() {
-        for (module, source, listed) in LISTED {
-            let listed_names: BTreeSet<_> = listed.iter().copied().collect();
-            assert_eq!(listed_names.len(), listed.len(), "a name twice in {module}");
-            assert_eq!(listed_names, written(source).collect(), "in {module}");
-        }
-    }
-
-    #[test]
-    fn every_promise_of_a_reply_engine_is_listed() {
-        let source = include_str!("reply_engine.rs");
-        for promise in source
-            .lines()
-            .filter_map(|line| line.strip_prefix("pub async fn "))
-        {
-            let (name, _) = promise
-                .split_once('<')
-                .expect("engines are taken by a parameter");
-            let listed = source
-                .lines()
-                .filter(|line| line.trim() == format!("{name},"));
-            assert_eq!(listed.count(), 1, "{name}");
-        }
-    }
-
-    #[test]
-    fn every_file_of_promises_is_listed() {
-        let public = include_str!("lib.rs")
-            .lines()
-            .filter_map(|line| line.strip_prefix("pub mod ")?.strip_suffix(';'))
-            .filter(|module| *module != "samples" && *module != "reply_engine");
-        let listed = LISTED.iter().map(|(module, ..)| *module);
-        assert_eq!(public.collect::<BTreeSet<_>>(), listed.collect());
-    }
 }

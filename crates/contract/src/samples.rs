@@ -3,14 +3,16 @@
 //! Everything is known by a number: a greater number is a later id and a later time.
 
 use domain::{
-    Agent, AgentConfig, AgentId, ApiKey, Conversation, ConversationId, Fingerprint,
-    IdempotencyClaim, KeyId, Message, MessageId, NodeId, PrincipalId, Problem, ProblemCode, Role,
-    Scope, Stamp, TenantId, Timestamp, TurnId,
+    Agent, AgentConfig, AgentId, Conversation, ConversationId, Credential, CredentialId,
+    CredentialKind, Fingerprint, IdempotencyClaim, LimitOverrides, Message, MessageId, NodeId,
+    PrincipalId, Problem, ProblemCode, Role, Scope, SecretDigest, SigningKey, Stamp, TenantId,
+    Timestamp, TurnId,
     admission::OnBusy,
-    api_key::{LimitOverrides, SecretDigest},
     config::Metadata,
+    credential::{Proof, PublicKeys, StoredSecret},
 };
-use ports::{BeginTurn, Exchange, ExchangeTarget, FinishTurn, Reply, TurnEnding};
+use ports::{BeginTurn, Exchange, ExchangeTarget, FinishTurn, NewProof, Reply, TurnEnding};
+use serde_json::json;
 use uuid::Uuid;
 
 /// 2026-11-20T09:30:00.000Z.
@@ -244,25 +246,89 @@ pub fn lasting_problem() -> Problem {
 }
 
 /// The id of a numbered key.
-pub fn key_id(number: u32) -> KeyId {
+pub fn key_id(number: u32) -> CredentialId {
     format!("Sample{number:06}").parse().expect("12 digits")
 }
 
+/// The id of a numbered client.
+pub fn client_id(number: u32) -> CredentialId {
+    format!("Client{number:06}").parse().expect("12 digits")
+}
+
 /// A new key.
-pub fn key(number: u32) -> ApiKey {
-    ApiKey {
+pub fn key(number: u32) -> Credential {
+    Credential {
+        kind: CredentialKind::Key,
         id: key_id(number),
         tenant: tenant(),
         name: format!("Key {number}"),
         scopes: [Scope::AgentsRead, Scope::ChatWrite].into_iter().collect(),
-        digest: SecretDigest::new([7; 32]),
-        last4: "4fZ1".to_owned(),
-        previous: None,
+        proof: Proof::Secret(StoredSecret {
+            digest: digest(7),
+            last4: "4fZ1".to_owned(),
+            previous: None,
+        }),
         created_at: at(i64::from(number)),
         expires_at: None,
         last_used_at: None,
         revoked_at: None,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
+    }
+}
+
+/// A new client with a secret.
+pub fn client(number: u32) -> Credential {
+    Credential {
+        kind: CredentialKind::Client,
+        id: client_id(number),
+        name: format!("Client {number}"),
+        ..key(number)
+    }
+}
+
+/// A new client that signs.
+pub fn signing_client(number: u32, keys: PublicKeys) -> Credential {
+    Credential {
+        proof: Proof::Keys(keys),
+        ..client(number)
+    }
+}
+
+/// A set with one public key.
+pub fn key_set(number: u32) -> PublicKeys {
+    let key =
+        json!({"kty": "EC", "crv": "P-256", "kid": format!("key {number}"), "x": "x", "y": "y"});
+    PublicKeys::Set(json!({"keys": [key]}))
+}
+
+/// A numbered digest.
+pub fn digest(number: u8) -> SecretDigest {
+    SecretDigest::new([number; 32])
+}
+
+/// A numbered secret in place of the one before, which stays good until then.
+pub fn new_secret(number: u8, previous_until: Option<Timestamp>) -> NewProof {
+    NewProof::Secret {
+        digest: digest(number),
+        last4: format!("r{number:03}"),
+        previous_until,
+    }
+}
+
+/// A numbered token's id.
+pub fn token(number: u32) -> Uuid {
+    sample_uuid(6, number)
+}
+
+/// A key that signs from the moment of its number on.
+pub fn signing_key(number: u32) -> SigningKey {
+    SigningKey {
+        kid: format!("signing key {number}"),
+        private_key: vec![1, 2, 3],
+        is_sealed: false,
+        public_key: json!({"kty": "EC", "kid": format!("signing key {number}")}),
+        created_at: at(i64::from(number)),
+        valid_until: None,
     }
 }

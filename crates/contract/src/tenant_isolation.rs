@@ -1,15 +1,15 @@
 //! Every method sees and touches one tenant's data only: what is another's is not there.
 
-use domain::{Agent, Conversation, HistoryLimits, Seq, TenantId};
+use domain::{Agent, Conversation, Credential, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, Deletion, ExchangeOutcome, ExchangeTarget, FinishOutcome, HistoryQuery,
-    MessageOrder, MessageQuery, Storage, TurnEnding,
+    MessageOrder, MessageQuery, NewProof, Storage, TurnEnding,
 };
 
 use crate::{
     answers::{Answer as _, OnceAnswer as _},
-    found, given, log, samples,
+    found, given, log, samples, upkeep,
 };
 
 /// A chat of the samples' tenant with a running turn and a used key, and a tenant beside it.
@@ -205,6 +205,52 @@ pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
     assert_eq!(event.data, domain::EventData::Agent { agent: namesake });
 }
 
+/// Keys and clients: `list`. To `find` one is to learn its tenant.
+pub async fn credentials_of_another_tenant_are_not_listed(storage: &Storage) {
+    let other = given::another_tenant(storage).await;
+    for own in [samples::key(1), samples::client(1)] {
+        let own = given::credential(storage, own).await;
+        let (credentials, kind) = (&storage.credentials, own.kind);
+        let listed = credentials.list(kind, &other, None, 10).await.answered();
+        assert_eq!((listed.items, listed.has_more), (Vec::new(), false));
+        let theirs = Credential {
+            id: samples::key_id(if own.id == samples::key_id(1) { 2 } else { 3 }),
+            tenant: other.clone(),
+            ..own.clone()
+        };
+        let theirs = given::credential(storage, theirs).await;
+        for (tenant, credential) in [(&own.tenant, &own), (&other, &theirs)] {
+            let listed = credentials.list(kind, tenant, None, 10).await.answered();
+            assert_eq!(listed.items, std::slice::from_ref(credential));
+            let found = found::credential(storage, credential).await;
+            assert_eq!(found.as_ref(), Some(credential));
+        }
+    }
+}
+
+/// Keys and clients: `rotate`, `revoke`.
+pub async fn credentials_of_another_tenant_are_not_touched(storage: &Storage) {
+    let other = given::another_tenant(storage).await;
+    let version = found::access_version(storage).await;
+    let signing = samples::signing_client(2, samples::key_set(1));
+    for (credential, proof) in [
+        (samples::key(1), samples::new_secret(8, None)),
+        (samples::client(1), samples::new_secret(8, None)),
+        (signing, NewProof::Keys(samples::key_set(2))),
+    ] {
+        let credential = given::credential(storage, credential).await;
+        let Credential { kind, id, .. } = &credential;
+        let credentials = &storage.credentials;
+        let rotated = credentials.rotate(*kind, &other, id, &proof).await;
+        assert_eq!(rotated.answered(), None);
+        let revoked = credentials.revoke(*kind, &other, id, samples::at(9)).await;
+        assert!(!revoked.answered());
+        let found = found::credential(storage, &credential).await;
+        assert_eq!(found, Some(credential));
+    }
+    assert_eq!(found::access_version(storage).await, version);
+}
+
 /// A key that one tenant used is unused in another.
 pub async fn idempotency_keys_are_each_tenants_own(storage: &Storage) {
     let Neighbours { other, .. } = Neighbours::settled(storage).await;
@@ -254,9 +300,7 @@ pub async fn the_same_ids_in_two_tenants_are_two_things(storage: &Storage) {
         log::head(storage, &samples::tenant()).await,
         neighbours.head
     );
-    let purge = storage
-        .maintenance
-        .purge(100, samples::at(10_000), samples::at(-1));
-    assert!(purge.await.answered() > 0);
+    let purged = upkeep::purge_all(storage, 100, upkeep::deleted_before(samples::at(10_000)));
+    assert!(purged.await > 0);
     assert_eq!(found::messages(storage, talk.id).await.len(), 1);
 }

@@ -41,6 +41,23 @@ pub async fn refuses_a_duplicate_tenant(storage: &Storage) {
     assert_eq!(kept.map(|kept| kept.created_at), Some(samples::at(7)));
 }
 
+/// `exists` is true of the tenants that were made, and of the first one.
+pub async fn tells_whether_a_tenant_exists(storage: &Storage) {
+    let exists = async |name| {
+        let tenant = samples::tenant_named(name);
+        storage.tenants.exists(&tenant).await.answered()
+    };
+    assert!(exists("default").await);
+    assert!(!exists("shop-1").await);
+    let tenant = samples::tenant_named("shop-1");
+    let answer = storage.tenants.insert(&tenant, samples::at(7)).await;
+    answer.answered();
+    assert!(exists("shop-1").await);
+    for other in ["shop", "shop-10", "shop-2"] {
+        assert!(!exists(other).await, "{other}");
+    }
+}
+
 /// `list` is by id, compared by code point.
 pub async fn lists_tenants_by_id(storage: &Storage) {
     for name in ["zoo", "a1", "ab", "a-b", "0"] {
