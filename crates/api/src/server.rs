@@ -16,7 +16,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::authenticate,
-    layers::{normalise, observe, receive_body},
+    layers::{normalise, observe, receive_body, secure, share},
     listener, routes,
     settings::Settings,
     state::ApiState,
@@ -159,6 +159,8 @@ fn http_server(
             .wrap(from_fn(receive_body))
             .wrap(from_fn(authenticate))
             .wrap(from_fn(normalise))
+            .wrap(from_fn(share))
+            .wrap(from_fn(secure))
             .wrap(from_fn(observe))
     })?;
     Ok(server)

@@ -10,7 +10,7 @@ use domain::Sizes;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
 
-use crate::{body::Schemas, documents::Documents, readiness::Readiness};
+use crate::{body::Schemas, documents::Documents, layers::AllowedOrigins, readiness::Readiness};
 
 /// What the layers need, and what anybody may know.
 pub struct ApiState {
@@ -22,6 +22,10 @@ pub struct ApiState {
     pub schemas: Schemas,
     /// How large things may be.
     pub sizes: Sizes,
+    /// The URL under which clients reach this server, without a slash at the end.
+    pub public_url: String,
+    /// The origins whose pages may read answers.
+    pub allowed_origins: AllowedOrigins,
     /// How long a body may take to arrive.
     pub body_deadline: Duration,
     /// Whether this process can do its work.

@@ -76,6 +76,7 @@ fn every_section_reads_its_variables() {
         ("SERVER__HOST", "0.0.0.0"),
         ("SERVER__PORT", "0"),
         ("SERVER__PUBLIC_URL", "https://agents.example.org"),
+        ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
         ("SERVER__WORKERS", "3"),
         ("AUTH__BOOTSTRAP_KEY", "mint"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
@@ -89,6 +90,7 @@ fn every_section_reads_its_variables() {
     assert_eq!(settings.server.address().to_string(), "0.0.0.0:0");
     let url = settings.server.configured_public_url.as_deref();
     assert_eq!(url, Some("https://agents.example.org"));
+    assert_eq!(settings.server.allowed_origins, ["https://app.example.org"]);
     assert_eq!(settings.server.workers, 3);
     assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
     assert_eq!(settings.limits.sizes.name_characters, 40);
@@ -186,6 +188,7 @@ fn a_value_that_does_not_fit_is_refused_with_what_would() {
         ("SERVER__PORT", "true", "a whole number"),
         ("SERVER__PORT", " 80", "a whole number"),
         ("SERVER__PUBLIC_URL", "agents.example.org", "http or https"),
+        ("SERVER__ALLOWED_ORIGINS", "*", "no path, no *"),
         ("SERVER__WORKERS", "0", "from 1 to 1024"),
         ("AUTH__BOOTSTRAP_KEY", "agk_short", "mint"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "0", "from 1 to 512"),

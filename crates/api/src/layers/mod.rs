@@ -1,11 +1,13 @@
 //! What every request passes on its way to a handler, from the outside in: [`observe`] (request
-//! id, log, metrics), [`normalise`] (headers, problems, HEAD), authentication (in
-//! [`crate::access`]), [`receive_body`], and around each handler a catcher of panics ([`resource`]).
+//! id, log, metrics), [`secure`] (safe headers), [`share`] (CORS), [`normalise`] (problems, HEAD),
+//! authentication (in [`crate::access`]), [`receive_body`], and around each handler a catcher of panics ([`resource`]).
 
 mod body;
+mod cors;
 mod normalise;
 mod observe;
 mod panics;
+mod security;
 mod unread;
 
 use actix_web::{
@@ -16,9 +18,11 @@ use actix_web::{
 use crate::problem::ApiError;
 
 pub use body::receive_body;
+pub use cors::{AllowedOrigins, share};
 pub use normalise::normalise;
 pub use observe::{RequestId, observe};
 pub use panics::{RoutePattern, resource};
+pub use security::secure;
 
 /// Answers a request with an error instead of handing it on.
 pub fn refuse(request: ServiceRequest, error: ApiError) -> ServiceResponse {

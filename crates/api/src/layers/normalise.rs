@@ -1,13 +1,10 @@
-//! What every answer has in common, whoever wrote it.
+//! What every answer has in common, whoever wrote it; its headers stand in [`super::security`].
 
 use actix_web::{
     Error,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::{
-        Method,
-        header::{self, HeaderName, HeaderValue},
-    },
+    http::Method,
     middleware::Next,
     web::Data,
 };
@@ -20,15 +17,7 @@ use crate::{
     state::ApiState,
 };
 
-/// No answer is guessed to be of another type.
-pub(super) const NOSNIFF: (HeaderName, HeaderValue) = (
-    header::X_CONTENT_TYPE_OPTIONS,
-    HeaderValue::from_static("nosniff"),
-);
-/// Answers are not kept unless they say so.
-pub(super) const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
-
-/// Makes HEAD what GET is, every refusal a problem, and every answer safe by its headers.
+/// Makes HEAD what GET is, and every refusal a problem.
 pub async fn normalise(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
@@ -41,13 +30,7 @@ pub async fn normalise(
         Some(error) => refuse(request, error),
         None => next.call(request).await?.map_into_boxed_body(),
     };
-    let mut response = unread::hold(fill_in(response));
-    let headers = response.headers_mut();
-    headers.insert(NOSNIFF.0, NOSNIFF.1);
-    if !headers.contains_key(header::CACHE_CONTROL) {
-        headers.insert(header::CACHE_CONTROL, NO_STORE);
-    }
-    Ok(response)
+    Ok(unread::hold(fill_in(response)))
 }
 
 fn refusal(request: &ServiceRequest) -> Option<ApiError> {

@@ -7,17 +7,14 @@ use actix_web::{
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     error::InternalError,
-    http::header::{CACHE_CONTROL, HeaderName, HeaderValue},
+    http::header::{HeaderName, HeaderValue},
     http::{ConnectionType, StatusCode},
     middleware::Next,
     web::Data,
 };
 use futures::FutureExt;
 
-use super::{
-    RoutePattern,
-    normalise::{NO_STORE, NOSNIFF},
-};
+use super::{RoutePattern, security::harden};
 use crate::{
     connection::Progress,
     problem::{ApiError, FailureCause, respond},
@@ -111,8 +108,7 @@ fn answer_without_request(error: &Error, path: &str, id: &RequestId) -> HttpResp
     let mut answer = respond(error, Some(path.to_owned()), Some(request_id.to_owned()));
     let headers = answer.headers_mut();
     headers.insert(X_REQUEST_ID, id.0.clone());
-    headers.insert(NOSNIFF.0, NOSNIFF.1);
-    headers.insert(CACHE_CONTROL, NO_STORE);
+    harden(headers, false);
     answer
 }
 

@@ -6,6 +6,7 @@ use std::{
 };
 
 use actix_web::http::Uri;
+use domain::web_address::is_origin;
 
 use super::values::Values;
 
@@ -21,6 +22,8 @@ pub struct ServerSettings {
     pub port: u16,
     /// `SERVER__PUBLIC_URL`, if set; [`Self::public_url`] knows what holds otherwise.
     pub configured_public_url: Option<String>,
+    /// `SERVER__ALLOWED_ORIGINS`: origins whose pages may read answers.
+    pub allowed_origins: Vec<String>,
     /// `SERVER__WORKERS`: threads that handle requests; by default one for each core.
     pub workers: usize,
 }
@@ -30,10 +33,15 @@ impl ServerSettings {
         let address = "an IP address, such as 127.0.0.1, 0.0.0.0 or ::, or localhost";
         let url = "a URL such as https://agents.example.org: http or https, a host, maybe a port \
                    and a path, and no slash at the end";
+        let origins = "origins with commas between them, each exactly as a browser sends it, such \
+                       as https://app.example.org: no path, no * (credentials are in play)";
         Self {
             host: values.read("SERVER__HOST", Ipv4Addr::LOCALHOST.into(), address, host),
             port: values.read_number("SERVER__PORT", 8080, 0..=u16::MAX),
             configured_public_url: values.read_optional("SERVER__PUBLIC_URL", url, public_url),
+            allowed_origins: values
+                .read_optional("SERVER__ALLOWED_ORIGINS", origins, allowed_origins)
+                .unwrap_or_default(),
             workers: values
                 .read_optional_number("SERVER__WORKERS", 1..=MOST_WORKERS)
                 .unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
@@ -66,6 +74,13 @@ fn host(text: &str) -> Option<IpAddr> {
         return Some(Ipv4Addr::LOCALHOST.into());
     }
     text.parse().ok()
+}
+
+fn allowed_origins(text: &str) -> Option<Vec<String>> {
+    let origins = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+    origins
+        .map(|origin| is_origin(origin).then(|| origin.to_owned()))
+        .collect()
 }
 
 fn public_url(text: &str) -> Option<String> {
@@ -110,6 +125,21 @@ mod tests {
             "https://agents example.org",
         ] {
             assert_eq!(public_url(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn origins_are_named_one_by_one() {
+        let two = allowed_origins("https://app.example.org, http://localhost:5173");
+        assert_eq!(two.map_or(0, |origins| origins.len()), 2);
+        assert_eq!(allowed_origins(""), Some(Vec::new()));
+        for bad in [
+            "*",
+            "https://*.example.org",
+            "app.example.org",
+            "https://a.example/",
+        ] {
+            assert_eq!(allowed_origins(bad), None, "{bad}");
         }
     }
 

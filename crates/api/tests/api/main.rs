@@ -7,6 +7,7 @@ mod agents;
 mod answer;
 mod bad_bodies;
 mod bad_input;
+mod browsers;
 mod caller;
 mod chat;
 mod config;

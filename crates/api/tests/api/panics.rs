@@ -35,7 +35,7 @@ async fn a_handler_or_layer_that_panics_answers_500() {
         .over(move |storage| over.over(storage))
         .start()
         .await;
-    for call in ["agents.list", "keys.find"] {
+    for call in ["agents.list", "credentials.find"] {
         probe.make(call, Misfortune::Panic);
         let caller = api.holder_with(|_| {}).await;
         let answer = caller.get("/api/agents").await;

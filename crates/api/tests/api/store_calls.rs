@@ -39,7 +39,7 @@ async fn a_known_agent_is_read_from_memory() {
     let (probe, plan) = probed();
     let api = api.restart(plan).await;
     api.writer().get(&path).await.ok();
-    assert_eq!(probe.calls(), ["keys.find", "agents.find"], "cold");
+    assert_eq!(probe.calls(), ["credentials.find", "agents.find"], "cold");
     api.writer().get(&path).await.ok();
     assert_eq!(probe.calls(), Vec::<&str>::new());
     api.stop().await;

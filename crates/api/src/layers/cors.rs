@@ -1,0 +1,111 @@
+//! Which pages of other origins may read answers (CORS, as the Fetch standard has it).
+//!
+//! Of our own, since the library for it answers a foreign preflight and one without an origin
+//! with a text of its own, where here a foreign origin just gets no headers.
+
+use std::collections::HashSet;
+
+use actix_web::{
+    Error, HttpResponse,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method,
+        header::{self, HeaderMap, HeaderValue},
+    },
+    middleware::Next,
+    web::Data,
+};
+
+use crate::state::ApiState;
+
+const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
+/// Every request header that means something here.
+const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, \
+     Last-Event-ID, Prefer, traceparent, tracestate, X-API-Key, X-Request-Id",
+);
+/// Every header of an answer that a page may want to read.
+const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
+    "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, Preference-Applied, \
+     RateLimit, RateLimit-Policy, Retry-After, Server-Timing, Sunset, WWW-Authenticate, \
+     X-Event-Seq, X-Request-Id",
+);
+/// Seconds for which a browser need not ask again; more than two hours none keeps.
+const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
+const ANY: HeaderValue = HeaderValue::from_static("*");
+
+/// The origins whose pages may read answers.
+#[derive(Debug, Default)]
+pub struct AllowedOrigins(HashSet<Vec<u8>>);
+
+impl AllowedOrigins {
+    /// Exactly these.
+    pub fn new(origins: &[String]) -> Self {
+        Self(
+            origins
+                .iter()
+                .map(|origin| origin.clone().into_bytes())
+                .collect(),
+        )
+    }
+
+    /// Whether a page of this origin may read answers.
+    pub fn contains(&self, origin: &HeaderValue) -> bool {
+        self.0.contains(origin.as_bytes())
+    }
+
+    /// What `Access-Control-Allow-Origin` says to a request, if anything.
+    fn answer(&self, request: &ServiceRequest) -> Option<HeaderValue> {
+        let origin = request.headers().get(header::ORIGIN)?;
+        // How to get in is for everybody to know.
+        if request.path().starts_with("/.well-known/") {
+            return Some(ANY);
+        }
+        self.contains(origin).then(|| origin.clone())
+    }
+}
+
+/// Answers preflights, and lets pages of allowed origins read what is answered, refusals
+/// included.
+pub async fn share(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    let allowed = request
+        .app_data::<Data<ApiState>>()
+        .and_then(|state| state.allowed_origins.answer(&request));
+    if is_preflight(&request) {
+        let mut answer = HttpResponse::NoContent().finish();
+        if let Some(origin) = allowed {
+            let headers = answer.headers_mut();
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+        }
+        vary(answer.headers_mut());
+        return Ok(request.into_response(answer));
+    }
+    let mut response = next.call(request).await?.map_into_boxed_body();
+    let headers = response.headers_mut();
+    if let Some(origin) = allowed {
+        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
+    }
+    vary(headers);
+    Ok(response)
+}
+
+fn is_preflight(request: &ServiceRequest) -> bool {
+    request.method() == Method::OPTIONS
+        && request.headers().contains_key(header::ORIGIN)
+        && request
+            .headers()
+            .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
+}
+
+/// No cache may give one origin's answer to another.
+fn vary(headers: &mut HeaderMap) {
+    headers.append(header::VARY, HeaderValue::from_static("Origin"));
+}
