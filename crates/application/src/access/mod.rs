@@ -7,10 +7,14 @@ mod entrant;
 pub mod jwt;
 mod last_used;
 mod limits;
+pub mod server;
+pub mod tokens;
 
 pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
-pub use credentials::{KeyError, KeyService, MintedKey, NewKey};
+pub use credentials::{
+    CredentialError, CredentialService, MintedCredential, Rotation, operator,
+};
 pub use entrant::{AccessError, Entrant};
 pub use last_used::LastUsed;
 pub use limits::{Count, Limits};

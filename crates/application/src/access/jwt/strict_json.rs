@@ -1,5 +1,5 @@
-//! JSON objects in which no member stands twice: of two claims of one name it must not be the
-//! parser's taste that decides.
+//! JSON objects, read without forgiveness: of two claims of one name it must not be the parser's
+//! taste that decides.
 
 use std::fmt;
 
@@ -11,6 +11,21 @@ pub(super) fn read_object(bytes: &[u8]) -> Option<Map<String, Value>> {
     match serde_json::from_slice(bytes) {
         Ok(Strict(Value::Object(object))) => Some(object),
         _ => None,
+    }
+}
+
+/// A member is there, but no text.
+pub(super) struct NotText;
+
+/// A member that is text or absent.
+pub(super) fn optional_text<'json>(
+    object: &'json Map<String, Value>,
+    name: &str,
+) -> Result<Option<&'json str>, NotText> {
+    match object.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(NotText),
     }
 }
 

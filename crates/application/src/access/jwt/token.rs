@@ -3,7 +3,10 @@
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
 
-use super::{Claims, SignatureAlgorithm, VerifyingKey, strict_json};
+use super::{
+    Claims, SignatureAlgorithm, VerifyingKey,
+    strict_json::{optional_text, read_object},
+};
 
 /// The longest token that is read.
 const LONGEST: usize = 16 * 1024;
@@ -38,8 +41,8 @@ impl<'text> UnverifiedToken<'text> {
             signed,
             signature,
             algorithm: header.get("alg")?.as_str()?.parse().ok()?,
-            key_id: optional_text(&header, "kid")?,
-            media_type: optional_text(&header, "typ")?,
+            key_id: optional_text(&header, "kid").ok()?.map(str::to_owned),
+            media_type: optional_text(&header, "typ").ok()?.map(str::to_owned),
             claims: part(claims)?,
         })
     }
@@ -82,14 +85,5 @@ impl<'text> UnverifiedToken<'text> {
 }
 
 fn part(text: &str) -> Option<Map<String, Value>> {
-    strict_json::read_object(&URL_SAFE_NO_PAD.decode(text).ok()?)
-}
-
-/// A member of the header that is text or absent; nothing when it is anything else.
-fn optional_text(header: &Map<String, Value>, name: &str) -> Option<Option<String>> {
-    match header.get(name) {
-        None => Some(None),
-        Some(Value::String(text)) => Some(Some(text.clone())),
-        Some(_) => None,
-    }
+    read_object(&URL_SAFE_NO_PAD.decode(text).ok()?)
 }

@@ -2,9 +2,9 @@
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{DecodingKey, crypto};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::SignatureAlgorithm;
+use super::{SignatureAlgorithm, strict_json::optional_text};
 
 /// A public key that can prove signatures, with what its owner says of its use.
 #[derive(Clone)]
@@ -19,15 +19,15 @@ impl VerifyingKey {
     /// Takes a key from a key set. Nothing when it is not for signatures, symmetric, of an
     /// unknown type or curve, or malformed.
     pub fn from_jwk(jwk: &Value) -> Option<Self> {
-        let jwk = Jwk(jwk);
+        let jwk = Jwk(jwk.as_object()?);
         if !jwk.is_for_verifying()? {
             return None;
         }
         let (mut algorithms, key) = jwk.material()?;
-        if let Some(only) = jwk.optional_text("alg")? {
+        if let Some(only) = optional_text(jwk.0, "alg").ok()? {
             algorithms.retain(|algorithm| algorithm.as_str() == only);
         }
-        let id = jwk.optional_text("kid")?.map(ToOwned::to_owned);
+        let id = optional_text(jwk.0, "kid").ok()?.map(ToOwned::to_owned);
         (!algorithms.is_empty()).then_some(Self {
             id,
             algorithms,
@@ -58,22 +58,17 @@ impl VerifyingKey {
     }
 }
 
-struct Jwk<'json>(&'json Value);
+struct Jwk<'json>(&'json Map<String, Value>);
 
 impl<'json> Jwk<'json> {
     fn text(&self, name: &str) -> Option<&'json str> {
         self.0.get(name)?.as_str()
     }
 
-    /// A member that is text or absent; nothing when it is anything else.
-    fn optional_text(&self, name: &str) -> Option<Option<&'json str>> {
-        self.0
-            .get(name)
-            .map_or(Some(None), |value| value.as_str().map(Some))
-    }
-
     fn is_for_verifying(&self) -> Option<bool> {
-        let is_for_signatures = self.optional_text("use")?.is_none_or(|use_| use_ == "sig");
+        let is_for_signatures = optional_text(self.0, "use")
+            .ok()?
+            .is_none_or(|use_| use_ == "sig");
         let verifies = match self.0.get("key_ops") {
             None => true,
             Some(operations) => operations.as_array()?.contains(&"verify".into()),

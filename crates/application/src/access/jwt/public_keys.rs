@@ -1,0 +1,62 @@
+//! The public keys of one party.
+
+use serde_json::Value;
+
+use super::{Claims, SignatureAlgorithm, UnverifiedToken, VerifyingKey};
+
+/// Keys of a set that are read.
+const MOST_KEYS: usize = 100;
+/// Keys that are tried on one token: each try costs about a tenth of a millisecond.
+const MOST_TRIES: usize = 8;
+
+/// The public keys of one party.
+#[derive(Clone)]
+pub struct PublicKeys(Vec<VerifyingKey>);
+
+/// What the keys of a party say of a token.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Proof {
+    /// One of them signed it.
+    Proven(Claims),
+    /// The one that it names did not sign it, or it is signed in a manner that is not allowed.
+    Refused,
+    /// None of them is the one that it names, or, when it names none, none signed it. A newer set
+    /// of keys may know better.
+    UnknownKey,
+}
+
+impl PublicKeys {
+    /// Reads a key set (RFC 7517). Keys in it that cannot prove signatures are passed over, and so
+    /// is what comes after the first hundred.
+    pub fn read(set: &Value) -> Option<Self> {
+        let keys = set.get("keys")?.as_array()?;
+        let first = keys.iter().take(MOST_KEYS);
+        Some(Self(first.filter_map(VerifyingKey::from_jwk).collect()))
+    }
+
+    /// Looks for the key that signed a token.
+    pub fn prove(&self, token: &UnverifiedToken<'_>, allowed: &[SignatureAlgorithm]) -> Proof {
+        if !allowed.contains(&token.algorithm()) {
+            return Proof::Refused;
+        }
+        let Some(id) = token.key_id() else {
+            let proven = first_proof(self.0.iter(), token, allowed);
+            return proven.map_or(Proof::UnknownKey, Proof::Proven);
+        };
+        let mut named = self.0.iter().filter(|key| key.id() == Some(id)).peekable();
+        if named.peek().is_none() {
+            return Proof::UnknownKey;
+        }
+        first_proof(named, token, allowed).map_or(Proof::Refused, Proof::Proven)
+    }
+}
+
+fn first_proof<'keys>(
+    keys: impl Iterator<Item = &'keys VerifyingKey>,
+    token: &UnverifiedToken<'_>,
+    allowed: &[SignatureAlgorithm],
+) -> Option<Claims> {
+    keys.filter(|key| key.fits(token.algorithm()))
+        .take(MOST_TRIES)
+        .find_map(|key| token.verify(key, allowed))
+}

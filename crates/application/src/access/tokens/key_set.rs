@@ -1,0 +1,207 @@
+//! The key set of one party, kept in memory.
+
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use domain::Timestamp;
+use ports::{Clock, DocumentSource, NamedBy};
+use tokio::{runtime::Handle, sync::watch};
+use tokio_util::task::TaskTracker;
+
+use super::KeyLocation;
+use crate::access::jwt::{Claims, Proof, PublicKeys, SignatureAlgorithm, UnverifiedToken};
+
+/// How long keys are used without asking again.
+const FRESH_FOR: Duration = Duration::from_mins(10);
+/// How long keys are used when their owner does not answer.
+const USED_FOR: Duration = Duration::from_hours(24);
+/// How long after an attempt the next may be made.
+const PAUSE: Duration = Duration::from_secs(30);
+/// How long a caller waits for newer keys when there are old ones that will do.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// The keys were never to be had, or too long ago.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("the keys cannot be had")]
+pub struct KeysUnavailable;
+
+/// Makes key sets: what they all have in common.
+#[derive(Clone)]
+pub struct KeySets {
+    documents: Arc<dyn DocumentSource>,
+    clock: Arc<dyn Clock>,
+    tasks: TaskTracker,
+    runtime: Handle,
+}
+
+impl KeySets {
+    /// Key sets that are read from these documents. They are fetched in `tasks` on `runtime`, so
+    /// that a fetch goes on when who asked for it has gone.
+    pub fn new(
+        documents: Arc<dyn DocumentSource>,
+        clock: Arc<dyn Clock>,
+        tasks: TaskTracker,
+        runtime: Handle,
+    ) -> Self {
+        Self {
+            documents,
+            clock,
+            tasks,
+            runtime,
+        }
+    }
+
+    /// The key set at a place. Nothing is fetched before the first token asks for it.
+    pub fn at(&self, location: KeyLocation, named_by: NamedBy) -> KeySet {
+        KeySet(Arc::new(Inner {
+            location,
+            named_by,
+            common: self.clone(),
+            state: Mutex::default(),
+        }))
+    }
+}
+
+/// The key set of one party, kept in memory and fetched again when it must be. Cheap to clone: the
+/// clones share what they know.
+#[derive(Clone)]
+pub struct KeySet(Arc<Inner>);
+
+struct Inner {
+    location: KeyLocation,
+    named_by: NamedBy,
+    common: KeySets,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    held: Option<Held>,
+    last_attempt: Option<Timestamp>,
+    /// Closed when the fetch has ended, in whatever way.
+    under_way: Option<Fetch>,
+}
+
+type Fetch = watch::Receiver<()>;
+
+#[derive(Clone)]
+struct Held {
+    keys: Arc<PublicKeys>,
+    since: Timestamp,
+}
+
+impl KeySet {
+    /// The claims of a token, if a key of the set has signed it by one of the algorithms.
+    pub async fn verify(
+        &self,
+        token: &UnverifiedToken<'_>,
+        allowed: &[SignatureAlgorithm],
+    ) -> Result<Option<Claims>, KeysUnavailable> {
+        let mut proof = self.keys().await?.prove(token, allowed);
+        if proof == Proof::UnknownKey && self.ask_again().await {
+            proof = self.keys().await?.prove(token, allowed);
+        }
+        match proof {
+            Proof::Proven(claims) => Ok(Some(claims)),
+            Proof::Refused | Proof::UnknownKey => Ok(None),
+        }
+    }
+
+    /// The keys, as new as they have to be.
+    async fn keys(&self) -> Result<Arc<PublicKeys>, KeysUnavailable> {
+        match self.held() {
+            Some(held) if self.age(&held) < FRESH_FOR => return Ok(held.keys),
+            Some(_) => {
+                // Who finds a fetch under way takes the old keys; who starts one gives it a chance.
+                if let Some(fetch) = self.start_fetch() {
+                    let _ = tokio::time::timeout(PATIENCE, ended(fetch)).await;
+                }
+            }
+            None => {
+                self.ask_again().await;
+            }
+        }
+        self.held().map(|held| held.keys).ok_or(KeysUnavailable)
+    }
+
+    /// Waits for the fetch under way, or for one of its own if that is due. Answers whether there
+    /// was any.
+    async fn ask_again(&self) -> bool {
+        let under_way = self.0.state().running_fetch();
+        match under_way.or_else(|| self.start_fetch()) {
+            Some(fetch) => {
+                ended(fetch).await;
+                true
+            }
+            None => false,
+        }
+    }
+
+    /// The keys in memory, unless they are too old to be used at all.
+    fn held(&self) -> Option<Held> {
+        let held = self.0.state().held.clone();
+        held.filter(|held| self.age(held) < USED_FOR)
+    }
+
+    fn age(&self, held: &Held) -> Duration {
+        self.0.common.clock.now().since(held.since)
+    }
+
+    /// Starts a fetch, unless one is under way or the last attempt is too recent.
+    fn start_fetch(&self) -> Option<Fetch> {
+        let mut state = self.0.state();
+        let now = self.0.common.clock.now();
+        let is_due = state
+            .last_attempt
+            .is_none_or(|last| now.since(last) >= PAUSE);
+        if !is_due || state.running_fetch().is_some() {
+            return None;
+        }
+        state.last_attempt = Some(now);
+        let (under_way, fetch) = watch::channel(());
+        state.under_way = Some(fetch.clone());
+        let inner = Arc::clone(&self.0);
+        let task = async move {
+            inner.fetch(now).await;
+            drop(under_way);
+        };
+        let common = &self.0.common;
+        common.tasks.spawn_on(task, &common.runtime);
+        Some(fetch)
+    }
+}
+
+impl Inner {
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    async fn fetch(&self, since: Timestamp) {
+        let documents = &*self.common.documents;
+        match self.location.fetch(documents, self.named_by).await {
+            Ok(keys) => {
+                let keys = Arc::new(keys);
+                self.state().held = Some(Held { keys, since });
+            }
+            Err(error) => {
+                let error = ports::error::chain(&error);
+                tracing::warn!(error, "keys of tokens cannot be fetched");
+            }
+        }
+    }
+}
+
+impl State {
+    fn running_fetch(&self) -> Option<Fetch> {
+        let fetch = self.under_way.clone()?;
+        fetch.has_changed().is_ok().then_some(fetch)
+    }
+}
+
+/// Waits until a fetch has ended.
+async fn ended(mut fetch: Fetch) {
+    // Nothing is ever sent: this is the end of the sender.
+    while fetch.changed().await.is_ok() {}
+}
