@@ -1,0 +1,72 @@
+//! Policies, quotas, and what is left of them.
+
+use std::time::Duration;
+
+use governor::clock::FakeRelativeClock;
+
+use super::*;
+
+fn ada() -> PrincipalId {
+    PrincipalId::new("ada")
+}
+
+#[test]
+fn policies_with_the_same_quota_are_counted_apart() {
+    let rates = Rates::<FakeRelativeClock>::default();
+    let quota = Quota::new(60, 1);
+    assert!(rates.take(&ada(), RatePolicy::Requests, quota).is_admitted);
+    assert!(rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
+    assert!(!rates.take(&ada(), RatePolicy::Requests, quota).is_admitted);
+    assert!(!rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
+}
+
+#[test]
+fn a_changed_quota_is_in_force_at_once() {
+    let rates = Rates::<FakeRelativeClock>::default();
+    let take = |quota| rates.take(&ada(), RatePolicy::Chat, quota);
+    assert!(take(Quota::new(60, 1)).is_admitted);
+    assert!(!take(Quota::new(60, 1)).is_admitted);
+    let more = take(Quota::new(600, 3));
+    assert_eq!((more.is_admitted, more.remaining), (true, 2));
+    assert_eq!(more.more_in, Duration::from_millis(100));
+    let less = take(Quota::new(30, 1));
+    assert_eq!((less.is_admitted, less.remaining), (true, 0));
+    assert_eq!(less.more_in, Duration::from_secs(2));
+}
+
+#[test]
+fn a_sweep_drops_the_quotas_that_nobody_uses() {
+    let rates = Rates::<FakeRelativeClock>::default();
+    for burst in 1..=10_000 {
+        let quota = Quota::new(600, burst);
+        assert!(rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
+    }
+    let used = Quota::new(600, 5);
+    rates.clock.advance(Duration::from_secs(1));
+    assert!(rates.take(&ada(), RatePolicy::Chat, used).is_admitted);
+    assert_eq!(rates.len(), 10_000);
+    rates.sweep();
+    assert_eq!(rates.len(), 1);
+    assert!(rates.read().capacity() < 10);
+    let next = rates.take(&ada(), RatePolicy::Chat, used);
+    assert_eq!(next.remaining, 3, "what was taken is not forgotten");
+}
+
+#[test]
+fn a_sweep_beside_a_taker_loses_nothing_that_was_taken() {
+    let rates = Rates::<FakeRelativeClock>::default();
+    let take = || rates.take(&ada(), RatePolicy::Chat, Quota::new(60, 1));
+    std::thread::scope(|scope| {
+        let taker = scope.spawn(|| {
+            for round in 0..20_000 {
+                // The sweeper may be dropping the limiter while it is used again.
+                assert!(take().is_admitted, "round {round}");
+                assert!(!take().is_admitted, "round {round}");
+                rates.clock.advance(Duration::from_secs(10));
+            }
+        });
+        while !taker.is_finished() {
+            rates.sweep();
+        }
+    });
+}
