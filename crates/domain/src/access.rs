@@ -115,6 +115,12 @@ impl Scopes {
         other.0 & !self.0 == 0
     }
 
+    /// The scopes of this set that are not in `other`.
+    #[must_use]
+    pub const fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// The scopes in the set.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL
@@ -241,6 +247,8 @@ mod tests {
             assert_eq!(alone.iter().collect::<Vec<_>>(), [*scope]);
             assert!(Scopes::all().includes(alone));
             assert!(!alone.includes(Scopes::all()));
+            assert!(!Scopes::all().without(alone).contains(*scope));
+            assert_eq!(alone.without(Scopes::NONE), alone);
         }
     }
 

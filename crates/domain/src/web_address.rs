@@ -1,0 +1,155 @@
+//! Addresses in the web that clients name: origins of browsers, and where key sets are published.
+
+/// The longest text of an origin: a scheme, a host of 253 characters and a port.
+pub const MOST_ORIGIN_CHARACTERS: usize = 268;
+/// The longest address of a document.
+pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
+
+/// The form of an origin, as the published document states it. [`is_origin`] is stricter.
+pub const ORIGIN_PATTERN: &str = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$";
+/// The form of a document's address, as the published document states it. [`is_https_address`] is
+/// stricter.
+pub const HTTPS_PATTERN: &str = r"^https://[A-Za-z0-9._:\[\]-]+([/?][!-~]*)?$";
+
+const MOST_HOST_CHARACTERS: usize = 253;
+
+/// Whether `text` is an origin exactly as a browser sends it in `Origin`: `scheme://host[:port]`
+/// in lower case, with http or https, and without the scheme's own port. Any other spelling would
+/// never match.
+pub fn is_origin(text: &str) -> bool {
+    let (authority, own_port) = if let Some(rest) = text.strip_prefix("https://") {
+        (rest, 443)
+    } else if let Some(rest) = text.strip_prefix("http://") {
+        (rest, 80)
+    } else {
+        return false;
+    };
+    let is_lower_case = !authority.bytes().any(|byte| byte.is_ascii_uppercase());
+    is_lower_case && authority_port(authority).is_some_and(|port| port != Some(own_port))
+}
+
+/// Whether `text` is an absolute https address without user, password and fragment.
+pub fn is_https_address(text: &str) -> bool {
+    let Some(rest) = text.strip_prefix("https://") else {
+        return false;
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let (authority, path) = rest.split_at(end);
+    text.len() <= MOST_ADDRESS_CHARACTERS
+        && authority_port(authority).is_some()
+        && path
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte))
+}
+
+/// The port of `host[:port]`, if it names one; `None` when the text is no such thing.
+fn authority_port(authority: &str) -> Option<Option<u16>> {
+    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
+        let (address, behind) = rest.split_once(']')?;
+        address.parse::<std::net::Ipv6Addr>().ok()?;
+        match behind.strip_prefix(':') {
+            Some(port) => (None, Some(port)),
+            None if behind.is_empty() => (None, None),
+            None => return None,
+        }
+    } else {
+        match authority.split_once(':') {
+            Some((host, port)) => (Some(host), Some(port)),
+            None => (Some(authority), None),
+        }
+    };
+    if !host.is_none_or(is_host_name) {
+        return None;
+    }
+    let Some(digits) = port else {
+        return Some(None);
+    };
+    // The one spelling: no sign, no leading zero.
+    let number: u16 = digits.parse().ok()?;
+    (number > 0 && number.to_string() == digits).then_some(Some(number))
+}
+
+fn is_host_name(host: &str) -> bool {
+    let is_label = |label: &str| {
+        (1..=63).contains(&label.len())
+            && label
+                .bytes()
+                .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+    };
+    host.len() <= MOST_HOST_CHARACTERS && host.split('.').all(is_label)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("https://shop.example", true)]
+    #[case("http://localhost:5173", true)]
+    #[case("https://127.0.0.1:8443", true)]
+    #[case("http://[::1]:3000", true)]
+    #[case("https://xn--bcher-kva.example", true)]
+    #[case("https://shop.example/", false)]
+    #[case("https://shop.example/path", false)]
+    #[case("https://Shop.example", false)]
+    #[case("HTTPS://shop.example", false)]
+    #[case("https://*.example", false)]
+    #[case("*", false)]
+    #[case("null", false)]
+    #[case("shop.example", false)]
+    #[case("ftp://shop.example", false)]
+    #[case("https://", false)]
+    #[case("https://a..b", false)]
+    #[case("https://user@shop.example", false)]
+    #[case("https://shop.example:0", false)]
+    #[case("https://shop.example:08443", false)]
+    #[case("https://shop.example:65536", false)]
+    #[case("https://shop.example:", false)]
+    #[case("https://shop.example:443", false)]
+    #[case("http://shop.example:443", true)]
+    #[case("http://[::1", false)]
+    #[case("http://[::1]x", false)]
+    #[case("https://bücher.example", false)]
+    #[case("https://shop.example\n", false)]
+    fn knows_an_origin(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_origin(text), expected);
+    }
+
+    #[rstest]
+    #[case("https://client.example/jwks.json", true)]
+    #[case("https://client.example", true)]
+    #[case("https://client.example:8443/a/b?c=d%20e", true)]
+    #[case("https://Client.Example/Keys", true)]
+    #[case("https://[2001:db8::1]/keys", true)]
+    #[case("http://client.example/jwks.json", false)]
+    #[case("https://user:word@client.example/jwks.json", false)]
+    #[case("https://user@client.example", false)]
+    #[case("https://client.example/jwks.json#here", false)]
+    #[case("https://client.example/a b", false)]
+    #[case("https://client.example\\@evil.example/", false)]
+    #[case("https:///jwks.json", false)]
+    #[case("https://client.example/schlüssel", false)]
+    #[case("file:///etc/passwd", false)]
+    fn knows_an_https_address(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_https_address(text), expected);
+    }
+
+    #[test]
+    fn an_address_has_a_longest() {
+        let base = "https://client.example/";
+        let longest = format!("{base}{}", "a".repeat(MOST_ADDRESS_CHARACTERS - base.len()));
+        assert!(is_https_address(&longest));
+        assert!(!is_https_address(&format!("{longest}a")));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_on_anything(text in "(https?://)?\\PC*") {
+            let _ = is_origin(&text);
+            let _ = is_https_address(&text);
+        }
+    }
+}
