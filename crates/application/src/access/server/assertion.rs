@@ -1,0 +1,111 @@
+//! Client assertions (`private_key_jwt`, RFC 7523): short-lived tokens that a client signs itself.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{Credential, SecretDigest, Timestamp, credential};
+use ports::{NamedBy, RepositoryError, TokenRepository};
+use quick_cache::sync::Cache;
+use sha2::{Digest, Sha256};
+
+use crate::access::{
+    jwt::{Claims, LEEWAY, Proof, PublicKeys, SignatureAlgorithm, UnverifiedToken},
+    tokens::{KeyLocation, KeySet, KeySets},
+};
+
+/// The farthest end of an assertion: until then its `jti` must be remembered.
+const LONGEST_LIFE: Duration = Duration::from_hours(1);
+/// The longest `jti`, in characters.
+const LONGEST_ID: usize = 255;
+/// Published key sets that are remembered, of all clients.
+const REMEMBERED_SETS: usize = 1_000;
+
+/// Judges client assertions.
+pub struct Assertions {
+    issuer: String,
+    tokens: Arc<dyn TokenRepository>,
+    key_sets: KeySets,
+    published: Cache<String, KeySet>,
+}
+
+impl Assertions {
+    /// Assertions meant for `issuer`, our own name.
+    pub fn new(issuer: String, tokens: Arc<dyn TokenRepository>, key_sets: KeySets) -> Self {
+        Self {
+            issuer,
+            tokens,
+            key_sets,
+            published: Cache::new(REMEMBERED_SETS),
+        }
+    }
+
+    /// Whether an assertion proves that it comes from `client`; it can do so once.
+    pub(super) async fn prove(
+        &self,
+        client: &Credential,
+        assertion: &UnverifiedToken<'_>,
+        now: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        let claims = self.signed_claims(client, assertion).await;
+        let Some((id, ends_at)) = claims.and_then(|claims| self.accepted(client, &claims, now))
+        else {
+            return Ok(false);
+        };
+        // Until then it would be taken.
+        self.tokens.use_assertion(&id, ends_at + LEEWAY).await
+    }
+
+    async fn signed_claims(
+        &self,
+        client: &Credential,
+        assertion: &UnverifiedToken<'_>,
+    ) -> Option<Claims> {
+        let allowed = SignatureAlgorithm::ALL;
+        match &client.proof {
+            credential::Proof::Secret(_) => None,
+            credential::Proof::Keys(credential::PublicKeys::Set(set)) => {
+                match PublicKeys::read(set)?.prove(assertion, allowed) {
+                    Proof::Proven(claims) => Some(claims),
+                    Proof::Refused | Proof::UnknownKey => None,
+                }
+            }
+            credential::Proof::Keys(credential::PublicKeys::At(url)) => {
+                let verified = self.published_at(url).verify(assertion, allowed).await;
+                verified.ok().flatten()
+            }
+        }
+    }
+
+    fn published_at(&self, url: &str) -> KeySet {
+        if let Some(set) = self.published.get(url) {
+            return set;
+        }
+        let location = KeyLocation::Url(url.to_owned());
+        let set = self.key_sets.at(location, NamedBy::Tenant);
+        self.published.insert(url.to_owned(), set.clone());
+        set
+    }
+
+    /// The digest by which an assertion is remembered, and when it ends; nothing when it is not
+    /// from this client to us, or not for now.
+    fn accepted(
+        &self,
+        client: &Credential,
+        claims: &Claims,
+        now: Timestamp,
+    ) -> Option<(SecretDigest, Timestamp)> {
+        let own = Some(client.id.as_str());
+        let is_own = claims.text("iss") == own && claims.text("sub") == own;
+        // One that is meant for others too could be carried from there to here.
+        if !is_own || claims.audiences() != [&*self.issuer] {
+            return None;
+        }
+        let ends_at = claims.check_time(now).ok()?;
+        let id = claims.text("jti")?;
+        let is_short = ends_at <= now + LONGEST_LIFE + LEEWAY;
+        if !is_short || !(1..=LONGEST_ID).contains(&id.chars().count()) {
+            return None;
+        }
+        let digest = Sha256::digest(format!("{}:{id}", client.id));
+        Some((SecretDigest::new(digest.into()), ends_at))
+    }
+}

@@ -1,0 +1,142 @@
+//! What clients ask of the authorization server: a token, its end, and what it is worth.
+
+use std::sync::Arc;
+
+use domain::{Credential, Scope, Scopes};
+use ports::Clock;
+use serde_json::Value;
+
+use super::{
+    ClientAuthentication, IssuedToken, OAuthError, OwnToken, OwnTokens, Presented, SigningKeys,
+};
+use crate::access::{AccessError, jwt::UnverifiedToken};
+
+/// The one grant: machines act for themselves.
+pub const CLIENT_CREDENTIALS: &str = "client_credentials";
+
+/// What is asked of the token endpoint.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TokenRequest {
+    /// `grant_type`.
+    pub grant_type: Option<String>,
+    /// `scope`: all of the client's when absent.
+    pub scope: Option<String>,
+    /// `resource` (RFC 8707): the service that the token is for.
+    pub resource: Option<String>,
+}
+
+/// The authorization server, for machines only.
+pub struct AuthorizationServer {
+    clients: ClientAuthentication,
+    tokens: Arc<OwnTokens>,
+    keys: Arc<SigningKeys>,
+    clock: Arc<dyn Clock>,
+}
+
+impl AuthorizationServer {
+    /// A server that issues these tokens to these clients.
+    pub fn new(
+        clients: ClientAuthentication,
+        tokens: Arc<OwnTokens>,
+        keys: Arc<SigningKeys>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            clients,
+            tokens,
+            keys,
+            clock,
+        }
+    }
+
+    /// Its name: the service's public URL.
+    pub fn issuer(&self) -> &str {
+        self.tokens.issuer()
+    }
+
+    /// The keys that prove its tokens, as a JWK set has them.
+    pub fn published_keys(&self) -> Vec<Value> {
+        self.keys.published()
+    }
+
+    /// Issues an access token (RFC 6749, 4.4).
+    pub async fn token(
+        &self,
+        shown: &Presented,
+        request: &TokenRequest,
+    ) -> Result<IssuedToken, OAuthError> {
+        match request.grant_type.as_deref() {
+            Some(CLIENT_CREDENTIALS) => {}
+            Some(_) => return Err(OAuthError::UnsupportedGrantType),
+            None => return Err(OAuthError::InvalidRequest("grant_type is missing")),
+        }
+        let client = self.clients.authenticate(shown).await?;
+        let is_for_us = |resource: &String| resource == self.issuer();
+        if !request.resource.as_ref().is_none_or(is_for_us) {
+            return Err(OAuthError::InvalidTarget);
+        }
+        let scopes = asked_scopes(&client, request.scope.as_deref())?;
+        let issued = self.tokens.issue(&client, scopes)?;
+        issued.ok_or(OAuthError::InvalidClient)
+    }
+
+    /// Refuses a token of the client from now on (RFC 7009). What is no good token is none to
+    /// revoke.
+    pub async fn revoke(&self, shown: &Presented, token: Option<&str>) -> Result<(), OAuthError> {
+        let (client, token) = self.asked_about(shown, token).await?;
+        let Some(token) = token else {
+            return Ok(());
+        };
+        if token.client.id != client.id {
+            return Err(OAuthError::InvalidGrant);
+        }
+        Ok(self.tokens.revoke(&token).await?)
+    }
+
+    /// What a token is worth (RFC 7662): nothing, unless it is good now and of the same tenant as
+    /// the client that asks.
+    pub async fn introspect(
+        &self,
+        shown: &Presented,
+        token: Option<&str>,
+    ) -> Result<Option<OwnToken>, OAuthError> {
+        let (client, token) = self.asked_about(shown, token).await?;
+        let now = self.clock.now();
+        // The leeway is for clocks that differ; here there is one.
+        Ok(token.filter(|token| token.client.tenant == client.tenant && now < token.ends_at))
+    }
+
+    /// The client that asks, and the good token that it asks about.
+    async fn asked_about(
+        &self,
+        shown: &Presented,
+        token: Option<&str>,
+    ) -> Result<(Credential, Option<OwnToken>), OAuthError> {
+        let token = token.ok_or(OAuthError::InvalidRequest("token is missing"))?;
+        let client = self.clients.authenticate(shown).await?;
+        let Some(token) = UnverifiedToken::read(token) else {
+            return Ok((client, None));
+        };
+        match self.tokens.examine(&token).await {
+            Ok(token) => Ok((client, Some(token))),
+            Err(
+                AccessError::Invalid | AccessError::Expired | AccessError::IssuerUnavailable(_),
+            ) => Ok((client, None)),
+            Err(AccessError::Store(error)) => Err(error.into()),
+        }
+    }
+}
+
+/// The scopes of a new token: those asked for, all of which the client must hold, or all of its.
+fn asked_scopes(client: &Credential, asked: Option<&str>) -> Result<Scopes, OAuthError> {
+    let Some(asked) = asked else {
+        return Ok(client.scopes);
+    };
+    let scopes: Result<Scopes, _> = asked.split(' ').map(str::parse::<Scope>).collect();
+    let scopes = scopes.map_err(|_unknown| OAuthError::InvalidScope)?;
+    if client.scopes.includes(scopes) {
+        Ok(scopes)
+    } else {
+        Err(OAuthError::InvalidScope)
+    }
+}

@@ -1,0 +1,36 @@
+//! Why a request to the authorization server was refused.
+
+use ports::RepositoryError;
+
+use super::SigningKeyError;
+
+/// Why a request to the authorization server was refused. What is told of it are the words of RFC
+/// 6749 and RFC 8707.
+#[derive(Debug, thiserror::Error)]
+pub enum OAuthError {
+    /// A parameter is missing, malformed, or does not go with another.
+    #[error("{0}")]
+    InvalidRequest(&'static str),
+    /// The client is unknown, revoked or expired, or did not prove that it is what it says; which
+    /// of them is not told.
+    #[error("the client could not be authenticated")]
+    InvalidClient,
+    /// The token was issued to another client.
+    #[error("the token was issued to another client")]
+    InvalidGrant,
+    /// There is only one grant for machines.
+    #[error("the only grant_type is client_credentials")]
+    UnsupportedGrantType,
+    /// A scope is unknown, or the client does not hold it.
+    #[error("a scope is unknown, or the client does not hold it")]
+    InvalidScope,
+    /// The token would be for another service.
+    #[error("the only resource is this service")]
+    InvalidTarget,
+    /// No token can be signed.
+    #[error("no token can be signed")]
+    SigningKeys(#[from] SigningKeyError),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}

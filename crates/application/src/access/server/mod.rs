@@ -1,0 +1,21 @@
+//! The authorization server: access tokens for OAuth clients, signed by keys of our own.
+
+mod assertion;
+mod authorization_server;
+mod client_authentication;
+mod encryption_key;
+mod error;
+mod key_pair;
+mod key_ring;
+mod own_tokens;
+mod signing_key_error;
+mod signing_keys;
+
+pub use assertion::Assertions;
+pub use authorization_server::{AuthorizationServer, CLIENT_CREDENTIALS, TokenRequest};
+pub use client_authentication::{ClientAuthentication, Presented};
+pub use encryption_key::EncryptionKey;
+pub use error::OAuthError;
+pub use own_tokens::{IssuedToken, OwnToken, OwnTokens, seconds, words};
+pub use signing_key_error::SigningKeyError;
+pub use signing_keys::{PreviousKeys, SigningKeys};

@@ -1,0 +1,239 @@
+//! The access tokens of this service (RFC 9068): signed here, and read here.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{Credential, CredentialId, CredentialKind, Principal, Scope, Scopes, Timestamp};
+use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
+use serde::Serialize;
+use uuid::Uuid;
+
+use super::{SigningKeyError, SigningKeys};
+use crate::access::{
+    AccessError, Entrant,
+    jwt::{Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
+};
+
+/// How long an access token lives.
+pub(super) const LIFE: Duration = Duration::from_mins(10);
+/// The `typ` of access tokens.
+const MEDIA_TYPE: &str = "at+jwt";
+/// What this service signs with.
+const ALGORITHMS: &[SignatureAlgorithm] = &[SignatureAlgorithm::Es256];
+
+/// What an access token says (RFC 9068).
+#[derive(Serialize)]
+struct AccessTokenClaims<'a> {
+    iss: &'a str,
+    aud: &'a str,
+    sub: &'a CredentialId,
+    client_id: &'a CredentialId,
+    iat: i64,
+    exp: i64,
+    jti: Uuid,
+    scope: &'a str,
+}
+
+/// A token that was issued just now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IssuedToken {
+    /// The token.
+    pub text: String,
+    /// Whole seconds until it ends.
+    pub expires_in: i64,
+    /// What it allows.
+    pub scopes: Scopes,
+}
+
+/// A token of this service that is good: signed, not ended, not revoked, its client alive.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OwnToken {
+    /// Its `jti`.
+    pub id: Uuid,
+    /// The client that it was issued to.
+    pub client: Credential,
+    /// What it allows now: what was asked for and the client still holds.
+    pub scopes: Scopes,
+    /// When it was issued, in seconds since 1970.
+    pub issued_at: i64,
+    /// When it ends.
+    pub ends_at: Timestamp,
+}
+
+/// The access tokens of this service.
+pub struct OwnTokens {
+    issuer: String,
+    keys: Arc<SigningKeys>,
+    credentials: Arc<dyn CredentialRepository>,
+    tokens: Arc<dyn TokenRepository>,
+    clock: Arc<dyn Clock>,
+    ids: Arc<dyn IdSource>,
+}
+
+impl OwnTokens {
+    /// Tokens of the service that clients reach at `issuer`: its name as issuer and as audience.
+    pub fn new(
+        issuer: String,
+        keys: Arc<SigningKeys>,
+        credentials: Arc<dyn CredentialRepository>,
+        tokens: Arc<dyn TokenRepository>,
+        clock: Arc<dyn Clock>,
+        ids: Arc<dyn IdSource>,
+    ) -> Self {
+        Self {
+            issuer,
+            keys,
+            credentials,
+            tokens,
+            clock,
+            ids,
+        }
+    }
+
+    /// What stands in `iss` and `aud` of these tokens: the service's public URL.
+    pub fn issuer(&self) -> &str {
+        &self.issuer
+    }
+
+    /// Forgets what it knew of the signing keys: the access version has changed.
+    pub async fn reload(&self) -> Result<(), RepositoryError> {
+        self.keys.reload().await
+    }
+
+    /// Lets the client of a token in, or not.
+    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<Entrant, AccessError> {
+        let token = self.examine(token).await?;
+        Ok(Entrant {
+            principal: Principal {
+                id: token.client.principal(),
+                tenant: token.client.tenant,
+                scopes: token.scopes,
+                user_id: None,
+            },
+            credential: Some(token.client.id),
+            allowed_origins: token.client.allowed_origins,
+            limits: token.client.limits,
+            ends_at: Some(token.ends_at),
+        })
+    }
+
+    /// Finds out whether a token of this service is good.
+    pub(super) async fn examine(
+        &self,
+        token: &UnverifiedToken<'_>,
+    ) -> Result<OwnToken, AccessError> {
+        let now = self.clock.now();
+        let claims = self.signed_claims(token).await?;
+        let is_ours = token.is_of_type(MEDIA_TYPE)
+            && claims.text("iss") == Some(&*self.issuer)
+            && claims.audiences() == [&*self.issuer];
+        let claims = Some(claims).filter(|_| is_ours);
+        let claims = claims.ok_or(AccessError::Invalid)?;
+        let ends_at = claims.check_time(now)?;
+        let content = Content::read(&claims).ok_or(AccessError::Invalid)?;
+        let found = self
+            .credentials
+            .find(CredentialKind::Client, &content.client)
+            .await?;
+        let client = found
+            .filter(|client| client.is_alive(now))
+            .ok_or(AccessError::Invalid)?;
+        if self.tokens.is_revoked(content.id).await? {
+            return Err(AccessError::Invalid);
+        }
+        let still_held = content
+            .scopes
+            .iter()
+            .filter(|scope| client.scopes.contains(*scope));
+        Ok(OwnToken {
+            id: content.id,
+            scopes: still_held.collect(),
+            client,
+            issued_at: content.issued_at,
+            ends_at,
+        })
+    }
+
+    async fn signed_claims(&self, token: &UnverifiedToken<'_>) -> Result<Claims, AccessError> {
+        let kid = token.key_id().ok_or(AccessError::Invalid)?;
+        let key = self.keys.verifying(kid).await?;
+        key.and_then(|key| token.verify(&key, ALGORITHMS))
+            .ok_or(AccessError::Invalid)
+    }
+
+    /// Issues a token to a client; nothing when the client ends within this second.
+    pub(super) fn issue(
+        &self,
+        client: &Credential,
+        scopes: Scopes,
+    ) -> Result<Option<IssuedToken>, SigningKeyError> {
+        let issued_at = seconds(self.clock.now());
+        let longest = issued_at + i64::try_from(LIFE.as_secs()).unwrap_or(i64::MAX);
+        let ends_at = client
+            .expires_at
+            .map_or(longest, |end| seconds(end).min(longest));
+        if ends_at <= issued_at {
+            return Ok(None);
+        }
+        let claims = AccessTokenClaims {
+            iss: &self.issuer,
+            aud: &self.issuer,
+            sub: &client.id,
+            client_id: &client.id,
+            iat: issued_at,
+            exp: ends_at,
+            jti: self.ids.next_id(),
+            scope: &words(scopes),
+        };
+        let text = self.keys.sign(MEDIA_TYPE, &claims, LIFE + LEEWAY)?;
+        Ok(Some(IssuedToken {
+            text,
+            expires_in: ends_at - issued_at,
+            scopes,
+        }))
+    }
+
+    /// Refuses a token from now on.
+    pub(super) async fn revoke(&self, token: &OwnToken) -> Result<(), RepositoryError> {
+        // Until then it would be let in.
+        self.tokens.revoke(token.id, token.ends_at + LEEWAY).await
+    }
+}
+
+/// What our own tokens say beyond what every token does.
+struct Content {
+    id: Uuid,
+    client: CredentialId,
+    scopes: Scopes,
+    issued_at: i64,
+}
+
+impl Content {
+    fn read(claims: &Claims) -> Option<Self> {
+        let client = claims.text("client_id")?;
+        if claims.text("sub") != Some(client) {
+            return None;
+        }
+        Some(Self {
+            id: Uuid::parse_str(claims.text("jti")?).ok()?,
+            client: client.parse().ok()?,
+            // A scope that only a newer version knows allows nothing here.
+            scopes: claims
+                .text("scope")?
+                .split(' ')
+                .filter_map(|scope| scope.parse::<Scope>().ok())
+                .collect(),
+            issued_at: claims.members().get("iat")?.as_i64()?,
+        })
+    }
+}
+
+/// Scopes as OAuth writes them: separated by spaces.
+pub fn words(scopes: Scopes) -> String {
+    let words: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
+    words.join(" ")
+}
+
+/// Whole seconds since 1970.
+pub fn seconds(time: Timestamp) -> i64 {
+    time.milliseconds().div_euclid(1_000)
+}
