@@ -13,8 +13,10 @@
 mod arrows;
 mod bench;
 mod check;
+mod clients;
 mod database;
 mod environment;
+mod install;
 mod openapi;
 mod process;
 mod steps;
@@ -35,13 +37,13 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Task {
     /// Run every test of the workspace, with a throw-away Postgres unless `TEST_DATABASE_URL` names
-    /// a server
+    /// a server, and with foreign client libraries unless `TEST_CLIENTS` names their folder
     Test(test::Options),
     /// Check everything but the tests: format, lints, docs, arrows, builds, the OpenAPI snapshot
     Check,
     /// Check everything, then test
     Ci {
-        /// Install a Postgres server if there is none (Debian and Ubuntu)
+        /// Install what the tests need and is not there (Debian and Ubuntu)
         #[arg(long)]
         install: bool,
     },

@@ -5,6 +5,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::{
+    clients::{Clients, FOLDER_VARIABLE},
     database::{Database, URL_VARIABLE},
     process::{cargo, run as run_program, succeeds},
     steps::Steps,
@@ -13,7 +14,7 @@ use crate::{
 /// What to test, and with what.
 #[derive(clap::Args)]
 pub(crate) struct Options {
-    /// Install a Postgres server if there is none (Debian and Ubuntu)
+    /// Install a Postgres server, Node.js and Python where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
     /// Only these tests: arguments of `cargo nextest run`, or of `cargo test` where nextest is
@@ -26,7 +27,18 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let database = steps.take("database", || Database::provide(options.install))?;
-    let test = |mut command: Command| run_program(command.env(URL_VARIABLE, database.url()));
+    let clients = if needs_clients(&options.arguments) {
+        Some(steps.take("client libraries", || Clients::provide(options.install))?)
+    } else {
+        None
+    };
+    let test = |mut command: Command| {
+        command.env(URL_VARIABLE, database.url());
+        if let Some(clients) = &clients {
+            command.env(FOLDER_VARIABLE, clients.folder());
+        }
+        run_program(&mut command)
+    };
     // Before the others, so that the last lines of the output are those of the whole suite.
     if options.arguments.is_empty() {
         steps.take("examples in the documentation", || {
@@ -48,17 +60,32 @@ fn suite(arguments: &[String]) -> Command {
     } else {
         cargo(["test", "--locked", "--lib", "--bins", "--tests"])
     };
-    if !names_a_package(arguments) {
+    if packages_of(arguments).is_empty() {
         command.arg("--workspace");
     }
     command.args(arguments);
     command
 }
 
-fn names_a_package(arguments: &[String]) -> bool {
-    arguments
-        .iter()
-        .any(|argument| argument.starts_with("-p") || argument.starts_with("--package"))
+/// Whether tests may run that talk to the libraries: only those of the service do.
+fn needs_clients(arguments: &[String]) -> bool {
+    let packages = packages_of(arguments);
+    packages.is_empty() || packages.contains(&"agent-service")
+}
+
+/// The packages that the arguments name.
+fn packages_of(arguments: &[String]) -> Vec<&str> {
+    let mut packages = Vec::new();
+    let mut rest = arguments.iter();
+    while let Some(argument) = rest.next() {
+        let after = |prefix| argument.strip_prefix(prefix);
+        if argument == "-p" || argument == "--package" {
+            packages.extend(rest.next().map(String::as_str));
+        } else if let Some(package) = after("--package=").or_else(|| after("-p")) {
+            packages.push(package);
+        }
+    }
+    packages
 }
 
 #[cfg(test)]
@@ -70,9 +97,19 @@ mod tests {
     }
 
     #[test]
-    fn the_whole_workspace_unless_a_package_is_named() {
-        assert!(names_a_package(&words("-p domain")));
-        assert!(names_a_package(&words("--package=domain")));
-        assert!(!names_a_package(&words("refuses_a_duplicate_id")));
+    fn finds_the_packages_however_they_are_named() {
+        let arguments =
+            words("-p domain a_test --package=ports -pcontract --package agent-service");
+        let packages = ["domain", "ports", "contract", "agent-service"];
+        assert_eq!(packages_of(&arguments), packages);
+        assert!(packages_of(&words("refuses_a_duplicate_id")).is_empty());
+    }
+
+    #[test]
+    fn only_the_service_needs_the_client_libraries() {
+        assert!(needs_clients(&[]));
+        assert!(needs_clients(&words("refuses_a_duplicate_id")));
+        assert!(needs_clients(&words("-p domain -p agent-service")));
+        assert!(!needs_clients(&words("-p domain")));
     }
 }

@@ -2,7 +2,6 @@
 
 mod afterwards;
 mod docker;
-mod install;
 mod local;
 mod measured;
 mod secret;
@@ -11,8 +10,8 @@ mod user;
 use anyhow::{Result, bail};
 
 use self::afterwards::Afterwards;
-pub(crate) use self::measured::MeasuredServer;
-use crate::environment;
+pub(crate) use self::{measured::MeasuredServer, user::is_root};
+use crate::{environment, install::debian_packages};
 
 /// Names the server that the tests use: its databases come and go with each test.
 pub(crate) const URL_VARIABLE: &str = "TEST_DATABASE_URL";
@@ -54,7 +53,8 @@ impl Database {
             }
         }
         if install {
-            install::postgres()?;
+            // The cluster that comes with it is not used.
+            debian_packages(&["postgresql"], NOTHING_FOUND)?;
             if let Some(server) = local::Programs::newest() {
                 return server.start();
             }

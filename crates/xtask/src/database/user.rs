@@ -68,7 +68,7 @@ impl User {
 }
 
 /// Whether we are root.
-pub(super) fn is_root() -> Result<bool> {
+pub(crate) fn is_root() -> Result<bool> {
     Ok(id_of(&["-u"])? == 0)
 }
 

@@ -1,0 +1,97 @@
+//! The tools that run the programs and fetch their libraries.
+
+use std::process::Command;
+
+use anyhow::{Result, bail};
+
+use crate::{install::debian_packages, process::output};
+
+const OLDEST_NODE: u32 = 20;
+
+/// Prints Python's version if it is new enough and can make virtual environments.
+const PYTHON_CHECK: &str = "import ensurepip, sys, venv
+assert sys.version_info >= (3, 11)
+print(sys.version)";
+
+const WHAT_TO_DO: &str = "\
+the tests talk to the service by client libraries of others, which need Node.js 20 or newer with npm,
+and Python 3.11 or newer with venv. Do one of these:
+  - install them; the tests fetch the libraries themselves
+      Debian 13, Ubuntu:  apt-get install nodejs npm python3-venv    (or: cargo xtask test --install)
+      Debian 12:          apt-get install python3-venv; Node.js from https://nodejs.org
+      Fedora:             dnf install nodejs-npm python3
+      macOS:              brew install node python
+  - test a package that needs none of it: cargo xtask test -- -p domain";
+
+/// One tool.
+struct Tool {
+    name: &'static str,
+    package: &'static str,
+    /// What it says of itself, if it is there and new enough.
+    version: fn() -> Option<String>,
+}
+
+const TOOLS: [Tool; 3] = [
+    Tool {
+        name: "Node.js",
+        package: "nodejs",
+        version: node,
+    },
+    Tool {
+        name: "npm",
+        package: "npm",
+        version: || said("npm", &["--version"]),
+    },
+    Tool {
+        name: "Python with venv",
+        package: "python3-venv",
+        version: || said("python3", &["-c", PYTHON_CHECK]),
+    },
+];
+
+/// Finds the tools, after installing what is missing if that is allowed, and answers which versions
+/// there are: with others the libraries have to be fetched anew.
+pub(super) fn provide(install: bool) -> Result<String> {
+    let missing = missing();
+    if install && !missing.is_empty() {
+        let packages: Vec<_> = missing.iter().map(|tool| tool.package).collect();
+        debian_packages(&packages, WHAT_TO_DO)?;
+    }
+    let missing: Vec<_> = self::missing().iter().map(|tool| tool.name).collect();
+    if !missing.is_empty() {
+        bail!("missing or too old: {}\n{WHAT_TO_DO}", missing.join(", "));
+    }
+    Ok(TOOLS.iter().filter_map(|tool| (tool.version)()).collect())
+}
+
+fn missing() -> Vec<&'static Tool> {
+    let missing = |tool: &&Tool| (tool.version)().is_none();
+    TOOLS.iter().filter(missing).collect()
+}
+
+fn node() -> Option<String> {
+    said("node", &["--version"]).filter(|version| major_of(version) >= Some(OLDEST_NODE))
+}
+
+/// The 20 in `v20.20.2`.
+fn major_of(version: &str) -> Option<u32> {
+    let (major, _) = version.strip_prefix('v')?.split_once('.')?;
+    major.parse().ok()
+}
+
+fn said(program: &str, arguments: &[&str]) -> Option<String> {
+    output(Command::new(program).args(arguments)).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reads_the_major_version() {
+        assert_eq!(major_of("v20.20.2\n"), Some(20));
+        assert_eq!(major_of("20.20.2"), None);
+        assert!(major_of("v8.1.0") < Some(OLDEST_NODE));
+        assert!(major_of("") < Some(OLDEST_NODE));
+    }
+}
