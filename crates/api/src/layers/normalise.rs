@@ -4,7 +4,10 @@ use actix_web::{
     Error,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::Method,
+    http::{
+        Method, Version,
+        header::{self, HeaderMap},
+    },
     middleware::Next,
     web::Data,
 };
@@ -42,10 +45,27 @@ fn refusal(request: &ServiceRequest) -> Option<ApiError> {
     if target > state.sizes.url_bytes as usize {
         return Some(ApiError::new(ProblemCode::UriTooLong));
     }
+    if request.version() == Version::HTTP_11 && !names_its_host(request.headers()) {
+        return Some(ApiError::header(
+            "Host",
+            "an HTTP/1.1 request names its host once",
+        ));
+    }
     let is_api = request.path().starts_with("/api/");
     let takes = |media_type| accepts(request.headers(), media_type);
     if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
         return Some(ApiError::new(ProblemCode::NotAcceptable));
     }
     None
+}
+
+/// Two hosts, or one that is none, make a proxy and this service see different requests
+/// (RFC 9112, 3.2).
+fn names_its_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST);
+    let is_one = |host: &[u8]| {
+        host.iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(byte))
+    };
+    hosts.next().is_some_and(|host| is_one(host.as_bytes())) && hosts.next().is_none()
 }

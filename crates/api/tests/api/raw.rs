@@ -29,6 +29,20 @@ impl Connection {
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
 
+    /// Sends bytes, and answers whether the connection was still open.
+    pub(crate) async fn send_if_open(&mut self, bytes: impl AsRef<[u8]>) -> bool {
+        self.0.write_all(bytes.as_ref()).await.is_ok()
+    }
+
+    /// What arrives in one piece within this time, if anything.
+    pub(crate) async fn receive_for(&mut self, patience: Duration) -> Vec<u8> {
+        let mut buffer = [0; 4096];
+        match tokio::time::timeout(patience, self.0.read(&mut buffer)).await {
+            Ok(Ok(count)) => buffer[..count].to_vec(),
+            Ok(Err(_)) | Err(_) => Vec::new(),
+        }
+    }
+
     /// Tells the server that no more will come.
     pub(crate) async fn end(&mut self) {
         let _ = self.0.shutdown().await;

@@ -1,0 +1,117 @@
+//! Clients that take their time: each is dropped within its deadline, and nobody else waits.
+
+use std::time::{Duration, Instant};
+
+use serde_json::json;
+
+use crate::{bad_input::head, harness::Api, raw::Connection};
+
+/// What a request's head may take, and what it may take longer on a busy machine.
+const HEAD: Duration = Duration::from_secs(5);
+const SLACK: Duration = Duration::from_secs(4);
+
+/// Sends `bytes` one by one, so slowly that they never end in time, until the server hangs up;
+/// answers how long it took.
+async fn dribble(connection: &mut Connection, bytes: &[u8]) -> Duration {
+    let started = Instant::now();
+    for byte in bytes.iter().cycle() {
+        if !connection.send_if_open([*byte]).await || started.elapsed() > HEAD + SLACK {
+            break;
+        }
+        let _ = connection.receive_for(Duration::from_millis(100)).await;
+    }
+    started.elapsed()
+}
+
+#[track_caller]
+fn assert_in_time(took: Duration) {
+    assert!(
+        took >= HEAD.saturating_sub(Duration::from_secs(1)),
+        "cut after {took:?}"
+    );
+    assert!(took <= HEAD + SLACK, "cut after {took:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_that_never_ends_is_cut_off() {
+    let api = Api::start().await;
+    let mut connection = Connection::open(api.address).await;
+    connection
+        .send("GET /livez HTTP/1.1\r\nHost: test\r\nX-Slow: ")
+        .await;
+    assert_in_time(dribble(&mut connection, b"x").await);
+    api.anonymous().get("/livez").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_head_on_a_kept_connection_has_no_more_time() {
+    let api = Api::start().await;
+    let mut connection = Connection::open(api.address).await;
+    connection
+        .send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n")
+        .await;
+    let first = connection.receive_for(Duration::from_secs(5)).await;
+    assert!(
+        first.starts_with(b"HTTP/1.1 200"),
+        "{}",
+        String::from_utf8_lossy(&first)
+    );
+    connection
+        .send("GET /livez HTTP/1.1\r\nHost: test\r\nX-Slow: ")
+        .await;
+    assert_in_time(dribble(&mut connection, b"x").await);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_kept_connection_may_rest_between_requests() {
+    let api = Api::start().await;
+    let mut connection = Connection::open(api.address).await;
+    for _ in 0..2 {
+        connection
+            .send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n")
+            .await;
+        let answer = connection.receive_for(Duration::from_secs(6)).await;
+        assert!(
+            answer.starts_with(b"HTTP/1.1 200"),
+            "{}",
+            String::from_utf8_lossy(&answer)
+        );
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn slow_clients_make_nobody_wait() {
+    let api = Api::start().await;
+    let mut slow = Vec::new();
+    for number in 0..500 {
+        let mut connection = Connection::open(api.address).await;
+        if number % 2 == 0 {
+            connection
+                .send("GET /api/agents HTTP/1.1\r\nHost: te")
+                .await;
+        } else {
+            let length = "Content-Type: application/json\r\nContent-Length: 100\r\n";
+            connection
+                .send(head(&api, "POST /api/agents", length))
+                .await;
+        }
+        slow.push(connection);
+    }
+    for _ in 0..20 {
+        let started = Instant::now();
+        api.writer()
+            .post("/api/agents", json!({"name": "Ada"}))
+            .await
+            .made();
+        assert!(
+            started.elapsed() < Duration::from_secs(2),
+            "{:?}",
+            started.elapsed()
+        );
+    }
+    drop(slow);
+    api.stop().await;
+}
