@@ -67,7 +67,7 @@ impl CredentialDraft {
         faults.extend(self.jwks.iter().flat_map(check_keys));
         let address = self.jwks_uri.as_deref();
         if address.is_some_and(|address| !web_address::is_https_address(address)) {
-            let detail = "must be an https address without user and fragment";
+            let detail = web_address::HTTPS_IN_WORDS;
             faults.push(Fault::new("/jwksUri", FaultCode::BadFormat, detail));
         }
         faults
@@ -139,7 +139,7 @@ fn check_origins(origins: &[String]) -> Vec<Fault> {
         let mut pointer = String::from("/allowedOrigins");
         push_index(&mut pointer, index);
         if !web_address::is_origin(origin) {
-            let detail = "must be an origin as browsers send it, such as https://shop.example:8443";
+            let detail = web_address::ORIGIN_IN_WORDS;
             Some(Fault::new(pointer, FaultCode::BadFormat, detail))
         } else if origins[..index].contains(origin) {
             let detail = "stands here twice";

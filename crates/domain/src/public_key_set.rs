@@ -151,11 +151,11 @@ fn check_curve(
     key_type: &str,
     faults: &mut Vec<Fault>,
 ) -> &'static [&'static str] {
-    let mut of_type = CURVES.iter().filter(|curve| curve.key_type == key_type);
-    let named = key.get("crv").and_then(Value::as_str).unwrap_or_default();
-    let Some(curve) = of_type.clone().find(|curve| curve.name == named) else {
-        let names: Vec<&str> = of_type.by_ref().map(|curve| curve.name).collect();
-        let detail = format!("one of '{}'", names.join("', '"));
+    let of_type = CURVES.iter().filter(|curve| curve.key_type == key_type);
+    let asked = key.get("crv").and_then(Value::as_str).unwrap_or_default();
+    let Some(curve) = of_type.clone().find(|curve| curve.name == asked) else {
+        let known: Vec<&str> = of_type.map(|curve| curve.name).collect();
+        let detail = format!("one of '{}'", known.join("', '"));
         faults.push(fault("crv", FaultCode::UnknownValue, detail));
         return &[];
     };
@@ -246,6 +246,10 @@ mod tests {
     }
 
     /// A key with other members.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "reads better where it is called"
+    )]
     fn with(mut key: Value, members: Value) -> Value {
         let members = members.as_object().unwrap().clone();
         key.as_object_mut().unwrap().extend(members);

@@ -1,7 +1,5 @@
 //! Addresses in the web that clients name: origins of browsers, and where key sets are published.
 
-/// The longest text of an origin: a scheme, a host of 253 characters and a port.
-pub const MOST_ORIGIN_CHARACTERS: usize = 268;
 /// The longest address of a document.
 pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
 
@@ -10,6 +8,12 @@ pub const ORIGIN_PATTERN: &str = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-
 /// The form of a document's address, as the published document states it. [`is_https_address`] is
 /// stricter.
 pub const HTTPS_PATTERN: &str = r"^https://[A-Za-z0-9._:\[\]-]+([/?][!-~]*)?$";
+
+/// What an origin must be, for who sent something else.
+pub const ORIGIN_IN_WORDS: &str =
+    "must be an origin as browsers send it, such as https://shop.example:8443";
+/// What a document's address must be, for who sent something else.
+pub const HTTPS_IN_WORDS: &str = "must be an https address without user and fragment";
 
 const MOST_HOST_CHARACTERS: usize = 253;
 
@@ -25,7 +29,7 @@ pub fn is_origin(text: &str) -> bool {
         return false;
     };
     let is_lower_case = !authority.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_lower_case && authority_port(authority).is_some_and(|port| port != Some(own_port))
+    is_lower_case && Authority::read(authority).is_some_and(|it| it.port != Some(own_port))
 }
 
 /// Whether `text` is an absolute https address without user, password and fragment.
@@ -36,37 +40,36 @@ pub fn is_https_address(text: &str) -> bool {
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     text.len() <= MOST_ADDRESS_CHARACTERS
-        && authority_port(authority).is_some()
+        && Authority::read(authority).is_some()
         && path
             .bytes()
             .all(|byte| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte))
 }
 
-/// The port of `host[:port]`, if it names one; `None` when the text is no such thing.
-fn authority_port(authority: &str) -> Option<Option<u16>> {
-    let (host, port) = if let Some(rest) = authority.strip_prefix('[') {
-        let (address, behind) = rest.split_once(']')?;
-        address.parse::<std::net::Ipv6Addr>().ok()?;
-        match behind.strip_prefix(':') {
-            Some(port) => (None, Some(port)),
-            None if behind.is_empty() => (None, None),
-            None => return None,
+/// What stands between the scheme and the path.
+struct Authority {
+    port: Option<u16>,
+}
+
+impl Authority {
+    /// Reads `host[:port]`, where the host is a name or an address, and nothing else.
+    fn read(text: &str) -> Option<Self> {
+        let behind_host = if let Some(rest) = text.strip_prefix('[') {
+            let (address, behind) = rest.split_once(']')?;
+            address.parse::<std::net::Ipv6Addr>().ok()?;
+            behind
+        } else {
+            let (host, behind) = text.split_at(text.find(':').unwrap_or(text.len()));
+            is_host_name(host).then_some(behind)?
+        };
+        if behind_host.is_empty() {
+            return Some(Self { port: None });
         }
-    } else {
-        match authority.split_once(':') {
-            Some((host, port)) => (Some(host), Some(port)),
-            None => (Some(authority), None),
-        }
-    };
-    if !host.is_none_or(is_host_name) {
-        return None;
+        let digits = behind_host.strip_prefix(':')?;
+        // The one spelling: no sign, no leading zero.
+        let number: u16 = digits.parse().ok()?;
+        (number > 0 && number.to_string() == digits).then_some(Self { port: Some(number) })
     }
-    let Some(digits) = port else {
-        return Some(None);
-    };
-    // The one spelling: no sign, no leading zero.
-    let number: u16 = digits.parse().ok()?;
-    (number > 0 && number.to_string() == digits).then_some(Some(number))
 }
 
 fn is_host_name(host: &str) -> bool {
