@@ -1,5 +1,7 @@
 //! Addresses in the web that clients name: origins of browsers, and where key sets are published.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 /// The longest address of a document.
 pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
 
@@ -34,41 +36,55 @@ pub fn is_origin(text: &str) -> bool {
 
 /// Whether `text` is an absolute https address without user, password and fragment.
 pub fn is_https_address(text: &str) -> bool {
-    let Some(rest) = text.strip_prefix("https://") else {
-        return false;
-    };
+    authority("https://", text).is_some()
+}
+
+/// Whether `text` is such an address, or one of http on this very machine: what an operator may
+/// name.
+pub fn is_https_or_loopback_address(text: &str) -> bool {
+    is_https_address(text) || authority("http://", text).is_some_and(|it| it.is_loopback)
+}
+
+/// The authority of an absolute address with this beginning; nothing when anything in the address
+/// is not as it must be.
+fn authority(scheme: &str, text: &str) -> Option<Authority> {
+    let rest = text.strip_prefix(scheme)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
-    text.len() <= MOST_ADDRESS_CHARACTERS
-        && Authority::read(authority).is_some()
-        && path
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte))
+    let allowed = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte);
+    let is_good = text.len() <= MOST_ADDRESS_CHARACTERS && path.bytes().all(allowed);
+    Authority::read(authority).filter(|_| is_good)
 }
 
 /// What stands between the scheme and the path.
 struct Authority {
+    /// Whether the host is this very machine.
+    is_loopback: bool,
     port: Option<u16>,
 }
 
 impl Authority {
     /// Reads `host[:port]`, where the host is a name or an address, and nothing else.
     fn read(text: &str) -> Option<Self> {
-        let behind_host = if let Some(rest) = text.strip_prefix('[') {
+        let (is_loopback, behind_host) = if let Some(rest) = text.strip_prefix('[') {
             let (address, behind) = rest.split_once(']')?;
-            address.parse::<std::net::Ipv6Addr>().ok()?;
-            behind
+            (address.parse::<Ipv6Addr>().ok()?.is_loopback(), behind)
         } else {
             let (host, behind) = text.split_at(text.find(':').unwrap_or(text.len()));
-            is_host_name(host).then_some(behind)?
+            let address = host.parse::<Ipv4Addr>();
+            let is_loopback = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
+            (is_host_name(host).then_some(is_loopback)?, behind)
         };
-        if behind_host.is_empty() {
-            return Some(Self { port: None });
-        }
-        let digits = behind_host.strip_prefix(':')?;
-        // The one spelling: no sign, no leading zero.
-        let number: u16 = digits.parse().ok()?;
-        (number > 0 && number.to_string() == digits).then_some(Self { port: Some(number) })
+        let port = match behind_host.strip_prefix(':') {
+            None if behind_host.is_empty() => None,
+            None => return None,
+            Some(digits) => {
+                // The one spelling: no sign, no leading zero.
+                let number: u16 = digits.parse().ok()?;
+                Some((number > 0 && number.to_string() == digits).then_some(number)?)
+            }
+        };
+        Some(Self { is_loopback, port })
     }
 }
 
@@ -140,6 +156,26 @@ mod tests {
         assert_eq!(is_https_address(text), expected);
     }
 
+    #[rstest]
+    #[case("https://id.example/keys", true)]
+    #[case("http://localhost:8080/keys", true)]
+    #[case("http://127.0.0.1/keys?a=b", true)]
+    #[case("http://127.9.9.9", true)]
+    #[case("http://[::1]:8080/realms/a", true)]
+    #[case("http://id.example/keys", false)]
+    #[case("http://10.0.0.1/keys", false)]
+    #[case("http://localhost.example/keys", false)]
+    #[case("http://127.0.0.1.example/keys", false)]
+    #[case("http://localhost@id.example/keys", false)]
+    #[case("http://localhost:x/keys", false)]
+    #[case("http://[::2]/keys", false)]
+    #[case("http://", false)]
+    #[case("https://user@id.example", false)]
+    #[case("localhost", false)]
+    fn knows_an_address_that_the_operator_may_name(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_https_or_loopback_address(text), expected);
+    }
+
     #[test]
     fn an_address_has_a_longest() {
         let base = "https://client.example/";
@@ -152,7 +188,7 @@ mod tests {
         #[test]
         fn never_panics_on_anything(text in "(https?://)?\\PC*") {
             let _ = is_origin(&text);
-            let _ = is_https_address(&text);
+            let _ = is_https_or_loopback_address(&text);
         }
     }
 }
