@@ -4,7 +4,7 @@ use std::{collections::BTreeSet, fs, path::PathBuf, time::Duration};
 
 use api::settings::{DatabaseKind, InvalidSetting, LogFormat, Settings, SettingsError, keys};
 use application::access::Bootstrap;
-use domain::{CredentialKind, CredentialSecret, Sizes};
+use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
 
 type Variables<'given> = &'given [(&'given str, &'given str)];
 
@@ -40,6 +40,11 @@ impl File {
     }
 }
 
+/// A setting's variable as an operator would write it.
+fn written(variable: &str) -> String {
+    variable.replace("<ID>", "MAIN")
+}
+
 fn refusal(outcome: Result<Settings, SettingsError>) -> Vec<InvalidSetting> {
     match outcome {
         Err(SettingsError::Invalid(settings)) => settings,
@@ -61,6 +66,14 @@ fn without_any_setting_the_documented_defaults_hold() {
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(settings.server.workers, cores);
     assert!(settings.auth.bootstrap.is_none());
+    assert_eq!(settings.server.trusted_proxies, []);
+    let rates = RateLimits {
+        requests: Quota::new(600, 100),
+        chat: Quota::new(120, 30),
+        streams: 32,
+    };
+    assert_eq!(settings.limits.rates, rates);
+    assert_eq!(settings.limits.address, Quota::new(6_000, 1_000));
     assert_eq!(settings.limits.sizes, Sizes::default());
     assert_eq!(settings.limits.body_deadline, Duration::from_secs(15));
     assert_eq!(settings.engines.default, None);
@@ -80,6 +93,14 @@ fn every_section_reads_its_variables() {
         ("SERVER__WORKERS", "3"),
         ("AUTH__BOOTSTRAP_KEY", "mint"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
+        ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
+        ("LIMITS__REQUESTS__PER_MINUTE", "60"),
+        ("LIMITS__REQUESTS__BURST", "10"),
+        ("LIMITS__CHAT__PER_MINUTE", "30"),
+        ("LIMITS__CHAT__BURST", "5"),
+        ("LIMITS__STREAMS", "0"),
+        ("LIMITS__ADDRESS__PER_MINUTE", "600"),
+        ("LIMITS__ADDRESS__BURST", "50"),
         ("LIMITS__BODY_SECONDS", "5"),
         ("ENGINES__DEFAULT", "rules"),
         ("LOG__FORMAT", "json"),
@@ -94,6 +115,16 @@ fn every_section_reads_its_variables() {
     assert_eq!(settings.server.workers, 3);
     assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
     assert_eq!(settings.limits.sizes.name_characters, 40);
+    let proxies = settings.server.trusted_proxies.iter();
+    let proxies: Vec<String> = proxies.map(ToString::to_string).collect();
+    assert_eq!(proxies, ["10.0.0.0/8", "::1/128"]);
+    let rates = RateLimits {
+        requests: Quota::new(60, 10),
+        chat: Quota::new(30, 5),
+        streams: 0,
+    };
+    assert_eq!(settings.limits.rates, rates);
+    assert_eq!(settings.limits.address, Quota::new(600, 50));
     assert_eq!(settings.limits.body_deadline, Duration::from_secs(5));
     assert_eq!(settings.engines.default.as_deref(), Some("rules"));
     assert_eq!(settings.log.format, Some(LogFormat::Json));
@@ -231,7 +262,7 @@ fn no_refusal_repeats_a_value() {
     for key in keys() {
         // No setting takes this: control characters fit nowhere.
         let value = format!("{secret}\u{1}");
-        let outcome = load(&[(key.variable, &value)]);
+        let outcome = load(&[(&written(key.variable), &value)]);
         let error = outcome.expect_err(key.variable);
         assert!(!error.to_string().contains(secret), "{error}");
         assert!(!format!("{error:?}").contains(secret), "{error:?}");
@@ -331,7 +362,7 @@ fn read_by_compose_alone() -> BTreeSet<String> {
         .filter_map(|text| text.split(['}', ':']).next());
     let settings = keys();
     names
-        .filter(|name| settings.iter().all(|key| key.variable != *name))
+        .filter(|name| !settings.iter().any(|key| key.has(name)))
         .map(ToOwned::to_owned)
         .collect()
 }
@@ -340,7 +371,7 @@ fn read_by_compose_alone() -> BTreeSet<String> {
 fn the_example_documents_every_setting_with_its_default() {
     let in_code: Vec<(String, String)> = keys()
         .into_iter()
-        .map(|key| (key.variable.to_owned(), key.default.unwrap_or_default()))
+        .map(|key| (written(key.variable), key.default.unwrap_or_default()))
         .collect();
     let of_compose = read_by_compose_alone();
     let mut documented = documented();

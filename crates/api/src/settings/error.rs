@@ -41,7 +41,7 @@ pub enum InvalidSetting {
     /// The value does not have the form of this setting.
     BadValue {
         /// The setting's variable.
-        variable: &'static str,
+        variable: String,
         /// The key in the file, when the value stands there.
         file_key: Option<String>,
         /// What would fit.

@@ -49,10 +49,13 @@ impl Settings {
     }
 
     fn read(values: &mut Values) -> Self {
+        let database = DatabaseUrl::read(values);
+        let server = ServerSettings::read(values);
+        let auth = AuthSettings::read(values, &server);
         Self {
-            database: DatabaseUrl::read(values),
-            server: ServerSettings::read(values),
-            auth: AuthSettings::read(values),
+            database,
+            server,
+            auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),
             log: LogSettings::read(values),

@@ -11,6 +11,7 @@ mod auth;
 mod database;
 mod engines;
 mod error;
+mod issuers;
 mod limits;
 mod load;
 mod log;

@@ -21,18 +21,17 @@ pub(super) fn gather(
     environment: impl IntoIterator<Item = (String, String)>,
     keys: &[Key],
 ) -> Result<Values, SettingsError> {
-    let known = |variable: &str| keys.iter().any(|key| key.variable == variable);
+    let known = |variable: &str| keys.iter().any(|key| key.has(variable));
     let (ours, unknown): (Map<_, _>, Map<_, _>) = environment
         .into_iter()
         .filter(|(name, _)| known(name) || is_in_a_section(name, keys))
         .partition(|(name, _)| known(name));
-    let mut invalid: Vec<_> = unknown
-        .into_keys()
-        .map(|name| InvalidSetting::Unknown {
-            known: beside(&name, keys),
-            name,
-        })
-        .collect();
+    let mut invalid = given_twice(&ours);
+    let unknown = unknown.into_keys().map(|name| InvalidSetting::Unknown {
+        known: beside(&name, keys),
+        name,
+    });
+    invalid.extend(unknown);
     let mut given = BTreeMap::new();
     for (key, value) in flat(overlaid(file, ours)?) {
         let variable = variable_of(&key);
@@ -51,6 +50,23 @@ pub(super) fn gather(
     }
     invalid.sort_by_key(ToString::to_string);
     Ok(Values::new(given, invalid))
+}
+
+/// The name in a variable may be in upper or lower case: both at once are one setting twice.
+fn given_twice(ours: &Map<String, String>) -> Vec<InvalidSetting> {
+    let mut spellings: BTreeMap<String, usize> = BTreeMap::new();
+    for name in ours.keys() {
+        *spellings.entry(name.to_uppercase()).or_default() += 1;
+    }
+    spellings
+        .into_iter()
+        .filter(|(_, count)| *count > 1)
+        .map(|(variable, _)| InvalidSetting::BadValue {
+            variable,
+            file_key: None,
+            expected: "given in one spelling only".to_owned(),
+        })
+        .collect()
 }
 
 /// File and environment as one tree.

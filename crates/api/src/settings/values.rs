@@ -1,16 +1,47 @@
 //! What was given for each setting, as text, and how sections read it.
 
-use std::{collections::BTreeMap, fmt::Display, ops::RangeInclusive, str::FromStr};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Display,
+    ops::RangeInclusive,
+    str::FromStr,
+};
 
 use super::error::InvalidSetting;
+
+/// Stands in a variable for a name that the operator chooses, where settings can be given for any
+/// number of things of a kind.
+const PLACE: &str = "<ID>";
+/// The longest such name.
+const LONGEST_NAME: usize = 64;
 
 /// One setting, for whoever lists them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Key {
-    /// Its variable, by which it is known everywhere.
+    /// Its variable, by which it is known everywhere; `<ID>` in it stands for a name that the
+    /// operator chooses.
     pub variable: &'static str,
     /// What holds when it is not set, as it would be written; `None` when that is no fixed value.
     pub default: Option<String>,
+}
+
+impl Key {
+    /// Whether a variable is this setting's.
+    pub fn has(&self, variable: &str) -> bool {
+        self.variable == variable || chosen_name(self.variable, variable).is_some()
+    }
+}
+
+/// The name that the operator chose, when `variable` has the form of `pattern`: 1 to 64 letters,
+/// digits, `-` and single `_`.
+fn chosen_name<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
+    let (before, behind) = pattern.split_once(PLACE)?;
+    let name = variable.strip_prefix(before)?.strip_suffix(behind)?;
+    let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+    let is_good = (1..=LONGEST_NAME).contains(&name.len())
+        && name.bytes().all(allowed)
+        && !name.contains("__");
+    is_good.then_some(name)
 }
 
 /// What was given for one setting.
@@ -92,6 +123,33 @@ impl Values {
         self.read_optional(variable, &expected, number_in(range))
     }
 
+    /// Settings that can be given for any number of things, each under a name that the operator
+    /// chooses. `keys` are all of them; `read` is called once for each name that one of them was
+    /// given for.
+    pub(super) fn read_named<T>(
+        &mut self,
+        keys: &[&'static str],
+        mut read: impl FnMut(&mut Named<'_>) -> T,
+    ) -> Vec<T> {
+        self.keys.extend(keys.iter().map(|variable| Key {
+            variable,
+            default: None,
+        }));
+        let names: BTreeSet<String> = self
+            .given
+            .keys()
+            .filter_map(|variable| keys.iter().find_map(|key| chosen_name(key, variable)))
+            .map(str::to_ascii_lowercase)
+            .collect();
+        let named = |name| {
+            read(&mut Named {
+                values: &mut *self,
+                name,
+            })
+        };
+        names.into_iter().map(named).collect()
+    }
+
     /// Everything that was asked for.
     pub(super) fn into_keys(self) -> Vec<Key> {
         self.keys
@@ -104,20 +162,74 @@ impl Values {
 
     fn parsed<T>(
         &mut self,
-        variable: &'static str,
+        variable: &str,
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let given = self.given.get(variable)?;
-        let parsed = given.text.as_deref().and_then(parse);
+        let parsed = self.given.get(variable)?.text.as_deref().and_then(parse);
         if parsed.is_none() {
-            self.invalid.push(InvalidSetting::BadValue {
-                variable,
-                file_key: given.file_key.clone(),
-                expected: expected.to_owned(),
-            });
+            self.refuse(variable, expected);
         }
         parsed
+    }
+
+    fn refuse(&mut self, variable: &str, expected: &str) {
+        let given = self.given.get(variable);
+        self.invalid.push(InvalidSetting::BadValue {
+            variable: variable.to_owned(),
+            file_key: given.and_then(|given| given.file_key.clone()),
+            expected: expected.to_owned(),
+        });
+    }
+}
+
+/// The settings under one name that the operator chose.
+pub(super) struct Named<'a> {
+    values: &'a mut Values,
+    name: String,
+}
+
+impl Named<'_> {
+    /// The name, in lower case.
+    pub(super) fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// A setting that may be absent. `expected` completes "… must be".
+    pub(super) fn read_optional<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.values.parsed(&self.variable(key), expected, parse)
+    }
+
+    /// A setting that must be there.
+    pub(super) fn read_required<T>(
+        &mut self,
+        key: &'static str,
+        expected: &str,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        if !self.is_given(key) {
+            self.refuse(key, expected);
+        }
+        self.read_optional(key, expected, parse)
+    }
+
+    /// Whether there is any value for a setting.
+    pub(super) fn is_given(&self, key: &'static str) -> bool {
+        self.values.given.contains_key(&self.variable(key))
+    }
+
+    /// Refuses a setting for what others say. `expected` completes "… must be".
+    pub(super) fn refuse(&mut self, key: &'static str, expected: &str) {
+        self.values.refuse(&self.variable(key), expected);
+    }
+
+    fn variable(&self, key: &'static str) -> String {
+        key.replace(PLACE, &self.name.to_ascii_uppercase())
     }
 }
 

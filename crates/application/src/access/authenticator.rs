@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicBool, AtomicI64, Ordering},
     },
     time::Duration,
 };
@@ -14,7 +14,7 @@ use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::{AccessError, Entrant, LastUsed};
+use super::{AccessError, Entrant, LastUsed, tokens::AccessTokens};
 
 /// How long a verified credential is trusted without another look at the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
@@ -39,28 +39,34 @@ struct Remembered {
 /// From a credential to a principal, from memory where possible.
 pub struct Authenticator {
     credentials: Arc<dyn CredentialRepository>,
+    tokens: Arc<AccessTokens>,
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUsed>,
     remembered: Cache<Fingerprint, Remembered>,
     /// The store's access version when it was last read, and when that was.
     version: AtomicI64,
     watched_at: AtomicI64,
+    /// Whether our signing keys may have changed since they were last read.
+    keys_may_differ: AtomicBool,
 }
 
 impl Authenticator {
-    /// An authenticator over the credentials of a store.
+    /// An authenticator over the credentials of a store, and over access tokens.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
+        tokens: Arc<AccessTokens>,
         clock: Arc<dyn Clock>,
         last_used: Arc<LastUsed>,
     ) -> Self {
         Self {
             credentials,
+            tokens,
             clock,
             last_used,
             remembered: Cache::new(REMEMBERED),
             version: AtomicI64::new(-1),
             watched_at: AtomicI64::new(0),
+            keys_may_differ: AtomicBool::new(false),
         }
     }
 
@@ -79,7 +85,11 @@ impl Authenticator {
     pub async fn authenticate(&self, text: &str) -> Result<Arc<Entrant>, AccessError> {
         let now = self.clock.now();
         let version = self.version.load(Ordering::Acquire);
-        let verified = self.verify_key(text, now).await;
+        let verified = if text.starts_with(CredentialKind::Key.prefix()) {
+            self.verify_key(text, now).await
+        } else {
+            self.tokens.verify(text).await
+        };
         if matches!(verified, Err(AccessError::Invalid | AccessError::Expired)) {
             self.remembered.remove(&fingerprint(text));
         }
@@ -142,6 +152,11 @@ impl Authenticator {
         let version = self.credentials.access_version().await?;
         if self.version.swap(version, Ordering::AcqRel) != version {
             self.remembered.clear();
+            self.keys_may_differ.store(true, Ordering::Release);
+        }
+        if self.keys_may_differ.load(Ordering::Acquire) {
+            self.tokens.reload().await?;
+            self.keys_may_differ.store(false, Ordering::Release);
         }
         self.watched_at
             .store(asked_at.milliseconds(), Ordering::Release);

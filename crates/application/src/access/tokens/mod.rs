@@ -1,7 +1,18 @@
-//! Access tokens, and the keys that prove them.
+//! Access tokens: to whom they are routed, and what of a foreign one is believed.
 
+mod access_tokens;
+mod claim_path;
 mod discovery;
+mod foreign;
+mod issuer;
+mod issuers;
 mod key_set;
+mod known_tenants;
+mod permissions;
 
+pub use access_tokens::AccessTokens;
+pub use claim_path::{ClaimPath, MalformedClaimPath};
 pub use discovery::KeyLocation;
+pub use issuer::{Issuer, IssuerId, MalformedIssuerId, TenantOfUsers, TokenType};
+pub use issuers::Issuers;
 pub use key_set::{KeySet, KeySets, KeysUnavailable};

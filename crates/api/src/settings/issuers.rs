@@ -1,0 +1,165 @@
+//! Identity providers whose users are let in.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use application::access::{
+    jwt::SignatureAlgorithm,
+    tokens::{ClaimPath, Issuer, KeyLocation, TenantOfUsers, TokenType},
+};
+use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
+
+use super::values::{Named, Values};
+
+const ISSUER: &str = "AUTH__ISSUERS__<ID>__ISSUER";
+const AUDIENCES: &str = "AUTH__ISSUERS__<ID>__AUDIENCES";
+const JWKS_URL: &str = "AUTH__ISSUERS__<ID>__JWKS_URL";
+const ALGORITHMS: &str = "AUTH__ISSUERS__<ID>__ALGORITHMS";
+const TOKEN_TYPE: &str = "AUTH__ISSUERS__<ID>__TOKEN_TYPE";
+const TENANT: &str = "AUTH__ISSUERS__<ID>__TENANT";
+const TENANT_CLAIM: &str = "AUTH__ISSUERS__<ID>__TENANT_CLAIM";
+const SCOPE_CLAIMS: &str = "AUTH__ISSUERS__<ID>__SCOPE_CLAIMS";
+const ROLE_SCOPES: &str = "AUTH__ISSUERS__<ID>__ROLE_SCOPES";
+
+/// In the order in which they are documented.
+const KEYS: &[&str] = &[
+    ISSUER,
+    AUDIENCES,
+    JWKS_URL,
+    ALGORITHMS,
+    TOKEN_TYPE,
+    TENANT,
+    TENANT_CLAIM,
+    SCOPE_CLAIMS,
+    ROLE_SCOPES,
+];
+
+/// Where scopes are when nothing else is said.
+const USUAL_SCOPE_CLAIMS: &str = "scope,scp";
+
+/// Reads `AUTH__ISSUERS__…`. `own_url` is what this service calls itself as an issuer.
+pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<Issuer> {
+    let mut taken = BTreeSet::from([own_url.to_owned()]);
+    let issuers = values.read_named(KEYS, |named| issuer(named, &mut taken));
+    issuers.into_iter().flatten().collect()
+}
+
+/// One issuer; nothing when something about it was refused.
+fn issuer(named: &mut Named<'_>, taken: &mut BTreeSet<String>) -> Option<Issuer> {
+    let name = issuer_name(named, taken);
+    let audiences = "given, for nobody could tell whether tokens are for this service: names of \
+                     it, with commas between them";
+    let audiences = named.read_required(AUDIENCES, audiences, |text| list(text, audience));
+    let address = "an address that begins with https://, or http:// on this machine";
+    let keys = named.read_optional(JWKS_URL, address, web_address);
+    let algorithms = format!("some of {}, with commas between them", all_algorithms());
+    let algorithms = named.read_optional(ALGORITHMS, &algorithms, |text| {
+        list(text, |name| name.parse().ok())
+    });
+    let token_type = named.read_optional(TOKEN_TYPE, "at+jwt or any", token_type);
+    let tenant = tenant(named);
+    let paths = "paths to claims, with commas between them, such as scope,realm_access.roles";
+    let scope_claims = named.read_optional(SCOPE_CLAIMS, paths, claim_paths);
+    let role_scopes = named.read_optional(ROLE_SCOPES, &role_scopes_form(), role_scopes);
+    let name = name?;
+    Some(Issuer {
+        id: named.name().parse().ok()?,
+        audiences: audiences?,
+        keys: keys.map_or_else(|| KeyLocation::MetadataOf(name.clone()), KeyLocation::Url),
+        name,
+        algorithms: algorithms.unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
+        token_type: token_type.unwrap_or(TokenType::AccessToken),
+        tenant: tenant?,
+        scope_claims: scope_claims.or_else(|| claim_paths(USUAL_SCOPE_CLAIMS))?,
+        role_scopes: role_scopes.unwrap_or_default(),
+    })
+}
+
+fn issuer_name(named: &mut Named<'_>, taken: &mut BTreeSet<String>) -> Option<String> {
+    let expected = "given: the issuer's name as in its tokens (iss), to the letter, which begins \
+                    with https://, or http:// on this machine";
+    let name = named.read_required(ISSUER, expected, |text| {
+        web_address(text).filter(|name| !name.contains('?'))
+    })?;
+    if !taken.insert(name.clone()) {
+        let expected = "the name of no other issuer, and not this service's own URL";
+        named.refuse(ISSUER, expected);
+        return None;
+    }
+    Some(name)
+}
+
+fn tenant(named: &mut Named<'_>) -> Option<TenantOfUsers> {
+    let expected = "a tenant's id: 1 to 64 of a-z, 0-9 and -";
+    let fixed = named.read_optional(TENANT, expected, |text| text.parse::<TenantId>().ok());
+    let expected = "a path to a claim, such as tenant or org.id";
+    let claim = named.read_optional(TENANT_CLAIM, expected, |text| text.parse().ok());
+    match (named.is_given(TENANT), named.is_given(TENANT_CLAIM)) {
+        (true, true) => {
+            named.refuse(TENANT_CLAIM, "left out where TENANT is given");
+            None
+        }
+        (_, true) => claim.map(TenantOfUsers::Claim),
+        (true, _) => fixed.map(TenantOfUsers::Fixed),
+        (false, false) => TenantId::DEFAULT.parse().ok().map(TenantOfUsers::Fixed),
+    }
+}
+
+/// What stands between commas, with blanks around it; nothing when one of the items is none.
+fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
+    text.split(',').map(|text| item(text.trim())).collect()
+}
+
+fn audience(text: &str) -> Option<String> {
+    let fits = !text.is_empty() && !text.contains(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+fn web_address(text: &str) -> Option<String> {
+    is_https_or_loopback_address(text).then(|| text.to_owned())
+}
+
+fn token_type(text: &str) -> Option<TokenType> {
+    match text {
+        "at+jwt" => Some(TokenType::AccessToken),
+        "any" => Some(TokenType::Any),
+        _ => None,
+    }
+}
+
+fn claim_paths(text: &str) -> Option<Vec<ClaimPath>> {
+    list(text, |path| path.parse().ok())
+}
+
+/// `role=scope+scope,role=scope`. The name of a role may hold `=` itself.
+fn role_scopes(text: &str) -> Option<BTreeMap<String, Scopes>> {
+    let mut roles = BTreeMap::new();
+    for (role, scopes) in list(text, role)? {
+        if roles.insert(role, scopes).is_some() {
+            return None;
+        }
+    }
+    Some(roles)
+}
+
+fn role(text: &str) -> Option<(String, Scopes)> {
+    let (role, scopes) = text.rsplit_once('=')?;
+    let role = audience(role.trim())?;
+    let scopes = scopes.split('+').map(|scope| scope.trim().parse::<Scope>());
+    let scopes: Result<Scopes, _> = scopes.collect();
+    Some((role, scopes.ok()?))
+}
+
+fn role_scopes_form() -> String {
+    let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
+    format!(
+        "roles with scopes, such as admin=agents:read+agents:write,reader=agents:read, each role \
+         once, of the scopes {}",
+        scopes.join(", ")
+    )
+}
+
+fn all_algorithms() -> String {
+    let all = SignatureAlgorithm::ALL.iter();
+    let names: Vec<&str> = all.map(|algorithm| algorithm.as_str()).collect();
+    names.join(", ")
+}

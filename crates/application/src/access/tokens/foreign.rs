@@ -1,0 +1,108 @@
+//! Tokens of one foreign issuer.
+
+use domain::{LimitOverrides, Principal, PrincipalId, TenantId};
+use ports::{Clock, NamedBy};
+
+use super::{
+    Issuer, KeySet, KeySets, TenantOfUsers, TokenType, known_tenants::KnownTenants, permissions,
+};
+use crate::access::{
+    AccessError, Entrant,
+    jwt::{Claims, UnverifiedToken},
+};
+
+/// The `typ` of access tokens.
+const ACCESS_TOKEN: &str = "at+jwt";
+/// Claims of ID tokens and logout tokens, which access tokens do not have.
+const CLAIMS_OF_OTHERS: &[&str] = &["nonce", "at_hash", "c_hash", "events"];
+/// What the claim `typ` of an access token says, where an issuer has it: others say `ID` or
+/// `Refresh`.
+const BEARER: &str = "Bearer";
+/// Characters of a subject (RFC 7519 and `OpenID` Connect: 255).
+const MOST_SUBJECT_CHARACTERS: usize = 255;
+
+/// A foreign issuer with its keys.
+pub(super) struct ForeignIssuer {
+    pub(super) issuer: Issuer,
+    keys: KeySet,
+}
+
+impl ForeignIssuer {
+    pub(super) fn new(issuer: Issuer, key_sets: &KeySets) -> Self {
+        let keys = key_sets.at(issuer.keys.clone(), NamedBy::Operator);
+        Self { issuer, keys }
+    }
+
+    /// Lets the user of a token in, or not.
+    pub(super) async fn verify(
+        &self,
+        token: &UnverifiedToken<'_>,
+        tenants: &KnownTenants,
+        clock: &dyn Clock,
+    ) -> Result<Entrant, AccessError> {
+        let verified = self.keys.verify(token, &self.issuer.algorithms).await;
+        let unavailable = |_| AccessError::IssuerUnavailable(self.issuer.id.to_string());
+        let claims = verified.map_err(unavailable)?.ok_or(AccessError::Invalid)?;
+        let ends_at = claims.check_time(clock.now())?;
+        if !self.is_for_us(&claims) || !self.is_access_token(token, &claims) {
+            return Err(AccessError::Invalid);
+        }
+        let user = self.user(&claims).ok_or(AccessError::Invalid)?;
+        let tenant = self.tenant(&claims, tenants).await?;
+        Ok(Entrant {
+            principal: Principal {
+                tenant: tenant.ok_or(AccessError::Invalid)?,
+                id: PrincipalId::new(user.as_str()),
+                scopes: permissions::of(&claims, &self.issuer),
+                user_id: Some(user),
+            },
+            credential: None,
+            allowed_origins: Vec::new(),
+            limits: LimitOverrides::default(),
+            ends_at: Some(ends_at),
+        })
+    }
+
+    fn is_for_us(&self, claims: &Claims) -> bool {
+        let ours = &self.issuer.audiences;
+        let mut audiences = claims.audiences().into_iter();
+        audiences.any(|audience| ours.iter().any(|own| own == audience))
+    }
+
+    fn is_access_token(&self, token: &UnverifiedToken<'_>, claims: &Claims) -> bool {
+        match self.issuer.token_type {
+            TokenType::AccessToken => token.is_of_type(ACCESS_TOKEN),
+            TokenType::Any => {
+                let says_otherwise = claims.contains("typ") && claims.text("typ") != Some(BEARER);
+                !says_otherwise && !CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name))
+            }
+        }
+    }
+
+    /// The user's name in our log, which is their user id too.
+    fn user(&self, claims: &Claims) -> Option<String> {
+        let subject = claims.text("sub")?;
+        let fits = (1..=MOST_SUBJECT_CHARACTERS).contains(&subject.chars().count())
+            && !subject.contains(char::is_control);
+        fits.then(|| format!("{}~{subject}", self.issuer.id))
+    }
+
+    /// The user's tenant; nothing when the token names none that exists.
+    async fn tenant(
+        &self,
+        claims: &Claims,
+        tenants: &KnownTenants,
+    ) -> Result<Option<TenantId>, AccessError> {
+        match &self.issuer.tenant {
+            TenantOfUsers::Fixed(tenant) => Ok(Some(tenant.clone())),
+            TenantOfUsers::Claim(path) => {
+                let claim = path.find(claims.members());
+                let named = claim.and_then(|claim| claim.as_str()?.parse().ok());
+                match named {
+                    Some(tenant) => Ok(tenants.contain(&tenant).await?.then_some(tenant)),
+                    None => Ok(None),
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,43 @@
+//! The foreign issuers that are trusted.
+
+use std::{collections::HashMap, sync::Arc};
+
+use ports::{Clock, TenantRepository};
+
+use super::{Issuer, KeySets, foreign::ForeignIssuer, known_tenants::KnownTenants};
+use crate::access::{AccessError, Entrant, jwt::UnverifiedToken};
+
+/// The foreign issuers that are trusted. A token goes to the one that it names, and to no other
+/// after that one has refused it.
+pub struct Issuers {
+    by_name: HashMap<String, ForeignIssuer>,
+    tenants: KnownTenants,
+    clock: Arc<dyn Clock>,
+}
+
+impl Issuers {
+    /// These issuers; of two of one name the later counts, which the configuration refuses.
+    pub fn new(
+        issuers: Vec<Issuer>,
+        key_sets: &KeySets,
+        tenants: Arc<dyn TenantRepository>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let by_name = issuers
+            .into_iter()
+            .map(|issuer| (issuer.name.clone(), ForeignIssuer::new(issuer, key_sets)))
+            .collect();
+        Self {
+            by_name,
+            tenants: KnownTenants::new(tenants),
+            clock,
+        }
+    }
+
+    /// Lets the user of a token in, or not.
+    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<Entrant, AccessError> {
+        let named = token.issuer().and_then(|name| self.by_name.get(name));
+        let issuer = named.ok_or(AccessError::Invalid)?;
+        issuer.verify(token, &self.tenants, &*self.clock).await
+    }
+}

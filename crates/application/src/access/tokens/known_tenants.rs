@@ -1,0 +1,39 @@
+//! Which tenants exist.
+
+use std::{
+    collections::HashSet,
+    sync::{Arc, PoisonError, RwLock},
+};
+
+use domain::TenantId;
+use ports::{RepositoryError, TenantRepository};
+
+/// Which tenants exist. Those that do are remembered: tenants do not go, so that there are never
+/// more of them than in the store.
+pub(super) struct KnownTenants {
+    tenants: Arc<dyn TenantRepository>,
+    known: RwLock<HashSet<TenantId>>,
+}
+
+impl KnownTenants {
+    pub(super) fn new(tenants: Arc<dyn TenantRepository>) -> Self {
+        Self {
+            tenants,
+            known: RwLock::default(),
+        }
+    }
+
+    /// Whether there is such a tenant.
+    pub(super) async fn contain(&self, id: &TenantId) -> Result<bool, RepositoryError> {
+        let is_known = |known: &HashSet<TenantId>| known.contains(id);
+        if is_known(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {
+            return Ok(true);
+        }
+        let exists = self.tenants.exists(id).await?;
+        if exists {
+            let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+            known.insert(id.clone());
+        }
+        Ok(exists)
+    }
+}
