@@ -1,0 +1,117 @@
+//! Clients that send a secret.
+
+use std::time::Duration;
+
+use application::access::server::{OAuthError, Presented};
+use domain::{
+    Credential, CredentialKind, CredentialSecret, credential::PublicKeys,
+    credential_secret::RANDOM_BYTES,
+};
+use jsonwebtoken::Algorithm;
+use ports::NewProof;
+
+use crate::{
+    key_pairs::KeyPair,
+    node::{Node, basic, post},
+    world::{BEGINNING, World},
+};
+
+async fn is_refused(node: &Node, shown: &Presented) -> bool {
+    match node.ask(shown, |_| {}).await {
+        Ok(_) => false,
+        Err(OAuthError::InvalidClient) => true,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+fn with_secret(id: &str, secret: &str) -> [Presented; 2] {
+    let (id, secret) = (id.to_owned(), secret.to_owned());
+    [
+        Presented {
+            basic: Some((id.clone(), secret.clone())),
+            ..Presented::default()
+        },
+        Presented {
+            client_id: Some(id),
+            client_secret: Some(secret),
+            ..Presented::default()
+        },
+    ]
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_secret_is_taken_from_the_header_and_from_the_form() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (client, secret) = world.client(|_| {}).await;
+    assert!(!is_refused(&node, &basic(&secret)).await);
+    assert!(!is_refused(&node, &post(&client, &secret)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whatever_is_wrong_the_refusal_is_the_same() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (client, secret) = world.client(|_| {}).await;
+    let (_, others) = world.client(|_| {}).await;
+    let (revoked, of_revoked) = world.client(|_| {}).await;
+    world.revoke(&revoked).await;
+    let ended = |client: &mut Credential| client.expires_at = Some(BEGINNING);
+    let (_, of_ended) = world.client(ended).await;
+    let as_key = |client: &mut Credential| client.kind = CredentialKind::Key;
+    let (_, of_key) = world.client(as_key).await;
+    let signing = KeyPair::new(Algorithm::ES256).set("a");
+    let signing = world.signing_client(PublicKeys::Set(signing)).await;
+    let unknown = world.new_secret();
+    let guessed = CredentialSecret::mint_for(CredentialKind::Client, &client.id, &[7; 32]);
+    let for_signing = CredentialSecret::mint_for(CredentialKind::Client, &signing.id, &[7; 32]);
+    let api_key = CredentialSecret::mint(CredentialKind::Key, &[7; RANDOM_BYTES]);
+    let mut mistyped = secret.reveal().to_owned();
+    mistyped.pop();
+    let (id, own) = (client.id.as_str(), secret.reveal());
+    for (id, secret) in [
+        (id, guessed.reveal()),
+        (id, others.reveal()),
+        (id, mistyped.as_str()),
+        (id, ""),
+        (id, id),
+        ("", own),
+        ("nobody", own),
+        (others.id().as_str(), own),
+        (unknown.id().as_str(), unknown.reveal()),
+        (of_revoked.id().as_str(), of_revoked.reveal()),
+        (of_ended.id().as_str(), of_ended.reveal()),
+        (of_key.id().as_str(), of_key.reveal()),
+        (signing.id.as_str(), for_signing.reveal()),
+        (api_key.id().as_str(), api_key.reveal()),
+    ] {
+        for shown in with_secret(id, secret) {
+            assert!(is_refused(&node, &shown).await, "{id} with {secret}");
+        }
+    }
+    assert!(is_refused(&node, &Presented::default()).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotated_secret_is_good_until_the_overlap_ends() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (client, old) = world.client(|_| {}).await;
+    let new = CredentialSecret::mint_for(CredentialKind::Client, &client.id, &[7; 32]);
+    let proof = NewProof::Secret {
+        digest: new.digest(),
+        last4: new.last4().to_owned(),
+        previous_until: Some(BEGINNING + Duration::from_mins(1)),
+    };
+    let (kind, credentials) = (CredentialKind::Client, &world.storage.credentials);
+    let rotated = credentials
+        .rotate(kind, &client.tenant, &client.id, &proof)
+        .await;
+    rotated.unwrap().expect("the client");
+    world.clock.forward(Duration::from_millis(59_999));
+    assert!(!is_refused(&node, &basic(&old)).await);
+    assert!(!is_refused(&node, &basic(&new)).await);
+    world.clock.forward(Duration::from_millis(1));
+    assert!(is_refused(&node, &basic(&old)).await);
+    assert!(!is_refused(&node, &basic(&new)).await);
+}

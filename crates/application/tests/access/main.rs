@@ -1,0 +1,11 @@
+//! Who is let in, over a real store, with a clock that stands still until it is moved.
+
+mod assertions;
+mod client_authentication;
+mod key_pairs;
+mod node;
+mod refused_tokens;
+mod sealed_keys;
+mod signing_keys;
+mod tokens;
+mod world;

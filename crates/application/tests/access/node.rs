@@ -1,0 +1,171 @@
+//! One process with an authorization server.
+
+use std::{sync::Arc, time::Duration};
+
+use application::access::{
+    AccessError, Entrant, LastUsed,
+    jwt::UnverifiedToken,
+    server::{
+        Assertions, AuthorizationServer, ClientAuthentication, EncryptionKey, IssuedToken,
+        OAuthError, OwnTokens, Presented, SigningKeyError, SigningKeys, TokenRequest,
+    },
+    tokens::KeySets,
+};
+use domain::{Credential, CredentialSecret};
+use ports::{Clock, SigningKeyRepository};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use crate::world::World;
+
+/// Where the service is reached.
+pub(crate) const ISSUER: &str = "https://agents.example";
+/// How old a signing key gets.
+pub(crate) const MAXIMUM_AGE: Duration = Duration::from_hours(24 * 30);
+
+/// One process with an authorization server.
+pub(crate) struct Node {
+    pub(crate) keys: Arc<SigningKeys>,
+    pub(crate) tokens: Arc<OwnTokens>,
+    pub(crate) server: AuthorizationServer,
+    pub(crate) last_used: Arc<LastUsed>,
+}
+
+impl Node {
+    /// A process that has begun.
+    pub(crate) async fn start(world: &World) -> Self {
+        let node = Self::new(world, None);
+        node.keys.prepare().await.expect("keys that can be read");
+        node
+    }
+
+    /// A process that was started with this encryption key, and how that went.
+    pub(crate) async fn start_with(
+        world: &World,
+        key: Option<u8>,
+    ) -> Result<Self, SigningKeyError> {
+        let node = Self::new(world, key);
+        node.keys.prepare().await?;
+        Ok(node)
+    }
+
+    /// A process that has not read any key yet.
+    pub(crate) fn new(world: &World, key: Option<u8>) -> Self {
+        let repository = Arc::clone(&world.storage.signing_keys);
+        Self::over(world, key, repository, world.clock.clone())
+    }
+
+    /// A process with another way to the signing keys, or another clock.
+    pub(crate) fn over(
+        world: &World,
+        key: Option<u8>,
+        repository: Arc<dyn SigningKeyRepository>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        let storage = &world.storage;
+        let encryption = key.map(encryption_key);
+        let keys = SigningKeys::new(
+            repository,
+            Arc::clone(&clock),
+            world.ids.clone(),
+            encryption,
+            MAXIMUM_AGE,
+        );
+        let keys = Arc::new(keys);
+        let tokens = Arc::new(OwnTokens::new(
+            ISSUER.to_owned(),
+            Arc::clone(&keys),
+            Arc::clone(&storage.credentials),
+            Arc::clone(&storage.tokens),
+            Arc::clone(&clock),
+            world.ids.clone(),
+        ));
+        let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
+        let key_sets = KeySets::new(
+            world.web.clone(),
+            Arc::clone(&clock),
+            TaskTracker::new(),
+            Handle::current(),
+        );
+        let clients = ClientAuthentication::new(
+            Arc::clone(&storage.credentials),
+            Assertions::new(ISSUER.to_owned(), Arc::clone(&storage.tokens), key_sets),
+            Arc::clone(&clock),
+            Arc::clone(&last_used),
+        );
+        let server =
+            AuthorizationServer::new(clients, Arc::clone(&tokens), Arc::clone(&keys), clock);
+        Self {
+            keys,
+            tokens,
+            server,
+            last_used,
+        }
+    }
+
+    /// A token with all that the client may.
+    pub(crate) async fn token(&self, secret: &CredentialSecret) -> String {
+        let issued = self.ask(&basic(secret), |_| {}).await;
+        issued.expect("a token").text
+    }
+
+    /// What the token endpoint answers to a request that is good but for what `change` changes.
+    pub(crate) async fn ask(
+        &self,
+        shown: &Presented,
+        change: impl FnOnce(&mut TokenRequest),
+    ) -> Result<IssuedToken, OAuthError> {
+        let mut request = TokenRequest {
+            grant_type: Some("client_credentials".to_owned()),
+            ..TokenRequest::default()
+        };
+        change(&mut request);
+        self.server.token(shown, &request).await
+    }
+
+    /// Whom a token lets in.
+    pub(crate) async fn enter(&self, token: &str) -> Result<Entrant, AccessError> {
+        let token = UnverifiedToken::read(token).ok_or(AccessError::Invalid)?;
+        self.tokens.verify(&token).await
+    }
+
+    /// Whether a token lets anybody in.
+    pub(crate) async fn lets_in(&self, token: &str) -> bool {
+        match self.enter(token).await {
+            Ok(_) => true,
+            Err(AccessError::Invalid) => false,
+            Err(error) => panic!("{error:?}"),
+        }
+    }
+
+    /// The ids of the published keys, newest first.
+    pub(crate) fn published(&self) -> Vec<String> {
+        let keys = self.server.published_keys();
+        keys.iter()
+            .map(|key| key["kid"].as_str().expect("a kid").to_owned())
+            .collect()
+    }
+}
+
+/// A numbered encryption key.
+pub(crate) fn encryption_key(number: u8) -> EncryptionKey {
+    use base64::{Engine, engine::general_purpose::STANDARD};
+    EncryptionKey::parse(&STANDARD.encode([number; 32])).expect("32 bytes")
+}
+
+/// A client that shows its secret in `Authorization`.
+pub(crate) fn basic(secret: &CredentialSecret) -> Presented {
+    Presented {
+        basic: Some((secret.id().to_string(), secret.reveal().to_owned())),
+        ..Presented::default()
+    }
+}
+
+/// A client that shows its secret in the form.
+pub(crate) fn post(client: &Credential, secret: &CredentialSecret) -> Presented {
+    Presented {
+        client_id: Some(client.id.to_string()),
+        client_secret: Some(secret.reveal().to_owned()),
+        ..Presented::default()
+    }
+}

@@ -1,0 +1,206 @@
+//! Signing keys are made once, rotated, and known to every process.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
+};
+
+use application::access::server::PreviousKeys;
+use async_trait::async_trait;
+use domain::{SigningKey, Timestamp};
+use futures::future::join_all;
+use ports::{RepositoryError, SigningKeyRepository};
+
+use crate::{
+    node::{MAXIMUM_AGE, Node},
+    world::{StandingClock, World},
+};
+
+const SECOND: Duration = Duration::from_secs(1);
+const HOUR: Duration = Duration::from_hours(1);
+
+async fn stored(world: &World) -> Vec<SigningKey> {
+    let keys = world.storage.signing_keys.list().await;
+    keys.expect("a store")
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_eight_processes_that_start_at_once_one_makes_the_first_key() {
+    let world = World::new().await;
+    let nodes: Vec<Node> = (0..8).map(|_| Node::new(&world, None)).collect();
+    let started = join_all(nodes.iter().map(|node| node.keys.prepare())).await;
+    started
+        .into_iter()
+        .collect::<Result<Vec<()>, _>>()
+        .expect("all start");
+    let stored = stored(&world).await;
+    let [only] = &stored[..] else {
+        panic!("{stored:?}");
+    };
+    for node in &nodes {
+        assert_eq!(node.published(), [&*only.kid]);
+    }
+    assert_eq!(
+        Node::start(&world).await.published(),
+        [&*only.kid],
+        "a later start keeps it"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_replaced_at_its_age_and_not_before() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let first = node.published();
+    world.clock.forward(MAXIMUM_AGE.saturating_sub(SECOND));
+    node.keys.rotate_if_due().await.unwrap();
+    assert_eq!(node.published(), first);
+    world.clock.forward(SECOND);
+    node.keys.rotate_if_due().await.unwrap();
+    let both = node.published();
+    assert_eq!((both.len(), &both[1]), (2, &first[0]));
+    node.keys.rotate_if_due().await.unwrap();
+    assert_eq!(node.published(), both);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn of_eight_processes_that_find_a_key_too_old_one_replaces_it() {
+    let world = World::new().await;
+    let nodes = join_all((0..8).map(|_| Node::start(&world))).await;
+    world.clock.forward(MAXIMUM_AGE);
+    let rotated = join_all(nodes.iter().map(|node| node.keys.rotate_if_due())).await;
+    rotated
+        .into_iter()
+        .collect::<Result<Vec<()>, _>>()
+        .expect("nobody fails");
+    assert_eq!(stored(&world).await.len(), 2);
+    let published = nodes[0].published();
+    assert!(nodes.iter().all(|node| node.published() == published));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_an_old_key_signed_counts_for_an_hour() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (_, secret) = world.client(|_| {}).await;
+    let old = node.published();
+    let token = node.token(&secret).await;
+    let new = node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    assert_eq!(node.published(), [new.clone(), old[0].clone()]);
+    assert!(node.lets_in(&token).await);
+    world.clock.forward(HOUR.saturating_sub(SECOND));
+    assert_eq!(node.published().len(), 2);
+    world.clock.forward(SECOND);
+    assert_eq!(node.published(), [new]);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_second_rotation_does_not_lengthen_the_life_of_the_first_key() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let first = node.published().remove(0);
+    node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    world.clock.forward(HOUR / 2);
+    node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    assert_eq!(node.published().len(), 3);
+    world.clock.forward(HOUR / 2);
+    let published = node.published();
+    assert_eq!(published.len(), 2);
+    assert!(!published.contains(&first));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_dropped_key_signed_counts_no_more() {
+    let world = World::new().await;
+    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
+    let (_, secret) = world.client(|_| {}).await;
+    let token = here.token(&secret).await;
+    assert!(there.lets_in(&token).await);
+    let before = world.storage.credentials.access_version().await.unwrap();
+    let new = here.keys.rotate(PreviousKeys::Drop).await.unwrap();
+    assert!(!here.lets_in(&token).await);
+    // By this the other one knows that it has to read anew.
+    assert!(world.storage.credentials.access_version().await.unwrap() > before);
+    there.tokens.reload().await.unwrap();
+    assert!(!there.lets_in(&token).await);
+    assert_eq!(there.published(), [new]);
+    assert!(there.lets_in(&here.token(&secret).await).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
+    let world = World::new().await;
+    let late = StandingClock::new();
+    world.clock.forward(HOUR);
+    let first = Node::start(&world).await.published();
+    let repository = Arc::clone(&world.storage.signing_keys);
+    let node = Node::over(&world, None, repository, late);
+    node.keys.prepare().await.unwrap();
+    let new = node.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    assert_eq!(node.published(), [new, first[0].clone()]);
+}
+
+/// Counts how often the keys are read.
+struct Counted {
+    inner: Arc<dyn SigningKeyRepository>,
+    reads: AtomicUsize,
+}
+
+#[async_trait]
+impl SigningKeyRepository for Counted {
+    async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        self.inner.list().await
+    }
+
+    async fn add(
+        &self,
+        key: &SigningKey,
+        newest: Option<&str>,
+        previous_until: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        self.inner.add(key, newest, previous_until).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_another_process_is_found_by_its_id() {
+    let world = World::new().await;
+    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
+    let (_, secret) = world.client(|_| {}).await;
+    here.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    assert!(there.lets_in(&here.token(&secret).await).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn for_unknown_keys_the_store_is_asked_once_a_second() {
+    let world = World::new().await;
+    let counted = Arc::new(Counted {
+        inner: Arc::clone(&world.storage.signing_keys),
+        reads: AtomicUsize::new(0),
+    });
+    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    node.keys.prepare().await.unwrap();
+    let (_, secret) = world.client(|_| {}).await;
+    let stranger = {
+        let elsewhere = World::new().await;
+        let (_, secret) = elsewhere.client(|_| {}).await;
+        Node::start(&elsewhere).await.token(&secret).await
+    };
+    counted.reads.store(0, Ordering::SeqCst);
+    let asked = join_all((0..16).map(|_| node.lets_in(&stranger))).await;
+    assert!(asked.iter().all(|is_in| !is_in));
+    assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
+    world.clock.forward(SECOND);
+    assert!(!node.lets_in(&stranger).await);
+    assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
+    assert!(node.lets_in(&node.token(&secret).await).await);
+    assert_eq!(
+        counted.reads.load(Ordering::SeqCst),
+        2,
+        "a known key needs no look"
+    );
+}

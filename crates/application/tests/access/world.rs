@@ -1,0 +1,179 @@
+//! What all processes of a test share: a store, a clock, chance, the web.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use async_trait::async_trait;
+use domain::{
+    Credential, CredentialKind, CredentialSecret, LimitOverrides, Scope, TenantId, Timestamp,
+    credential::{Proof, PublicKeys, StoredSecret},
+    credential_secret::RANDOM_BYTES,
+};
+use ports::{Clock, DocumentError, DocumentSource, IdSource, NamedBy, Storage};
+use serde_json::Value;
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// When every test begins: a whole second.
+pub(crate) const BEGINNING: Timestamp = Timestamp::from_milliseconds(1_795_167_000_000);
+
+/// A clock that stands still until it is moved.
+pub(crate) struct StandingClock(AtomicI64);
+
+impl StandingClock {
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self(AtomicI64::new(BEGINNING.milliseconds())))
+    }
+
+    pub(crate) fn forward(&self, by: Duration) {
+        let milliseconds = i64::try_from(by.as_millis()).expect("a short time");
+        self.0.fetch_add(milliseconds, Ordering::SeqCst);
+    }
+}
+
+impl Clock for StandingClock {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// Ids and bytes that differ each time, but are the same in every run.
+#[derive(Default)]
+pub(crate) struct CountedIds(AtomicU64);
+
+impl IdSource for CountedIds {
+    fn next_id(&self) -> Uuid {
+        let number = self.0.fetch_add(1, Ordering::SeqCst);
+        Uuid::from_u128(0x019a_a0c2_0000_7000_8000_0000_0000_0000 + u128::from(number))
+    }
+
+    fn fill_random(&self, bytes: &mut [u8]) {
+        let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
+        // An odd factor: no two numbers share their bytes.
+        let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
+        for (index, byte) in bytes.iter_mut().enumerate() {
+            *byte = spread[index % spread.len()];
+        }
+    }
+}
+
+/// The web, as far as a test has made it.
+#[derive(Default)]
+pub(crate) struct Web(Mutex<HashMap<String, Value>>);
+
+impl Web {
+    pub(crate) fn publish(&self, url: &str, document: Value) {
+        let mut documents = self.0.lock().expect("the web is whole");
+        documents.insert(url.to_owned(), document);
+    }
+}
+
+#[async_trait]
+impl DocumentSource for Web {
+    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
+        assert_eq!(named_by, NamedBy::Tenant, "clients are a tenant's");
+        let documents = self.0.lock().expect("the web is whole");
+        let found = documents.get(url).cloned();
+        found.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
+    }
+}
+
+/// What all processes of a test share.
+pub(crate) struct World {
+    pub(crate) storage: Storage,
+    pub(crate) clock: Arc<StandingClock>,
+    pub(crate) ids: Arc<CountedIds>,
+    pub(crate) web: Arc<Web>,
+    _folder: TempDir,
+}
+
+impl World {
+    /// A world with an empty store.
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the store");
+        let url = format!("sqlite://{}", folder.path().join("test.db").display());
+        let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new()).await;
+        let store = store.expect("a store");
+        store.migrate().await.expect("a schema");
+        Self {
+            storage: store.storage(),
+            clock: StandingClock::new(),
+            ids: Arc::default(),
+            web: Arc::default(),
+            _folder: folder,
+        }
+    }
+
+    /// Stores a client that sends a secret, with `agents:read` and `chat:write` but for what
+    /// `change` changes.
+    pub(crate) async fn client(
+        &self,
+        change: impl FnOnce(&mut Credential),
+    ) -> (Credential, CredentialSecret) {
+        let secret = self.new_secret();
+        let mut client = client(&secret, self.clock.now());
+        change(&mut client);
+        self.insert(&client).await;
+        (client, secret)
+    }
+
+    /// Stores a client that signs.
+    pub(crate) async fn signing_client(&self, keys: PublicKeys) -> Credential {
+        let secret = self.new_secret();
+        let mut client = client(&secret, self.clock.now());
+        client.proof = Proof::Keys(keys);
+        self.insert(&client).await;
+        client
+    }
+
+    /// A client's secret that no store knows.
+    pub(crate) fn new_secret(&self) -> CredentialSecret {
+        let mut random = [0; RANDOM_BYTES];
+        self.ids.fill_random(&mut random);
+        CredentialSecret::mint(CredentialKind::Client, &random)
+    }
+
+    /// Refuses a client from now on.
+    pub(crate) async fn revoke(&self, client: &Credential) {
+        let (kind, now) = (CredentialKind::Client, self.clock.now());
+        let revoked = self
+            .storage
+            .credentials
+            .revoke(kind, &client.tenant, &client.id, now);
+        assert!(revoked.await.expect("a store"));
+    }
+
+    async fn insert(&self, client: &Credential) {
+        let inserted = self.storage.credentials.insert(client, None).await;
+        inserted.expect("a new client");
+    }
+}
+
+fn client(secret: &CredentialSecret, now: Timestamp) -> Credential {
+    Credential {
+        kind: CredentialKind::Client,
+        id: secret.id(),
+        tenant: TenantId::DEFAULT.parse().expect("the id of a tenant"),
+        name: "a test's".to_owned(),
+        scopes: [Scope::AgentsRead, Scope::ChatWrite].into_iter().collect(),
+        proof: Proof::Secret(StoredSecret {
+            digest: secret.digest(),
+            last4: secret.last4().to_owned(),
+            previous: None,
+        }),
+        created_at: now,
+        expires_at: None,
+        last_used_at: None,
+        revoked_at: None,
+        allowed_origins: Vec::new(),
+        limits: LimitOverrides::default(),
+    }
+}
