@@ -19,7 +19,7 @@ pub mod node;
 pub mod purge;
 pub mod turns;
 
-pub use access::{Authenticator, KeyService};
+pub use access::{Authenticator, CredentialService};
 pub use agents::{AgentError, AgentService};
 pub use chat::{ChatCommand, ChatError, ChatService};
 pub use conversations::{ConversationError, ConversationService};

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{CredentialSecret, Scopes, TenantId};
+use domain::{CredentialDraft, CredentialKind, CredentialSecret, Scopes, TenantId};
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError};
 
-use super::credentials::{NewKey, described, mint};
+use super::credentials::{minted, with_secret};
 
 /// Where the first key comes from.
 #[derive(Debug, Clone)]
@@ -29,19 +29,18 @@ impl Bootstrap {
         let (secret, shown) = match self {
             Self::Given(secret) => (secret.clone(), None),
             Self::Mint => {
-                let minted = mint(&**ids);
+                let minted = minted(&**ids, CredentialKind::Key);
                 (minted.clone(), Some(minted))
             }
         };
-        let new = NewKey {
+        let key = CredentialDraft::new("bootstrap", Scopes::all()).into_credential(
+            CredentialKind::Key,
+            secret.id(),
             tenant,
-            name: "bootstrap".to_owned(),
-            scopes: Scopes::all(),
-            expires_at: None,
-        };
-        let written = credentials
-            .insert_first_key(&described(&secret, new, clock.now()))
-            .await?;
+            with_secret(&secret),
+            clock.now(),
+        );
+        let written = credentials.insert_first_key(&key).await?;
         Ok(shown.filter(|_| written))
     }
 }

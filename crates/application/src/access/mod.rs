@@ -12,9 +12,7 @@ pub mod tokens;
 
 pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
-pub use credentials::{
-    CredentialError, CredentialService, MintedCredential, Rotation, operator,
-};
+pub use credentials::{CredentialError, CredentialService, MintedCredential, Rotation, operator};
 pub use entrant::{AccessError, Entrant};
 pub use last_used::LastUsed;
 pub use limits::{Count, Limits};

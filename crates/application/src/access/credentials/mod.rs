@@ -1,0 +1,13 @@
+//! Keys and clients: make, list, rotate, take back.
+
+mod error;
+mod minting;
+mod privilege;
+mod rotation;
+mod service;
+
+pub use error::CredentialError;
+pub(super) use minting::{minted, with_secret};
+pub use privilege::operator;
+pub use rotation::Rotation;
+pub use service::{CredentialService, MintedCredential};
