@@ -1,0 +1,56 @@
+//! What the environment of the process says. It can only be set for another process: each test
+//! here runs itself again in one.
+
+use std::{env, process::Command};
+
+use ports::{DocumentSource as _, NamedBy};
+use serde_json::json;
+use web_documents::WebDocuments;
+
+use crate::{fetch, server::Server, told};
+
+/// Says that this is the other process.
+const MARK: &str = "WEB_DOCUMENTS_AGAIN";
+
+/// Whether this is the other process; if not, runs `test` there with these variables.
+fn is_again(test: &str, variables: &[(&str, &str)]) -> bool {
+    if env::var_os(MARK).is_some() {
+        return true;
+    }
+    let program = env::current_exe().expect("this program");
+    let output = Command::new(program)
+        .args(["--exact", test])
+        .env_remove("no_proxy")
+        .env_remove("NO_PROXY")
+        .envs(variables.iter().copied())
+        .env(MARK, "1")
+        .output()
+        .expect("this program runs");
+    let printed = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
+    assert!(printed.contains("1 passed"), "{printed}");
+    false
+}
+
+#[tokio::test]
+async fn asks_no_proxy() {
+    let proxy = "http://127.0.0.1:1";
+    let variables = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].map(|it| (it, proxy));
+    if is_again("environment::asks_no_proxy", &variables) {
+        let server = Server::with_body("200 OK", "{}");
+        assert_eq!(fetch(&server).await.unwrap(), json!({}));
+    }
+}
+
+#[tokio::test]
+async fn says_in_the_log_that_there_are_no_certificates() {
+    let name = "environment::says_in_the_log_that_there_are_no_certificates";
+    let nowhere = [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/nowhere")];
+    if is_again(name, &nowhere) {
+        let documents = WebDocuments::new(Vec::new());
+        let fetched = documents.fetch("https://127.0.0.1:1/", NamedBy::Operator);
+        let (text, logged) = told(&fetched.await.unwrap_err());
+        assert_eq!(text, "the server does not answer");
+        assert!(logged.contains("No CA certificates"), "{logged}");
+    }
+}

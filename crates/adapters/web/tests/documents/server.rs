@@ -1,0 +1,73 @@
+//! A server that answers whatever a test wants, byte by byte.
+
+use std::{
+    io::{self, BufRead as _, BufReader, Write as _},
+    net::{SocketAddr, TcpListener, TcpStream},
+    sync::{Arc, Mutex},
+    thread,
+};
+
+/// Listens on a free port of this machine until the test ends.
+pub(crate) struct Server {
+    address: SocketAddr,
+    /// The heads of the requests so far.
+    requests: Arc<Mutex<Vec<String>>>,
+}
+
+impl Server {
+    /// `answer` writes to each connection once the head of a request has been read. An error, as
+    /// when the other side has closed, ends the connection.
+    pub(crate) fn start(
+        answer: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static,
+    ) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let address = listener.local_addr().expect("an address");
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let log = Arc::clone(&requests);
+        thread::spawn(move || {
+            for mut connection in listener.incoming().flatten() {
+                let head = read_head(&connection).unwrap_or_default();
+                log.lock().expect("the log").push(head);
+                let _ = answer(&mut connection);
+            }
+        });
+        Self { address, requests }
+    }
+
+    /// Answers these bytes.
+    pub(crate) fn saying(bytes: impl Into<Vec<u8>>) -> Self {
+        let bytes = bytes.into();
+        Self::start(move |connection| connection.write_all(&bytes))
+    }
+
+    /// Answers this body with its true length.
+    pub(crate) fn with_body(status: &str, body: &str) -> Self {
+        let length = body.len();
+        Self::saying(format!(
+            "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
+        ))
+    }
+
+    pub(crate) fn port(&self) -> u16 {
+        self.address.port()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("http://{}/keys?all=yes", self.address)
+    }
+
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().expect("the log").clone()
+    }
+}
+
+fn read_head(connection: &TcpStream) -> io::Result<String> {
+    let mut head = String::new();
+    let mut reader = BufReader::new(connection);
+    while !head.ends_with("\r\n\r\n") {
+        if reader.read_line(&mut head)? == 0 {
+            break;
+        }
+    }
+    Ok(head)
+}
