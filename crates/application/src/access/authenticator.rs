@@ -3,7 +3,7 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicBool, AtomicI64, Ordering},
+        atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
@@ -32,8 +32,8 @@ type Fingerprint = [u8; 32];
 struct Remembered {
     entrant: Arc<Entrant>,
     until: Timestamp,
-    /// The access version that was known before the store was asked.
-    version: i64,
+    /// The epoch before the store was asked.
+    epoch: u64,
 }
 
 /// From a credential to a principal, from memory where possible.
@@ -46,8 +46,9 @@ pub struct Authenticator {
     /// The store's access version when it was last read, and when that was.
     version: AtomicI64,
     watched_at: AtomicI64,
-    /// Whether our signing keys may have changed since they were last read.
-    keys_may_differ: AtomicBool,
+    /// Raised whenever all that is remembered is to be forgotten: what was begun before then is
+    /// not to be remembered any more.
+    epoch: AtomicU64,
 }
 
 impl Authenticator {
@@ -66,7 +67,7 @@ impl Authenticator {
             remembered: Cache::new(REMEMBERED),
             version: AtomicI64::new(-1),
             watched_at: AtomicI64::new(0),
-            keys_may_differ: AtomicBool::new(false),
+            epoch: AtomicU64::new(0),
         }
     }
 
@@ -76,7 +77,7 @@ impl Authenticator {
         let now = self.clock.now();
         let remembered = self.remembered.get(&fingerprint(text))?;
         let is_good = now < remembered.until
-            && remembered.version == self.version.load(Ordering::Acquire)
+            && remembered.epoch == self.epoch.load(Ordering::Acquire)
             && self.is_watching(now);
         is_good.then(|| self.entered(remembered.entrant, now))
     }
@@ -84,7 +85,7 @@ impl Authenticator {
     /// Lets a credential in, or not: an API key or an access token.
     pub async fn authenticate(&self, text: &str) -> Result<Arc<Entrant>, AccessError> {
         let now = self.clock.now();
-        let version = self.version.load(Ordering::Acquire);
+        let epoch = self.epoch.load(Ordering::Acquire);
         let verified = if text.starts_with(CredentialKind::Key.prefix()) {
             self.verify_key(text, now).await
         } else {
@@ -100,7 +101,7 @@ impl Authenticator {
             until: entrant
                 .ends_at
                 .map_or(trusted_until, |end| end.min(trusted_until)),
-            version,
+            epoch,
         };
         self.remembered.insert(fingerprint(text), remembered);
         Ok(self.entered(entrant, now))
@@ -150,17 +151,21 @@ impl Authenticator {
     pub async fn watch(&self) -> Result<(), RepositoryError> {
         let asked_at = self.clock.now();
         let version = self.credentials.access_version().await?;
-        if self.version.swap(version, Ordering::AcqRel) != version {
-            self.remembered.clear();
-            self.keys_may_differ.store(true, Ordering::Release);
-        }
-        if self.keys_may_differ.load(Ordering::Acquire) {
+        if self.version.load(Ordering::Acquire) != version {
+            self.forget();
             self.tokens.reload().await?;
-            self.keys_may_differ.store(false, Ordering::Release);
+            // What was let in meanwhile may rest on signing keys that count no more.
+            self.forget();
+            self.version.store(version, Ordering::Release);
         }
         self.watched_at
             .store(asked_at.milliseconds(), Ordering::Release);
         Ok(())
+    }
+
+    fn forget(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.remembered.clear();
     }
 }
 

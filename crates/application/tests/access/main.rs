@@ -1,6 +1,7 @@
 //! Who is let in, over a real store, with a clock that stands still until it is moved.
 
 mod assertions;
+mod authenticator;
 mod client_authentication;
 mod key_pairs;
 mod node;

@@ -3,13 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use application::access::{
-    AccessError, Entrant, LastUsed,
+    AccessError, Authenticator, Entrant, LastUsed,
     jwt::UnverifiedToken,
     server::{
         Assertions, AuthorizationServer, ClientAuthentication, EncryptionKey, IssuedToken,
         OAuthError, OwnTokens, Presented, SigningKeyError, SigningKeys, TokenRequest,
     },
-    tokens::KeySets,
+    tokens::{AccessTokens, Issuers, KeySets},
 };
 use domain::{Credential, CredentialSecret};
 use ports::{Clock, SigningKeyRepository};
@@ -81,12 +81,7 @@ impl Node {
             world.ids.clone(),
         ));
         let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
-        let key_sets = KeySets::new(
-            world.web.clone(),
-            Arc::clone(&clock),
-            TaskTracker::new(),
-            Handle::current(),
-        );
+        let key_sets = key_sets(world);
         let clients = ClientAuthentication::new(
             Arc::clone(&storage.credentials),
             Assertions::new(ISSUER.to_owned(), Arc::clone(&storage.tokens), key_sets),
@@ -101,6 +96,20 @@ impl Node {
             server,
             last_used,
         }
+    }
+
+    /// What lets credentials in, with the tokens of this process and of no other issuer.
+    pub(crate) fn authenticator(&self, world: &World) -> Authenticator {
+        let clock: Arc<dyn Clock> = world.clock.clone();
+        let tenants = Arc::clone(&world.storage.tenants);
+        let foreign = Issuers::new(Vec::new(), &key_sets(world), tenants, Arc::clone(&clock));
+        let tokens = AccessTokens::new(Arc::clone(&self.tokens), foreign);
+        Authenticator::new(
+            Arc::clone(&world.storage.credentials),
+            Arc::new(tokens),
+            clock,
+            Arc::clone(&self.last_used),
+        )
     }
 
     /// A token with all that the client may.
@@ -145,6 +154,16 @@ impl Node {
             .map(|key| key["kid"].as_str().expect("a kid").to_owned())
             .collect()
     }
+}
+
+fn key_sets(world: &World) -> KeySets {
+    let clock = world.clock.clone();
+    KeySets::new(
+        world.web.clone(),
+        clock,
+        TaskTracker::new(),
+        Handle::current(),
+    )
 }
 
 /// A numbered encryption key.

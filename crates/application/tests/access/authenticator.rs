@@ -1,0 +1,117 @@
+//! What is remembered of credentials, and when it is forgotten.
+
+use std::{
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use application::access::{AccessError, server::PreviousKeys};
+use async_trait::async_trait;
+use domain::{SigningKey, Timestamp};
+use ports::{RepositoryError, SigningKeyRepository};
+use tokio::sync::oneshot;
+
+use crate::{
+    node::{Node, basic},
+    world::World,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_recognised_until_its_very_end() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (client, secret) = world.client(|_| {}).await;
+    let token = node.token(&secret).await;
+    let authenticator = node.authenticator(&world);
+    authenticator.watch().await.unwrap();
+    assert!(authenticator.recognise(&token).is_none());
+    let entrant = authenticator.authenticate(&token).await.unwrap();
+    assert_eq!(entrant.credential, Some(client.id));
+    assert_eq!(authenticator.recognise(&token), Some(entrant));
+    world.clock.forward(Duration::from_secs(590));
+    authenticator.watch().await.unwrap();
+    authenticator.authenticate(&token).await.unwrap();
+    world.clock.forward(Duration::from_millis(9_999));
+    authenticator.watch().await.unwrap();
+    assert!(authenticator.recognise(&token).is_some());
+    world.clock.forward(Duration::from_millis(1));
+    assert!(authenticator.recognise(&token).is_none());
+    // The leeway is for who asks again, never for what is remembered.
+    authenticator.authenticate(&token).await.unwrap();
+    assert!(authenticator.recognise(&token).is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_token_is_forgotten_at_the_next_look() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (_, secret) = world.client(|_| {}).await;
+    let token = node.token(&secret).await;
+    let authenticator = node.authenticator(&world);
+    authenticator.watch().await.unwrap();
+    authenticator.authenticate(&token).await.unwrap();
+    let revoked = node.server.revoke(&basic(&secret), Some(&token)).await;
+    revoked.unwrap();
+    assert!(authenticator.recognise(&token).is_some());
+    authenticator.watch().await.unwrap();
+    assert!(authenticator.recognise(&token).is_none());
+    let outcome = authenticator.authenticate(&token).await;
+    assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
+}
+
+/// Holds the next reading of the keys until it is let go.
+struct Held {
+    inner: Arc<dyn SigningKeyRepository>,
+    next: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
+}
+
+#[async_trait]
+impl SigningKeyRepository for Held {
+    async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
+        let held = self.next.lock().expect("whole").take();
+        if let Some((begun, go)) = held {
+            begun.send(()).expect("the test waits");
+            go.await.expect("the test lets go");
+        }
+        self.inner.list().await
+    }
+
+    async fn add(
+        &self,
+        key: &SigningKey,
+        newest: Option<&str>,
+        previous_until: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        self.inner.add(key, newest, previous_until).await
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_rests_on_a_dropped_key_is_not_remembered_while_the_keys_are_read() {
+    let world = World::new().await;
+    let held = Arc::new(Held {
+        inner: Arc::clone(&world.storage.signing_keys),
+        next: Mutex::default(),
+    });
+    let node = Node::over(&world, None, held.clone(), world.clock.clone());
+    node.keys.prepare().await.unwrap();
+    let (_, secret) = world.client(|_| {}).await;
+    let token = node.token(&secret).await;
+    let authenticator = node.authenticator(&world);
+    authenticator.watch().await.unwrap();
+    let elsewhere = Node::start(&world).await;
+    elsewhere.keys.rotate(PreviousKeys::Drop).await.unwrap();
+
+    let ((begun, has_begun), (go, may_go)) = (oneshot::channel(), oneshot::channel());
+    *held.next.lock().expect("whole") = Some((begun, may_go));
+    let looking = async { authenticator.watch().await.unwrap() };
+    let entering = async {
+        has_begun.await.unwrap();
+        authenticator.authenticate(&token).await.unwrap();
+        go.send(()).unwrap();
+    };
+    tokio::join!(looking, entering);
+    assert!(authenticator.recognise(&token).is_none());
+    let outcome = authenticator.authenticate(&token).await;
+    assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
+}
