@@ -28,10 +28,18 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
     Layer::new("rule_engine", &["domain", "ports"]),
+    Layer::new("local_limiter", &["domain", "ports"]),
+    Layer::new("web_documents", &["domain", "ports"]),
     Layer {
         package: "agent-service",
         may_use: &["domain", "ports", "application"],
-        may_wire: &["postgres_store", "sqlite_store", "rule_engine"],
+        may_wire: &[
+            "postgres_store",
+            "sqlite_store",
+            "rule_engine",
+            "local_limiter",
+            "web_documents",
+        ],
     },
     Layer::new("xtask", &[]),
 ];
@@ -46,6 +54,8 @@ const HOMES: &[(&str, &[&str])] = &[
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
     ("tracing-subscriber", &["agent-service"]),
+    ("governor", &["local_limiter", "agent-service"]),
+    ("reqwest", &["web_documents", "xtask"]),
     // The inside waits for nothing: what does is a port's implementation or a use case.
     (
         "tokio",
@@ -56,6 +66,8 @@ const HOMES: &[(&str, &[&str])] = &[
             "postgres_store",
             "sqlite_store",
             "rule_engine",
+            "local_limiter",
+            "web_documents",
             "agent-service",
             "xtask",
         ],
@@ -94,6 +106,14 @@ fn begins_with(name: &str, prefix: &str) -> bool {
 mod tests {
     use super::*;
 
+    const ADAPTERS: &[&str] = &[
+        "postgres_store",
+        "sqlite_store",
+        "rule_engine",
+        "local_limiter",
+        "web_documents",
+    ];
+
     #[track_caller]
     fn allowed(user: &str, dependency: &str) -> bool {
         allows(layer(user).unwrap(), dependency, false)
@@ -119,12 +139,7 @@ mod tests {
 
     #[test]
     fn use_cases_do_not_know_adapters_nor_http() {
-        for forbidden in [
-            "postgres_store",
-            "sqlite_store",
-            "rule_engine",
-            "agent-service",
-        ] {
+        for forbidden in ADAPTERS.iter().chain(&["agent-service"]) {
             assert!(
                 !allowed("application", forbidden),
                 "application → {forbidden}"
@@ -136,7 +151,7 @@ mod tests {
 
     #[test]
     fn adapters_do_not_know_use_cases_nor_each_other() {
-        for adapter in ["postgres_store", "sqlite_store", "rule_engine"] {
+        for adapter in ADAPTERS {
             assert!(!allowed(adapter, "application"), "{adapter} → application");
             assert!(
                 !allowed(adapter, "agent-service"),
@@ -145,6 +160,7 @@ mod tests {
         }
         assert!(!allowed("postgres_store", "sqlite_store"));
         assert!(!allowed("rule_engine", "relational"));
+        assert!(!allowed("local_limiter", "web_documents"));
     }
 
     #[test]
