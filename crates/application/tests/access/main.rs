@@ -3,9 +3,12 @@
 mod assertions;
 mod authenticator;
 mod client_authentication;
+mod credentials;
+mod desk;
 mod key_pairs;
 mod node;
 mod refused_tokens;
+mod rotation;
 mod sealed_keys;
 mod signing_keys;
 mod tokens;

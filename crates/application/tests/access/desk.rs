@@ -1,0 +1,173 @@
+//! Where keys and clients are handed out, and two processes that let their holders in.
+
+use std::sync::Arc;
+
+use application::{
+    Authenticator, CredentialService,
+    access::{
+        AccessError, CredentialError, Entrant, LastUsed, MintedCredential, Rotation, operator,
+        tokens::{AccessTokens, Issuers, KeySets},
+    },
+};
+use domain::{
+    CredentialDraft, CredentialKind, CredentialSecret, Principal, PrincipalId, Scope, Scopes,
+    TenantId,
+};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use crate::{node::Node, world::World};
+
+/// Characters of a name.
+const NAME_CHARACTERS: u32 = 128;
+
+/// Where keys and clients are handed out, and two processes that let their holders in.
+pub(crate) struct Desk {
+    pub(crate) world: World,
+    pub(crate) service: CredentialService,
+    /// In the process of the service.
+    pub(crate) here: Arc<Authenticator>,
+    /// In another process over the same store.
+    pub(crate) elsewhere: Arc<Authenticator>,
+    pub(crate) last_used: Arc<LastUsed>,
+}
+
+impl Desk {
+    pub(crate) async fn open() -> Self {
+        let world = World::new().await;
+        let last_used = Arc::new(LastUsed::new(Arc::clone(&world.storage.credentials)));
+        let here = authenticator(&world, &last_used).await;
+        let elsewhere = authenticator(&world, &last_used).await;
+        let service = CredentialService::new(
+            Arc::clone(&world.storage.credentials),
+            world.clock.clone(),
+            world.ids.clone(),
+            NAME_CHARACTERS,
+        );
+        Self {
+            service: service.beside(Arc::clone(&here)),
+            world,
+            here,
+            elsewhere,
+            last_used,
+        }
+    }
+
+    /// A key of the operator's making with these scopes.
+    pub(crate) async fn key(&self, scopes: &[Scope]) -> MintedCredential {
+        self.make(CredentialKind::Key, draft(scopes)).await
+    }
+
+    /// What the operator makes of a draft.
+    pub(crate) async fn make(
+        &self,
+        kind: CredentialKind,
+        draft: CredentialDraft,
+    ) -> MintedCredential {
+        let operator = operator(tenant());
+        let made = self.service.create(&operator, kind, draft, None);
+        made.await.expect("the operator may do everything")
+    }
+
+    /// What the operator's rotation of a key gives.
+    pub(crate) async fn rotate(
+        &self,
+        key: &MintedCredential,
+        overlap_seconds: Option<u32>,
+    ) -> Result<CredentialSecret, CredentialError> {
+        let rotation = Rotation {
+            overlap_seconds,
+            jwks: None,
+        };
+        let (kind, id) = (key.credential.kind, &key.credential.id);
+        let rotated = self
+            .service
+            .rotate(&operator(tenant()), kind, id, rotation)
+            .await?;
+        assert_eq!(&rotated.credential.id, id);
+        Ok(rotated.secret.expect("a new secret"))
+    }
+
+    /// Whether this process lets the holder of a secret in.
+    pub(crate) async fn lets_in(&self, secret: &CredentialSecret) -> bool {
+        is_let_in(enter(&self.here, secret).await)
+    }
+
+    /// Whether another process lets the holder of a secret in.
+    pub(crate) async fn lets_in_elsewhere(&self, secret: &CredentialSecret) -> bool {
+        is_let_in(enter(&self.elsewhere, secret).await)
+    }
+}
+
+async fn authenticator(world: &World, last_used: &Arc<LastUsed>) -> Arc<Authenticator> {
+    let node = Node::start(world).await;
+    let key_sets = KeySets::new(
+        world.web.clone(),
+        world.clock.clone(),
+        TaskTracker::new(),
+        Handle::current(),
+    );
+    let tenants = Arc::clone(&world.storage.tenants);
+    let nobody = Issuers::new(Vec::new(), &key_sets, tenants, world.clock.clone());
+    let authenticator = Authenticator::new(
+        Arc::clone(&world.storage.credentials),
+        Arc::new(AccessTokens::new(node.tokens, nobody)),
+        world.clock.clone(),
+        Arc::clone(last_used),
+    );
+    authenticator.watch().await.expect("a store");
+    Arc::new(authenticator)
+}
+
+/// As the interface does: from memory where possible.
+async fn enter(
+    authenticator: &Authenticator,
+    secret: &CredentialSecret,
+) -> Result<Arc<Entrant>, AccessError> {
+    match authenticator.recognise(secret.reveal()) {
+        Some(entrant) => Ok(entrant),
+        None => authenticator.authenticate(secret.reveal()).await,
+    }
+}
+
+fn is_let_in(outcome: Result<Arc<Entrant>, AccessError>) -> bool {
+    match outcome {
+        Ok(_) => true,
+        Err(AccessError::Invalid) => false,
+        Err(error) => panic!("{error:?}"),
+    }
+}
+
+/// The tenant of every test.
+pub(crate) fn tenant() -> TenantId {
+    TenantId::DEFAULT.parse().expect("the id of a tenant")
+}
+
+/// A new key or client with these scopes.
+pub(crate) fn draft(scopes: &[Scope]) -> CredentialDraft {
+    CredentialDraft::new("a test's", set(scopes))
+}
+
+/// A set of scopes.
+pub(crate) fn set(scopes: &[Scope]) -> Scopes {
+    scopes.iter().copied().collect()
+}
+
+/// Who holds these scopes by a key.
+pub(crate) fn holder(scopes: &[Scope]) -> Principal {
+    Principal {
+        tenant: tenant(),
+        id: PrincipalId::new("key:000000000000"),
+        scopes: set(scopes),
+        user_id: None,
+    }
+}
+
+/// A user of a foreign issuer with these scopes.
+pub(crate) fn user(scopes: &[Scope]) -> Principal {
+    Principal {
+        id: PrincipalId::new("main~ada"),
+        user_id: Some("main~ada".to_owned()),
+        ..holder(scopes)
+    }
+}
