@@ -163,6 +163,17 @@ impl Authenticator {
         Ok(())
     }
 
+    /// Looks at once, after this process has taken something back. The change is made whether or
+    /// not that succeeds: the regular look follows soon.
+    pub async fn watch_after_change(&self) {
+        if let Err(error) = self.watch().await {
+            tracing::warn!(
+                error = ports::error::chain(&error),
+                "the access version cannot be read after a change"
+            );
+        }
+    }
+
     fn forget(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
         self.remembered.clear();

@@ -22,7 +22,7 @@ async fn a_token_is_recognised_until_its_very_end() {
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
     let token = node.token(&secret).await;
-    let authenticator = node.authenticator(&world);
+    let authenticator = &node.authenticator;
     authenticator.watch().await.unwrap();
     assert!(authenticator.recognise(&token).is_none());
     let entrant = authenticator.authenticate(&token).await.unwrap();
@@ -42,21 +42,25 @@ async fn a_token_is_recognised_until_its_very_end() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_is_forgotten_at_the_next_look() {
+async fn a_revoked_token_is_forgotten_here_at_once_and_elsewhere_at_the_next_look() {
     let world = World::new().await;
-    let node = Node::start(&world).await;
+    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let (_, secret) = world.client(|_| {}).await;
-    let token = node.token(&secret).await;
-    let authenticator = node.authenticator(&world);
-    authenticator.watch().await.unwrap();
-    authenticator.authenticate(&token).await.unwrap();
-    let revoked = node.server.revoke(&basic(&secret), Some(&token)).await;
+    let token = here.token(&secret).await;
+    for node in [&here, &there] {
+        node.authenticator.watch().await.unwrap();
+        node.authenticator.authenticate(&token).await.unwrap();
+    }
+    let revoked = here.server.revoke(&basic(&secret), Some(&token)).await;
     revoked.unwrap();
-    assert!(authenticator.recognise(&token).is_some());
-    authenticator.watch().await.unwrap();
-    assert!(authenticator.recognise(&token).is_none());
-    let outcome = authenticator.authenticate(&token).await;
-    assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
+    assert!(here.authenticator.recognise(&token).is_none());
+    assert!(there.authenticator.recognise(&token).is_some());
+    there.authenticator.watch().await.unwrap();
+    for node in [&here, &there] {
+        assert!(node.authenticator.recognise(&token).is_none());
+        let outcome = node.authenticator.authenticate(&token).await;
+        assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
+    }
 }
 
 /// Holds the next reading of the keys until it is let go.
@@ -97,7 +101,7 @@ async fn what_rests_on_a_dropped_key_is_not_remembered_while_the_keys_are_read()
     node.keys.prepare().await.unwrap();
     let (_, secret) = world.client(|_| {}).await;
     let token = node.token(&secret).await;
-    let authenticator = node.authenticator(&world);
+    let authenticator = &node.authenticator;
     authenticator.watch().await.unwrap();
     let elsewhere = Node::start(&world).await;
     elsewhere.keys.rotate(PreviousKeys::Drop).await.unwrap();

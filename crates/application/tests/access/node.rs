@@ -27,6 +27,7 @@ pub(crate) const MAXIMUM_AGE: Duration = Duration::from_hours(24 * 30);
 pub(crate) struct Node {
     pub(crate) keys: Arc<SigningKeys>,
     pub(crate) tokens: Arc<OwnTokens>,
+    pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) server: AuthorizationServer,
     pub(crate) last_used: Arc<LastUsed>,
 }
@@ -88,28 +89,21 @@ impl Node {
             Arc::clone(&clock),
             Arc::clone(&last_used),
         );
-        let server =
-            AuthorizationServer::new(clients, Arc::clone(&tokens), Arc::clone(&keys), clock);
+        let authenticator = authenticator(world, &tokens, &last_used);
+        let server = AuthorizationServer::new(
+            clients,
+            Arc::clone(&tokens),
+            Arc::clone(&keys),
+            Arc::clone(&authenticator),
+            clock,
+        );
         Self {
             keys,
             tokens,
+            authenticator,
             server,
             last_used,
         }
-    }
-
-    /// What lets credentials in, with the tokens of this process and of no other issuer.
-    pub(crate) fn authenticator(&self, world: &World) -> Authenticator {
-        let clock: Arc<dyn Clock> = world.clock.clone();
-        let tenants = Arc::clone(&world.storage.tenants);
-        let foreign = Issuers::new(Vec::new(), &key_sets(world), tenants, Arc::clone(&clock));
-        let tokens = AccessTokens::new(Arc::clone(&self.tokens), foreign);
-        Authenticator::new(
-            Arc::clone(&world.storage.credentials),
-            Arc::new(tokens),
-            clock,
-            Arc::clone(&self.last_used),
-        )
     }
 
     /// A token with all that the client may.
@@ -154,6 +148,23 @@ impl Node {
             .map(|key| key["kid"].as_str().expect("a kid").to_owned())
             .collect()
     }
+}
+
+/// What lets credentials in, with the tokens of one process and of no other issuer.
+fn authenticator(
+    world: &World,
+    own: &Arc<OwnTokens>,
+    last_used: &Arc<LastUsed>,
+) -> Arc<Authenticator> {
+    let clock: Arc<dyn Clock> = world.clock.clone();
+    let tenants = Arc::clone(&world.storage.tenants);
+    let foreign = Issuers::new(Vec::new(), &key_sets(world), tenants, Arc::clone(&clock));
+    Arc::new(Authenticator::new(
+        Arc::clone(&world.storage.credentials),
+        Arc::new(AccessTokens::new(Arc::clone(own), foreign)),
+        clock,
+        Arc::clone(last_used),
+    ))
 }
 
 fn key_sets(world: &World) -> KeySets {

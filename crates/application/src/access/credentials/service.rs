@@ -192,15 +192,8 @@ impl CredentialService {
 
     /// What was taken back is refused by this process from now on, not only when it looks next.
     async fn forget_old_secrets(&self) {
-        let Some(authenticator) = &self.authenticator else {
-            return;
-        };
-        if let Err(error) = authenticator.watch().await {
-            // The change is made; the regular watch goes on asking.
-            tracing::warn!(
-                error = ports::error::chain(&error),
-                "the access version cannot be read after a change"
-            );
+        if let Some(authenticator) = &self.authenticator {
+            authenticator.watch_after_change().await;
         }
     }
 }

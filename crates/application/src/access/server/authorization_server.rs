@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{
     ClientAuthentication, IssuedToken, OAuthError, OwnToken, OwnTokens, Presented, SigningKeys,
 };
-use crate::access::{AccessError, jwt::UnverifiedToken};
+use crate::access::{AccessError, Authenticator, jwt::UnverifiedToken};
 
 /// The one grant: machines act for themselves.
 pub const CLIENT_CREDENTIALS: &str = "client_credentials";
@@ -30,21 +30,24 @@ pub struct AuthorizationServer {
     clients: ClientAuthentication,
     tokens: Arc<OwnTokens>,
     keys: Arc<SigningKeys>,
+    authenticator: Arc<Authenticator>,
     clock: Arc<dyn Clock>,
 }
 
 impl AuthorizationServer {
-    /// A server that issues these tokens to these clients.
+    /// A server that issues these tokens to these clients, beside what lets them in.
     pub fn new(
         clients: ClientAuthentication,
         tokens: Arc<OwnTokens>,
         keys: Arc<SigningKeys>,
+        authenticator: Arc<Authenticator>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             clients,
             tokens,
             keys,
+            authenticator,
             clock,
         }
     }
@@ -90,7 +93,9 @@ impl AuthorizationServer {
         if token.client.id != client.id {
             return Err(OAuthError::InvalidGrant);
         }
-        Ok(self.tokens.revoke(&token).await?)
+        self.tokens.revoke(&token).await?;
+        self.authenticator.watch_after_change().await;
+        Ok(())
     }
 
     /// What a token is worth (RFC 7662): nothing, unless it is good now and of the same tenant as
