@@ -1,26 +1,29 @@
 //! Who is let in: keys, our own tokens, and those of foreign issuers.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use anyhow::{Context, Result};
 use application::{
     Authenticator,
     access::{
         LastUsed,
-        server::{OwnTokens, SigningKeys},
+        server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
         tokens::{AccessTokens, Issuers, KeySets},
     },
 };
-use ports::{Clock, IdSource};
+use ports::{Clock, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
 use super::Parts;
+use crate::settings::Settings;
 
 /// What lets callers in, and the authorization server.
 pub(super) struct Access {
     /// From credentials to principals.
     pub(super) authenticator: Arc<Authenticator>,
+    /// Issues tokens.
+    pub(super) server: AuthorizationServer,
 }
 
 /// Puts it together and starts what runs in the background.
@@ -30,14 +33,12 @@ pub(super) async fn wire(
     ids: &Arc<dyn IdSource>,
 ) -> Result<Access> {
     let storage = &parts.storage;
-    let signing_keys = Arc::new(SigningKeys::new(
-        Arc::clone(&storage.signing_keys),
-        Arc::clone(clock),
-        Arc::clone(ids),
-        None,
-        Duration::from_hours(30 * 24),
-    ));
-    signing_keys.prepare().await.context("the signing keys")?;
+    let signing_keys = signing_keys(parts.settings, storage, clock, ids);
+    let signing_keys = Arc::new(signing_keys);
+    signing_keys.prepare().await.context(
+        "the signing keys; when AUTH__ENCRYPTION_KEY is lost or changed, `agent-service \
+         signing-keys rotate` makes a new one",
+    )?;
     let own = Arc::new(OwnTokens::new(
         parts.public_url.clone(),
         Arc::clone(&signing_keys),
@@ -58,18 +59,57 @@ pub(super) async fn wire(
         Arc::clone(&storage.tenants),
         Arc::clone(clock),
     );
+    let made = foreign.make_tenants().await;
+    made.context("the tenants of AUTH__ISSUERS__…")?;
     let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
     let authenticator = Arc::new(Authenticator::new(
         Arc::clone(&storage.credentials),
-        Arc::new(AccessTokens::new(own, foreign)),
+        Arc::new(AccessTokens::new(Arc::clone(&own), foreign)),
         Arc::clone(clock),
         Arc::clone(&last_used),
     ));
     authenticator.watch().await?;
+    let assertions = Assertions::new(
+        parts.public_url.clone(),
+        Arc::clone(&storage.tokens),
+        key_sets,
+    );
+    let clients = ClientAuthentication::new(
+        Arc::clone(&storage.credentials),
+        assertions,
+        Arc::clone(clock),
+        Arc::clone(&last_used),
+    );
+    let server = AuthorizationServer::new(
+        clients,
+        own,
+        Arc::clone(&signing_keys),
+        Arc::clone(&authenticator),
+        Arc::clone(clock),
+    );
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(signing_keys.run(stop.clone()));
     tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
     tasks.spawn(last_used.run(stop.clone()));
-    Ok(Access { authenticator })
+    Ok(Access {
+        authenticator,
+        server,
+    })
+}
+
+/// The signing keys of a store, as the operator wants them kept.
+pub fn signing_keys(
+    settings: &Settings,
+    storage: &Storage,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+) -> SigningKeys {
+    SigningKeys::new(
+        Arc::clone(&storage.signing_keys),
+        Arc::clone(clock),
+        Arc::clone(ids),
+        settings.auth.encryption_key.clone(),
+        settings.auth.signing_key_age,
+    )
 }

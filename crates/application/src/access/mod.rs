@@ -4,6 +4,8 @@ mod authenticator;
 mod bootstrap;
 mod credentials;
 mod entrant;
+#[cfg(test)]
+mod given;
 pub mod jwt;
 mod last_used;
 mod limits;

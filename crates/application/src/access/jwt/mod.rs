@@ -5,6 +5,8 @@ mod claims;
 mod provider;
 mod public_keys;
 mod strict_json;
+#[cfg(test)]
+mod tests;
 mod token;
 mod verifying_key;
 

@@ -2,9 +2,9 @@
 
 use std::{collections::HashMap, sync::Arc};
 
-use ports::{Clock, TenantRepository};
+use ports::{Clock, RepositoryError, TenantRepository};
 
-use super::{Issuer, KeySets, foreign::ForeignIssuer, known_tenants::KnownTenants};
+use super::{Issuer, KeySets, TenantOfUsers, foreign::ForeignIssuer, known_tenants::KnownTenants};
 use crate::access::{AccessError, Entrant, jwt::UnverifiedToken};
 
 /// The foreign issuers that are trusted. A token goes to the one that it names, and to no other
@@ -32,6 +32,16 @@ impl Issuers {
             tenants: KnownTenants::new(tenants),
             clock,
         }
+    }
+
+    /// Makes the tenants that the operator has given to issuers, where they are missing.
+    pub async fn make_tenants(&self) -> Result<(), RepositoryError> {
+        for issuer in self.by_name.values() {
+            if let TenantOfUsers::Fixed(tenant) = &issuer.issuer.tenant {
+                self.tenants.make(tenant, self.clock.now()).await?;
+            }
+        }
+        Ok(())
     }
 
     /// Lets the user of a token in, or not.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock},
 };
 
-use domain::TenantId;
+use domain::{TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
 /// Which tenants exist. Those that do are remembered: tenants do not go, so that there are never
@@ -20,6 +20,18 @@ impl KnownTenants {
         Self {
             tenants,
             known: RwLock::default(),
+        }
+    }
+
+    /// Makes a tenant, unless there is one of this name.
+    pub(super) async fn make(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
+        if self.contain(id).await? {
+            return Ok(());
+        }
+        match self.tenants.insert(id, at).await {
+            // Another process that starts with the same configuration was quicker.
+            Ok(()) | Err(RepositoryError::Conflict { .. }) => Ok(()),
+            Err(error) => Err(error),
         }
     }
 

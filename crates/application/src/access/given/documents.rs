@@ -1,0 +1,63 @@
+//! A web of a few documents.
+
+use std::{
+    collections::HashMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use ports::{DocumentError, DocumentSource, NamedBy};
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// A web of a few documents, that tests change, take down, or hold up.
+pub(crate) struct ScriptedDocuments {
+    documents: Mutex<HashMap<String, Value>>,
+    asked: Mutex<Vec<(String, NamedBy)>>,
+    is_held_up: watch::Sender<bool>,
+}
+
+impl ScriptedDocuments {
+    pub(crate) fn new() -> Self {
+        Self {
+            documents: Mutex::default(),
+            asked: Mutex::default(),
+            is_held_up: watch::Sender::new(false),
+        }
+    }
+
+    /// Publishes a document, in place of what was there before.
+    pub(crate) fn publish(&self, url: &str, document: Value) {
+        lock(&self.documents).insert(url.to_owned(), document);
+    }
+
+    /// Takes everything down.
+    pub(crate) fn take_down(&self) {
+        lock(&self.documents).clear();
+    }
+
+    /// Answers nobody, or everybody again.
+    pub(crate) fn hold_up(&self, is_held_up: bool) {
+        self.is_held_up.send_replace(is_held_up);
+    }
+
+    /// What was asked for so far.
+    pub(crate) fn asked(&self) -> Vec<(String, NamedBy)> {
+        lock(&self.asked).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl DocumentSource for ScriptedDocuments {
+    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
+        lock(&self.asked).push((url.to_owned(), named_by));
+        let mut held_up = self.is_held_up.subscribe();
+        held_up.wait_for(|is_held_up| !is_held_up).await.unwrap();
+        let document = lock(&self.documents).get(url).cloned();
+        document.ok_or_else(|| DocumentError::Unavailable("down".into()))
+    }
+}

@@ -1,0 +1,57 @@
+//! Tenants of a store that there is none of.
+
+use std::{
+    collections::BTreeSet,
+    sync::{Mutex, MutexGuard, PoisonError},
+};
+
+use async_trait::async_trait;
+use domain::{Tenant, TenantId, Timestamp};
+use ports::{RepositoryError, TenantRepository};
+
+/// Tenants in memory, and the questions about them.
+pub(crate) struct TenantsInMemory {
+    names: Mutex<BTreeSet<String>>,
+    asked: Mutex<Vec<String>>,
+}
+
+impl TenantsInMemory {
+    pub(crate) fn new(names: &[&str]) -> Self {
+        Self {
+            names: Mutex::new(names.iter().map(|name| (*name).to_owned()).collect()),
+            asked: Mutex::default(),
+        }
+    }
+
+    pub(crate) fn names(&self) -> Vec<String> {
+        lock(&self.names).iter().cloned().collect()
+    }
+
+    /// Which tenants somebody asked for so far.
+    pub(crate) fn asked(&self) -> Vec<String> {
+        lock(&self.asked).clone()
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[async_trait]
+impl TenantRepository for TenantsInMemory {
+    async fn insert(&self, id: &TenantId, _at: Timestamp) -> Result<(), RepositoryError> {
+        let is_new = lock(&self.names).insert(id.to_string());
+        is_new
+            .then_some(())
+            .ok_or(RepositoryError::Conflict { what: "tenant" })
+    }
+
+    async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
+        lock(&self.asked).push(id.to_string());
+        Ok(lock(&self.names).contains(id.as_str()))
+    }
+
+    async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {
+        panic!("nothing lists tenants here")
+    }
+}

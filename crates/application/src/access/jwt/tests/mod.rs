@@ -1,0 +1,3 @@
+mod forms;
+mod keys;
+mod signatures;

@@ -1,0 +1,99 @@
+//! Where keys are found when nobody says where.
+
+use std::sync::Arc;
+
+use ports::NamedBy;
+use serde_json::{Value, json};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use crate::access::{
+    given::{ScriptedDocuments, SetClock, SigningKey},
+    jwt::{SignatureAlgorithm, UnverifiedToken},
+    tokens::{KeyLocation, KeySets, KeysUnavailable},
+};
+
+const ISSUER: &str = "https://id.example/realms/a";
+const OPENID: &str = "https://id.example/realms/a/.well-known/openid-configuration";
+const OAUTH: &str = "https://id.example/.well-known/oauth-authorization-server/realms/a";
+const KEYS: &str = "https://keys.example/a";
+
+/// Whether a token of the issuer is proven when these metadata are published (`null` for none), and
+/// what was asked.
+async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, Vec<String>) {
+    let documents = Arc::new(ScriptedDocuments::new());
+    let key = SigningKey::new(SignatureAlgorithm::Es256, "a");
+    documents.publish(KEYS, json!({"keys": [key.public()]}));
+    for (url, metadata) in [(OPENID, openid), (OAUTH, oauth)] {
+        if !metadata.is_null() {
+            documents.publish(url, metadata);
+        }
+    }
+    let key_sets = KeySets::new(
+        Arc::clone(&documents) as _,
+        Arc::new(SetClock::new()),
+        TaskTracker::new(),
+        Handle::current(),
+    );
+    let keys = key_sets.at(
+        KeyLocation::MetadataOf(ISSUER.to_owned()),
+        NamedBy::Operator,
+    );
+    let text = key.sign(&json!({}));
+    let token = UnverifiedToken::read(&text).unwrap();
+    let proven = keys.verify(&token, SignatureAlgorithm::ALL).await;
+    let asked = documents.asked().into_iter().map(|(url, named_by)| {
+        assert_eq!(named_by, NamedBy::Operator);
+        url
+    });
+    (proven.map(|claims| claims.is_some()), asked.collect())
+}
+
+fn metadata(issuer: &str) -> Value {
+    json!({"issuer": issuer, "jwks_uri": KEYS, "token_endpoint": "https://id.example/token"})
+}
+
+#[tokio::test]
+async fn the_metadata_of_openid_connect_say_where_keys_are() {
+    let (proven, asked) = found(metadata(ISSUER), Value::Null).await;
+    assert_eq!(proven, Ok(true));
+    assert_eq!(asked, [OPENID, KEYS]);
+}
+
+#[tokio::test]
+async fn else_those_of_oauth_do() {
+    for openid in [
+        Value::Null,
+        metadata("https://id.example"),
+        json!({"issuer": ISSUER}),
+    ] {
+        let (proven, asked) = found(openid, metadata(ISSUER)).await;
+        assert_eq!(proven, Ok(true));
+        assert_eq!(asked, [OPENID, OAUTH, KEYS]);
+    }
+}
+
+#[tokio::test]
+async fn metadata_of_another_issuer_are_not_believed() {
+    for metadata in [
+        metadata("https://id.example/realms/a/"),
+        metadata("https://id.example/realms/A"),
+        metadata("https://attacker.example"),
+        json!({"jwks_uri": KEYS}),
+        json!({"issuer": ISSUER, "jwks_uri": [KEYS]}),
+        json!([]),
+        Value::Null,
+    ] {
+        let (proven, asked) = found(metadata.clone(), metadata).await;
+        assert_eq!(proven, Err(KeysUnavailable));
+        assert_eq!(asked, [OPENID, OAUTH]);
+    }
+}
+
+#[tokio::test]
+async fn keys_must_be_where_the_metadata_say() {
+    let moved = json!({"issuer": ISSUER, "jwks_uri": "https://keys.example/b"});
+    let (proven, asked) = found(moved, Value::Null).await;
+    assert_eq!(proven, Err(KeysUnavailable));
+    assert_eq!(asked, [OPENID, "https://keys.example/b"]);
+}

@@ -1,0 +1,6 @@
+mod discovery;
+mod issuers;
+mod key_sets;
+mod permissions;
+mod tenants;
+mod trust;

@@ -1,0 +1,90 @@
+//! What a foreign token allows.
+
+use domain::{Scope, Scopes};
+use serde_json::{Value, json};
+
+use super::trust::{Trust, path};
+use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, KeysAdmin, MetricsRead};
+
+/// What these claims allow, where scopes are in claims of these paths.
+async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
+    let trust = Trust::in_main(|issuer| {
+        issuer.scope_claims = paths.iter().map(|text| path(text)).collect();
+        issuer.role_scopes = [
+            ("admin", Scopes::all()),
+            ("reader", [AgentsRead].into_iter().collect()),
+            (
+                "writer of agents",
+                [AgentsRead, AgentsWrite].into_iter().collect(),
+            ),
+            ("chat:write", [ConversationsAll].into_iter().collect()),
+        ]
+        .map(|(role, scopes)| (role.to_owned(), scopes))
+        .into();
+    });
+    let entrant = trust.enter_with(&changes).await.expect("to be let in");
+    entrant.principal.scopes.iter().collect()
+}
+
+#[tokio::test]
+async fn scopes_are_words_or_lists() {
+    for (scope, expected) in [
+        (json!("agents:read"), vec![AgentsRead]),
+        (
+            json!("openid agents:read  profile agents:write"),
+            vec![AgentsRead, AgentsWrite],
+        ),
+        (
+            json!(["agents:read", "keys:admin", 7, null]),
+            vec![AgentsRead, KeysAdmin],
+        ),
+        (json!(["agents:read agents:write"]), vec![]),
+        (json!("agents:read,agents:write"), vec![]),
+        (json!("AGENTS:READ"), vec![]),
+        (json!("agents:*"), vec![]),
+        (json!(""), vec![]),
+        (json!([]), vec![]),
+        (json!(7), vec![]),
+        (json!({"agents:read": true}), vec![]),
+        (Value::Null, vec![]),
+    ] {
+        let found = allowed(&["scope"], json!({"scope": scope})).await;
+        assert_eq!(found, expected, "{scope}");
+    }
+}
+
+#[tokio::test]
+async fn roles_allow_what_they_are_mapped_to() {
+    for (roles, expected) in [
+        (json!(["reader", "unknown"]), vec![AgentsRead]),
+        (json!(["writer of agents"]), vec![AgentsRead, AgentsWrite]),
+        (json!("writer of agents"), vec![]),
+        (json!(["chat:write"]), vec![ChatWrite, ConversationsAll]),
+        (json!(["admin"]), Scope::ALL.to_vec()),
+        (json!(["Admin"]), vec![]),
+    ] {
+        let found = allowed(&["roles"], json!({"roles": roles, "scope": "keys:admin"})).await;
+        assert_eq!(found, expected, "{roles}");
+    }
+}
+
+#[tokio::test]
+async fn all_claims_count_together() {
+    let paths = [
+        "scp",
+        "realm_access.roles",
+        "resource_access.my.client.roles",
+        "https://example.org/roles",
+    ];
+    let claims = json!({
+        "scp": "metrics:read",
+        "realm_access": {"roles": ["offline_access", "reader"]},
+        "resource_access": {
+            "my.client": {"roles": ["keys:admin"]},
+            "other": {"roles": ["conversations:all"]},
+        },
+        "https://example.org/roles": ["agents:write"],
+    });
+    let expected = [AgentsRead, AgentsWrite, MetricsRead, KeysAdmin];
+    assert_eq!(allowed(&paths, claims).await, expected);
+}
