@@ -4,8 +4,6 @@ mod authenticator;
 mod bootstrap;
 mod credentials;
 mod entrant;
-#[cfg(test)]
-mod given;
 pub mod jwt;
 mod last_used;
 mod limits;

@@ -5,6 +5,7 @@ use std::time::Duration;
 use application::access::server::{OAuthError, Presented};
 use domain::{Credential, credential::PublicKeys};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use ports::NamedBy;
 use serde_json::{Value, json};
 
 use crate::{
@@ -255,4 +256,10 @@ async fn a_client_may_publish_its_keys_and_change_them() {
     assert!(given.takes(&next.sign("next", None, &claims)).await);
     let old = given.assertion("3", |_| {});
     assert!(!given.takes(&old).await);
+    let asked = given.world.web.asked();
+    let by_tenant = |(_, named_by): &(String, NamedBy)| *named_by == NamedBy::Tenant;
+    assert!(
+        !asked.is_empty() && asked.iter().all(by_tenant),
+        "{asked:?}"
+    );
 }

@@ -1,26 +1,25 @@
 //! What all processes of a test share: a store, a clock, chance, the web.
 
 use std::{
-    collections::HashMap,
     sync::{
-        Arc, Mutex,
+        Arc,
         atomic::{AtomicI64, AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use async_trait::async_trait;
 use domain::{
     Credential, CredentialKind, CredentialSecret, LimitOverrides, Scope, TenantId, Timestamp,
     credential::{Proof, PublicKeys, StoredSecret},
     credential_secret::RANDOM_BYTES,
 };
-use ports::{Clock, DocumentError, DocumentSource, IdSource, NamedBy, Storage};
-use serde_json::Value;
+use ports::{Clock, IdSource, Storage};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
+
+use crate::web::Web;
 
 /// When every test begins: a whole second.
 pub(crate) const BEGINNING: Timestamp = Timestamp::from_milliseconds(1_795_167_000_000);
@@ -62,27 +61,6 @@ impl IdSource for CountedIds {
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = spread[index % spread.len()];
         }
-    }
-}
-
-/// The web, as far as a test has made it.
-#[derive(Default)]
-pub(crate) struct Web(Mutex<HashMap<String, Value>>);
-
-impl Web {
-    pub(crate) fn publish(&self, url: &str, document: Value) {
-        let mut documents = self.0.lock().expect("the web is whole");
-        documents.insert(url.to_owned(), document);
-    }
-}
-
-#[async_trait]
-impl DocumentSource for Web {
-    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
-        assert_eq!(named_by, NamedBy::Tenant, "clients are a tenant's");
-        let documents = self.0.lock().expect("the web is whole");
-        let found = documents.get(url).cloned();
-        found.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
     }
 }
 

@@ -46,7 +46,7 @@ impl SignatureAlgorithm {
         }
     }
 
-    pub(in crate::access) const fn implementation(self) -> Algorithm {
+    pub(super) const fn implementation(self) -> Algorithm {
         match self {
             Self::Es256 => Algorithm::ES256,
             Self::Es384 => Algorithm::ES384,

@@ -5,8 +5,6 @@ mod claims;
 mod provider;
 mod public_keys;
 mod strict_json;
-#[cfg(test)]
-mod tests;
 mod token;
 mod verifying_key;
 

@@ -9,8 +9,6 @@ mod issuers;
 mod key_set;
 mod known_tenants;
 mod permissions;
-#[cfg(test)]
-mod tests;
 
 pub use access_tokens::AccessTokens;
 pub use claim_path::{ClaimPath, MalformedClaimPath};

@@ -1,15 +1,13 @@
 //! Which keys of a key set can prove anything.
 
+use application::access::jwt::{
+    PublicKeys, SignatureAlgorithm,
+    SignatureAlgorithm::{EdDsa, Es256, Es384, Rs256},
+    VerifyingKey,
+};
 use serde_json::{Value, json};
 
-use crate::access::{
-    given::SigningKey,
-    jwt::{
-        PublicKeys, SignatureAlgorithm,
-        SignatureAlgorithm::{EdDsa, Es256, Es384, Rs256},
-        VerifyingKey,
-    },
-};
+use crate::named_key::{self, NamedKey};
 
 fn is_taken(jwk: &Value) -> bool {
     VerifyingKey::from_jwk(jwk).is_some()
@@ -17,14 +15,7 @@ fn is_taken(jwk: &Value) -> bool {
 
 /// The public half of a new key with these members changed; `null` takes one away.
 fn changed(algorithm: SignatureAlgorithm, members: &Value) -> Value {
-    let mut jwk = SigningKey::new(algorithm, "a").public();
-    for (name, value) in members.as_object().unwrap() {
-        jwk[name] = value.clone();
-    }
-    jwk.as_object_mut()
-        .unwrap()
-        .retain(|_, value| !value.is_null());
-    jwk
+    named_key::changed(NamedKey::new(algorithm, "a").public(), members)
 }
 
 #[test]

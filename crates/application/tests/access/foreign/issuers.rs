@@ -2,16 +2,12 @@
 
 use std::time::Duration;
 
+use application::access::{AccessError, Entrant, jwt::SignatureAlgorithm, tokens::TokenType};
 use domain::{LimitOverrides, Principal, PrincipalId, Scope, Timestamp};
 use serde_json::{Value, json};
 
-use super::trust::{AUDIENCE, MAIN, Trust, claims, is_invalid, issuer, keys_of, tenant};
-use crate::access::{
-    AccessError, Entrant,
-    given::{NOON, SigningKey},
-    jwt::SignatureAlgorithm,
-    tokens::TokenType,
-};
+use super::trust::{AUDIENCE, MAIN, NOW, Trust, claims, is_invalid, issuer, keys_of, tenant};
+use crate::named_key::NamedKey;
 
 const OTHER: &str = "https://other.example/";
 
@@ -29,7 +25,7 @@ async fn a_user_is_let_in_until_the_token_ends() {
         credential: None,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
-        ends_at: Some(Timestamp::from_milliseconds((NOON + 600) * 1_000)),
+        ends_at: Some(Timestamp::from_milliseconds((NOW + 600) * 1_000)),
     };
     assert_eq!(entrant, expected);
 }
@@ -80,11 +76,11 @@ async fn an_issuer_is_known_by_its_name_to_the_letter() {
 async fn an_issuer_signs_by_the_algorithms_that_it_was_given() {
     let trust = Trust::in_main(|issuer| issuer.algorithms = vec![SignatureAlgorithm::EdDsa]);
     assert!(is_invalid(&trust.enter_with(&json!({})).await));
-    let key = SigningKey::new(SignatureAlgorithm::EdDsa, "b");
+    let key = NamedKey::new(SignatureAlgorithm::EdDsa, "b");
     trust
         .documents
         .publish(&keys_of(MAIN), json!({"keys": [key.public()]}));
-    trust.clock.advance(Duration::from_secs(30));
+    trust.clock.forward(Duration::from_secs(30));
     assert!(trust.enter(&key.sign(&claims(&json!({})))).await.is_ok());
 }
 
@@ -188,17 +184,17 @@ async fn a_subject_is_text_that_fits_into_a_name() {
 #[tokio::test]
 async fn that_a_token_has_expired_is_told_of_true_ones_alone() {
     let trust = Trust::in_main(|_| {});
-    let at = |seconds: i64| json!({"exp": NOON + seconds});
+    let at = |seconds: i64| json!({"exp": NOW + seconds});
     assert!(trust.enter_with(&at(-29)).await.is_ok());
     let outcome = trust.enter_with(&at(-30)).await;
     assert!(matches!(outcome, Err(AccessError::Expired)), "{outcome:?}");
-    let forger = SigningKey::new(SignatureAlgorithm::Es256, "a");
+    let forger = NamedKey::new(SignatureAlgorithm::Es256, "a");
     let outcome = trust.enter(&forger.sign(&claims(&at(-30)))).await;
     assert!(is_invalid(&outcome), "{outcome:?}");
     for changes in [
         json!({"exp": null}),
         json!({"exp": "later"}),
-        json!({"nbf": NOON + 31}),
+        json!({"nbf": NOW + 31}),
         json!({"nbf": "now"}),
     ] {
         assert!(is_invalid(&trust.enter_with(&changes).await), "{changes}");

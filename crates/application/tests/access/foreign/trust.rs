@@ -2,41 +2,49 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use application::access::{
+    AccessError, Entrant,
+    jwt::{SignatureAlgorithm, UnverifiedToken},
+    tokens::{ClaimPath, Issuer, Issuers, KeyLocation, KeySets, TenantOfUsers, TokenType},
+};
 use domain::{Scopes, TenantId};
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::access::{
-    AccessError, Entrant,
-    given::{NOON, ScriptedDocuments, SetClock, SigningKey, TenantsInMemory},
-    jwt::{SignatureAlgorithm, UnverifiedToken},
-    tokens::{ClaimPath, Issuer, Issuers, KeyLocation, KeySets, TenantOfUsers, TokenType},
+use super::tenants_in_memory::TenantsInMemory;
+use crate::{
+    named_key::{self, NamedKey},
+    web::Web,
+    world::{BEGINNING, StandingClock},
 };
 
+/// When tests begin, as claims say it.
+pub(crate) const NOW: i64 = BEGINNING.milliseconds() / 1_000;
+
 /// What the issuer of most tests is called.
-pub(super) const MAIN: &str = "https://id.example";
+pub(crate) const MAIN: &str = "https://id.example";
 /// What it calls this service.
-pub(super) const AUDIENCE: &str = "https://agents.example";
+pub(crate) const AUDIENCE: &str = "https://agents.example";
 
 /// Issuers, and a key of each.
-pub(super) struct Trust {
-    pub(super) documents: Arc<ScriptedDocuments>,
-    pub(super) clock: Arc<SetClock>,
-    pub(super) tenants: Arc<TenantsInMemory>,
-    pub(super) issuers: Issuers,
-    keys: BTreeMap<String, SigningKey>,
+pub(crate) struct Trust {
+    pub(crate) documents: Arc<Web>,
+    pub(crate) clock: Arc<StandingClock>,
+    pub(crate) tenants: Arc<TenantsInMemory>,
+    pub(crate) issuers: Issuers,
+    keys: BTreeMap<String, NamedKey>,
 }
 
 impl Trust {
     /// Trust in these issuers, each with a key that is called `a`.
-    pub(super) fn in_issuers(issuers: Vec<Issuer>) -> Self {
-        let documents = Arc::new(ScriptedDocuments::new());
-        let clock = Arc::new(SetClock::new());
+    pub(crate) fn in_issuers(issuers: Vec<Issuer>) -> Self {
+        let documents = Arc::<Web>::default();
+        let clock = StandingClock::new();
         let tenants = Arc::new(TenantsInMemory::new(&["acme", "default"]));
         let mut keys = BTreeMap::new();
         for issuer in &issuers {
-            let key = SigningKey::new(SignatureAlgorithm::Es256, "a");
+            let key = NamedKey::new(SignatureAlgorithm::Es256, "a");
             documents.publish(&keys_of(&issuer.name), json!({"keys": [key.public()]}));
             keys.insert(issuer.name.clone(), key);
         }
@@ -62,31 +70,31 @@ impl Trust {
     }
 
     /// Trust in the main issuer, as it is changed here.
-    pub(super) fn in_main(change: impl FnOnce(&mut Issuer)) -> Self {
+    pub(crate) fn in_main(change: impl FnOnce(&mut Issuer)) -> Self {
         let mut main = issuer("main", MAIN);
         change(&mut main);
         Self::in_issuers(vec![main])
     }
 
     /// The key of an issuer.
-    pub(super) fn key(&self, issuer: &str) -> &SigningKey {
+    pub(crate) fn key(&self, issuer: &str) -> &NamedKey {
         &self.keys[issuer]
     }
 
     /// What becomes of a token.
-    pub(super) async fn enter(&self, text: &str) -> Result<Entrant, AccessError> {
+    pub(crate) async fn enter(&self, text: &str) -> Result<Entrant, AccessError> {
         let token = UnverifiedToken::read(text).expect("a token of the right form");
         self.issuers.verify(&token).await
     }
 
     /// What becomes of a token of the main issuer with the usual claims, but for these.
-    pub(super) async fn enter_with(&self, changes: &Value) -> Result<Entrant, AccessError> {
+    pub(crate) async fn enter_with(&self, changes: &Value) -> Result<Entrant, AccessError> {
         self.enter(&self.key(MAIN).sign(&claims(changes))).await
     }
 }
 
 /// An issuer that is trusted as it comes.
-pub(super) fn issuer(id: &str, name: &str) -> Issuer {
+pub(crate) fn issuer(id: &str, name: &str) -> Issuer {
     Issuer {
         id: id.parse().unwrap(),
         name: name.to_owned(),
@@ -101,38 +109,31 @@ pub(super) fn issuer(id: &str, name: &str) -> Issuer {
 }
 
 /// Where an issuer's keys are.
-pub(super) fn keys_of(issuer: &str) -> String {
+pub(crate) fn keys_of(issuer: &str) -> String {
     format!("{issuer}/keys")
 }
 
 /// The usual claims of the main issuer, but for these; `null` takes one away.
-pub(super) fn claims(changes: &Value) -> Value {
-    let mut claims = json!({
+pub(crate) fn claims(changes: &Value) -> Value {
+    let usual = json!({
         "iss": MAIN,
         "aud": AUDIENCE,
         "sub": "ada",
-        "exp": NOON + 600,
-        "iat": NOON,
+        "exp": NOW + 600,
+        "iat": NOW,
         "scope": "agents:read chat:write",
     });
-    for (name, value) in changes.as_object().unwrap() {
-        claims[name] = value.clone();
-    }
-    claims
-        .as_object_mut()
-        .unwrap()
-        .retain(|_, value| !value.is_null());
-    claims
+    named_key::changed(usual, changes)
 }
 
-pub(super) fn path(text: &str) -> ClaimPath {
+pub(crate) fn path(text: &str) -> ClaimPath {
     text.parse().unwrap()
 }
 
-pub(super) fn tenant(text: &str) -> TenantId {
+pub(crate) fn tenant(text: &str) -> TenantId {
     text.parse().unwrap()
 }
 
-pub(super) fn is_invalid(outcome: &Result<Entrant, AccessError>) -> bool {
+pub(crate) fn is_invalid(outcome: &Result<Entrant, AccessError>) -> bool {
     matches!(outcome, Err(AccessError::Invalid))
 }

@@ -2,16 +2,16 @@
 
 use std::sync::Arc;
 
+use application::access::{
+    jwt::{SignatureAlgorithm, UnverifiedToken},
+    tokens::{KeyLocation, KeySets, KeysUnavailable},
+};
 use ports::NamedBy;
 use serde_json::{Value, json};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::access::{
-    given::{ScriptedDocuments, SetClock, SigningKey},
-    jwt::{SignatureAlgorithm, UnverifiedToken},
-    tokens::{KeyLocation, KeySets, KeysUnavailable},
-};
+use crate::{named_key::NamedKey, web::Web, world::StandingClock};
 
 const ISSUER: &str = "https://id.example/realms/a";
 const OPENID: &str = "https://id.example/realms/a/.well-known/openid-configuration";
@@ -21,8 +21,8 @@ const KEYS: &str = "https://keys.example/a";
 /// Whether a token of the issuer is proven when these metadata are published (`null` for none), and
 /// what was asked.
 async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, Vec<String>) {
-    let documents = Arc::new(ScriptedDocuments::new());
-    let key = SigningKey::new(SignatureAlgorithm::Es256, "a");
+    let documents = Arc::<Web>::default();
+    let key = NamedKey::new(SignatureAlgorithm::Es256, "a");
     documents.publish(KEYS, json!({"keys": [key.public()]}));
     for (url, metadata) in [(OPENID, openid), (OAUTH, oauth)] {
         if !metadata.is_null() {
@@ -31,7 +31,7 @@ async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, V
     }
     let key_sets = KeySets::new(
         Arc::clone(&documents) as _,
-        Arc::new(SetClock::new()),
+        StandingClock::new(),
         TaskTracker::new(),
         Handle::current(),
     );

@@ -2,34 +2,31 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
+use application::access::{
+    jwt::{SignatureAlgorithm, UnverifiedToken},
+    tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
+};
 use futures::{future::join_all, poll};
 use ports::NamedBy;
 use serde_json::{Value, json};
 use tokio::{runtime::Handle, time::Instant};
 use tokio_util::task::TaskTracker;
 
-use crate::access::{
-    given::{ScriptedDocuments, SetClock, SigningKey},
-    jwt::{SignatureAlgorithm, UnverifiedToken},
-    tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
-};
+use crate::{named_key::NamedKey, web::Web, world::StandingClock};
 
 const URL: &str = "https://id.example/keys";
 
 /// A key set in a web of its own.
 struct Given {
-    documents: Arc<ScriptedDocuments>,
-    clock: Arc<SetClock>,
+    documents: Arc<Web>,
+    clock: Arc<StandingClock>,
     keys: KeySet,
 }
 
 impl Given {
     /// A set of which nothing is known yet.
     fn new(named_by: NamedBy) -> Self {
-        let (documents, clock) = (
-            Arc::new(ScriptedDocuments::new()),
-            Arc::new(SetClock::new()),
-        );
+        let (documents, clock) = (Arc::<Web>::default(), StandingClock::new());
         let key_sets = KeySets::new(
             Arc::clone(&documents) as _,
             Arc::clone(&clock) as _,
@@ -44,7 +41,7 @@ impl Given {
     }
 
     /// A set with these keys, that was just fetched.
-    async fn fetched(keys: &[&SigningKey]) -> Self {
+    async fn fetched(keys: &[&NamedKey]) -> Self {
         let given = Self::new(NamedBy::Operator);
         given.publish(keys);
         assert_eq!(given.verify(&token(keys[0])).await, Ok(true));
@@ -52,7 +49,7 @@ impl Given {
         given
     }
 
-    fn publish(&self, keys: &[&SigningKey]) {
+    fn publish(&self, keys: &[&NamedKey]) {
         let keys: Vec<Value> = keys.iter().map(|key| key.public()).collect();
         self.documents.publish(URL, json!({"keys": keys}));
     }
@@ -65,7 +62,7 @@ impl Given {
     }
 
     fn advance(&self, seconds: u64) {
-        self.clock.advance(Duration::from_secs(seconds));
+        self.clock.forward(Duration::from_secs(seconds));
     }
 
     fn fetches(&self) -> usize {
@@ -73,11 +70,11 @@ impl Given {
     }
 }
 
-fn key(id: &str) -> SigningKey {
-    SigningKey::new(SignatureAlgorithm::Es256, id)
+fn key(id: &str) -> NamedKey {
+    NamedKey::new(SignatureAlgorithm::Es256, id)
 }
 
-fn token(key: &SigningKey) -> String {
+fn token(key: &NamedKey) -> String {
     key.sign(&json!({}))
 }
 

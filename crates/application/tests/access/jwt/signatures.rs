@@ -1,21 +1,19 @@
 //! Which signatures count.
 
+use application::access::jwt::{
+    Proof, PublicKeys, SignatureAlgorithm,
+    SignatureAlgorithm::{EdDsa, Es256, Es384, Ps256, Rs256},
+    UnverifiedToken, VerifyingKey,
+};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
 use serde_json::{Value, json};
 
-use crate::access::{
-    given::SigningKey,
-    jwt::{
-        Proof, PublicKeys, SignatureAlgorithm,
-        SignatureAlgorithm::{EdDsa, Es256, Es384, Ps256, Rs256},
-        UnverifiedToken, VerifyingKey,
-    },
-};
+use crate::named_key::NamedKey;
 
 const ALL: &[SignatureAlgorithm] = SignatureAlgorithm::ALL;
 
-fn verifying(key: &SigningKey) -> VerifyingKey {
+fn verifying(key: &NamedKey) -> VerifyingKey {
     VerifyingKey::from_jwk(&key.public()).expect("a key that verifies")
 }
 
@@ -26,7 +24,7 @@ fn is_proven(text: &str, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> 
 
 #[test]
 fn a_token_is_proven_by_the_key_that_signed_it_and_no_other() {
-    let keys: Vec<SigningKey> = ALL.iter().map(|it| SigningKey::new(*it, "a")).collect();
+    let keys: Vec<NamedKey> = ALL.iter().map(|it| NamedKey::new(*it, "a")).collect();
     for (signer, algorithm) in keys.iter().zip(ALL) {
         let text = signer.sign(&json!({"sub": "ada"}));
         for (other, key) in keys.iter().enumerate() {
@@ -37,14 +35,14 @@ fn a_token_is_proven_by_the_key_that_signed_it_and_no_other() {
                 "{algorithm} by key {other}"
             );
         }
-        let same_type = verifying(&SigningKey::new(*algorithm, "a"));
+        let same_type = verifying(&NamedKey::new(*algorithm, "a"));
         assert!(!is_proven(&text, &same_type, ALL), "{algorithm}");
     }
 }
 
 #[test]
 fn hands_out_the_claims_that_were_signed() {
-    let key = SigningKey::new(Es256, "a");
+    let key = NamedKey::new(Es256, "a");
     let text = key.sign(&json!({"sub": "ada", "aud": ["b"]}));
     let token = UnverifiedToken::read(&text).unwrap();
     let claims = token.verify(&verifying(&key), ALL).unwrap();
@@ -54,7 +52,7 @@ fn hands_out_the_claims_that_were_signed() {
 
 #[test]
 fn refuses_an_algorithm_that_is_not_allowed() {
-    let key = SigningKey::new(Es256, "a");
+    let key = NamedKey::new(Es256, "a");
     let text = key.sign(&json!({}));
     assert!(is_proven(&text, &verifying(&key), &[Rs256, Es256]));
     assert!(!is_proven(&text, &verifying(&key), &[Rs256, EdDsa]));
@@ -63,7 +61,7 @@ fn refuses_an_algorithm_that_is_not_allowed() {
 
 #[test]
 fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
-    let key = SigningKey::new(Rs256, "a");
+    let key = NamedKey::new(Rs256, "a");
     let mut public = key.public();
     public["alg"] = json!("PS256");
     let for_pss = VerifyingKey::from_jwk(&public).unwrap();
@@ -80,7 +78,7 @@ fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
 
 #[test]
 fn a_public_key_is_no_shared_secret() {
-    let key = SigningKey::new(Rs256, "a");
+    let key = NamedKey::new(Rs256, "a");
     let public = key.public();
     let modulus = public["n"].as_str().unwrap();
     let secrets = [
@@ -107,7 +105,7 @@ fn a_public_key_is_no_shared_secret() {
 
 #[test]
 fn a_token_without_a_signature_is_not_proven() {
-    let key = SigningKey::new(Es256, "a");
+    let key = NamedKey::new(Es256, "a");
     let text = key.sign(&json!({}));
     let (signed, _) = text.rsplit_once('.').unwrap();
     for signature in ["", "AA", "===", &"A".repeat(86)] {
@@ -121,7 +119,7 @@ fn a_token_without_a_signature_is_not_proven() {
 
 #[test]
 fn what_was_changed_after_signing_is_not_proven() {
-    let key = SigningKey::new(EdDsa, "a");
+    let key = NamedKey::new(EdDsa, "a");
     let text = key.sign(&json!({"sub": "ada"}));
     let verifying = verifying(&key);
     let mut read = 0;
@@ -146,7 +144,7 @@ fn what_was_changed_after_signing_is_not_proven() {
 
 #[test]
 fn keys_and_addresses_in_the_header_are_not_looked_at() {
-    let (own, foreign) = (SigningKey::new(Es256, "a"), SigningKey::new(Es256, "a"));
+    let (own, foreign) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "a"));
     let header = json!({
         "jwk": foreign.public(),
         "jku": "https://attacker.example/keys",
@@ -167,7 +165,7 @@ fn proof(keys: &[Value], text: &str) -> Proof {
 
 #[test]
 fn a_set_knows_the_key_that_a_token_names() {
-    let (first, second) = (SigningKey::new(Es256, "a"), SigningKey::new(Es256, "b"));
+    let (first, second) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "b"));
     let keys = [first.public(), second.public()];
     let text = second.sign(&json!({}));
     assert!(matches!(proof(&keys, &text), Proof::Proven(_)));
@@ -178,7 +176,7 @@ fn a_set_knows_the_key_that_a_token_names() {
 
 #[test]
 fn a_set_may_have_keys_of_several_types_under_one_name() {
-    let (first, second) = (SigningKey::new(Es384, "a"), SigningKey::new(Es256, "a"));
+    let (first, second) = (NamedKey::new(Es384, "a"), NamedKey::new(Es256, "a"));
     let keys = [first.public(), second.public()];
     for key in [first, second] {
         assert!(matches!(
@@ -190,12 +188,12 @@ fn a_set_may_have_keys_of_several_types_under_one_name() {
 
 #[test]
 fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
-    let signer = SigningKey::new(Es256, "signer").nameless();
+    let signer = NamedKey::new(Es256, "signer").nameless();
     let text = signer.sign(&json!({}));
     let others = |algorithm, count: usize| -> Vec<Value> {
         let names = (0..count).map(|number| number.to_string());
         names
-            .map(|name| SigningKey::new(algorithm, &name).public())
+            .map(|name| NamedKey::new(algorithm, &name).public())
             .collect()
     };
     let mut keys = [others(EdDsa, 20), others(Es256, 7), vec![signer.public()]].concat();
@@ -206,7 +204,7 @@ fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
 
 #[test]
 fn a_hundred_keys_of_a_set_are_read() {
-    let signer = SigningKey::new(Es256, "signer");
+    let signer = NamedKey::new(Es256, "signer");
     let text = signer.sign(&json!({}));
     let mut keys = vec![json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"}); 99];
     keys.push(signer.public());

@@ -10,22 +10,15 @@ use ports::{DocumentError, DocumentSource, NamedBy};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// A web of a few documents, that tests change, take down, or hold up.
-pub(crate) struct ScriptedDocuments {
+/// The web, as far as a test has made it: documents that it changes, takes down, or holds up.
+#[derive(Default)]
+pub(crate) struct Web {
     documents: Mutex<HashMap<String, Value>>,
     asked: Mutex<Vec<(String, NamedBy)>>,
     is_held_up: watch::Sender<bool>,
 }
 
-impl ScriptedDocuments {
-    pub(crate) fn new() -> Self {
-        Self {
-            documents: Mutex::default(),
-            asked: Mutex::default(),
-            is_held_up: watch::Sender::new(false),
-        }
-    }
-
+impl Web {
     /// Publishes a document, in place of what was there before.
     pub(crate) fn publish(&self, url: &str, document: Value) {
         lock(&self.documents).insert(url.to_owned(), document);
@@ -41,7 +34,7 @@ impl ScriptedDocuments {
         self.is_held_up.send_replace(is_held_up);
     }
 
-    /// What was asked for so far.
+    /// What was asked for so far, and who had named it.
     pub(crate) fn asked(&self) -> Vec<(String, NamedBy)> {
         lock(&self.asked).clone()
     }
@@ -52,12 +45,13 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[async_trait]
-impl DocumentSource for ScriptedDocuments {
+impl DocumentSource for Web {
     async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
         lock(&self.asked).push((url.to_owned(), named_by));
         let mut held_up = self.is_held_up.subscribe();
-        held_up.wait_for(|is_held_up| !is_held_up).await.unwrap();
+        let let_go = held_up.wait_for(|is_held_up| !is_held_up).await;
+        let_go.expect("the web is there");
         let document = lock(&self.documents).get(url).cloned();
-        document.ok_or_else(|| DocumentError::Unavailable("down".into()))
+        document.ok_or_else(|| DocumentError::BadAnswer("404".to_owned()))
     }
 }

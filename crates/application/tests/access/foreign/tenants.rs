@@ -1,9 +1,9 @@
 //! In which tenant a user is.
 
+use application::access::tokens::TenantOfUsers;
 use serde_json::{Value, json};
 
 use super::trust::{Trust, is_invalid, path, tenant};
-use crate::access::tokens::TenantOfUsers;
 
 fn named_by(claim: &str) -> Trust {
     Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Claim(path(claim)))

@@ -1,12 +1,10 @@
 //! What is read as a token at all.
 
+use application::access::jwt::{SignatureAlgorithm, UnverifiedToken};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
-use crate::access::{
-    given::SigningKey,
-    jwt::{SignatureAlgorithm, UnverifiedToken},
-};
+use crate::named_key::NamedKey;
 
 fn token(header: &str, claims: &str) -> String {
     let (header, claims) = (
@@ -151,7 +149,7 @@ fn reads_sixteen_kibibytes_and_no_more() {
 
 #[test]
 fn its_type_is_a_media_type_in_any_case() {
-    let key = SigningKey::new(SignatureAlgorithm::Es256, "a");
+    let key = NamedKey::new(SignatureAlgorithm::Es256, "a");
     for (typ, expected) in [
         (json!("at+jwt"), true),
         (json!("AT+JWT"), true),
