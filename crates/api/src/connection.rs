@@ -38,7 +38,14 @@ enum Doing {
 
 /// Tells a connection what its requests are doing: connection and requests share it.
 #[derive(Debug, Clone)]
-pub struct Progress(Rc<Cell<Doing>>);
+pub struct Progress(Rc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    doing: Cell<Doing>,
+    /// How many requests have begun: a request may be answered between two reads.
+    begun: Cell<u64>,
+}
 
 impl Progress {
     /// That of a request's connection.
@@ -48,17 +55,21 @@ impl Progress {
     }
 
     fn new() -> Self {
-        Self(Rc::new(Cell::new(Doing::First)))
+        Self(Rc::new(Shared {
+            doing: Cell::new(Doing::First),
+            begun: Cell::new(0),
+        }))
     }
 
     /// Notes that a request's head is complete.
     pub fn begin(&self) {
-        self.0.set(Doing::Serving);
+        self.0.doing.set(Doing::Serving);
+        self.0.begun.set(self.0.begun.get() + 1);
     }
 
     /// Notes that a request is answered, and the next one may come.
     pub fn end(&self) {
-        self.0.set(Doing::Waiting);
+        self.0.doing.set(Doing::Waiting);
     }
 }
 
@@ -67,6 +78,8 @@ pub struct Connection<S = TcpStream> {
     stream: S,
     progress: Progress,
     head: Deadline,
+    /// How many requests had begun when the deadline of the head was last looked at.
+    begun: u64,
     stall: Deadline,
 }
 
@@ -77,6 +90,7 @@ impl<S> Connection<S> {
             stream,
             progress: Progress::new(),
             head: Deadline::default(),
+            begun: 0,
             stall: Deadline::default(),
         }
     }
@@ -130,8 +144,12 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
     ) -> Poll<io::Result<()>> {
         let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if self.progress.0.get() != Doing::Waiting {
+        let begun = self.progress.0.begun.get();
+        if begun != self.begun {
+            self.begun = begun;
             self.head.clear();
+        }
+        if self.progress.0.doing.get() != Doing::Waiting {
             return polled;
         }
         if buffer.filled().len() > before {
@@ -239,6 +257,20 @@ mod tests {
             client.write_all(b"body").await.unwrap();
             assert_eq!(connection.read(&mut buffer).await.unwrap(), 4);
             tokio::time::advance(Duration::from_secs(10)).await;
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn each_head_has_its_own_time_also_where_nothing_is_read_between() {
+        let (mut connection, mut client) = connected(64);
+        let progress = connection.progress();
+        let mut buffer = [0; 64];
+        for _ in 0..3 {
+            progress.end();
+            client.write_all(b"GET").await.unwrap();
+            assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
+            progress.begin();
+            tokio::time::advance(Duration::from_secs(4)).await;
         }
     }
 
