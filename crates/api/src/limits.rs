@@ -1,7 +1,7 @@
 //! `GET /api/limits`.
 
 use actix_web::{HttpResponse, web::Data};
-use domain::Sizes;
+use domain::{Quota, RateLimits, Sizes};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -14,10 +14,44 @@ use crate::{
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsBody {
+    /// How often the caller may come.
+    rates: Rates,
     /// How large things may be.
     sizes: Sizes,
     /// Seconds in which a body must arrive.
     body_seconds: u64,
+}
+
+/// How often the caller may come.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct Rates {
+    /// Requests, and commands on sockets.
+    requests: Quota,
+    /// Chats, which are requests too.
+    chat: Quota,
+    /// Open streams and sockets at once.
+    streams: u32,
+    /// Requests from one address without a credential that was verified lately; absent when
+    /// nobody counts them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    address: Option<Quota>,
+}
+
+impl Rates {
+    fn new(limits: RateLimits, address: Option<Quota>) -> Self {
+        let RateLimits {
+            requests,
+            chat,
+            streams,
+        } = limits;
+        Self {
+            requests,
+            chat,
+            streams,
+            address,
+        }
+    }
 }
 
 /// Read every limit in force for the caller.
@@ -26,10 +60,12 @@ pub struct LimitsBody {
     responses((status = 200, description = "The limits.", body = LimitsBody)),
 )]
 pub async fn get_limits(
-    _authorized: Authorized<AnyCredential>,
+    authorized: Authorized<AnyCredential>,
     state: Data<ApiState>,
 ) -> HttpResponse {
+    let limits = state.limits.of(authorized.entrant());
     HttpResponse::Ok().json(LimitsBody {
+        rates: Rates::new(limits, state.address_quota),
         sizes: state.sizes.clone(),
         body_seconds: state.body_deadline.as_secs(),
     })

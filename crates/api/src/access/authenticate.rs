@@ -1,5 +1,7 @@
 //! From a request's headers to its principal.
 
+use std::sync::Arc;
+
 use actix_web::{
     Error, HttpMessage,
     body::MessageBody,
@@ -8,7 +10,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::access::AccessError;
+use application::access::{AccessError, Entrant};
 use domain::ProblemCode;
 
 use super::authorized::CHALLENGE;
@@ -18,19 +20,41 @@ const X_API_KEY: &str = "x-api-key";
 
 /// Paths on which credentials are not looked at, by prefix. What else is public still refuses a
 /// credential that is bad.
-const PUBLIC: &[&str] = &["/livez", "/readyz", "/openapi.json", "/docs", "/problems"];
+const PUBLIC: &[&str] = &[
+    "/livez",
+    "/readyz",
+    "/openapi.json",
+    "/docs",
+    "/problems",
+    "/.well-known",
+    "/oauth2",
+];
+
+/// Lets in whose credential was verified a moment ago. It comes before the guard of addresses,
+/// which counts only those of whom nothing is known.
+pub fn recognise(request: &ServiceRequest) {
+    if is_public(request.path()) {
+        return;
+    }
+    let Ok(Some(credential)) = credential(request.headers()) else {
+        return;
+    };
+    let state = request.app_data::<Data<ApiState>>();
+    let entrant = state.and_then(|state| state.authenticator.recognise(credential));
+    if let Some(entrant) = entrant {
+        request.extensions_mut().insert(entrant);
+    }
+}
 
 /// Refuses a bad credential, never a missing one: whether one is needed is known after routing.
 pub async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    if !is_public(request.path())
-        && let Err(error) = enter(&request).await
-    {
-        return Ok(refuse(request, error));
+    match enter(&request).await {
+        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(error) => Ok(refuse(request, error)),
     }
-    Ok(next.call(request).await?.map_into_boxed_body())
 }
 
 fn is_public(path: &str) -> bool {
@@ -42,6 +66,14 @@ fn is_public(path: &str) -> bool {
 }
 
 async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
+    if request.extensions().contains::<Arc<Entrant>>() {
+        return Ok(());
+    }
+    #[cfg(feature = "address-guard")]
+    super::address_guard::verdict(request)?;
+    if is_public(request.path()) {
+        return Ok(());
+    }
     let Some(credential) = credential(request.headers())? else {
         return Ok(());
     };
@@ -49,27 +81,27 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
         .app_data::<Data<ApiState>>()
         .cloned()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let entrant = match state.authenticator.recognise(credential) {
-        Some(entrant) => entrant,
-        None => state
-            .authenticator
-            .authenticate(credential)
-            .await
-            .map_err(refused)?,
-    };
-    if !entrant.allowed_origins.is_empty() {
-        let origin = request
-            .headers()
-            .get(header::ORIGIN)
-            .and_then(|it| it.to_str().ok());
-        let allowed =
-            origin.is_none_or(|origin| entrant.allowed_origins.iter().any(|known| known == origin));
-        if !allowed {
-            return Err(ApiError::new(ProblemCode::OriginNotAllowed));
-        }
-    }
-    request.extensions_mut().insert(entrant);
+    let entrant = state.authenticator.authenticate(credential).await;
+    request.extensions_mut().insert(entrant.map_err(refused)?);
     Ok(())
+}
+
+/// Refuses a page of an origin that may not use the entrant's credential.
+pub(super) fn check_origin(request: &ServiceRequest, entrant: &Entrant) -> Result<(), ApiError> {
+    if entrant.allowed_origins.is_empty() {
+        return Ok(());
+    }
+    let origin = request
+        .headers()
+        .get(header::ORIGIN)
+        .and_then(|it| it.to_str().ok());
+    let allowed =
+        origin.is_none_or(|origin| entrant.allowed_origins.iter().any(|known| known == origin));
+    if allowed {
+        Ok(())
+    } else {
+        Err(ApiError::new(ProblemCode::OriginNotAllowed))
+    }
 }
 
 /// The one credential of a request.

@@ -1,11 +1,21 @@
 //! Who is let in, and to what. [`scope_table`] is the one page that says who may do what.
 
+mod address;
+#[cfg(feature = "address-guard")]
+mod address_guard;
 mod authenticate;
 mod authorized;
+mod forwarded;
+mod rate_limits;
 pub mod scope_table;
 
-pub use authenticate::authenticate;
+pub use address::TrustedProxies;
+#[cfg(feature = "address-guard")]
+pub use address_guard::AddressGuard;
+pub use authenticate::{authenticate, recognise};
 pub use authorized::{
     AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite, ConversationsRead,
-    ConversationsWrite, EventsRead, MetricsRead, Requirement, SealedServices, TurnsRead, seal,
+    ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement, SealedServices, TurnsRead,
+    lacking, seal,
 };
+pub use rate_limits::limit;

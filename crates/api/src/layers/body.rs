@@ -1,4 +1,4 @@
-//! Takes in a request's whole body, within its size and its time.
+//! Takes in a request, its whole body within its size and its time.
 
 use actix_web::{
     Error, HttpMessage as _,
@@ -11,24 +11,32 @@ use actix_web::{
 use domain::ProblemCode;
 use futures::StreamExt;
 
-use super::refuse;
+use super::{head::check_head, refuse};
 use crate::{problem::ApiError, state::ApiState};
 
-/// Takes in the body before the handler runs, so that a slow or endless one costs a handler
-/// nothing.
-pub async fn receive_body(
+/// Takes in a request before the handler runs, so that a slow or endless one costs a handler
+/// nothing. It comes behind whatever counts requests: those that are refused here count too.
+pub async fn receive(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    if has_body(&request) {
-        match receive(&mut request).await {
-            Ok(body) => {
-                request.set_payload(Payload::from(body));
-            }
-            Err(error) => return Ok(refuse(request, error)),
-        }
+    match take_in(&mut request).await {
+        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(error) => Ok(refuse(request, error)),
     }
-    Ok(next.call(request).await?.map_into_boxed_body())
+}
+
+async fn take_in(request: &mut ServiceRequest) -> Result<(), ApiError> {
+    let state = request
+        .app_data::<Data<ApiState>>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    check_head(request, &state.sizes)?;
+    if has_body(request) {
+        let body = take_in_body(request, &state).await?;
+        request.set_payload(Payload::from(body));
+    }
+    Ok(())
 }
 
 fn has_body(request: &ServiceRequest) -> bool {
@@ -37,11 +45,7 @@ fn has_body(request: &ServiceRequest) -> bool {
     length.is_some_and(|length| length != "0") || headers.contains_key(header::TRANSFER_ENCODING)
 }
 
-async fn receive(request: &mut ServiceRequest) -> Result<Bytes, ApiError> {
-    let state = request
-        .app_data::<Data<ApiState>>()
-        .cloned()
-        .ok_or(ApiError::new(ProblemCode::Internal))?;
+async fn take_in_body(request: &mut ServiceRequest, state: &ApiState) -> Result<Bytes, ApiError> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         let error = ApiError::new(ProblemCode::UnsupportedMediaType);

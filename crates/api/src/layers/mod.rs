@@ -1,9 +1,11 @@
 //! What every request passes on its way to a handler, from the outside in: [`observe`] (request
 //! id, log, metrics), [`secure`] (safe headers), [`share`] (CORS), [`normalise`] (problems, HEAD),
-//! authentication (in [`crate::access`]), [`receive_body`], and around each handler a catcher of panics ([`resource`]).
+//! the guard of addresses, authentication and rate limits (in [`crate::access`]), [`receive`]
+//! (head and body), and around each handler a catcher of panics ([`resource`]).
 
 mod body;
 mod cors;
+mod head;
 mod normalise;
 mod observe;
 mod panics;
@@ -17,7 +19,7 @@ use actix_web::{
 
 use crate::problem::ApiError;
 
-pub use body::receive_body;
+pub use body::receive;
 pub use cors::{AllowedOrigins, share};
 pub use normalise::normalise;
 pub use observe::{RequestId, observe};

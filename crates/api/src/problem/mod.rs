@@ -3,7 +3,7 @@
 mod from_services;
 mod render;
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
 use domain::{Fault, FaultCode, ProblemCode, problem::ProblemFault};
@@ -23,6 +23,8 @@ pub struct ApiError {
     pub faults: Vec<ProblemFault>,
     /// Whole seconds after which to try again.
     pub retry_after: Option<u32>,
+    /// Names of the rate limits that refuse the request.
+    pub violated_policies: Vec<&'static str>,
     /// What `WWW-Authenticate` says.
     pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
@@ -39,6 +41,7 @@ impl ApiError {
             detail: None,
             faults: Vec::new(),
             retry_after: None,
+            violated_policies: Vec::new(),
             challenge: None,
             log_bounds: None,
             source: None,
@@ -100,6 +103,12 @@ pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -
         code,
         detail: detail.into(),
     }
+}
+
+/// What `Retry-After` says for a wait: whole seconds, rounded up, at least one.
+pub fn seconds_to_wait(wait: Duration) -> u32 {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
 }
 
 impl From<ProblemCode> for ApiError {

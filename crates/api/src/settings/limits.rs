@@ -2,7 +2,7 @@
 
 use std::{ops::RangeInclusive, time::Duration};
 
-use domain::Sizes;
+use domain::{Quota, RateLimits, Sizes};
 
 use super::values::Values;
 
@@ -14,9 +14,20 @@ const TEXT: RangeInclusive<u32> = 1..=1_000_000;
 /// The HTTP layer holds at most 128 KiB of a request's head, headers included.
 const URL: RangeInclusive<u32> = 256..=64 * 1024;
 
+/// Beyond a million and a half each second nobody counts.
+const PER_MINUTE: RangeInclusive<u32> = 1..=100_000_000;
+/// What may be saved up; the same holds for the limits of a credential.
+const BURST: RangeInclusive<u32> = 1..=1_000_000;
+
 /// How much may come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
+    /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…` and `LIMITS__STREAMS`: how often principals may
+    /// come whose credential says nothing else.
+    pub rates: RateLimits,
+    /// `LIMITS__ADDRESS__…`: how often requests may come from one address whose credential is
+    /// not known yet.
+    pub address: Quota,
     /// `LIMITS__SIZES__…`: how large things may be.
     pub sizes: Sizes,
     /// `LIMITS__BODY_SECONDS`: how long a request's body may take to arrive.
@@ -25,12 +36,47 @@ pub struct LimitSettings {
 
 impl LimitSettings {
     pub(super) fn read(values: &mut Values) -> Self {
+        let rates = rates(values);
+        let address = quota(
+            values,
+            ("LIMITS__ADDRESS__PER_MINUTE", 6_000),
+            ("LIMITS__ADDRESS__BURST", 1_000),
+        );
         let seconds = values.read_number("LIMITS__BODY_SECONDS", 15, 1..=3_600);
         Self {
+            rates,
+            address,
             sizes: sizes(values),
             body_deadline: Duration::from_secs(seconds),
         }
     }
+}
+
+fn rates(values: &mut Values) -> RateLimits {
+    RateLimits {
+        requests: quota(
+            values,
+            ("LIMITS__REQUESTS__PER_MINUTE", 600),
+            ("LIMITS__REQUESTS__BURST", 100),
+        ),
+        chat: quota(
+            values,
+            ("LIMITS__CHAT__PER_MINUTE", 120),
+            ("LIMITS__CHAT__BURST", 30),
+        ),
+        streams: values.read_number("LIMITS__STREAMS", 32, 0..=1_000_000),
+    }
+}
+
+fn quota(
+    values: &mut Values,
+    per_minute: (&'static str, u32),
+    burst: (&'static str, u32),
+) -> Quota {
+    Quota::new(
+        values.read_number(per_minute.0, per_minute.1, PER_MINUTE),
+        values.read_number(burst.0, burst.1, BURST),
+    )
 }
 
 fn sizes(values: &mut Values) -> Sizes {

@@ -7,6 +7,7 @@ use std::{
 
 use actix_web::http::Uri;
 use domain::web_address::is_origin;
+use ipnet::IpNet;
 
 use super::values::Values;
 
@@ -24,6 +25,8 @@ pub struct ServerSettings {
     pub configured_public_url: Option<String>,
     /// `SERVER__ALLOWED_ORIGINS`: origins whose pages may read answers.
     pub allowed_origins: Vec<String>,
+    /// `SERVER__TRUSTED_PROXIES`: whose `Forwarded` and `X-Forwarded-For` are believed.
+    pub trusted_proxies: Vec<IpNet>,
     /// `SERVER__WORKERS`: threads that handle requests; by default one for each core.
     pub workers: usize,
 }
@@ -35,12 +38,17 @@ impl ServerSettings {
                    and a path, and no slash at the end";
         let origins = "origins with commas between them, each exactly as a browser sends it, such \
                        as https://app.example.org: no path, no * (credentials are in play)";
+        let proxies = "addresses and networks with commas between them, such as \
+                       10.0.0.0/8,192.0.2.7";
         Self {
             host: values.read("SERVER__HOST", Ipv4Addr::LOCALHOST.into(), address, host),
             port: values.read_number("SERVER__PORT", 8080, 0..=u16::MAX),
             configured_public_url: values.read_optional("SERVER__PUBLIC_URL", url, public_url),
             allowed_origins: values
                 .read_optional("SERVER__ALLOWED_ORIGINS", origins, allowed_origins)
+                .unwrap_or_default(),
+            trusted_proxies: values
+                .read_optional("SERVER__TRUSTED_PROXIES", proxies, networks)
                 .unwrap_or_default(),
             workers: values
                 .read_optional_number("SERVER__WORKERS", 1..=MOST_WORKERS)
@@ -81,6 +89,14 @@ fn allowed_origins(text: &str) -> Option<Vec<String>> {
     origins
         .map(|origin| is_origin(origin).then(|| origin.to_owned()))
         .collect()
+}
+
+fn networks(text: &str) -> Option<Vec<IpNet>> {
+    let networks = text.split(',').map(str::trim).map(|text| {
+        let host = || text.parse::<IpAddr>().map(IpNet::from);
+        text.parse().or_else(|_no_network| host()).ok()
+    });
+    networks.collect()
 }
 
 fn public_url(text: &str) -> Option<String> {
@@ -140,6 +156,27 @@ mod tests {
             "https://a.example/",
         ] {
             assert_eq!(allowed_origins(bad), None, "{bad}");
+        }
+    }
+
+    #[test]
+    fn proxies_are_addresses_and_networks() {
+        let shown = |text| {
+            let networks = networks(text)?;
+            Some(networks.iter().map(ToString::to_string).collect::<Vec<_>>())
+        };
+        assert_eq!(
+            shown("10.0.0.0/8, 192.0.2.7,fd00::/8,::1").unwrap(),
+            ["10.0.0.0/8", "192.0.2.7/32", "fd00::/8", "::1/128"]
+        );
+        for bad in [
+            "proxy",
+            "10.0.0.0/33",
+            "10.0.0.0/8,",
+            "10.0.0.0/8 192.0.2.7",
+            "*",
+        ] {
+            assert_eq!(networks(bad), None, "{bad}");
         }
     }
 

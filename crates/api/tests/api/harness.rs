@@ -19,6 +19,16 @@ use tempfile::TempDir;
 
 use crate::caller::Caller;
 
+/// Rate limits that no test meets unless it sets them.
+const GENEROUS: [(&str, &str); 6] = [
+    ("LIMITS__REQUESTS__PER_MINUTE", "100000000"),
+    ("LIMITS__REQUESTS__BURST", "1000000"),
+    ("LIMITS__CHAT__PER_MINUTE", "100000000"),
+    ("LIMITS__CHAT__BURST", "1000000"),
+    ("LIMITS__ADDRESS__PER_MINUTE", "100000000"),
+    ("LIMITS__ADDRESS__BURST", "1000000"),
+];
+
 /// What a service is started with.
 #[derive(Default)]
 pub(crate) struct Plan {
@@ -61,9 +71,10 @@ impl Plan {
             ("SERVER__PORT", "0".to_owned()),
             ("SERVER__WORKERS", "1".to_owned()),
         ];
-        let variables = own.map(|(name, value)| (name.to_owned(), value));
-        let settings = Settings::load(None, variables.into_iter().chain(self.settings))
-            .expect("the test's settings are valid");
+        let own = own.map(|(name, value)| (name.to_owned(), value));
+        let generous = GENEROUS.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let variables = own.into_iter().chain(generous).chain(self.settings);
+        let settings = Settings::load(None, variables).expect("the test's settings are valid");
         let mut engines = wiring::built_in_engines();
         engines.extend(self.engines);
         // A recorder of the test's own: the process has room for one global recorder only.

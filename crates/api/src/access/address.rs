@@ -1,0 +1,104 @@
+//! Where a request comes from: the address of its client, also behind proxies.
+
+use std::net::{IpAddr, SocketAddr};
+
+use actix_web::http::header::{self, HeaderMap, HeaderName};
+use ipnet::IpNet;
+
+use super::forwarded;
+
+const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
+
+/// Whose word about where a request comes from is taken.
+#[derive(Debug, Clone, Default)]
+pub struct TrustedProxies(Vec<IpNet>);
+
+impl TrustedProxies {
+    /// The word of everybody in these networks.
+    pub fn new(networks: Vec<IpNet>) -> Self {
+        Self(networks)
+    }
+
+    /// The address of the client behind the connection that `peer` opened: the peer's own, or,
+    /// when that is a trusted proxy, the right-most address in `Forwarded` or `X-Forwarded-For`
+    /// that is not: what stands left of it anybody may have written.
+    pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+        let peer = peer.to_canonical();
+        if !self.trusts(peer) {
+            return peer;
+        }
+        let forwarded = self.walk(peer, headers, header::FORWARDED, forwarded::hops);
+        let x_forwarded_for = self.walk(peer, headers, X_FORWARDED_FOR, listed_hops);
+        match (forwarded, x_forwarded_for) {
+            (None, None) => peer,
+            (Some(client), None) | (None, Some(client)) => client,
+            (Some(one), Some(other)) if one == other => one,
+            // A proxy writes one of the two and hands the other on as it came: one of them is the
+            // client's forgery, and nobody knows which.
+            (Some(_), Some(_)) => peer,
+        }
+    }
+
+    fn trusts(&self, address: IpAddr) -> bool {
+        self.0.iter().any(|network| network.contains(&address))
+    }
+
+    /// Walks from the peer towards the client, as far as the hops can be believed. `None` without
+    /// this header.
+    fn walk(
+        &self,
+        peer: IpAddr,
+        headers: &HeaderMap,
+        name: HeaderName,
+        hops: impl Fn(&str) -> Vec<Option<IpAddr>>,
+    ) -> Option<IpAddr> {
+        let mut lines: Vec<_> = headers.get_all(name).collect();
+        if lines.is_empty() {
+            return None;
+        }
+        lines.reverse();
+        let mut last = peer;
+        for line in lines {
+            // Each line is read by itself, so that a quote left open ends with it.
+            let line = String::from_utf8_lossy(line.as_bytes());
+            for hop in hops(&line).into_iter().rev() {
+                match hop {
+                    // A hop that does not say who it is: what is left of it is hearsay.
+                    None => return Some(last),
+                    Some(address) => last = address,
+                }
+                if !self.trusts(last) {
+                    return Some(last);
+                }
+            }
+        }
+        Some(last)
+    }
+}
+
+/// The hops of one line of `X-Forwarded-For`, `None` for each that is no address.
+fn listed_hops(line: &str) -> Vec<Option<IpAddr>> {
+    let hops = line.split(',').map(|hop| hop.trim_matches([' ', '\t']));
+    hops.filter(|hop| !hop.is_empty()).map(node).collect()
+}
+
+/// An address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]`
+/// or `[2001:db8::1]:4711`. A port may also be obfuscated, as in `192.0.2.1:_web`.
+pub(super) fn node(text: &str) -> Option<IpAddr> {
+    if let Ok(address) = text.parse::<IpAddr>() {
+        return Some(address.to_canonical());
+    }
+    if let Ok(socket) = text.parse::<SocketAddr>() {
+        return Some(socket.ip().to_canonical());
+    }
+    let (address, port) = match text.strip_prefix('[') {
+        Some(rest) => rest.split_once(']')?,
+        None => text.split_at(text.find(':')?),
+    };
+    let is_port = port.is_empty() || port.starts_with(":_");
+    let address: IpAddr = address.parse().ok()?;
+    (is_port && address.is_ipv6() == text.starts_with('[')).then(|| address.to_canonical())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,154 @@
+//! The header `Forwarded` (RFC 7239).
+
+use std::{iter::Peekable, net::IpAddr, str::Chars};
+
+use super::address::node;
+
+/// The hops of one line of `Forwarded`, from the client on: for each element its `for`, `None`
+/// when it names no address. What cannot be read is one such hop, and ends the line.
+pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
+    let mut hops = Vec::new();
+    let mut rest = line.chars().peekable();
+    loop {
+        skip_space(&mut rest);
+        match rest.peek() {
+            None => return hops,
+            // Lists may have empty elements.
+            Some(',') => {
+                rest.next();
+            }
+            Some(_) => match element(&mut rest) {
+                Some(hop) => hops.push(hop),
+                None => {
+                    hops.push(None);
+                    return hops;
+                }
+            },
+        }
+    }
+}
+
+/// Reads `name=value;name=value` up to the next comma, and answers the value of `for` as an
+/// address. `None` when it cannot be read.
+fn element(rest: &mut Peekable<Chars<'_>>) -> Option<Option<IpAddr>> {
+    let mut client = None;
+    loop {
+        let (name, value) = pair(rest)?;
+        if name.eq_ignore_ascii_case("for") {
+            // Each name may stand there once.
+            if client.is_some() {
+                return None;
+            }
+            client = Some(node(&value));
+        }
+        skip_space(rest);
+        match rest.peek() {
+            None | Some(',') => return Some(client.flatten()),
+            Some(';') => {
+                rest.next();
+                skip_space(rest);
+            }
+            Some(_) => return None,
+        }
+    }
+}
+
+fn pair(rest: &mut Peekable<Chars<'_>>) -> Option<(String, String)> {
+    let name = token(rest)?;
+    rest.next_if_eq(&'=')?;
+    let value = match rest.peek() {
+        Some('"') => quoted(rest)?,
+        _ => token(rest)?,
+    };
+    Some((name, value))
+}
+
+/// A word. Colons and brackets belong into quotes, but not every proxy knows.
+fn token(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
+    let belongs = |it: &char| it.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~:[]".contains(*it);
+    let mut token = String::new();
+    while let Some(character) = rest.next_if(belongs) {
+        token.push(character);
+    }
+    (!token.is_empty()).then_some(token)
+}
+
+fn quoted(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
+    rest.next_if_eq(&'"')?;
+    let mut text = String::new();
+    loop {
+        match rest.next()? {
+            '"' => return Some(text),
+            '\\' => text.push(rest.next()?),
+            other => text.push(other),
+        }
+    }
+}
+
+fn skip_space(rest: &mut Peekable<Chars<'_>>) {
+    while rest.next_if(|it| matches!(it, ' ' | '\t')).is_some() {}
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn addresses(line: &str) -> Vec<Option<String>> {
+        let hops = hops(line).into_iter();
+        hops.map(|hop| hop.map(|address| address.to_string()))
+            .collect()
+    }
+
+    #[track_caller]
+    fn assert_hops(line: &str, expected: &[Option<&str>]) {
+        let expected: Vec<_> = expected
+            .iter()
+            .map(|it| it.map(ToOwned::to_owned))
+            .collect();
+        assert_eq!(addresses(line), expected, "{line}");
+    }
+
+    #[test]
+    fn names_who_forwarded_for_whom() {
+        assert_hops("for=192.0.2.60", &[Some("192.0.2.60")]);
+        assert_hops(
+            r#"for=192.0.2.43, FOR="[2001:db8:cafe::17]:4711";proto=https;by=203.0.113.43"#,
+            &[Some("192.0.2.43"), Some("2001:db8:cafe::17")],
+        );
+        assert_hops(
+            r#"proto=http;for="192.0.2.43:47011",,  for="198\.51.100.17" ,"#,
+            &[Some("192.0.2.43"), Some("198.51.100.17")],
+        );
+        assert_hops("for=[2001:db8::1]", &[Some("2001:db8::1")]);
+    }
+
+    #[test]
+    fn who_hides_has_no_address() {
+        assert_hops(
+            r#"for=_hidden, for=unknown, for="_SEVKISEK", proto=https, for=192.0.2.1"#,
+            &[None, None, None, None, Some("192.0.2.1")],
+        );
+    }
+
+    #[test]
+    fn what_cannot_be_read_ends_the_line() {
+        for broken in [
+            "192.0.2.1",
+            "for",
+            "for=",
+            "=192.0.2.1",
+            r#"for="192.0.2.1"#,
+            r#"for="192.0.2.1\"#,
+            r#"for=192.0.2.1;for=192.0.2.2"#,
+            "for=192.0.2.1 for=192.0.2.2",
+            "for=192.0.2.1;",
+            "for=ä",
+        ] {
+            assert_hops(broken, &[None]);
+            let behind = format!("for=192.0.2.9, {broken}, for=192.0.2.10");
+            let hops = addresses(&behind);
+            assert_eq!(hops[0].as_deref(), Some("192.0.2.9"), "{behind}");
+            assert_eq!(hops[1], None, "{behind}");
+        }
+    }
+}

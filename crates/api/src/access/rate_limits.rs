@@ -1,0 +1,185 @@
+//! How often who is known may come, and what every answer tells of it.
+
+use std::{fmt::Write as _, sync::Arc};
+
+use actix_web::{
+    Error, HttpMessage as _,
+    body::MessageBody,
+    dev::{ServiceRequest, ServiceResponse},
+    http::{
+        Method,
+        header::{HeaderName, HeaderValue},
+    },
+    middleware::Next,
+    web::Data,
+};
+use application::access::{Count, Entrant};
+use domain::{ProblemCode, RatePolicy};
+
+use super::authenticate::check_origin;
+use crate::{
+    layers::refuse,
+    problem::{ApiError, seconds_to_wait},
+    state::ApiState,
+};
+
+const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
+/// Quotas are given by the minute.
+const WINDOW_SECONDS: u32 = 60;
+/// What a field with two policies needs, so that it is written without growing.
+const FIELD_BYTES: usize = 64;
+
+/// Counts what an entrant sends, before any of its body is read, and tells in every answer how
+/// much is left.
+pub async fn limit(
+    request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
+    let state = request.app_data::<Data<ApiState>>().cloned();
+    let (Some(entrant), Some(state)) = (entrant, state) else {
+        return Ok(next.call(request).await?.map_into_boxed_body());
+    };
+    let counts = state.limits.take(&entrant, policies(&request)).await;
+    // Where a key is used is judged here, since requests that are refused for it count too.
+    let checked = check_counts(&counts).and_then(|()| check_origin(&request, &entrant));
+    let mut response = match checked {
+        Ok(()) => next.call(request).await?.map_into_boxed_body(),
+        Err(error) => refuse(request, error),
+    };
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (RATE_LIMIT_POLICY, field(&counts, write_policy)),
+        (RATE_LIMIT, field(&counts, write_state)),
+    ] {
+        if let Some(value) = value {
+            headers.insert(name, value);
+        }
+    }
+    Ok(response)
+}
+
+/// What a request counts as.
+fn policies(request: &ServiceRequest) -> &'static [RatePolicy] {
+    // The path as the router reads it: `/api/ch%61t` is the same.
+    let is_chat = request.method() == Method::POST && request.match_info().as_str() == "/api/chat";
+    if is_chat {
+        &[RatePolicy::Requests, RatePolicy::Chat]
+    } else {
+        &[RatePolicy::Requests]
+    }
+}
+
+fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
+    let refused = |count: &Count| Some((count.policy, count.refused_for()?));
+    match counts.iter().find_map(refused) {
+        None => Ok(()),
+        Some((policy, wait)) => Err(ApiError {
+            retry_after: Some(seconds_to_wait(wait)),
+            violated_policies: vec![policy.as_str()],
+            ..ApiError::new(ProblemCode::RateLimited)
+        }),
+    }
+}
+
+/// A list of what `write` says of each count; `None` when it has nothing to say.
+fn field(counts: &[Count], write: impl Fn(&mut String, &Count)) -> Option<HeaderValue> {
+    let mut text = String::with_capacity(FIELD_BYTES);
+    for count in counts {
+        let before = text.len();
+        if before > 0 {
+            text.push_str(", ");
+        }
+        let begin = text.len();
+        write(&mut text, count);
+        if text.len() == begin {
+            text.truncate(before);
+        }
+    }
+    (!text.is_empty())
+        .then(|| HeaderValue::try_from(text).ok())
+        .flatten()
+}
+
+/// `"requests";q=600;w=60`: so many in so many seconds.
+fn write_policy(text: &mut String, count: &Count) {
+    let (name, quota) = (count.policy.as_str(), count.quota.per_minute);
+    // Writing into a text does not fail.
+    let _ = write!(text, "\"{name}\";q={quota};w={WINDOW_SECONDS}");
+}
+
+/// `"requests";r=98;t=1`: so many can be sent at once now, and more in so many seconds.
+fn write_state(text: &mut String, count: &Count) {
+    if let Some(taken) = count.taken {
+        let (name, remaining) = (count.policy.as_str(), taken.remaining);
+        let seconds = seconds_to_wait(taken.more_in);
+        let _ = write!(text, "\"{name}\";r={remaining};t={seconds}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use domain::Quota;
+    use ports::Taken;
+
+    use super::*;
+
+    fn count(policy: RatePolicy, quota: Quota, taken: Option<(u32, u64)>) -> Count {
+        let taken = taken.map(|(remaining, milliseconds)| Taken {
+            is_admitted: true,
+            remaining,
+            more_in: Duration::from_millis(milliseconds),
+        });
+        Count {
+            policy,
+            quota,
+            taken,
+        }
+    }
+
+    fn fields(counts: &[Count]) -> [Option<String>; 2] {
+        let text = |value: Option<HeaderValue>| Some(value?.to_str().unwrap().to_owned());
+        [
+            text(field(counts, write_policy)),
+            text(field(counts, write_state)),
+        ]
+    }
+
+    #[test]
+    fn each_policy_is_an_item_of_a_structured_list() {
+        let requests = count(RatePolicy::Requests, Quota::new(600, 100), Some((98, 100)));
+        let chat = count(RatePolicy::Chat, Quota::new(120, 30), Some((0, 30_001)));
+        assert_eq!(
+            fields(&[requests, chat]).map(Option::unwrap),
+            [
+                r#""requests";q=600;w=60, "chat";q=120;w=60"#,
+                r#""requests";r=98;t=1, "chat";r=0;t=31"#,
+            ]
+        );
+    }
+
+    #[test]
+    fn what_was_not_asked_is_not_told() {
+        let requests = count(RatePolicy::Requests, Quota::new(600, 100), None);
+        let chat = count(RatePolicy::Chat, Quota::new(120, 30), Some((7, 500)));
+        let both = r#""requests";q=600;w=60, "chat";q=120;w=60"#.to_owned();
+        assert_eq!(
+            fields(&[requests, chat]),
+            [Some(both), Some(r#""chat";r=7;t=1"#.to_owned())]
+        );
+        assert_eq!(fields(&[requests])[1], None);
+    }
+
+    #[test]
+    fn the_longest_fields_fit_into_what_is_set_aside() {
+        let quota = Quota::new(100_000_000, 1_000_000);
+        let most = Some((1_000_000, 60_000));
+        let counts = [RatePolicy::Requests, RatePolicy::Chat].map(|it| count(it, quota, most));
+        for text in fields(&counts).map(Option::unwrap) {
+            assert!(text.len() <= FIELD_BYTES, "{text}");
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! What a request's head must be, whatever it asks for.
+
+use actix_web::{
+    dev::ServiceRequest,
+    http::{
+        Version,
+        header::{self, HeaderMap},
+    },
+};
+use domain::{ProblemCode, Sizes};
+
+use crate::{
+    problem::{ApiError, PROBLEM_JSON},
+    request::accepts,
+};
+
+/// Refuses a request whose head nothing here can answer.
+pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), ApiError> {
+    let target = request
+        .uri()
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    if target > sizes.url_bytes as usize {
+        return Err(ApiError::new(ProblemCode::UriTooLong));
+    }
+    if request.version() == Version::HTTP_11 && !names_its_host(request.headers()) {
+        return Err(ApiError::header(
+            "Host",
+            "an HTTP/1.1 request names its host once",
+        ));
+    }
+    let is_api = request.path().starts_with("/api/");
+    let takes = |media_type| accepts(request.headers(), media_type);
+    if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
+        return Err(ApiError::new(ProblemCode::NotAcceptable));
+    }
+    Ok(())
+}
+
+/// Two hosts, or one that is none, make a proxy and this service see different requests
+/// (RFC 9112, 3.2).
+fn names_its_host(headers: &HeaderMap) -> bool {
+    let mut hosts = headers.get_all(header::HOST);
+    let is_one = |host: &[u8]| {
+        host.iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(byte))
+    };
+    hosts.next().is_some_and(|host| is_one(host.as_bytes())) && hosts.next().is_none()
+}

@@ -1,0 +1,29 @@
+//! Who counts how often others come: this process, for itself.
+
+use std::sync::Arc;
+
+use application::access::Limits;
+use local_limiter::LocalRateLimiter;
+use ports::Clock;
+
+use super::Parts;
+#[cfg(feature = "address-guard")]
+use crate::access::{AddressGuard, TrustedProxies};
+
+/// Counts principals.
+pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> Limits {
+    let limiter = Arc::new(LocalRateLimiter::new());
+    parts
+        .tasks
+        .spawn(Arc::clone(&limiter).run(parts.stop.clone()));
+    Limits::new(limiter, parts.settings.limits.rates, clock)
+}
+
+/// Counts addresses.
+#[cfg(feature = "address-guard")]
+pub(super) fn address_guard(parts: &Parts<'_>) -> AddressGuard {
+    let proxies = TrustedProxies::new(parts.settings.server.trusted_proxies.clone());
+    let guard = AddressGuard::new(parts.settings.limits.address, proxies);
+    parts.tasks.spawn(guard.clone().run(parts.stop.clone()));
+    guard
+}

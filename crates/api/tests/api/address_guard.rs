@@ -1,0 +1,147 @@
+//! How often requests may come from one address of which nobody knows whose they are.
+
+use std::time::Duration;
+
+use domain::ProblemCode;
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::{
+    answer::Answer,
+    harness::{Api, Plan},
+};
+
+/// A guard that lets in so many, and gives nothing back while a test runs.
+pub(crate) fn guarded(burst: &str) -> Plan {
+    Plan::default()
+        .setting("LIMITS__ADDRESS__PER_MINUTE", "1")
+        .setting("LIMITS__ADDRESS__BURST", burst)
+}
+
+#[track_caller]
+pub(crate) fn assert_refused(answer: &Answer) {
+    let problem = answer.problem(ProblemCode::RateLimited);
+    assert_eq!(problem["violatedPolicies"], json!(["address"]));
+    let wait: u64 = answer.header("retry-after").parse().expect("seconds");
+    assert!((30..=60).contains(&wait), "{wait}");
+    for absent in ["ratelimit", "ratelimit-policy", "x-ratelimit-after"] {
+        assert!(!answer.has(absent), "{answer:?}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_guesses_keys_is_stopped_while_known_callers_go_on() {
+    let api = guarded("4").start().await;
+    // It is verified now, and remembered from here on.
+    api.reader().get("/api/engines").await.ok();
+    let guesser = api.caller(Some("agk_nonsense"));
+    for _ in 0..3 {
+        let answer = guesser.get("/api/engines").await;
+        answer.problem(ProblemCode::InvalidCredentials);
+    }
+    let refused = guesser.get("/api/engines").await;
+    assert_snapshot!(refused.shown(), @r#"
+    429 Too Many Requests
+    {
+      "code": "rate_limited",
+      "detail": "Wait for the time in `Retry-After`.",
+      "instance": "/api/engines",
+      "requestId": "[id]",
+      "retryable": true,
+      "status": 429,
+      "title": "Too many requests.",
+      "type": "/problems/rate_limited",
+      "violatedPolicies": [
+        "address"
+      ]
+    }
+    "#);
+    assert_refused(&refused);
+    for _ in 0..3 {
+        api.reader().get("/api/engines").await.ok();
+    }
+    // It would have to be verified first.
+    assert_refused(&api.writer().get("/api/engines").await);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_sends_no_credential_is_counted_too() {
+    let api = guarded("3").start().await;
+    let anonymous = api.anonymous();
+    anonymous.get("/problems").await.ok();
+    let nothing = anonymous.get("/api/agents").await;
+    nothing.problem(ProblemCode::Unauthenticated);
+    let head = anonymous.request("HEAD", "/openapi.json").send().await;
+    assert_eq!(head.status, 200);
+    for path in ["/problems", "/api/agents", "/docs", "/", "/openapi.json"] {
+        assert_refused(&anonymous.get(path).await);
+    }
+    for sign in ["/livez", "/readyz"] {
+        anonymous.get(sign).await.ok();
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_time_in_retry_after_one_more_is_let_in() {
+    let api = Plan::default()
+        .setting("LIMITS__ADDRESS__PER_MINUTE", "120")
+        .setting("LIMITS__ADDRESS__BURST", "1")
+        .start()
+        .await;
+    let refused = loop {
+        let answer = api.anonymous().get("/problems").await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    assert_eq!(
+        refused.header("retry-after"),
+        "1",
+        "half a second, rounded up"
+    );
+    tokio::time::sleep(Duration::from_secs(1)).await;
+    api.anonymous().get("/problems").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_workers_count_together() {
+    let api = guarded("6").setting("SERVER__WORKERS", "2").start().await;
+    let callers: [_; 12] = std::array::from_fn(|_| api.anonymous());
+    let asked = callers.iter().map(|caller| caller.get("/problems"));
+    let answers = futures::future::join_all(asked).await;
+    let admitted = answers.iter().filter(|answer| answer.status == 200).count();
+    assert_eq!((admitted, answers.len()), (6, 12));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_can_read_why_it_was_refused() {
+    let api = guarded("1")
+        .setting("SERVER__ALLOWED_ORIGINS", "https://shop.example")
+        .start()
+        .await;
+    let ask = || {
+        let request = api.anonymous().request("GET", "/problems");
+        request.header("Origin", "https://shop.example").send()
+    };
+    ask().await.ok();
+    let refused = ask().await;
+    assert_refused(&refused);
+    assert_eq!(
+        refused.header("access-control-allow-origin"),
+        "https://shop.example"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_tells_what_the_guard_lets_in() {
+    let api: Api = guarded("7").start().await;
+    let told = api.reader().get("/api/limits").await.ok();
+    let quota = json!({"perMinute": 1, "burst": 7});
+    assert_eq!(told["rates"]["address"], quota);
+    api.stop().await;
+}

@@ -1,0 +1,102 @@
+//! By which address a request is counted: seen through the guard of addresses.
+
+use crate::{
+    address_guard::{assert_refused, guarded},
+    answer::Answer,
+    harness::Api,
+};
+
+async fn ask(api: &Api, headers: &[(&str, &str)]) -> Answer {
+    let request = api.anonymous().request("GET", "/problems");
+    let with = headers.iter().fold(request, |request, (name, value)| {
+        request.header(name, value)
+    });
+    with.send().await
+}
+
+/// Asserts that those who send these headers are counted as one that nobody else is.
+async fn assert_one(api: &Api, spellings: &[&[(&str, &str)]]) {
+    let (first, others) = spellings.split_first().expect("at least one");
+    ask(api, first).await.ok();
+    for same in others.iter().chain([first]) {
+        assert_refused(&ask(api, same).await);
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_chooses_an_address_by_a_header() {
+    let api = guarded("1").start().await;
+    assert_one(
+        &api,
+        &[
+            &[],
+            &[("X-Forwarded-For", "198.51.100.1")],
+            &[("Forwarded", "for=198.51.100.2")],
+            &[("X-Real-IP", "198.51.100.3")],
+        ],
+    )
+    .await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn behind_a_trusted_proxy_clients_are_told_apart() {
+    let api = guarded("1")
+        .setting("SERVER__TRUSTED_PROXIES", "127.0.0.0/8, ::1, 10.0.0.0/8")
+        .start()
+        .await;
+    assert_one(
+        &api,
+        &[
+            &[("X-Forwarded-For", "198.51.100.1")],
+            &[("X-Forwarded-For", "203.0.113.9, 198.51.100.1, 10.1.1.1")],
+            &[
+                ("X-Forwarded-For", "203.0.113.9"),
+                ("X-Forwarded-For", "198.51.100.1:4711"),
+            ],
+            &[(
+                "Forwarded",
+                "for=203.0.113.9, for=\"198.51.100.1:80\";proto=https",
+            )],
+        ],
+    )
+    .await;
+    ask(&api, &[("X-Forwarded-For", "198.51.100.2")]).await.ok();
+    // A customer has a /64 of IPv6, not an address.
+    assert_one(
+        &api,
+        &[
+            &[("Forwarded", "for=\"[2001:db8:1:2::1]:4711\"")],
+            &[("Forwarded", "for=\"[2001:db8:1:2:ffff::9]\"")],
+            &[("X-Forwarded-For", "2001:db8:1:2::77")],
+        ],
+    )
+    .await;
+    ask(&api, &[("X-Forwarded-For", "2001:db8:1:3::1")])
+        .await
+        .ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_cannot_be_told_counts_as_the_proxy() {
+    let api = guarded("1")
+        .setting("SERVER__TRUSTED_PROXIES", "127.0.0.1")
+        .start()
+        .await;
+    assert_one(
+        &api,
+        &[
+            &[],
+            &[("X-Forwarded-For", "198.51.100.1, unknown")],
+            &[("Forwarded", "for=198.51.100.1, for=_hidden")],
+            &[("Forwarded", "for=\"198.51.100.1")],
+            &[
+                ("X-Forwarded-For", "198.51.100.1"),
+                ("Forwarded", "for=198.51.100.2"),
+            ],
+        ],
+    )
+    .await;
+    api.stop().await;
+}

@@ -1,0 +1,354 @@
+//! How often a known caller may come, and what it is told of it.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::{LimitOverrides, ProblemCode};
+use insta::assert_snapshot;
+use serde_json::json;
+
+use crate::{
+    answer::Answer,
+    caller::Caller,
+    harness::{Api, Plan, id_of},
+    probe::{Misfortune, Probe},
+    raw,
+};
+
+/// Nothing comes back while a test runs.
+const ONE_A_MINUTE: &str = "1";
+
+fn slow_plan(burst: &str) -> Plan {
+    Plan::default()
+        .setting("LIMITS__REQUESTS__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__REQUESTS__BURST", burst)
+}
+
+/// `(r, t)` of a policy in `RateLimit`.
+#[track_caller]
+fn left(answer: &Answer, policy: &str) -> (u32, u64) {
+    let list = answer.header("ratelimit");
+    let item = list
+        .split(", ")
+        .find_map(|item| item.strip_prefix(&format!("\"{policy}\";r=")));
+    let (remaining, seconds) = item
+        .and_then(|item| item.split_once(";t="))
+        .unwrap_or_else(|| panic!("{policy} in {list}"));
+    let seconds = seconds.parse().expect("seconds");
+    (remaining.parse().expect("a number"), seconds)
+}
+
+#[track_caller]
+fn assert_refused(answer: &Answer, policy: &str) -> u64 {
+    let problem = answer.problem(ProblemCode::RateLimited);
+    assert_eq!(problem["violatedPolicies"], json!([policy]));
+    let wait: u64 = answer.header("retry-after").parse().expect("seconds");
+    assert_eq!(left(answer, policy), (0, wait));
+    wait
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_burst_is_let_in_and_then_no_more() {
+    let api = slow_plan("3").start().await;
+    for remaining in [2, 1, 0] {
+        let answer = api.reader().get("/api/engines").await;
+        answer.ok();
+        assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=1;w=60"#);
+        let (told, seconds) = left(&answer, "requests");
+        assert_eq!(told, remaining);
+        assert!((30..=60).contains(&seconds), "{seconds}");
+    }
+    let refused = api.reader().get("/api/engines").await;
+    assert_snapshot!(refused.shown(), @r#"
+    429 Too Many Requests
+    {
+      "code": "rate_limited",
+      "detail": "Wait for the time in `Retry-After`.",
+      "instance": "/api/engines",
+      "requestId": "[id]",
+      "retryable": true,
+      "status": 429,
+      "title": "Too many requests.",
+      "type": "/problems/rate_limited",
+      "violatedPolicies": [
+        "requests"
+      ]
+    }
+    "#);
+    let wait = assert_refused(&refused, "requests");
+    assert!((30..=60).contains(&wait), "{wait}");
+    assert_eq!(refused.header("ratelimit-policy"), r#""requests";q=1;w=60"#);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn after_the_time_in_retry_after_one_more_is_let_in() {
+    let api = Plan::default()
+        .setting("LIMITS__REQUESTS__PER_MINUTE", "120")
+        .setting("LIMITS__REQUESTS__BURST", "1")
+        .start()
+        .await;
+    let refused = loop {
+        let answer = api.reader().get("/api/engines").await;
+        if answer.status != 200 {
+            break answer;
+        }
+    };
+    let wait = assert_refused(&refused, "requests");
+    assert_eq!(wait, 1, "half a second, rounded up");
+    tokio::time::sleep(Duration::from_secs(wait)).await;
+    api.reader().get("/api/engines").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn callers_are_counted_apart_and_by_the_limits_of_their_own() {
+    let api = slow_plan("1").start().await;
+    let own = LimitOverrides {
+        requests_per_minute: Some(90),
+        requests_burst: Some(1_000),
+        streams: Some(2),
+        ..LimitOverrides::default()
+    };
+    let favoured = api.holder_with(|key| key.limits = own).await;
+    api.reader().get("/api/engines").await.ok();
+    assert_refused(&api.reader().get("/api/engines").await, "requests");
+    api.writer().get("/api/engines").await.ok();
+    api.stranger().get("/api/engines").await.ok();
+    for _ in 0..3 {
+        let answer = favoured.get("/api/engines").await;
+        answer.ok();
+        assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=90;w=60"#);
+    }
+    assert_eq!(left(&favoured.get("/api/engines").await, "requests").1, 1);
+    let told = favoured.get("/api/limits").await.ok();
+    let mut rates = told["rates"].clone();
+    if let Some(rates) = rates.as_object_mut() {
+        rates.remove("address");
+    }
+    assert_eq!(
+        rates,
+        json!({
+            "requests": {"perMinute": 90, "burst": 1_000},
+            "chat": {"perMinute": 100_000_000, "burst": 1_000_000},
+            "streams": 2,
+        })
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn limits_tells_what_is_in_force_by_default() {
+    let api = Api::start().await;
+    let told = api.reader().get("/api/limits").await.ok();
+    assert_eq!(told["rates"]["streams"], 32);
+    let quota = json!({"perMinute": 100_000_000, "burst": 1_000_000});
+    let is_guarded = cfg!(feature = "address-guard");
+    assert_eq!(told["rates"]["address"] == quota, is_guarded, "{told}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn chats_have_a_limit_beside() {
+    let api = Plan::default()
+        .setting("LIMITS__REQUESTS__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__REQUESTS__BURST", "10")
+        .setting("LIMITS__CHAT__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__CHAT__BURST", "2")
+        .start()
+        .await;
+    let command = json!({"agentId": api.agent_id().await, "message": "Hello"});
+    let both = r#""requests";q=1;w=60, "chat";q=1;w=60"#;
+    for remaining in [1, 0] {
+        let answer = api.writer().post("/api/chat", command.clone()).await;
+        answer.ok();
+        assert_eq!(answer.header("ratelimit-policy"), both);
+        assert_eq!(left(&answer, "chat").0, remaining);
+    }
+    // However the path is written.
+    for path in ["/api/chat", "/api/ch%61t"] {
+        let refused = api.writer().post(path, command.clone()).await;
+        assert_refused(&refused, "chat");
+        assert_eq!(refused.header("ratelimit-policy"), both);
+    }
+    // Making the agent, two chats and two refusals: all were requests.
+    let other = api.writer().get("/api/engines").await;
+    other.ok();
+    assert_eq!(left(&other, "requests").0, 10 - 6);
+    for _ in 0..4 {
+        api.writer().get("/api/engines").await.ok();
+    }
+    let refused = api.writer().post("/api/chat", command).await;
+    assert_refused(&refused, "requests");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_workers_count_together() {
+    let api = slow_plan("6").setting("SERVER__WORKERS", "2").start().await;
+    // Each request comes on a connection of its own, and those go to the workers in turn.
+    let callers: [Caller; 12] = std::array::from_fn(|_| api.reader());
+    let asked = callers.iter().map(|caller| caller.get("/api/engines"));
+    let answers = futures::future::join_all(asked).await;
+    let admitted = answers.iter().filter(|answer| answer.status == 200).count();
+    assert_eq!((admitted, answers.len()), (6, 12));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_refusal_waits_for_no_body() {
+    let api = slow_plan("1").start().await;
+    api.reader().get("/api/engines").await.ok();
+    let key = api.reader().key().to_owned();
+    let head = format!(
+        "POST /api/agents HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: 100\r\n\r\n{{"
+    );
+    let mut connection = raw::Connection::open(api.address).await;
+    connection.send(head).await;
+    let refused = connection.answer_to("POST", "/api/agents").await;
+    assert_refused(&refused, "requests");
+    api.stop().await;
+}
+
+/// Asks in every way that is answered in a way of its own; each answer must say how it was counted.
+async fn answers_of_every_kind(api: &Api, probe: &Probe) -> Vec<(&'static str, Answer)> {
+    let writer = api.writer();
+    let agent = format!("/api/agents/{}", api.agent_id().await);
+    let tag = writer.get(&agent).await.header("etag").to_owned();
+    let ask = |method: &str, path: &str| writer.request(method, path);
+    let origins = vec!["https://shop.example".to_owned()];
+    let page = api.holder_with(|key| key.allowed_origins = origins).await;
+    let mut answers = vec![
+        ("200", writer.get(&agent).await),
+        (
+            "201",
+            writer.post("/api/agents", json!({"name": "B"})).await,
+        ),
+        ("HEAD", ask("HEAD", &agent).send().await),
+        ("OPTIONS", ask("OPTIONS", &agent).send().await),
+        (
+            "304",
+            ask("GET", &agent)
+                .header("If-None-Match", &tag)
+                .send()
+                .await,
+        ),
+        ("400", ask("POST", "/api/agents").body("{").send().await),
+        (
+            "403 scope",
+            api.reader().post("/api/agents", json!({"name": "B"})).await,
+        ),
+        (
+            "403 origin",
+            page.request("GET", &agent)
+                .header("Origin", "https://evil.example")
+                .send()
+                .await,
+        ),
+        ("404 agent", writer.get("/api/agents/7").await),
+        ("404 route", writer.get("/api/nothing").await),
+        ("405", ask("DELETE", "/api/agents").send().await),
+        (
+            "406",
+            ask("GET", &agent)
+                .header("Accept", "image/png")
+                .send()
+                .await,
+        ),
+        (
+            "412",
+            ask("DELETE", &agent)
+                .header("If-Match", "\"v9\"")
+                .send()
+                .await,
+        ),
+        (
+            "413",
+            ask("POST", "/api/agents")
+                .body("x".repeat(300_000))
+                .send()
+                .await,
+        ),
+        (
+            "414",
+            writer
+                .get(&format!("/api/agents?name={}", "x".repeat(9_000)))
+                .await,
+        ),
+        (
+            "415",
+            ask("POST", "/api/agents").raw_body("name=Ada").send().await,
+        ),
+        ("422", writer.post("/api/agents", json!({})).await),
+        ("204", writer.delete(&agent).await),
+    ];
+    for (kind, misfortune) in [
+        ("500 store", Misfortune::Corrupt),
+        ("500 panic", Misfortune::Panic),
+        ("503", Misfortune::Away),
+    ] {
+        probe.make("agents.list", misfortune);
+        answers.push((kind, writer.get("/api/agents").await));
+    }
+    answers
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_answer_to_a_known_caller_says_how_it_was_counted() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let plan = Plan::default().over(move |storage| over.over(storage));
+    let api = plan.start().await;
+    for (kind, answer) in answers_of_every_kind(&api, &probe).await {
+        let status = answer.status.to_string();
+        let expected = match kind {
+            "HEAD" => "200",
+            "OPTIONS" => "204",
+            _ => &kind[..3],
+        };
+        assert_eq!(status, expected, "{kind}");
+        let policy = answer.header("ratelimit-policy");
+        assert_eq!(policy, r#""requests";q=100000000;w=60"#, "{kind}");
+        left(&answer, "requests");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_is_not_known_is_told_nothing() {
+    let api = Api::start().await;
+    let unknown = api.caller(Some("agk_nonsense"));
+    for answer in [
+        api.anonymous().get("/api/agents").await,
+        unknown.get("/api/agents").await,
+        api.anonymous().get("/problems").await,
+        // On public paths credentials are not looked at.
+        api.reader().get("/problems").await,
+        api.reader().get("/livez").await,
+    ] {
+        assert!(!answer.has("ratelimit"), "{answer:?}");
+        assert!(!answer.has("ratelimit-policy"), "{answer:?}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refused_chats_leave_nothing_behind() {
+    let api = Plan::default()
+        .setting("LIMITS__CHAT__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__CHAT__BURST", "1")
+        .start()
+        .await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
+    let chat = |key: &'static str| {
+        let request = api.writer().request("POST", "/api/chat");
+        request.header("Idempotency-Key", key).json(&command).send()
+    };
+    chat("first").await.ok();
+    assert_refused(&chat("second").await, "chat");
+    let path = format!("/api/conversations/{conversation}");
+    assert_eq!(api.reader().get(&path).await.ok()["messageCount"], 2);
+    api.stop().await;
+}
