@@ -15,7 +15,7 @@ impl NamedKey {
     /// A new key of this name.
     pub(crate) fn new(algorithm: SignatureAlgorithm, id: &str) -> Self {
         Self {
-            pair: KeyPair::new(algorithm.as_str().parse().unwrap()),
+            pair: KeyPair::new(algorithm.as_str().parse().expect("a known algorithm")),
             id: Some(id.to_owned()),
         }
     }
@@ -27,7 +27,7 @@ impl NamedKey {
 
     /// The same key, signing by another algorithm of its type.
     pub(crate) fn by(mut self, algorithm: SignatureAlgorithm) -> Self {
-        self.pair.algorithm = algorithm.as_str().parse().unwrap();
+        self.pair.algorithm = algorithm.as_str().parse().expect("a known algorithm");
         self
     }
 
@@ -56,7 +56,7 @@ impl NamedKey {
 
 /// An object with these members in place of its own; `null` takes one away.
 pub(crate) fn changed(mut object: Value, members: &Value) -> Value {
-    for (name, value) in members.as_object().unwrap() {
+    for (name, value) in members.as_object().expect("an object") {
         object[name] = value.clone();
     }
     without_null(object)
@@ -65,7 +65,7 @@ pub(crate) fn changed(mut object: Value, members: &Value) -> Value {
 fn without_null(mut object: Value) -> Value {
     object
         .as_object_mut()
-        .unwrap()
+        .expect("an object")
         .retain(|_, value| !value.is_null());
     object
 }

@@ -40,7 +40,7 @@ async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, V
         NamedBy::Operator,
     );
     let text = key.sign(&json!({}));
-    let token = UnverifiedToken::read(&text).unwrap();
+    let token = UnverifiedToken::read(&text).expect("a token");
     let proven = keys.verify(&token, SignatureAlgorithm::ALL).await;
     let asked = documents.asked().into_iter().map(|(url, named_by)| {
         assert_eq!(named_by, NamedBy::Operator);

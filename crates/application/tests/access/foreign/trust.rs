@@ -96,7 +96,7 @@ impl Trust {
 /// An issuer that is trusted as it comes.
 pub(crate) fn issuer(id: &str, name: &str) -> Issuer {
     Issuer {
-        id: id.parse().unwrap(),
+        id: id.parse().expect("an id"),
         name: name.to_owned(),
         audiences: vec![AUDIENCE.to_owned()],
         keys: KeyLocation::Url(keys_of(name)),
@@ -127,11 +127,11 @@ pub(crate) fn claims(changes: &Value) -> Value {
 }
 
 pub(crate) fn path(text: &str) -> ClaimPath {
-    text.parse().unwrap()
+    text.parse().expect("text of the right form")
 }
 
 pub(crate) fn tenant(text: &str) -> TenantId {
-    text.parse().unwrap()
+    text.parse().expect("text of the right form")
 }
 
 pub(crate) fn is_invalid(outcome: &Result<Entrant, AccessError>) -> bool {

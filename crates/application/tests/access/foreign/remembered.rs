@@ -1,0 +1,92 @@
+//! Users of foreign issuers at the door, beside keys and clients of our own.
+
+use std::{sync::Arc, time::Duration};
+
+use application::access::{AccessError, Authenticator, LastUsed, tokens::AccessTokens};
+use serde_json::json;
+
+use super::trust::{MAIN, NOW, Trust, claims};
+use crate::{
+    node::{ISSUER, Node},
+    world::{StandingClock, World},
+};
+
+/// A door that lets in clients of a store and users of the main issuer, and a token of such a user.
+async fn door(world: &World, node: &Node) -> (Authenticator, Arc<StandingClock>, String) {
+    let trust = Trust::in_main(|_| {});
+    let token = trust.key(MAIN).sign(&claims(&json!({"exp": NOW + 40})));
+    let authenticator = Authenticator::new(
+        Arc::clone(&world.storage.credentials),
+        Arc::new(AccessTokens::new(Arc::clone(&node.tokens), trust.issuers)),
+        trust.clock.clone(),
+        Arc::new(LastUsed::new(Arc::clone(&world.storage.credentials))),
+    );
+    authenticator.watch().await.expect("a store");
+    (authenticator, trust.clock, token)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_user_is_remembered_for_thirty_seconds_and_never_beyond_the_end_of_the_token() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (door, clock, token) = door(&world, &node).await;
+    let entrant = door.authenticate(&token).await.unwrap();
+    assert_eq!(entrant.principal.id.as_str(), "main~ada");
+    for (seconds, is_recognised) in [(29, true), (1, false)] {
+        clock.forward(Duration::from_secs(seconds));
+        door.watch().await.unwrap();
+        assert_eq!(door.recognise(&token).is_some(), is_recognised);
+    }
+    door.authenticate(&token).await.unwrap();
+    for (seconds, is_recognised) in [(9, true), (1, false)] {
+        clock.forward(Duration::from_secs(seconds));
+        door.watch().await.unwrap();
+        assert_eq!(door.recognise(&token).is_some(), is_recognised);
+    }
+    // The leeway is for who asks again.
+    door.authenticate(&token).await.unwrap();
+    clock.forward(Duration::from_secs(30));
+    let outcome = door.authenticate(&token).await;
+    assert!(matches!(outcome, Err(AccessError::Expired)), "{outcome:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn our_own_tokens_and_those_of_others_come_in_by_one_door() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (door, _clock, token) = door(&world, &node).await;
+    let (client, secret) = world.client(|_| {}).await;
+    let own = node.token(&secret).await;
+    assert_eq!(
+        door.authenticate(&own).await.unwrap().credential,
+        Some(client.id)
+    );
+    assert_eq!(door.authenticate(&token).await.unwrap().credential, None);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_else_is_a_credential() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (door, _clock, token) = door(&world, &node).await;
+    let forged = Trust::in_main(|_| {});
+    for text in [
+        "",
+        "agk_",
+        "Bearer",
+        "..",
+        &token[..token.len() - 1],
+        &format!("agk_{token}"),
+        world.new_secret().reveal(),
+        &forged.key(MAIN).sign(&claims(&json!({}))),
+        &forged.key(MAIN).sign(&claims(&json!({"iss": ISSUER}))),
+        &forged.key(MAIN).sign(&claims(&json!({"iss": null}))),
+        &"a".repeat(64 * 1024),
+    ] {
+        let outcome = door.authenticate(text).await;
+        assert!(
+            matches!(outcome, Err(AccessError::Invalid)),
+            "{text}: {outcome:?}"
+        );
+    }
+}
