@@ -163,3 +163,6 @@ fn all_algorithms() -> String {
     let names: Vec<&str> = all.map(|algorithm| algorithm.as_str()).collect();
     names.join(", ")
 }
+
+#[cfg(test)]
+mod tests;

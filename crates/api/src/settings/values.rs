@@ -141,13 +141,11 @@ impl Values {
             .filter_map(|variable| keys.iter().find_map(|key| chosen_name(key, variable)))
             .map(str::to_ascii_lowercase)
             .collect();
-        let named = |name| {
-            read(&mut Named {
-                values: &mut *self,
-                name,
-            })
-        };
-        names.into_iter().map(named).collect()
+        let mut things = Vec::with_capacity(names.len());
+        for name in names {
+            things.push(read(&mut Named { values: self, name }));
+        }
+        things
     }
 
     /// Everything that was asked for.

@@ -1,0 +1,283 @@
+//! Issuers as an operator configures them.
+
+use super::*;
+use crate::settings::{InvalidSetting, Settings, SettingsError};
+
+const NAME: &str = "https://id.example.org/realms/main";
+
+/// Settings of an issuer `MAIN` that is as short as can be, with these beside or in place of its
+/// own. A name that begins with `AUTH__` or `SERVER__` is taken as it is.
+fn load(changes: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let minimum = [("ISSUER", NAME), ("AUDIENCES", "agents")];
+    let variables = minimum.iter().chain(changes).map(|(name, value)| {
+        let is_whole = name.starts_with("AUTH__") || name.starts_with("SERVER__");
+        let prefix = if is_whole {
+            ""
+        } else {
+            "AUTH__ISSUERS__MAIN__"
+        };
+        (format!("{prefix}{name}"), (*value).to_owned())
+    });
+    // Of two values the later counts.
+    let variables: BTreeMap<String, String> = variables.collect();
+    Settings::load(None, variables)
+}
+
+#[track_caller]
+fn main_issuer(changes: &[(&str, &str)]) -> Issuer {
+    let mut issuers = load(changes).expect("good settings").auth.issuers;
+    assert_eq!(issuers.len(), 1);
+    issuers.remove(0)
+}
+
+/// The variables that were refused, and why.
+#[track_caller]
+fn refused(outcome: Result<Settings, SettingsError>) -> Vec<(String, String)> {
+    let Err(SettingsError::Invalid(invalid)) = outcome else {
+        panic!("expected refused settings, found {outcome:?}");
+    };
+    let parts = invalid.into_iter().map(|setting| match setting {
+        InvalidSetting::BadValue {
+            variable, expected, ..
+        } => (variable, expected),
+        InvalidSetting::Unknown { name, .. } => (name, "unknown".to_owned()),
+    });
+    parts.collect()
+}
+
+fn paths(texts: &[&str]) -> Vec<ClaimPath> {
+    texts.iter().map(|text| text.parse().unwrap()).collect()
+}
+
+#[test]
+fn an_issuer_needs_a_name_and_an_audience_alone() {
+    let expected = Issuer {
+        id: "main".parse().unwrap(),
+        name: NAME.to_owned(),
+        audiences: vec!["agents".to_owned()],
+        keys: KeyLocation::MetadataOf(NAME.to_owned()),
+        algorithms: SignatureAlgorithm::ALL.to_vec(),
+        token_type: TokenType::AccessToken,
+        tenant: TenantOfUsers::Fixed("default".parse().unwrap()),
+        scope_claims: paths(&["scope", "scp"]),
+        role_scopes: BTreeMap::new(),
+    };
+    assert_eq!(main_issuer(&[]), expected);
+}
+
+#[test]
+fn everything_about_an_issuer_can_be_said() {
+    let found = main_issuer(&[
+        ("AUDIENCES", "https://agents.example.org, account"),
+        ("JWKS_URL", "https://id.example.org/keys?v=1"),
+        ("ALGORITHMS", "RS256,EdDSA"),
+        ("TOKEN_TYPE", "any"),
+        ("TENANT", "acme"),
+        (
+            "SCOPE_CLAIMS",
+            "scp,realm_access.roles,https://example.org/roles",
+        ),
+        (
+            "ROLE_SCOPES",
+            "admin=agents:read+agents:write, ou=users=chat:write",
+        ),
+    ]);
+    let scopes = |scopes: &[Scope]| scopes.iter().copied().collect::<Scopes>();
+    let expected = Issuer {
+        id: "main".parse().unwrap(),
+        name: NAME.to_owned(),
+        audiences: vec![
+            "https://agents.example.org".to_owned(),
+            "account".to_owned(),
+        ],
+        keys: KeyLocation::Url("https://id.example.org/keys?v=1".to_owned()),
+        algorithms: vec![SignatureAlgorithm::Rs256, SignatureAlgorithm::EdDsa],
+        token_type: TokenType::Any,
+        tenant: TenantOfUsers::Fixed("acme".parse().unwrap()),
+        scope_claims: paths(&["scp", "realm_access.roles", "https://example.org/roles"]),
+        role_scopes: BTreeMap::from([
+            (
+                "admin".to_owned(),
+                scopes(&[Scope::AgentsRead, Scope::AgentsWrite]),
+            ),
+            ("ou=users".to_owned(), scopes(&[Scope::ChatWrite])),
+        ]),
+    };
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn users_may_be_in_the_tenant_that_a_claim_names() {
+    let found = main_issuer(&[("TENANT_CLAIM", "organisation.id")]).tenant;
+    assert_eq!(
+        found,
+        TenantOfUsers::Claim("organisation.id".parse().unwrap())
+    );
+}
+
+#[test]
+fn there_may_be_any_number_of_issuers_under_ids_in_any_case() {
+    let settings = load(&[
+        (
+            "AUTH__ISSUERS__auth-0__ISSUER",
+            "https://tenant.auth0.example/",
+        ),
+        ("AUTH__ISSUERS__auth-0__AUDIENCES", "agents"),
+        ("AUTH__ISSUERS__Entra_ID__ISSUER", "http://127.0.0.1:9000"),
+        ("AUTH__ISSUERS__Entra_ID__AUDIENCES", "agents"),
+    ]);
+    let issuers = settings.unwrap().auth.issuers;
+    let found: Vec<_> = issuers
+        .iter()
+        .map(|it| (it.id.as_str(), &*it.name))
+        .collect();
+    let expected = [
+        ("auth-0", "https://tenant.auth0.example/"),
+        ("entra_id", "http://127.0.0.1:9000"),
+        ("main", NAME),
+    ];
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn issuers_may_stand_in_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("service.toml");
+    let text = "[auth.issuers.main]\nissuer = 'https://id.example.org'\naudiences = 'a,b'\n";
+    std::fs::write(&path, text).unwrap();
+    let over = ("AUTH__ISSUERS__MAIN__AUDIENCES".to_owned(), "c".to_owned());
+    let issuers = Settings::load(Some(&path), [over]).unwrap().auth.issuers;
+    assert_eq!(issuers.len(), 1);
+    assert_eq!(issuers[0].name, "https://id.example.org");
+    assert_eq!(issuers[0].audiences, ["c"]);
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_refused_with_what_would() {
+    for (name, value, expected) in [
+        ("ISSUER", "", "given: the issuer's name"),
+        ("ISSUER", "http://id.example.org", "https://"),
+        ("ISSUER", "id.example.org", "https://"),
+        ("ISSUER", "https://id.example.org?realm=a", "https://"),
+        ("ISSUER", "https://ada:secret@id.example.org", "https://"),
+        ("AUDIENCES", "", "given, for nobody could tell"),
+        ("AUDIENCES", ",", "names of it"),
+        ("AUDIENCES", "a,,b", "names of it"),
+        ("JWKS_URL", "http://id.example.org/keys", "https://"),
+        ("JWKS_URL", "/keys", "https://"),
+        ("JWKS_URL", "file:///keys", "https://"),
+        ("ALGORITHMS", "HS256", "ES256, ES384, RS256, PS256, EdDSA"),
+        ("ALGORITHMS", "none", "ES256"),
+        ("ALGORITHMS", "ES256,", "ES256"),
+        ("ALGORITHMS", "es256", "ES256"),
+        ("TOKEN_TYPE", "JWT", "at+jwt or any"),
+        ("TENANT", "ACME", "a tenant's id"),
+        ("TENANT", "a/b", "a tenant's id"),
+        ("TENANT_CLAIM", "a b", "a path to a claim"),
+        ("SCOPE_CLAIMS", "scope,", "paths to claims"),
+        ("ROLE_SCOPES", "admin", "roles with scopes"),
+        ("ROLE_SCOPES", "admin=", "roles with scopes"),
+        ("ROLE_SCOPES", "=agents:read", "roles with scopes"),
+        (
+            "ROLE_SCOPES",
+            "admin=agents:all",
+            "agents:read, agents:write",
+        ),
+        (
+            "ROLE_SCOPES",
+            "admin=agents:read;chat:write",
+            "roles with scopes",
+        ),
+        (
+            "ROLE_SCOPES",
+            "a=agents:read,a=chat:write",
+            "each role once",
+        ),
+    ] {
+        let found = refused(load(&[(name, value)]));
+        let [(variable, told)] = &found[..] else {
+            panic!("{name}={value}: {found:?}");
+        };
+        assert_eq!(*variable, format!("AUTH__ISSUERS__MAIN__{name}"), "{value}");
+        assert!(told.contains(expected), "{name}={value}: {told}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let found = refused(load(&[
+        ("AUDIENCES", ""),
+        ("TOKEN_TYPE", "JWT"),
+        ("TENANT", "acme"),
+        ("TENANT_CLAIM", "tenant"),
+        (
+            "AUTH__ISSUERS__OTHER__JWKS_URL",
+            "https://other.example/keys",
+        ),
+    ]));
+    let variables: Vec<&str> = found.iter().map(|(variable, _)| &**variable).collect();
+    let expected = [
+        "AUTH__ISSUERS__MAIN__AUDIENCES",
+        "AUTH__ISSUERS__MAIN__TOKEN_TYPE",
+        "AUTH__ISSUERS__MAIN__TENANT_CLAIM",
+        "AUTH__ISSUERS__OTHER__ISSUER",
+        "AUTH__ISSUERS__OTHER__AUDIENCES",
+    ];
+    assert_eq!(variables, expected);
+}
+
+#[test]
+fn no_two_issuers_have_one_name_and_none_has_ours() {
+    let same = [
+        ("AUTH__ISSUERS__OTHER__ISSUER", NAME),
+        ("AUTH__ISSUERS__OTHER__AUDIENCES", "agents"),
+    ];
+    let found = refused(load(&same));
+    assert_eq!(found[0].0, "AUTH__ISSUERS__OTHER__ISSUER");
+    assert_eq!(found.len(), 1);
+    let configured = [("SERVER__PUBLIC_URL", NAME)];
+    assert_eq!(
+        refused(load(&configured))[0].0,
+        "AUTH__ISSUERS__MAIN__ISSUER"
+    );
+    let by_default = [("ISSUER", "http://127.0.0.1:8080")];
+    assert_eq!(
+        refused(load(&by_default))[0].0,
+        "AUTH__ISSUERS__MAIN__ISSUER"
+    );
+    let elsewhere = [
+        ("ISSUER", "http://127.0.0.1:8080"),
+        ("SERVER__PORT", "8081"),
+    ];
+    assert!(load(&elsewhere).is_ok());
+}
+
+#[test]
+fn a_variable_that_is_none_is_refused_by_name() {
+    let too_long = format!("AUTH__ISSUERS__{}__ISSUER", "A".repeat(65));
+    for name in [
+        "AUTH__ISSUERS__MAIN__AUDIENCE",
+        "AUTH__ISSUERS__MAIN__issuer",
+        "AUTH__ISSUERS__MAIN",
+        "AUTH__ISSUERS__ISSUER",
+        "AUTH__ISSUERS____ISSUER",
+        "AUTH__ISSUERS__A__B__ISSUER",
+        "AUTH__ISSUERS__A.B__ISSUER",
+        "AUTH__ISSUERS__Ä__ISSUER",
+        &too_long,
+    ] {
+        let found = refused(load(&[(name, "https://id.example")]));
+        assert_eq!(found, [(name.to_owned(), "unknown".to_owned())]);
+    }
+}
+
+#[test]
+fn one_setting_in_two_spellings_is_refused() {
+    let twice = [("AUTH__ISSUERS__main__AUDIENCES", "others")];
+    let found = refused(load(&twice));
+    let expected = "given in one spelling only".to_owned();
+    assert_eq!(
+        found,
+        [("AUTH__ISSUERS__MAIN__AUDIENCES".to_owned(), expected)]
+    );
+}
