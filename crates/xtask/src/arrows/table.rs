@@ -51,6 +51,7 @@ pub(super) const WIRING: &str = "wiring";
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["postgres_store", "sqlite_store"]),
     ("actix", &["agent-service"]),
+    ("jsonwebtoken", &["application", "xtask"]),
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
     ("tracing-subscriber", &["agent-service"]),
