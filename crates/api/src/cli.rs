@@ -1,9 +1,18 @@
 //! The shape of the command line. What the commands do stands elsewhere.
 
+mod credentials;
+mod signing_keys;
+
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, builder::NonEmptyStringValueParser};
-use domain::{CredentialId, Scope, TenantId, Timestamp, timestamp::MalformedTimestamp};
+use clap::{Args, Parser, Subcommand};
+use domain::TenantId;
+
+pub use self::credentials::{
+    ClientsCommand, CredentialOptions, KeysCommand, NewClientOptions, NewCredentialOptions,
+    RotationOptions, TenantOption,
+};
+pub use self::signing_keys::{SigningKeyRotationOptions, SigningKeysCommand};
 
 /// A self-hosted service with which frontend teams create AI agents and chat with them.
 ///
@@ -35,9 +44,15 @@ pub enum Command {
     Serve(ServeOptions),
     /// Bring the store's schema up to this version, then end
     Migrate,
-    /// Make, list and revoke API keys, on the store itself: no running server is needed
+    /// Make, list, rotate and revoke API keys, on the store itself: no running server is needed
     #[command(subcommand)]
     Keys(KeysCommand),
+    /// Make, list, rotate and revoke OAuth clients, on the store itself
+    #[command(subcommand)]
+    Clients(ClientsCommand),
+    /// List and rotate the keys that sign access tokens, on the store itself
+    #[command(subcommand)]
+    SigningKeys(SigningKeysCommand),
     /// Make and list tenants, on the store itself: no running server is needed
     #[command(subcommand)]
     Tenants(TenantsCommand),
@@ -58,53 +73,6 @@ pub struct ServeOptions {
     /// For rollouts that run `agent-service migrate` as a step of its own.
     #[arg(long)]
     pub no_migrate: bool,
-}
-
-/// What to do with keys.
-#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
-pub enum KeysCommand {
-    /// Make a key and print it, and nothing else, on stdout: it is never shown again
-    Create(NewKeyOptions),
-    /// List a tenant's keys, newest first, without their secrets
-    List(TenantOption),
-    /// Refuse a key from now on; every running server follows within a second
-    Revoke {
-        /// The key's id: the 12 characters between agk_ and the next underscore
-        id: CredentialId,
-        /// Whose key it is
-        #[command(flatten)]
-        tenant: TenantOption,
-    },
-    /// Print a new key that no store knows yet, to be set as `AUTH__BOOTSTRAP_KEY`
-    Generate,
-}
-
-/// A key to be made.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct NewKeyOptions {
-    /// Whose data the key opens
-    #[command(flatten)]
-    pub tenant: TenantOption,
-    /// What people call the key
-    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
-    pub name: String,
-    /// What the key may do, comma-separated
-    ///
-    /// agents:read, agents:write, chat:write, conversations:read, conversations:write,
-    /// conversations:all, events:read, metrics:read, keys:admin
-    #[arg(long, value_name = "SCOPE,…", value_delimiter = ',', required = true)]
-    pub scopes: Vec<Scope>,
-    /// From when on the key is refused, such as 2027-01-31T00:00:00Z [default: never]
-    #[arg(long, value_name = "RFC3339", value_parser = timestamp)]
-    pub expires_at: Option<Timestamp>,
-}
-
-/// Which tenant.
-#[derive(Debug, Clone, PartialEq, Eq, Args)]
-pub struct TenantOption {
-    /// The tenant
-    #[arg(long, default_value = TenantId::DEFAULT)]
-    pub tenant: TenantId,
 }
 
 /// What to do with tenants.
@@ -134,25 +102,21 @@ pub struct HealthcheckOptions {
     pub url: Option<String>,
 }
 
-fn timestamp(text: &str) -> Result<Timestamp, MalformedTimestamp> {
-    Timestamp::parse(text)
-}
-
 #[cfg(test)]
 mod tests {
     use clap::{CommandFactory as _, error::ErrorKind};
 
     use super::*;
 
-    fn parsed(arguments: &str) -> Result<CommandLine, clap::Error> {
+    pub(super) fn parsed(arguments: &str) -> Result<CommandLine, clap::Error> {
         CommandLine::try_parse_from(format!("agent-service {arguments}").split_whitespace())
     }
 
-    fn command(arguments: &str) -> Command {
+    pub(super) fn command(arguments: &str) -> Command {
         parsed(arguments).unwrap().command_or_serve()
     }
 
-    fn refusal(arguments: &str) -> (ErrorKind, String) {
+    pub(super) fn refusal(arguments: &str) -> (ErrorKind, String) {
         let error = parsed(arguments).unwrap_err();
         (error.kind(), error.to_string())
     }
@@ -188,66 +152,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_gets_tenant_name_scopes_and_an_end() {
-        let given = command(
-            "keys create --name ci --scopes agents:read,chat:write --expires-at 2027-01-31T00:00:00Z",
-        );
-        let expected = NewKeyOptions {
-            tenant: TenantOption {
-                tenant: "default".parse().unwrap(),
-            },
-            name: "ci".to_owned(),
-            scopes: vec![Scope::AgentsRead, Scope::ChatWrite],
-            expires_at: Timestamp::parse("2027-01-31T00:00:00Z").ok(),
-        };
-        assert_eq!(given, Command::Keys(KeysCommand::Create(expected)));
-    }
-
-    #[test]
-    fn a_new_key_needs_a_name_and_known_scopes() {
-        let (kind, _) = refusal("keys create --scopes agents:read");
-        assert_eq!(kind, ErrorKind::MissingRequiredArgument);
-        let (kind, _) = refusal("keys create --name ci");
-        assert_eq!(kind, ErrorKind::MissingRequiredArgument);
-        let (kind, told) = refusal("keys create --name ci --scopes agents:read,agents:own");
-        assert_eq!(kind, ErrorKind::ValueValidation);
-        assert!(told.contains("agents:own"), "{told}");
-    }
-
-    #[test]
-    fn keys_are_revoked_by_id_in_a_tenant() {
-        let revoke = KeysCommand::Revoke {
-            id: "0123456789ab".parse().unwrap(),
-            tenant: TenantOption {
-                tenant: "acme".parse().unwrap(),
-            },
-        };
-        assert_eq!(
-            command("keys revoke 0123456789ab --tenant acme"),
-            Command::Keys(revoke)
-        );
-        let (kind, _) = refusal("keys revoke agk_0123456789ab");
-        assert_eq!(kind, ErrorKind::ValueValidation);
-    }
-
-    #[test]
-    fn the_help_of_a_new_key_names_every_scope() {
-        let help = parsed("keys create --help").unwrap_err().to_string();
-        for scope in Scope::ALL {
-            assert!(
-                help.contains(scope.as_str()),
-                "{scope} is missing in\n{help}"
-            );
-        }
-    }
-
-    #[test]
     fn every_command_of_the_documentation_is_understood() {
         for arguments in [
             "migrate",
             "keys list",
             "keys list --tenant acme",
             "keys generate",
+            "clients list --tenant acme",
+            "signing-keys list",
+            "signing-keys rotate",
             "tenants create acme",
             "tenants list",
             "config check",

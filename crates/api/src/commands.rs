@@ -1,20 +1,22 @@
 //! What the commands of the command line do.
 
+mod credentials;
+mod signing_keys;
+
 use std::{
     io::{self, Write},
     time::Duration,
 };
 
 use anyhow::{Context, Result, bail};
-use application::{KeyService, access::NewKey};
-use domain::{CredentialKind, CredentialSecret, TenantId, credential_secret::RANDOM_BYTES};
+use domain::CredentialSecret;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
 use crate::{
     cli::{
-        Command, CommandLine, ConfigCommand, HealthcheckOptions, KeysCommand, NewKeyOptions,
-        ServeOptions, TenantsCommand,
+        Command, CommandLine, ConfigCommand, HealthcheckOptions, KeysCommand, ServeOptions,
+        TenantsCommand,
     },
     openapi,
     server::{GOODBYE, Service},
@@ -27,12 +29,15 @@ use crate::{
 pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
     // One TLS and crypto provider in the process; where one is installed already, it stays.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
+    application::access::jwt::install_provider();
     let settings = Settings::load(line.config.as_deref(), settings::environment());
     match line.command_or_serve() {
         Command::Serve(options) => serve(&settings?, options, engines).await,
         Command::Migrate => migrate(&settings?).await,
-        Command::Keys(KeysCommand::Generate) => generate_key(),
-        Command::Keys(command) => keys(&settings?, command).await,
+        Command::Keys(KeysCommand::Generate) => credentials::generate_key(),
+        Command::Keys(command) => credentials::keys(&settings?, command).await,
+        Command::Clients(command) => credentials::clients(&settings?, command).await,
+        Command::SigningKeys(command) => signing_keys::signing_keys(&settings?, command).await,
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
             wiring::choose_engines(&settings?, engines)?;
@@ -93,13 +98,6 @@ async fn migrate(settings: &Settings) -> Result<()> {
     print_line(&format!("{pending} migration(s) carried out"))
 }
 
-fn generate_key() -> Result<()> {
-    let (_, ids) = wiring::system();
-    let mut random = [0; RANDOM_BYTES];
-    ids.fill_random(&mut random);
-    print_line(CredentialSecret::mint(CredentialKind::Key, &random).reveal())
-}
-
 /// Opens the store for a command on it, beside a server that may be running; a store that no
 /// server has ever started on is migrated first.
 async fn open_for_command(settings: &Settings, tasks: &TaskTracker) -> Result<Store> {
@@ -113,73 +111,6 @@ async fn open_for_command(settings: &Settings, tasks: &TaskTracker) -> Result<St
     let store = Store::open(&settings.database, true, tasks).await?;
     store.migrate().await?;
     Ok(store)
-}
-
-async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
-    let tasks = TaskTracker::new();
-    let store = open_for_command(settings, &tasks).await?;
-    let (clock, ids) = wiring::system();
-    let service = KeyService::new(store.storage().credentials, clock, ids);
-    let outcome = match command {
-        KeysCommand::Create(options) => create_key(&store, &service, options).await,
-        KeysCommand::List(tenant) => list_keys(&store, &service, &tenant.tenant).await,
-        KeysCommand::Revoke { id, tenant } => {
-            let revoked = service.revoke(&tenant.tenant, &id).await;
-            revoked.with_context(|| format!("key {id} of tenant {}", tenant.tenant))
-        }
-        KeysCommand::Generate => generate_key(),
-    };
-    store.close().await;
-    outcome
-}
-
-async fn create_key(store: &Store, service: &KeyService, options: NewKeyOptions) -> Result<()> {
-    refuse_unknown(&options.tenant.tenant, store).await?;
-    if options.name.chars().any(char::is_control) {
-        bail!("a key's name has no control characters");
-    }
-    let (clock, _) = wiring::system();
-    if options.expires_at.is_some_and(|end| end <= clock.now()) {
-        bail!("the key would have expired already");
-    }
-    let minted = service
-        .create(NewKey {
-            tenant: options.tenant.tenant,
-            name: options.name,
-            scopes: options.scopes.into_iter().collect(),
-            expires_at: options.expires_at,
-        })
-        .await?;
-    print_line(minted.secret.reveal())
-}
-
-/// A mistyped tenant would otherwise look like one without keys.
-async fn refuse_unknown(tenant: &TenantId, store: &Store) -> Result<()> {
-    let tenants = store.storage().tenants.list().await?;
-    if tenants.iter().any(|known| known.id == *tenant) {
-        return Ok(());
-    }
-    bail!("there is no tenant '{tenant}': `agent-service tenants list` shows them")
-}
-
-async fn list_keys(store: &Store, service: &KeyService, tenant: &TenantId) -> Result<()> {
-    refuse_unknown(tenant, store).await?;
-    for key in service.list_all(tenant).await? {
-        let scopes: Vec<&str> = key.scopes.iter().map(domain::Scope::as_str).collect();
-        let state = match (key.revoked_at, key.expires_at) {
-            (Some(at), _) => format!("revoked {at}"),
-            (None, Some(at)) => format!("expires {at}"),
-            (None, None) => "valid".to_owned(),
-        };
-        let name = &key.name;
-        print_line(&format!(
-            "{}  …{}  {state}  {name}  {}",
-            key.id,
-            key.last4().unwrap_or_default(),
-            scopes.join(",")
-        ))?;
-    }
-    Ok(())
 }
 
 async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {

@@ -33,9 +33,28 @@ pub fn page<T: Serialize>(
     request: &HttpRequest,
     read: AsOf<(Page<T>, Option<String>)>,
 ) -> HttpResponse {
-    let (page, next_cursor) = read.value;
     let mut response = HttpResponse::Ok();
     response.insert_header((X_EVENT_SEQ, read.position.0));
+    write_page(request, response, read.value)
+}
+
+/// Answers a page of what stands outside of the log, each item as clients see it.
+pub fn page_outside_log<T, U: Serialize + From<T>>(
+    request: &HttpRequest,
+    (page, next_cursor): (Page<T>, Option<String>),
+) -> HttpResponse {
+    let page = Page {
+        items: page.items.into_iter().map(U::from).collect(),
+        has_more: page.has_more,
+    };
+    write_page(request, HttpResponse::Ok(), (page, next_cursor))
+}
+
+fn write_page<T: Serialize>(
+    request: &HttpRequest,
+    mut response: HttpResponseBuilder,
+    (page, next_cursor): (Page<T>, Option<String>),
+) -> HttpResponse {
     if let Some(cursor) = &next_cursor {
         response.insert_header((header::LINK, next_link(request, cursor)));
     }

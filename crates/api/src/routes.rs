@@ -4,11 +4,12 @@ use actix_web::{middleware::from_fn, web};
 use domain::ProblemCode;
 
 use crate::{
-    agents, catalogue, chat, conversations, documents, events, health, layers::resource, limits,
-    openapi, problem::ApiError, turns,
+    agents, catalogue, chat, conversations, credentials, documents, events, health,
+    layers::resource, limits, oauth, openapi, problem::ApiError, turns,
 };
 
 /// Registers every route. One resource a path, with its methods: what is not among them is 405.
+#[expect(clippy::too_many_lines, reason = "the whole interface stands on one page")]
 #[rustfmt::skip]
 pub fn configure(config: &mut web::ServiceConfig) {
     config
@@ -39,12 +40,44 @@ pub fn configure(config: &mut web::ServiceConfig) {
             .route(web::post().to(turns::cancel_turn)))
         .service(resource("/api/events")
             .route(web::get().to(events::list_events)))
+        .service(resource("/api/keys")
+            .route(web::post().to(credentials::create_key))
+            .route(web::get().to(credentials::list_keys)))
+        .service(resource("/api/keys/{id}")
+            .route(web::get().to(credentials::get_key))
+            .route(web::delete().to(credentials::revoke_key)))
+        .service(resource("/api/keys/{id}/rotate")
+            .route(web::post().to(credentials::rotate_key)))
+        .service(resource("/api/oauth-clients")
+            .route(web::post().to(credentials::create_oauth_client))
+            .route(web::get().to(credentials::list_oauth_clients)))
+        .service(resource("/api/oauth-clients/{id}")
+            .route(web::get().to(credentials::get_oauth_client))
+            .route(web::delete().to(credentials::revoke_oauth_client)))
+        .service(resource("/api/oauth-clients/{id}/rotate")
+            .route(web::post().to(credentials::rotate_oauth_client)))
         .service(resource("/api/engines")
             .route(web::get().to(catalogue::list_engines)))
         .service(resource("/api/capabilities")
             .route(web::get().to(catalogue::list_capabilities)))
         .service(resource("/api/limits")
             .route(web::get().to(limits::get_limits)))
+        .service(resource("/oauth2/token")
+            .route(web::post().to(oauth::issue_token)))
+        .service(resource("/oauth2/revoke")
+            .route(web::post().to(oauth::revoke_token)))
+        .service(resource("/oauth2/introspect")
+            .route(web::post().to(oauth::introspect_token)))
+        .service(resource("/.well-known/oauth-authorization-server")
+            .route(web::get().to(oauth::get_authorization_server)))
+        .service(resource("/.well-known/oauth-authorization-server/{path:.*}")
+            .route(web::get().to(oauth::get_authorization_server_at_path)))
+        .service(resource("/.well-known/oauth-protected-resource")
+            .route(web::get().to(oauth::get_protected_resource)))
+        .service(resource("/.well-known/oauth-protected-resource/{path:.*}")
+            .route(web::get().to(oauth::get_protected_resource_at_path)))
+        .service(resource("/.well-known/jwks.json")
+            .route(web::get().to(oauth::get_jwks)))
         .service(resource("/livez")
             .route(web::get().to(health::get_livez)))
         .service(resource("/readyz")

@@ -3,19 +3,36 @@
 use std::{sync::Arc, time::Duration};
 
 use application::{
-    AgentService, Authenticator, ChatService, ConversationService, Engines, EventService,
-    TurnService,
+    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
+    EventService, TurnService,
+    access::{Limits, server::AuthorizationServer},
 };
-use domain::Sizes;
+use domain::{Quota, Sizes};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
 
-use crate::{body::Schemas, documents::Documents, layers::AllowedOrigins, readiness::Readiness};
+#[cfg(feature = "address-guard")]
+use crate::access::AddressGuard;
+use crate::{
+    body::Schemas, documents::Documents, layers::AllowedOrigins, oauth::Metadata,
+    readiness::Readiness,
+};
 
 /// What the layers need, and what anybody may know.
 pub struct ApiState {
     /// From credentials to principals.
     pub authenticator: Arc<Authenticator>,
+    /// Issues tokens to clients, which authenticate to it themselves.
+    pub oauth: AuthorizationServer,
+    /// How clients find it.
+    pub oauth_metadata: Metadata,
+    /// How often a principal may come.
+    pub limits: Limits,
+    /// How often strangers may come from one address.
+    #[cfg(feature = "address-guard")]
+    pub address_guard: AddressGuard,
+    /// The quota of that; none when nobody counts it.
+    pub address_quota: Option<Quota>,
     /// Request ids.
     pub ids: Arc<dyn IdSource>,
     /// Validators of bodies.
@@ -49,6 +66,8 @@ pub struct Services {
     pub turns: TurnService,
     /// The log.
     pub events: EventService,
+    /// Keys and OAuth clients.
+    pub credentials: CredentialService,
     /// The engines, for the catalogue.
     pub engines: Arc<Engines>,
 }

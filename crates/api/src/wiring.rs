@@ -1,13 +1,17 @@
 //! Everything is put together here, and only here are adapters named.
 
+mod access;
+mod limits;
+
+pub use self::access::signing_keys;
+
 use std::{collections::BTreeMap, sync::Arc};
 
 use actix_web::web::Data;
 use anyhow::{Context, Result, bail};
 use application::{
-    AgentService, Authenticator, ChatService, ConversationService, Engines, EventService,
-    TurnService,
-    access::LastUsed,
+    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
+    EventService, TurnService,
     cache::{CachedAgents, CachedConversations, CachedTurns, Caches, LogTail},
     chat::{ChatPorts, RunningTurns},
     node::Node,
@@ -26,6 +30,7 @@ use crate::{
     body::Schemas,
     documents::Documents,
     layers::AllowedOrigins,
+    oauth::Metadata,
     openapi,
     readiness::Readiness,
     settings::{DatabaseKind, DatabaseUrl, Settings},
@@ -115,6 +120,7 @@ pub fn built_in_engines() -> EnginesByName {
 }
 
 /// What the HTTP server is built from, and what runs beside it.
+#[derive(Clone)]
 pub struct Wired {
     /// For the layers and documents.
     pub state: Data<ApiState>,
@@ -159,25 +165,33 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Arc::new(node);
     let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
     let over_caches = cached_ports(storage, &caches, &clock, &ids);
-    let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
-    let keys = Arc::clone(&storage.credentials);
-    let authenticator = Authenticator::new(keys, Arc::clone(&clock), Arc::clone(&last_used));
-    let authenticator = Arc::new(authenticator);
+    let access = access::wire(&parts, &clock, &ids).await?;
     let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
     tail.catch_up().await?;
-    authenticator.watch().await?;
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(tail.run(stop.clone()));
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(Arc::clone(&node).run(stop.clone()));
-    tasks.spawn(Arc::clone(&authenticator).run(stop.clone()));
-    tasks.spawn(last_used.run(stop.clone()));
     tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
 
     let state = ApiState {
-        authenticator,
+        authenticator: access.authenticator,
+        oauth: access.server,
+        oauth_metadata: Metadata::new(
+            &parts.public_url,
+            parts
+                .settings
+                .auth
+                .issuers
+                .iter()
+                .map(|issuer| issuer.name.clone()),
+        ),
+        limits: limits::limits(&parts, clock),
+        #[cfg(feature = "address-guard")]
+        address_guard: limits::address_guard(&parts),
+        address_quota: cfg!(feature = "address-guard").then_some(parts.settings.limits.address),
         ids,
         schemas: Schemas::new(&document, openapi::BODIES)?,
         sizes: parts.settings.limits.sizes.clone(),
@@ -189,7 +203,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         metrics: parts.metrics.clone(),
     };
     let running = Arc::new(RunningTurns::default());
-    let services = services(parts, over_caches, node, &running)?;
+    let authenticator = Arc::clone(&state.authenticator);
+    let services = services(parts, over_caches, authenticator, node, &running)?;
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
@@ -201,6 +216,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
 fn services(
     parts: Parts<'_>,
     cached: ChatPorts,
+    authenticator: Arc<Authenticator>,
     node: Arc<Node>,
     running: &Arc<RunningTurns>,
 ) -> Result<Services> {
@@ -213,6 +229,12 @@ fn services(
     } = parts;
     let engines = Arc::new(choose_engines(settings, engines)?);
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
+    let credentials = CredentialService::new(
+        storage.credentials,
+        Arc::clone(&clock),
+        Arc::clone(&ids),
+        settings.limits.sizes.name_characters,
+    );
     Ok(Services {
         agents: AgentService::new(
             Arc::clone(&cached.agents),
@@ -230,6 +252,7 @@ fn services(
         ),
         turns: TurnService::new(Arc::clone(&cached.turns), Arc::clone(running), clock, ids),
         events: EventService::new(storage.events),
+        credentials: credentials.beside(authenticator),
         chat: ChatService::new(
             cached,
             Arc::clone(&engines),

@@ -107,23 +107,38 @@ impl fmt::Display for CredentialId {
 pub struct LimitOverrides {
     /// Requests a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 1_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 1_000_000, nullable = false)
+    )]
     pub requests_per_minute: Option<u32>,
     /// Requests at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 1_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 1_000_000, nullable = false)
+    )]
     pub requests_burst: Option<u32>,
     /// Chats a minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 1_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 1_000_000, nullable = false)
+    )]
     pub chat_per_minute: Option<u32>,
     /// Chats at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 1, maximum = 1_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 1, maximum = 1_000_000, nullable = false)
+    )]
     pub chat_burst: Option<u32>,
     /// Open streams and sockets at once.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1_000_000))]
+    #[cfg_attr(
+        feature = "schema",
+        schema(minimum = 0, maximum = 1_000_000, nullable = false)
+    )]
     pub streams: Option<u32>,
 }
 

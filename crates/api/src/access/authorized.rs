@@ -9,7 +9,7 @@ use std::{
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
 use application::access::Entrant;
-use domain::{Principal, ProblemCode, Scope};
+use domain::{Principal, ProblemCode, Scope, Scopes};
 
 use crate::{problem::ApiError, state::Services};
 
@@ -50,6 +50,8 @@ requirements! {
     EventsRead = [EventsRead];
     /// `metrics:read`.
     MetricsRead = [MetricsRead];
+    /// `keys:admin`.
+    KeysAdmin = [KeysAdmin];
 }
 
 /// The use cases under a name that only this module can say.
@@ -75,6 +77,11 @@ impl<R> Authorized<R> {
     /// Who calls.
     pub fn caller(&self) -> &Principal {
         &self.entrant.principal
+    }
+
+    /// Who calls, with what holds for its credential.
+    pub fn entrant(&self) -> &Entrant {
+        &self.entrant
     }
 }
 
@@ -121,6 +128,13 @@ fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, Api
 
 /// What a caller without a credential is told (RFC 6750).
 pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
+
+/// What a caller is told who holds one of the scopes, but not what more is asked.
+pub fn lacking(missing: Scopes) -> ApiError {
+    let missing: Vec<Scope> = missing.iter().collect();
+    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
+    insufficient(&missing).with_detail(format!("needs {}", names.join(" and ")))
+}
 
 fn insufficient(any_of: &[Scope]) -> ApiError {
     let scopes: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();

@@ -20,7 +20,7 @@ pub enum Access {
 use Access::{AnyCredential, AnyOf, Public};
 use Scope::{
     AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
-    MetricsRead,
+    KeysAdmin, MetricsRead,
 };
 
 /// Operation id → what it asks.
@@ -42,10 +42,26 @@ pub const TABLE: &[(&str, Access)] = &[
     ("get_turn", AnyOf(&[ChatWrite, ConversationsRead])),
     ("cancel_turn", AnyOf(&[ChatWrite])),
     ("list_events", AnyOf(&[EventsRead])),
+    ("create_key", AnyOf(&[KeysAdmin])),
+    ("list_keys", AnyOf(&[KeysAdmin])),
+    ("get_key", AnyOf(&[KeysAdmin])),
+    ("rotate_key", AnyOf(&[KeysAdmin])),
+    ("revoke_key", AnyOf(&[KeysAdmin])),
+    ("create_oauth_client", AnyOf(&[KeysAdmin])),
+    ("list_oauth_clients", AnyOf(&[KeysAdmin])),
+    ("get_oauth_client", AnyOf(&[KeysAdmin])),
+    ("rotate_oauth_client", AnyOf(&[KeysAdmin])),
+    ("revoke_oauth_client", AnyOf(&[KeysAdmin])),
     ("list_engines", AnyCredential),
     ("list_capabilities", AnyCredential),
     ("get_limits", AnyCredential),
     ("get_metrics", AnyOf(&[MetricsRead])),
+    ("issue_token", Public),
+    ("revoke_token", Public),
+    ("introspect_token", Public),
+    ("get_authorization_server", Public),
+    ("get_protected_resource", Public),
+    ("get_jwks", Public),
     ("get_livez", Public),
     ("get_readyz", Public),
     ("get_openapi", Public),

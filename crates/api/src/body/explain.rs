@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use domain::{Fault, FaultCode, fault, text};
+use domain::{Fault, FaultCode, fault, text, web_address};
 use jsonschema::{
     JsonType, ValidationError,
     error::{TypeKind, ValidationErrorKind as Kind},
@@ -78,7 +78,7 @@ fn refusal(kind: &Kind) -> (FaultCode, String) {
         Kind::ExclusiveMinimum { limit } => (FaultCode::TooSmall, format!("more than {limit}")),
         Kind::Maximum { limit } => (FaultCode::TooLarge, format!("at most {limit}")),
         Kind::ExclusiveMaximum { limit } => (FaultCode::TooLarge, format!("less than {limit}")),
-        Kind::Pattern { pattern } => (FaultCode::BadCharacter, by_pattern(pattern)),
+        Kind::Pattern { pattern } => by_pattern(pattern),
         Kind::Format { format } => (FaultCode::BadFormat, by_format(format)),
         Kind::Enum { options } => (FaultCode::UnknownValue, one_of(options)),
         Kind::Constant { expected_value } => {
@@ -129,16 +129,25 @@ pub(super) fn must_be(types: &[&str]) -> String {
     format!("must be {}", types.join(" or "))
 }
 
-fn by_pattern(pattern: &str) -> String {
-    let known = match pattern {
-        text::TEXT_PATTERN => "no NUL character",
-        text::NAME_PATTERN => "no control characters but tab, CR and LF",
-        text::VISIBLE_NAME_PATTERN => {
-            "not white space alone, and no control characters but tab, CR and LF"
+fn by_pattern(pattern: &str) -> (FaultCode, String) {
+    let (code, known) = match pattern {
+        text::TEXT_PATTERN => (FaultCode::BadCharacter, "no NUL character"),
+        text::NAME_PATTERN => (
+            FaultCode::BadCharacter,
+            "no control characters but tab, CR and LF",
+        ),
+        text::VISIBLE_NAME_PATTERN => (
+            FaultCode::BadCharacter,
+            "not white space alone, and no control characters but tab, CR and LF",
+        ),
+        web_address::ORIGIN_PATTERN => (FaultCode::BadFormat, web_address::ORIGIN_IN_WORDS),
+        web_address::HTTPS_PATTERN => (FaultCode::BadFormat, web_address::HTTPS_IN_WORDS),
+        other => {
+            let detail = format!("must match the pattern {other}");
+            return (FaultCode::BadCharacter, detail);
         }
-        other => return format!("must match the pattern {other}"),
     };
-    known.to_owned()
+    (code, known.to_owned())
 }
 
 fn by_format(format: &str) -> String {

@@ -1,13 +1,18 @@
 //! Headers, parameters and security schemes that the operations share.
 
-use serde_json::{Value, json};
+use domain::Scope;
+use serde_json::{Map, Value, json};
 
 /// The shared parts of `components`.
 pub(super) fn components() -> Value {
     json!({
         "securitySchemes": {
             "ApiKey": {"type": "apiKey", "in": "header", "name": "X-API-Key", "description": "An API key of this service."},
-            "Bearer": {"type": "http", "scheme": "bearer", "description": "The same API key as a bearer token."},
+            "Bearer": {"type": "http", "scheme": "bearer", "description": "The same API key as a bearer token, or an access token of this service or of an issuer that it trusts."},
+            "OAuth2": {
+                "type": "oauth2", "description": "An access token of this service, for machines.",
+                "flows": {"clientCredentials": {"scopes": scopes()}},
+            },
         },
         "parameters": {
             "XRequestId": {
@@ -17,7 +22,7 @@ pub(super) fn components() -> Value {
             },
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
-                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A key that was used is answered 409 `idempotency_key_in_use`, with another command 422 `idempotency_key_reused`.",
+                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A key that was used is answered 409 `idempotency_key_in_use`, or `idempotency_key_used` where the answer showed a secret; with another command 422 `idempotency_key_reused`.",
                 "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
             "IfMatch": {
@@ -34,7 +39,10 @@ pub(super) fn components() -> Value {
         "headers": {
             "XRequestId": header("string", "Names the request in the log.", true),
             "CacheControl": header("string", "Whether and how long the answer may be kept.", true),
+            "Pragma": header("string", "The same for old caches.", true),
             "WwwAuthenticate": header("string", "What is missing (RFC 6750).", false),
+            "RateLimit": header("string", "How many more can be sent at once now (`r`), and in how many seconds more than that (`t`), for each limit that the request was counted for. Absent when the caller is not known or nothing could be counted.", false),
+            "RateLimitPolicy": header("string", "How many are granted (`q`) in how many seconds (`w`), for each limit that the request was counted for. Absent when the caller is not known.", false),
             "RetryAfter": header("integer", "Whole seconds after which to try again.", true),
             "Location": header("string", "Path of what was made.", true),
             "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),
@@ -43,6 +51,21 @@ pub(super) fn components() -> Value {
             "Link": header("string", "The next page, `rel=\"next\"` (RFC 8288).", false),
         },
     })
+}
+
+/// Every scope with what it allows.
+fn scopes() -> Value {
+    let scopes = Scope::ALL.iter().map(|scope| {
+        let description = scope.description().trim();
+        (scope.as_str().to_owned(), description.into())
+    });
+    Value::Object(scopes.collect::<Map<_, _>>())
+}
+
+/// Says where tokens are issued by a server that clients reach at `url`.
+pub(super) fn name_token_url(document: &mut Value, url: &str) {
+    let flow = &mut document["components"]["securitySchemes"]["OAuth2"]["flows"];
+    flow["clientCredentials"]["tokenUrl"] = format!("{url}/oauth2/token").into();
 }
 
 fn header(kind: &str, description: &str, required: bool) -> Value {

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use super::component::{Missing, component_mut, member_mut};
 
-/// Says that a rule matches by exactly one thing and answers by exactly one, and that no
-/// capability stands twice.
+/// Says that a rule matches by exactly one thing and answers by exactly one, and in which lists
+/// nothing stands twice.
 pub(super) fn apply(document: &mut Value) -> Result<(), Missing> {
     let exactly_one = |first: &str, second: &str| json!({"oneOf": [{"required": [first]}, {"required": [second]}]});
     component_mut(document, "Rule")?.insert(
@@ -15,7 +15,13 @@ pub(super) fn apply(document: &mut Value) -> Result<(), Missing> {
             exactly_one("reply", "replies")
         ]),
     );
-    member_mut(document, "AgentDraft", "capabilities")?
-        .insert("uniqueItems".to_owned(), true.into());
+    for (component, member) in [
+        ("AgentDraft", "capabilities"),
+        ("KeyDraft", "scopes"),
+        ("KeyDraft", "allowedOrigins"),
+        ("ClientDraft", "scopes"),
+    ] {
+        member_mut(document, component, member)?.insert("uniqueItems".to_owned(), true.into());
+    }
     Ok(())
 }

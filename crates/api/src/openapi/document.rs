@@ -4,8 +4,11 @@ use domain::Sizes;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use super::{complete, operations};
-use crate::{agents, catalogue, chat, conversations, documents, events, health, limits, turns};
+use super::{common, complete, operations};
+use crate::{
+    agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
+    turns,
+};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -32,6 +35,22 @@ use crate::{agents, catalogue, chat, conversations, documents, events, health, l
         turns::get_turn,
         turns::cancel_turn,
         events::list_events,
+        credentials::create_key,
+        credentials::list_keys,
+        credentials::get_key,
+        credentials::rotate_key,
+        credentials::revoke_key,
+        credentials::create_oauth_client,
+        credentials::list_oauth_clients,
+        credentials::get_oauth_client,
+        credentials::rotate_oauth_client,
+        credentials::revoke_oauth_client,
+        oauth::issue_token,
+        oauth::revoke_token,
+        oauth::introspect_token,
+        oauth::get_authorization_server,
+        oauth::get_protected_resource,
+        oauth::get_jwks,
         catalogue::list_engines,
         catalogue::list_capabilities,
         limits::get_limits,
@@ -45,12 +64,15 @@ use crate::{agents, catalogue, chat, conversations, documents, events, health, l
     ),
     components(schemas(
         domain::AgentDraft, domain::ConversationDraft, domain::Problem,
+        oauth::ErrorBody,
     )),
     tags(
         (name = "Agents", description = "Who answers."),
         (name = "Chat", description = "Messages, and the turns they begin."),
         (name = "Conversations", description = "What was said."),
         (name = "Events", description = "Every change, in order."),
+        (name = "Access", description = "Who may call."),
+        (name = "OAuth", description = "Access tokens for machines."),
         (name = "Catalogue", description = "What this server has."),
         (name = "Operation", description = "Signs of life and documents."),
     ),
@@ -65,6 +87,10 @@ pub const BODIES: &[&str] = &[
     "ChatRequest",
     "ConversationRequest",
     "ConversationDraftPatch",
+    "KeyDraft",
+    "KeyRotation",
+    "ClientDraft",
+    "ClientRotation",
 ];
 
 /// The document cannot be made: what the code says of itself does not fit together.
@@ -87,5 +113,6 @@ pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
     document["servers"] = serde_json::json!([{ "url": url }]);
     complete(&mut document, sizes)?;
     operations::complete(&mut document)?;
+    common::name_token_url(&mut document, url);
     Ok(document)
 }

@@ -3,8 +3,18 @@
 use domain::{EventType, ProblemCode, Scope};
 use serde_json::{Map, Value, json};
 
-use super::{document::DocumentError, links};
-use crate::access::scope_table::{Access, access_of};
+use super::{
+    component::{self, reference},
+    document::DocumentError,
+    links,
+};
+use crate::{
+    access::scope_table::{Access, access_of},
+    oauth,
+};
+
+/// The component of problems that tell which limit was met.
+const RATE_LIMIT_PROBLEM: &str = "RateLimitProblem";
 
 /// Completes every operation of the derived document.
 pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
@@ -37,6 +47,10 @@ fn complete_operation(
         .to_owned();
     let access = access_of(&id).ok_or_else(|| DocumentError::Unmapped(id.clone()))?;
     operation["security"] = security(access);
+    if path.ends_with("/rotate") {
+        // Without a body it says nothing.
+        operation["requestBody"]["required"] = false.into();
+    }
     add_header_parameters(path, method, operation);
     for code in problems(path, method, operation, access) {
         add_problem(operation, code);
@@ -46,20 +60,39 @@ fn complete_operation(
     };
     for (status, response) in responses {
         if status.starts_with(['4', '5']) {
-            response["content"] = json!({
-                "application/problem+json": {"schema": {"$ref": "#/components/schemas/Problem"}},
-            });
+            response["content"] = refusal(path, status);
         }
         response["headers"] = headers(path, method, &id, status);
+        if access != Access::Public && status != "401" {
+            for (name, component) in [
+                ("RateLimit", "RateLimit"),
+                ("RateLimit-Policy", "RateLimitPolicy"),
+            ] {
+                response["headers"][name] =
+                    json!({"$ref": format!("#/components/headers/{component}")});
+            }
+        }
     }
     Ok(())
 }
 
-/// The same scopes for either way to send a credential.
+/// What a refusal says.
+fn refusal(path: &str, status: &str) -> Value {
+    let (media_type, schema) = match status {
+        _ if oauth::is_endpoint(path) => ("application/json", "OAuthError"),
+        "429" => ("application/problem+json", RATE_LIMIT_PROBLEM),
+        _ => ("application/problem+json", "Problem"),
+    };
+    json!({media_type: {"schema": {"$ref": reference(schema)}}})
+}
+
+/// The same scopes for each way to send a credential.
 fn security(access: Access) -> Value {
     let alternatives = |scopes: &[Scope]| -> Vec<Value> {
         let names: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
-        vec![json!({"ApiKey": names}), json!({"Bearer": names})]
+        ["ApiKey", "Bearer", "OAuth2"]
+            .map(|scheme| json!({scheme: names}))
+            .to_vec()
     };
     match access {
         Access::Public => json!([]),
@@ -76,14 +109,20 @@ fn problems(path: &str, method: &str, operation: &Value, access: Access) -> Vec<
     use ProblemCode as Code;
     let mut codes = vec![Code::UriTooLong, Code::Internal];
     let is_api = path.starts_with("/api/");
-    let has_body = !operation["requestBody"].is_null();
+    // What is wrong with a form is told in the words of OAuth.
+    let is_oauth = oauth::is_endpoint(path);
+    let has_body = !is_oauth && !operation["requestBody"].is_null();
     let has_query = operation["parameters"]
         .as_array()
         .is_some_and(|all| all.iter().any(|parameter| parameter["in"] == "query"));
     if is_api {
         codes.push(Code::NotAcceptable);
     }
-    if is_api || path == "/metrics" {
+    // Signs of life are counted nowhere.
+    if !matches!(path, "/livez" | "/readyz") {
+        codes.push(Code::RateLimited);
+    }
+    if is_api || is_oauth || path == "/metrics" {
         // A request may carry a body even where none is read.
         codes.extend([
             Code::RequestTimeout,
@@ -92,34 +131,62 @@ fn problems(path: &str, method: &str, operation: &Value, access: Access) -> Vec<
             Code::InvalidHeader,
         ]);
     }
-    if path == "/readyz" || is_api {
+    if path == "/readyz" || is_api || is_oauth {
         codes.push(Code::StoreUnavailable);
     }
     if access != Access::Public {
         codes.extend([Code::Unauthenticated, Code::StoreUnavailable]);
         codes.push(Code::InsufficientScope);
     }
-    if path.contains('{') || (has_body && path != "/api/agents") {
-        codes.push(Code::AgentNotFound);
+    if path.contains('{') || (has_body && names_something(path)) {
+        codes.push(not_found(path));
     }
     if has_body || has_query {
         codes.push(Code::ValidationFailed);
     }
     if makes_something(method, path) {
-        codes.extend([Code::IdempotencyKeyInUse, Code::IdempotencyKeyReused]);
+        codes.push(if is_of_credentials(path) {
+            Code::IdempotencyKeyUsed
+        } else {
+            Code::IdempotencyKeyInUse
+        });
+        codes.push(Code::IdempotencyKeyReused);
     }
-    if is_conditional_write(method) {
+    if is_conditional_write(method, path) {
         codes.push(Code::VersionMismatch);
     }
     codes
 }
 
 fn makes_something(method: &str, path: &str) -> bool {
-    method == "post" && !path.ends_with("/cancel")
+    method == "post"
+        && path.starts_with("/api/")
+        && !path.ends_with("/cancel")
+        && !path.ends_with("/rotate")
 }
 
-fn is_conditional_write(method: &str) -> bool {
-    matches!(method, "patch" | "put" | "delete")
+/// Whether the body of a creation names what must be there.
+fn names_something(path: &str) -> bool {
+    !is_of_credentials(path) && path != "/api/agents"
+}
+
+fn not_found(path: &str) -> ProblemCode {
+    if path.starts_with("/api/keys") {
+        ProblemCode::KeyNotFound
+    } else if path.starts_with("/api/oauth-clients") {
+        ProblemCode::ClientNotFound
+    } else {
+        ProblemCode::AgentNotFound
+    }
+}
+
+/// Keys and clients have no versions, and stand outside of the log.
+fn is_of_credentials(path: &str) -> bool {
+    path.starts_with("/api/keys") || path.starts_with("/api/oauth-clients")
+}
+
+fn is_conditional_write(method: &str, path: &str) -> bool {
+    matches!(method, "patch" | "put" | "delete") && !is_of_credentials(path)
 }
 
 fn add_problem(operation: &mut Value, code: ProblemCode) {
@@ -137,7 +204,7 @@ fn add_header_parameters(path: &str, method: &str, operation: &mut Value) {
     if makes_something(method, path) {
         names.push("IdempotencyKey");
     }
-    if is_conditional_write(method) {
+    if is_conditional_write(method, path) {
         names.push("IfMatch");
     }
     if !operation["responses"]["304"].is_null() {
@@ -161,19 +228,24 @@ fn headers(path: &str, method: &str, id: &str, status: &str) -> Value {
         ("X-Request-Id", "XRequestId"),
         ("Cache-Control", "CacheControl"),
     ];
+    if oauth::is_endpoint(path) {
+        names.push(("Pragma", "Pragma"));
+    }
     match status {
         "401" | "403" => names.push(("WWW-Authenticate", "WwwAuthenticate")),
         "429" | "503" => names.push(("Retry-After", "RetryAfter")),
+        "201" if is_of_credentials(path) => names.push(("Location", "Location")),
         "201" => names.extend([("Location", "Location"), ("ETag", "ETag")]),
         "200" if id == "chat" => names.push(("Server-Timing", "ServerTiming")),
         "200" | "304" => {
-            let single = path.contains("{id}") && !path.contains("turns");
+            let in_log = !is_of_credentials(path);
+            let single = path.contains("{id}") && !path.contains("turns") && in_log;
             if single && !path.ends_with("messages") || path == "/openapi.json" {
                 names.push(("ETag", "ETag"));
             }
             let read = method == "get" && path.starts_with("/api/");
             let catalogue = ["list_engines", "list_capabilities", "get_limits"].contains(&id);
-            if read && !catalogue {
+            if read && in_log && !catalogue {
                 names.push(("X-Event-Seq", "XEventSeq"));
             }
             if id.starts_with("list_") && read && !catalogue && id != "list_events" {
@@ -235,4 +307,24 @@ fn add_components(document: &mut Value) {
     for (kind, entries) in parts {
         document["components"][kind] = entries;
     }
+    component::put(document, RATE_LIMIT_PROBLEM, rate_limit_problem());
+}
+
+/// What a 429 says beside what every problem says.
+fn rate_limit_problem() -> Value {
+    json!({
+        "allOf": [
+            {"$ref": reference("Problem")},
+            {
+                "type": "object",
+                "properties": {
+                    "violatedPolicies": {
+                        "type": "array",
+                        "description": "The limits that refused, by their names in `RateLimit-Policy`; `address` counts all that comes from one network address without a credential that was verified lately.",
+                        "items": {"type": "string", "enum": ["requests", "chat", "address"]},
+                    },
+                },
+            },
+        ],
+    })
 }

@@ -11,6 +11,8 @@ use super::component::{Missing, component_mut, member_mut};
 pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), Missing> {
     let members = [
         ("AgentDraft", "name", "maxLength", sizes.name_characters),
+        ("KeyDraft", "name", "maxLength", sizes.name_characters),
+        ("ClientDraft", "name", "maxLength", sizes.name_characters),
         (
             "AgentDraft",
             "personality",

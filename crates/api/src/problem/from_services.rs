@@ -3,13 +3,14 @@
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
-    access::AccessError, chat::engine_problem,
+    access::{AccessError, CredentialError},
+    chat::engine_problem,
 };
-use domain::{Fault, FaultCode, ProblemCode};
+use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
 use ports::{ReplyError, RepositoryError};
 
-use super::ApiError;
-use crate::body::BodyError;
+use super::{ApiError, seconds_to_wait};
+use crate::{access, body::BodyError};
 
 impl From<RepositoryError> for ApiError {
     fn from(error: RepositoryError) -> Self {
@@ -38,7 +39,11 @@ impl From<AccessError> for ApiError {
         match error {
             AccessError::Invalid => Self::new(ProblemCode::InvalidCredentials),
             AccessError::Expired => Self::new(ProblemCode::TokenExpired),
-            AccessError::IssuerUnavailable(_) => Self::new(ProblemCode::Overloaded).because(error),
+            AccessError::IssuerUnavailable(_) => Self {
+                // The issuer is not asked more often.
+                retry_after: Some(30),
+                ..Self::new(ProblemCode::Overloaded).because(error)
+            },
             AccessError::Store(error) => error.into(),
         }
     }
@@ -57,6 +62,32 @@ impl From<AgentError> for ApiError {
             AgentError::Idempotency(refused) => refused.into(),
             AgentError::Store(error) => error.into(),
         }
+    }
+}
+
+impl From<CredentialError> for ApiError {
+    fn from(error: CredentialError) -> Self {
+        match error {
+            CredentialError::NotFound(kind) => Self::new(not_found(kind)),
+            CredentialError::Ended(kind) => Self::new(not_found(kind)).with_detail(match kind {
+                CredentialKind::Key => "the key is revoked or has expired",
+                CredentialKind::Client => "the client is revoked or has expired",
+            }),
+            CredentialError::Exceeds(missing) => access::lacking(missing),
+            CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
+            CredentialError::MadeBefore { id } => Self::new(ProblemCode::IdempotencyKeyUsed)
+                .with_detail(format!("it made {id}, whose secret is not shown again")),
+            CredentialError::Idempotency(refused) => refused.into(),
+            CredentialError::Store(error) => error.into(),
+        }
+    }
+}
+
+const fn not_found(kind: CredentialKind) -> ProblemCode {
+    match kind {
+        CredentialKind::Key => ProblemCode::KeyNotFound,
+        CredentialKind::Client => ProblemCode::ClientNotFound,
     }
 }
 
@@ -102,10 +133,7 @@ impl From<ChatError> for ApiError {
 impl From<ReplyError> for ApiError {
     fn from(error: ReplyError) -> Self {
         let retry_after = match &error {
-            ReplyError::RateLimited { retry_after } => retry_after.map(|wait| {
-                let seconds = u32::try_from(wait.as_secs()).unwrap_or(u32::MAX);
-                seconds.saturating_add(u32::from(wait.subsec_nanos() > 0))
-            }),
+            ReplyError::RateLimited { retry_after } => retry_after.map(seconds_to_wait),
             ReplyError::Unavailable(_)
             | ReplyError::TimedOut
             | ReplyError::Refused(_)

@@ -37,6 +37,29 @@ impl<T: JsonBody + DeserializeOwned + 'static> FromRequest for Json<T> {
     }
 }
 
+/// A body that may be left out, and then says nothing.
+#[derive(Debug)]
+pub struct OptionalJson<T>(pub T);
+
+impl<T: JsonBody + DeserializeOwned + Default + 'static> FromRequest for OptionalJson<T> {
+    type Error = ApiError;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let checked = check_media_type(request, &["application/json"]);
+        whole_body(request, payload)
+            .map(|received| {
+                let (bytes, state) = received?;
+                if bytes.is_empty() {
+                    return Ok(Self(T::default()));
+                }
+                checked?;
+                Ok(Self(body::parse(&bytes, T::SCHEMA, &state.schemas)?))
+            })
+            .boxed_local()
+    }
+}
+
 /// A JSON merge patch (RFC 7396), checked against the patch schema of what it changes.
 #[derive(Debug)]
 pub struct MergePatch<T> {
@@ -73,11 +96,22 @@ fn receive(
     media_types: &[&str],
 ) -> LocalBoxFuture<'static, Result<(Bytes, Data<ApiState>), ApiError>> {
     let checked = check_media_type(request, media_types);
+    let received = whole_body(request, payload);
+    async move {
+        checked?;
+        received.await
+    }
+    .boxed_local()
+}
+
+fn whole_body(
+    request: &HttpRequest,
+    payload: &mut Payload,
+) -> LocalBoxFuture<'static, Result<(Bytes, Data<ApiState>), ApiError>> {
     let state = request.app_data::<Data<ApiState>>().cloned();
     // The layer in front has taken the whole body in: these bytes are there already.
     let body = Bytes::from_request(request, payload);
     async move {
-        checked?;
         let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
         let bytes = body.await.map_err(|error| {
             ApiError::new(ProblemCode::MalformedJson).because(error.to_string())

@@ -9,7 +9,7 @@ mod query;
 
 pub use accept::accepts;
 pub use idempotency::IdempotencyHeader;
-pub use json::{Json, JsonBody, MergePatch};
-pub use path::PathId;
+pub use json::{Json, JsonBody, MergePatch, OptionalJson};
+pub use path::{Named, PathId};
 pub use preconditions::{IfMatch, etag_matches};
 pub use query::QueryParameters;

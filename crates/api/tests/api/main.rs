@@ -2,6 +2,8 @@
 //! SQLite folder a test.
 
 mod access;
+#[cfg(feature = "address-guard")]
+mod address_guard;
 mod agent_changes;
 mod agents;
 mod answer;
@@ -10,6 +12,8 @@ mod bad_input;
 mod browsers;
 mod caller;
 mod chat;
+#[cfg(feature = "address-guard")]
+mod client_address;
 mod config;
 mod conversations;
 mod documented;
@@ -20,12 +24,19 @@ mod harness;
 mod headers;
 mod http_grammar;
 mod injection;
+mod introspection;
+mod key_lives;
+mod keys;
 mod messages;
+mod metadata;
+mod oauth;
+mod oauth_clients;
 mod openapi;
 mod operations;
 mod panics;
 mod probe;
 mod problems;
+mod rate_limits;
 mod raw;
 mod redaction;
 mod running_turns;
@@ -33,4 +44,7 @@ mod scope_coverage;
 mod script;
 mod slow_clients;
 mod store_calls;
+mod token_endpoint;
+mod token_endpoint_errors;
 mod turns;
+mod walk;

@@ -44,6 +44,12 @@ pub(crate) struct Sample {
     pub(crate) conversation: String,
     /// The turn in which it was said.
     pub(crate) turn: String,
+    /// A key that may manage keys, and nothing else.
+    pub(crate) key: String,
+    /// A client whose tokens may do so.
+    pub(crate) client: String,
+    /// The secret of that client.
+    pub(crate) client_secret: String,
 }
 
 impl Sample {
@@ -55,11 +61,31 @@ impl Sample {
         let conversation = id_of(&api.conversation(draft).await);
         let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
         let reply = api.chat(command).await;
+        let manager = || json!({"name": "Manager", "scopes": ["keys:admin"]});
+        let key = api.writer().post("/api/keys", manager()).await.made();
+        let client = api.writer().post("/api/oauth-clients", manager()).await;
+        let client = client.made();
         Self {
             agent,
             conversation,
             turn: reply["turnId"].as_str().expect("a turn").to_owned(),
+            key: id_of(&key),
+            client: id_of(&client),
+            client_secret: client["secret"].as_str().expect("a secret").to_owned(),
         }
+    }
+}
+
+impl Sample {
+    /// All of their ids.
+    pub(crate) fn ids(&self) -> [&str; 5] {
+        [
+            &self.agent,
+            &self.conversation,
+            &self.turn,
+            &self.key,
+            &self.client,
+        ]
     }
 }
 
@@ -78,6 +104,8 @@ impl Operation {
             path if path.starts_with("/api/agents") => &sample.agent,
             path if path.starts_with("/api/conversations") => &sample.conversation,
             path if path.starts_with("/api/turns") => &sample.turn,
+            path if path.starts_with("/api/keys") => &sample.key,
+            path if path.starts_with("/api/oauth-clients") => &sample.client,
             _ => "",
         };
         let path = self
@@ -91,10 +119,32 @@ impl Operation {
     /// A request that it carries out, if `caller` may.
     pub(crate) fn request(&self, caller: &Caller, sample: &Sample) -> Request {
         let request = caller.request(&self.method, &self.path(sample));
+        if self.takes_a_form() {
+            return request.form(&self.form(sample));
+        }
         match self.body(sample) {
             Some(body) => request.json(&body),
             None => request,
         }
+    }
+
+    /// Whether its body is a form: then the client authenticates in it.
+    pub(crate) fn takes_a_form(&self) -> bool {
+        let content = &self.described["requestBody"]["content"];
+        content["application/x-www-form-urlencoded"].is_object()
+    }
+
+    fn form<'a>(&self, sample: &'a Sample) -> Vec<(&'a str, &'a str)> {
+        let own = match self.id {
+            "issue_token" => ("grant_type", "client_credentials"),
+            "revoke_token" | "introspect_token" => ("token", "nonsense"),
+            other => panic!("what is the form of {other}?"),
+        };
+        vec![
+            own,
+            ("client_id", &sample.client),
+            ("client_secret", &sample.client_secret),
+        ]
     }
 
     fn body(&self, sample: &Sample) -> Option<Value> {
@@ -109,6 +159,10 @@ impl Operation {
             "chat" => json!({"agentId": agent, "message": "Hello"}),
             "create_conversation" => json!({"agentId": agent}),
             "patch_conversation" => json!({"title": "Greetings"}),
+            "create_key" | "create_oauth_client" => {
+                json!({"name": "Manager", "scopes": ["keys:admin"]})
+            }
+            "rotate_key" | "rotate_oauth_client" => json!({"overlapSeconds": 60}),
             other => panic!("what is the body of {other}?"),
         })
     }

@@ -1,0 +1,207 @@
+//! The commands on keys and clients.
+
+use clap::{Args, Subcommand, builder::NonEmptyStringValueParser, value_parser};
+use domain::{
+    CredentialId, Scope, TenantId, Timestamp, credential::MOST_OVERLAP_SECONDS,
+    timestamp::MalformedTimestamp,
+};
+
+/// What to do with keys.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum KeysCommand {
+    /// Make a key and print it, and nothing else, on stdout: it is never shown again
+    Create(NewCredentialOptions),
+    /// List a tenant's keys, newest first, without their secrets
+    List(TenantOption),
+    /// Give a key a new secret and print the new key alone; it keeps its id and its scopes
+    Rotate(RotationOptions),
+    /// Refuse a key from now on; every running server follows within a second
+    Revoke(CredentialOptions),
+    /// Print a new key that no store knows yet, to be set as `AUTH__BOOTSTRAP_KEY`
+    Generate,
+}
+
+/// What to do with OAuth clients.
+#[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
+pub enum ClientsCommand {
+    /// Make a client and print its id and its secret, and nothing else, on one line of stdout
+    Create(NewClientOptions),
+    /// List a tenant's clients, newest first, without their secrets
+    List(TenantOption),
+    /// Give a client a new secret and print its id and the secret; it keeps its scopes
+    Rotate(RotationOptions),
+    /// Refuse a client and its tokens from now on; every running server follows within a second
+    Revoke(CredentialOptions),
+}
+
+/// A key or client to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct NewCredentialOptions {
+    /// Whose data it opens
+    #[command(flatten)]
+    pub tenant: TenantOption,
+    /// What people call it
+    #[arg(long, value_parser = NonEmptyStringValueParser::new())]
+    pub name: String,
+    /// What it may do, comma-separated
+    ///
+    /// agents:read, agents:write, chat:write, conversations:read, conversations:write,
+    /// conversations:all, events:read, metrics:read, keys:admin
+    #[arg(long, value_name = "SCOPE,…", value_delimiter = ',', required = true)]
+    pub scopes: Vec<Scope>,
+    /// From when on it is refused, such as 2027-01-31T00:00:00Z [default: never]
+    #[arg(long, value_name = "RFC3339", value_parser = timestamp)]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// A client to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct NewClientOptions {
+    /// What holds for keys too
+    #[command(flatten)]
+    pub credential: NewCredentialOptions,
+    /// Where its public keys are published: it signs with these and gets no secret
+    #[arg(long, value_name = "URL")]
+    pub jwks_uri: Option<String>,
+}
+
+/// Which key or client, and how long its secret before stays good.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct RotationOptions {
+    /// Which one
+    #[command(flatten)]
+    pub credential: CredentialOptions,
+    /// For how long the secret before stays good beside the new one
+    #[arg(
+        long,
+        value_name = "SECONDS",
+        default_value_t = 0,
+        value_parser = value_parser!(u32).range(..=i64::from(MOST_OVERLAP_SECONDS))
+    )]
+    pub overlap_seconds: u32,
+}
+
+/// Which key or client.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct CredentialOptions {
+    /// Its id: the 12 characters between the first and the second underscore of its secret
+    pub id: CredentialId,
+    /// Whose it is
+    #[command(flatten)]
+    pub tenant: TenantOption,
+}
+
+/// Which tenant.
+#[derive(Debug, Clone, PartialEq, Eq, Args)]
+pub struct TenantOption {
+    /// The tenant
+    #[arg(long, default_value = TenantId::DEFAULT)]
+    pub tenant: TenantId,
+}
+
+fn timestamp(text: &str) -> Result<Timestamp, MalformedTimestamp> {
+    Timestamp::parse(text)
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::error::ErrorKind;
+
+    use super::*;
+    use crate::cli::{
+        Command,
+        tests::{command, parsed, refusal},
+    };
+
+    fn of_tenant(id: &str, tenant: &str) -> CredentialOptions {
+        CredentialOptions {
+            id: id.parse().unwrap(),
+            tenant: TenantOption {
+                tenant: tenant.parse().unwrap(),
+            },
+        }
+    }
+
+    #[test]
+    fn a_new_key_gets_tenant_name_scopes_and_an_end() {
+        let given = command(
+            "keys create --name ci --scopes agents:read,chat:write --expires-at 2027-01-31T00:00:00Z",
+        );
+        let expected = NewCredentialOptions {
+            tenant: TenantOption {
+                tenant: "default".parse().unwrap(),
+            },
+            name: "ci".to_owned(),
+            scopes: vec![Scope::AgentsRead, Scope::ChatWrite],
+            expires_at: Timestamp::parse("2027-01-31T00:00:00Z").ok(),
+        };
+        let client = NewClientOptions {
+            credential: expected.clone(),
+            jwks_uri: Some("https://client.example".to_owned()),
+        };
+        assert_eq!(given, Command::Keys(KeysCommand::Create(expected)));
+        let given = command(
+            "clients create --name ci --scopes agents:read,chat:write \
+             --expires-at 2027-01-31T00:00:00Z --jwks-uri https://client.example",
+        );
+        assert_eq!(given, Command::Clients(ClientsCommand::Create(client)));
+    }
+
+    #[test]
+    fn a_new_key_or_client_needs_a_name_and_known_scopes() {
+        for noun in ["keys", "clients"] {
+            let (kind, _) = refusal(&format!("{noun} create --scopes agents:read"));
+            assert_eq!(kind, ErrorKind::MissingRequiredArgument);
+            let (kind, _) = refusal(&format!("{noun} create --name ci"));
+            assert_eq!(kind, ErrorKind::MissingRequiredArgument);
+            let create = format!("{noun} create --name ci --scopes agents:read,agents:own");
+            let (kind, told) = refusal(&create);
+            assert_eq!(kind, ErrorKind::ValueValidation);
+            assert!(told.contains("agents:own"), "{told}");
+        }
+    }
+
+    #[test]
+    fn keys_and_clients_are_revoked_by_id_in_a_tenant() {
+        let revoked = of_tenant("0123456789ab", "acme");
+        assert_eq!(
+            command("keys revoke 0123456789ab --tenant acme"),
+            Command::Keys(KeysCommand::Revoke(revoked.clone()))
+        );
+        assert_eq!(
+            command("clients revoke 0123456789ab --tenant acme"),
+            Command::Clients(ClientsCommand::Revoke(revoked))
+        );
+        let (kind, _) = refusal("keys revoke agk_0123456789ab");
+        assert_eq!(kind, ErrorKind::ValueValidation);
+    }
+
+    #[test]
+    fn a_rotation_overlaps_for_a_week_at_most_and_by_default_not_at_all() {
+        let rotation = |overlap_seconds| RotationOptions {
+            credential: of_tenant("0123456789ab", "default"),
+            overlap_seconds,
+        };
+        assert_eq!(
+            command("keys rotate 0123456789ab"),
+            Command::Keys(KeysCommand::Rotate(rotation(0)))
+        );
+        assert_eq!(
+            command("clients rotate 0123456789ab --overlap-seconds 604800"),
+            Command::Clients(ClientsCommand::Rotate(rotation(604_800)))
+        );
+        let (kind, _) = refusal("keys rotate 0123456789ab --overlap-seconds 604801");
+        assert_eq!(kind, ErrorKind::ValueValidation);
+    }
+
+    #[test]
+    fn the_help_of_a_new_key_names_every_scope() {
+        let help = parsed("keys create --help").unwrap_err().to_string();
+        for scope in Scope::ALL {
+            assert!(
+                help.contains(scope.as_str()),
+                "{scope} is missing in\n{help}"
+            );
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! What the commands on keys and clients do, on the store itself.
+
+use anyhow::{Context, Error, Result, bail};
+use application::{
+    CredentialService, PAGE_LIMIT,
+    access::{CredentialError, MintedCredential, Rotation, operator},
+};
+use domain::{
+    Credential, CredentialDraft, CredentialKind, CredentialSecret, Fault, Scope, TenantId,
+    credential_secret::RANDOM_BYTES,
+};
+use tokio_util::task::TaskTracker;
+
+use super::{open_for_command, print_line};
+use crate::{
+    cli::{ClientsCommand, CredentialOptions, KeysCommand, NewCredentialOptions, RotationOptions},
+    settings::Settings,
+    wiring::{self, Store},
+};
+
+/// Prints a key that no store knows.
+pub(super) fn generate_key() -> Result<()> {
+    let (_, ids) = wiring::system();
+    let mut random = [0; RANDOM_BYTES];
+    ids.fill_random(&mut random);
+    print_line(CredentialSecret::mint(CredentialKind::Key, &random).reveal())
+}
+
+/// Carries out a command on keys.
+pub(super) async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
+    let desk = Desk::open(settings, CredentialKind::Key).await?;
+    let outcome = match command {
+        KeysCommand::Create(options) => desk.create(options, None).await,
+        KeysCommand::List(tenant) => desk.list(tenant.tenant).await,
+        KeysCommand::Rotate(options) => desk.rotate(options).await,
+        KeysCommand::Revoke(options) => desk.revoke(options).await,
+        KeysCommand::Generate => generate_key(),
+    };
+    desk.store.close().await;
+    outcome
+}
+
+/// Carries out a command on OAuth clients.
+pub(super) async fn clients(settings: &Settings, command: ClientsCommand) -> Result<()> {
+    let desk = Desk::open(settings, CredentialKind::Client).await?;
+    let outcome = match command {
+        ClientsCommand::Create(options) => desk.create(options.credential, options.jwks_uri).await,
+        ClientsCommand::List(tenant) => desk.list(tenant.tenant).await,
+        ClientsCommand::Rotate(options) => desk.rotate(options).await,
+        ClientsCommand::Revoke(options) => desk.revoke(options).await,
+    };
+    desk.store.close().await;
+    outcome
+}
+
+/// Where the operator hands out keys, or clients, of a store.
+struct Desk {
+    store: Store,
+    service: CredentialService,
+    kind: CredentialKind,
+}
+
+impl Desk {
+    async fn open(settings: &Settings, kind: CredentialKind) -> Result<Self> {
+        let store = open_for_command(settings, &TaskTracker::new()).await?;
+        let (clock, ids) = wiring::system();
+        let most = settings.limits.sizes.name_characters;
+        let service = CredentialService::new(store.storage().credentials, clock, ids, most);
+        Ok(Self {
+            store,
+            service,
+            kind,
+        })
+    }
+
+    async fn create(&self, options: NewCredentialOptions, jwks_uri: Option<String>) -> Result<()> {
+        let tenant = self.known(options.tenant.tenant).await?;
+        let draft = CredentialDraft {
+            expires_at: options.expires_at,
+            jwks_uri,
+            ..CredentialDraft::new(options.name, options.scopes.into_iter().collect())
+        };
+        let made = self
+            .service
+            .create(&operator(tenant), self.kind, draft, None)
+            .await;
+        self.show(&made.map_err(told)?)
+    }
+
+    async fn list(&self, tenant: TenantId) -> Result<()> {
+        let operator = operator(self.known(tenant).await?);
+        let mut cursor = None;
+        loop {
+            let (page, next) = self
+                .service
+                .list(&operator, self.kind, cursor.as_deref(), PAGE_LIMIT)
+                .await?;
+            for credential in &page.items {
+                print_line(&line(credential))?;
+            }
+            if next.is_none() {
+                return Ok(());
+            }
+            cursor = next;
+        }
+    }
+
+    async fn rotate(&self, options: RotationOptions) -> Result<()> {
+        let CredentialOptions { id, tenant } = options.credential;
+        let rotation = Rotation {
+            overlap_seconds: (options.overlap_seconds > 0).then_some(options.overlap_seconds),
+            jwks: None,
+        };
+        let operator = operator(tenant.tenant);
+        let rotated = self
+            .service
+            .rotate(&operator, self.kind, &id, rotation)
+            .await;
+        let rotated = rotated.map_err(told);
+        self.show(&rotated.with_context(|| format!("{id} of tenant {}", operator.tenant))?)
+    }
+
+    async fn revoke(&self, options: CredentialOptions) -> Result<()> {
+        let CredentialOptions { id, tenant } = options;
+        let operator = operator(tenant.tenant);
+        let revoked = self.service.revoke(&operator, self.kind, &id).await;
+        revoked.with_context(|| format!("{id} of tenant {}", operator.tenant))
+    }
+
+    /// A mistyped tenant would otherwise look like one that has nothing.
+    async fn known(&self, tenant: TenantId) -> Result<TenantId> {
+        if self.store.storage().tenants.exists(&tenant).await? {
+            return Ok(tenant);
+        }
+        bail!("there is no tenant '{tenant}': `agent-service tenants list` shows them")
+    }
+
+    /// A key says its own id; a client is told its id and, if it has one, its secret.
+    fn show(&self, minted: &MintedCredential) -> Result<()> {
+        let id = &minted.credential.id;
+        match (self.kind, &minted.secret) {
+            (CredentialKind::Key, Some(secret)) => print_line(secret.reveal()),
+            (_, Some(secret)) => print_line(&format!("{id} {}", secret.reveal())),
+            (_, None) => print_line(id.as_str()),
+        }
+    }
+}
+
+/// What there is to say of a credential, on one line whatever its name.
+fn line(credential: &Credential) -> String {
+    let scopes: Vec<&str> = credential.scopes.iter().map(Scope::as_str).collect();
+    let state = match (credential.revoked_at, credential.expires_at) {
+        (Some(at), _) => format!("revoked {at}"),
+        (None, Some(at)) => format!("expires {at}"),
+        (None, None) => "valid".to_owned(),
+    };
+    let proof = match credential.last4() {
+        Some(last4) => format!("…{last4}"),
+        None => "signs".to_owned(),
+    };
+    let name = credential.name.replace(char::is_control, " ");
+    let scopes = scopes.join(",");
+    format!("{}  {proof}  {state}  {name}  {scopes}", credential.id)
+}
+
+/// The error with all that is wrong, by the names of the options.
+fn told(error: CredentialError) -> Error {
+    let CredentialError::Invalid(faults) = error else {
+        return error.into();
+    };
+    let told =
+        |fault: &Fault| format!("{} {}", fault.pointer.trim_start_matches('/'), fault.detail);
+    let faults: Vec<String> = faults.iter().map(told).collect();
+    Error::msg(faults.join("; "))
+}

@@ -1,0 +1,148 @@
+//! Keys as clients send and read them.
+
+use application::access::{MintedCredential, Rotation};
+use domain::{Credential, CredentialDraft, CredentialId, LimitOverrides, Scope, Scopes, Timestamp};
+use serde::{Deserialize, Serialize};
+use utoipa::ToSchema;
+
+use crate::request::JsonBody;
+
+/// A key to be made.
+#[derive(Debug, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeyDraft {
+    /// What people call it.
+    #[schema(
+        min_length = 1,
+        max_length = 128,
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
+    )]
+    name: String,
+    /// What it may do: nothing that the caller may not.
+    #[schema(value_type = Vec<Scope>, min_items = 1)]
+    scopes: Scopes,
+    /// From when on it is refused; in the future. Default: never.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    expires_at: Option<Timestamp>,
+    /// Browser origins that alone may use it. Default: any.
+    #[serde(default)]
+    #[schema(value_type = Vec<Origin>, max_items = 32, default = json!([]))]
+    allowed_origins: Vec<String>,
+    /// Rate limits of its own. Default: the server's.
+    #[serde(default)]
+    limits: LimitOverrides,
+}
+
+/// An origin exactly as browsers send it: without path, and without the scheme's own port.
+#[derive(ToSchema)]
+#[schema(
+    value_type = String,
+    max_length = 268,
+    pattern = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$",
+    example = "https://shop.example:8443"
+)]
+pub struct Origin(#[expect(dead_code, reason = "stands for its schema alone")] String);
+
+impl JsonBody for KeyDraft {
+    const SCHEMA: &'static str = "KeyDraft";
+}
+
+impl From<KeyDraft> for CredentialDraft {
+    fn from(draft: KeyDraft) -> Self {
+        Self {
+            expires_at: draft.expires_at,
+            allowed_origins: draft.allowed_origins,
+            limits: draft.limits,
+            ..Self::new(draft.name, draft.scopes)
+        }
+    }
+}
+
+/// How a key is rotated.
+#[derive(Debug, Default, Deserialize, ToSchema)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct KeyRotation {
+    /// For how long the secret before stays good beside the new one. Default: not at all.
+    #[serde(default)]
+    #[schema(maximum = 604_800, nullable = false)]
+    overlap_seconds: Option<u32>,
+}
+
+impl JsonBody for KeyRotation {
+    const SCHEMA: &'static str = "KeyRotation";
+}
+
+impl From<KeyRotation> for Rotation {
+    fn from(rotation: KeyRotation) -> Self {
+        Self {
+            overlap_seconds: rotation.overlap_seconds,
+            jwks: None,
+        }
+    }
+}
+
+/// A key without its secret.
+#[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct Key {
+    /// Names it; also the part of its value between `agk_` and the next underscore.
+    #[schema(value_type = String, example = "74RKAhxVi44o")]
+    id: CredentialId,
+    /// What people call it.
+    name: String,
+    /// The last four characters of its whole value.
+    last4: String,
+    /// What it may do.
+    #[schema(value_type = Vec<Scope>)]
+    scopes: Scopes,
+    /// When it was made.
+    created_at: Timestamp,
+    /// From when on it is refused; null for never.
+    expires_at: Option<Timestamp>,
+    /// When it was last used, to the minute; null for never.
+    last_used_at: Option<Timestamp>,
+    /// Since when it is refused because it was revoked; null if it was not.
+    revoked_at: Option<Timestamp>,
+    /// Browser origins that alone may use it; empty for any.
+    allowed_origins: Vec<String>,
+    /// Rate limits of its own; what is absent is as the server has it.
+    limits: LimitOverrides,
+}
+
+impl From<Credential> for Key {
+    fn from(key: Credential) -> Self {
+        Self {
+            last4: key.last4().unwrap_or_default().to_owned(),
+            id: key.id,
+            name: key.name,
+            scopes: key.scopes,
+            created_at: key.created_at,
+            expires_at: key.expires_at,
+            last_used_at: key.last_used_at,
+            revoked_at: key.revoked_at,
+            allowed_origins: key.allowed_origins,
+            limits: key.limits,
+        }
+    }
+}
+
+/// A key that was just made or rotated, with its secret.
+#[derive(Serialize, ToSchema)]
+pub struct KeyWithSecret {
+    #[serde(flatten)]
+    key: Key,
+    /// The whole value, to be sent as `X-API-Key`. It is shown this once.
+    #[schema(example = "agk_74RKAhxVi44o_…")]
+    secret: String,
+}
+
+impl From<MintedCredential> for KeyWithSecret {
+    fn from(minted: MintedCredential) -> Self {
+        let secret = minted.secret.as_ref().map(|it| it.reveal().to_owned());
+        Self {
+            key: minted.credential.into(),
+            secret: secret.unwrap_or_default(),
+        }
+    }
+}

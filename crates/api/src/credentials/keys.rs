@@ -1,0 +1,115 @@
+//! `/api/keys`.
+
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use domain::CredentialKind;
+
+use super::{Key, KeyDraft, KeyId, KeyRotation, KeyWithSecret};
+use crate::{
+    access::{Authorized, KeysAdmin},
+    problem::ApiError,
+    reads::{self, PageOf},
+    request::{IdempotencyHeader, Json, OptionalJson, PathId, QueryParameters},
+};
+
+const KIND: CredentialKind = CredentialKind::Key;
+
+/// Make an API key. Its secret is shown this once.
+#[utoipa::path(
+    post, path = "/api/keys", operation_id = "create_key", tag = "Access",
+    request_body(content = KeyDraft, example = json!({
+        "name": "web shop", "scopes": ["agents:read", "chat:write"],
+        "allowedOrigins": ["https://shop.example"],
+    })),
+    responses((status = 201, description = "The key with its secret.", body = KeyWithSecret)),
+)]
+pub async fn create_key(
+    authorized: Authorized<KeysAdmin>,
+    key: IdempotencyHeader,
+    draft: Json<KeyDraft>,
+) -> Result<HttpResponse, ApiError> {
+    let minted = authorized
+        .credentials
+        .create(authorized.caller(), KIND, draft.0.into(), key.0)
+        .await?;
+    let location = format!("/api/keys/{}", minted.credential.id);
+    Ok(HttpResponse::Created()
+        .insert_header((header::LOCATION, location))
+        .json(KeyWithSecret::from(minted)))
+}
+
+/// List API keys, newest first, revoked and expired ones included.
+#[utoipa::path(
+    get, path = "/api/keys", operation_id = "list_keys", tag = "Access",
+    params(
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+    ),
+    responses((status = 200, description = "A page of keys.", body = PageOf<Key>)),
+)]
+pub async fn list_keys(
+    authorized: Authorized<KeysAdmin>,
+    request: HttpRequest,
+) -> Result<HttpResponse, ApiError> {
+    let mut query = QueryParameters::read(&request, &["limit", "cursor"]);
+    let limit = query.limit();
+    let cursor = query.text("cursor").map(ToOwned::to_owned);
+    query.finish()?;
+    let page = authorized
+        .credentials
+        .list(authorized.caller(), KIND, cursor.as_deref(), limit)
+        .await?;
+    Ok(reads::page_outside_log::<_, Key>(&request, page))
+}
+
+/// Read an API key.
+#[utoipa::path(
+    get, path = "/api/keys/{id}", operation_id = "get_key", tag = "Access",
+    params(("id" = String, Path, description = "The key.")),
+    responses((status = 200, description = "The key.", body = Key)),
+)]
+pub async fn get_key(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<KeyId>,
+) -> Result<HttpResponse, ApiError> {
+    let key = authorized
+        .credentials
+        .get(authorized.caller(), KIND, &id.0.0)
+        .await?;
+    Ok(HttpResponse::Ok().json(Key::from(key)))
+}
+
+/// Give an API key a new secret, shown this once; the one before stays good for the overlap.
+#[utoipa::path(
+    post, path = "/api/keys/{id}/rotate", operation_id = "rotate_key", tag = "Access",
+    params(("id" = String, Path, description = "The key.")),
+    request_body(content = KeyRotation, example = json!({"overlapSeconds": 3600})),
+    responses((status = 200, description = "The key with its new secret.", body = KeyWithSecret)),
+)]
+pub async fn rotate_key(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<KeyId>,
+    rotation: OptionalJson<KeyRotation>,
+) -> Result<HttpResponse, ApiError> {
+    let minted = authorized
+        .credentials
+        .rotate(authorized.caller(), KIND, &id.0.0, rotation.0.into())
+        .await?;
+    Ok(HttpResponse::Ok().json(KeyWithSecret::from(minted)))
+}
+
+/// Revoke an API key: it is refused from now on.
+#[utoipa::path(
+    delete, path = "/api/keys/{id}", operation_id = "revoke_key", tag = "Access",
+    params(("id" = String, Path, description = "The key.")),
+    responses((status = 204, description = "It is refused.")),
+)]
+pub async fn revoke_key(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<KeyId>,
+) -> Result<HttpResponse, ApiError> {
+    authorized
+        .credentials
+        .revoke(authorized.caller(), KIND, &id.0.0)
+        .await?;
+    Ok(HttpResponse::NoContent().finish())
+}

@@ -1,0 +1,340 @@
+//! `/api/keys`: keys are made, shown once, listed, rotated and revoked.
+
+use domain::{CredentialKind, CredentialSecret, ProblemCode, Scope, Timestamp};
+use serde_json::{Value, json};
+
+use crate::{
+    agents::all_ids,
+    answer::Answer,
+    caller::Caller,
+    harness::{Api, id_of},
+};
+
+/// A key as the interface makes it.
+async fn made(caller: &Caller, draft: Value) -> Value {
+    caller.post("/api/keys", draft).await.made()
+}
+
+fn secret_of(made: &Value) -> &str {
+    made["secret"].as_str().expect("a secret")
+}
+
+fn path_of(made: &Value) -> String {
+    format!("/api/keys/{}", id_of(made))
+}
+
+fn faults(answer: &Answer) -> Vec<(String, String)> {
+    answer.problem(ProblemCode::ValidationFailed);
+    answer.faults()
+}
+
+fn fault(place: &str, code: &str) -> (String, String) {
+    (place.to_owned(), code.to_owned())
+}
+
+fn now() -> Timestamp {
+    api::wiring::system().0.now()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_shown_once_with_its_secret_and_then_without() {
+    let api = Api::start().await;
+    let before = now();
+    let draft = json!({"name": "ci", "scopes": ["agents:read"]});
+    let answer = api.writer().post("/api/keys", draft).await;
+    let mut key = answer.made();
+    let secret = CredentialSecret::parse(CredentialKind::Key, secret_of(&key)).expect("a key");
+    assert_eq!(answer.header("location"), path_of(&key));
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert!(!answer.has("etag"));
+    let made_at = Timestamp::parse(key["createdAt"].as_str().expect("a time"));
+    assert!((before..=now()).contains(&made_at.expect("a time")));
+    let created_at = key["createdAt"].take();
+    key["secret"].take();
+    assert_eq!(
+        key,
+        json!({
+            "id": secret.id(), "name": "ci", "last4": secret.last4(), "scopes": ["agents:read"],
+            "createdAt": null, "expiresAt": null, "lastUsedAt": null, "revokedAt": null,
+            "allowedOrigins": [], "limits": {}, "secret": null,
+        })
+    );
+    key.as_object_mut().expect("a key").remove("secret");
+    key["createdAt"] = created_at;
+    let read = api.writer().get(answer.header("location")).await;
+    assert_eq!(read.ok(), key);
+    assert_eq!(read.header("cache-control"), "no-store");
+    assert!(!read.has("etag") && !read.has("x-event-seq"));
+    let listed = api.writer().get("/api/keys").await;
+    assert_eq!(listed.ok()["data"][0], key);
+    assert!(!listed.text().contains("secret"), "{}", listed.text());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_opens_what_its_scopes_say() {
+    let api = Api::start().await;
+    let key = made(
+        &api.writer(),
+        json!({"name": "ci", "scopes": ["agents:read"]}),
+    )
+    .await;
+    let holder = api.caller(Some(secret_of(&key)));
+    holder.get("/api/agents").await.ok();
+    let refused = holder.post("/api/agents", json!({"name": "Ada"})).await;
+    refused.problem(ProblemCode::InsufficientScope);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_kept_as_it_was_sent() {
+    let api = Api::start().await;
+    let draft = json!({
+        "name": " Zoë's 🦊 ",
+        "scopes": ["keys:admin", "agents:read"],
+        "expiresAt": "2999-01-31T01:00:00+01:00",
+        "allowedOrigins": ["https://shop.example:8443", "http://[::1]:5173"],
+        "limits": {"requestsPerMinute": 60, "chatBurst": 1, "streams": 0},
+    });
+    let key = made(&api.writer(), draft.clone()).await;
+    for member in ["name", "allowedOrigins", "limits"] {
+        assert_eq!(key[member], draft[member], "{member}");
+    }
+    assert_eq!(key["expiresAt"], "2999-01-31T00:00:00.000Z");
+    assert_eq!(key["scopes"], json!(["agents:read", "keys:admin"]), "a set");
+    assert_eq!(
+        api.writer().get(&path_of(&key)).await.ok()["limits"],
+        draft["limits"]
+    );
+    let from = |origin: &'static str| {
+        let request = api
+            .caller(Some(secret_of(&key)))
+            .request("GET", "/api/agents");
+        request.header("Origin", origin).send()
+    };
+    from("https://shop.example:8443").await.ok();
+    from("https://shop.example")
+        .await
+        .problem(ProblemCode::OriginNotAllowed);
+    api.stop().await;
+}
+
+/// What is wrong with a draft.
+async fn refused(api: &Api, draft: Value) -> Vec<(String, String)> {
+    faults(&api.writer().post("/api/keys", draft).await)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_fault_of_a_key_is_told_at_once() {
+    let api = Api::start().await;
+    let draft = json!({
+        "name": "",
+        "scopes": ["agents:read", "agents:own", "agents:read"],
+        "expiresAt": "tomorrow",
+        "allowedOrigins": ["https://a.example/", "https://b.example", "https://b.example"],
+        "limits": {"requestsPerMinute": 0, "streams": -1, "chats": 1},
+        "secret": "agk_mine",
+    });
+    assert_eq!(
+        refused(&api, draft).await,
+        [
+            fault("/allowedOrigins/0", "bad_format"),
+            fault("/allowedOrigins/2", "duplicate_item"),
+            fault("/expiresAt", "bad_format"),
+            fault("/limits/chats", "unknown_member"),
+            fault("/limits/requestsPerMinute", "too_small"),
+            fault("/limits/streams", "too_small"),
+            fault("/name", "too_short"),
+            fault("/scopes/1", "unknown_value"),
+            fault("/scopes/2", "duplicate_item"),
+            fault("/secret", "unknown_member"),
+        ]
+    );
+    // What no schema can say comes after the form is right.
+    let draft = json!({
+        "name": "ci", "scopes": ["agents:read"], "expiresAt": "2020-01-31T00:00:00Z",
+        "allowedOrigins": ["https://shop.example:443"],
+    });
+    assert_eq!(
+        refused(&api, draft).await,
+        [
+            fault("/expiresAt", "too_small"),
+            fault("/allowedOrigins/0", "bad_format"),
+        ]
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_has_a_name_and_scopes_and_not_too_many_origins() {
+    let api = Api::start().await;
+    let origins: Vec<String> = (0..33).map(|it| format!("https://a{it}.example")).collect();
+    let name = "x".repeat(129);
+    let draft = json!({"name": name, "scopes": [], "allowedOrigins": origins});
+    assert_eq!(
+        refused(&api, draft).await,
+        [
+            fault("/allowedOrigins", "too_many"),
+            fault("/name", "too_long"),
+            fault("/scopes", "too_short"),
+        ]
+    );
+    assert_eq!(
+        refused(&api, json!({})).await,
+        [fault("/name", "required"), fault("/scopes", "required")]
+    );
+    let only_the_first = api.writer().get("/api/keys").await.ok();
+    assert_eq!(only_the_first["hasMore"], false);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_is_spelt_as_browsers_spell_it() {
+    let api = Api::start().await;
+    for origin in [
+        "*",
+        "null",
+        "https://Shop.example",
+        "ftp://a.example",
+        "https://*.example",
+    ] {
+        let draft = json!({"name": "ci", "scopes": ["agents:read"], "allowedOrigins": [origin]});
+        assert_eq!(
+            refused(&api, draft).await,
+            [fault("/allowedOrigins/0", "bad_format")],
+            "{origin}"
+        );
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_makes_rotates_or_revokes_a_key_with_more_than_it_holds() {
+    let api = Api::start().await;
+    let manager = api.holder_of(&[Scope::KeysAdmin, Scope::AgentsRead]).await;
+    let more = json!({"name": "ci", "scopes": ["agents:read", "agents:write", "metrics:read"]});
+    let greater = made(&api.writer(), more.clone()).await;
+    let path = path_of(&greater);
+    let refusals = [
+        manager.post("/api/keys", more).await,
+        manager.post(&format!("{path}/rotate"), json!({})).await,
+        manager.delete(&path).await,
+    ];
+    for answer in refusals {
+        let problem = answer.problem(ProblemCode::InsufficientScope);
+        assert_eq!(problem["detail"], "needs agents:write and metrics:read");
+        let challenge = answer.header("www-authenticate");
+        assert!(
+            challenge
+                .ends_with("error=\"insufficient_scope\", scope=\"agents:write metrics:read\""),
+            "{challenge}"
+        );
+    }
+    // It may know of it, though, and the key is as it was.
+    let read = manager.get(&path).await.ok();
+    assert_eq!(read["revokedAt"], Value::Null);
+    let holder = api.caller(Some(secret_of(&greater)));
+    holder.get("/api/agents").await.ok();
+    let own = json!({"name": "ci", "scopes": ["agents:read", "keys:admin"]});
+    let own = path_of(&made(&manager, own).await);
+    let rotate = manager.post(&format!("{own}/rotate"), json!({})).await;
+    rotate.ok();
+    assert_eq!(manager.delete(&own).await.status, 204);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idempotency_key_makes_one_key_and_shows_its_secret_once() {
+    let api = Api::start().await;
+    let create = |draft: Value| {
+        let request = api.writer().request("POST", "/api/keys");
+        request.header("Idempotency-Key", "k-1").json(&draft).send()
+    };
+    let draft = json!({"name": "ci", "scopes": ["agents:read"]});
+    let key = create(draft.clone()).await.made();
+    let again = create(draft).await;
+    let problem = again.problem(ProblemCode::IdempotencyKeyUsed);
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains(&id_of(&key)), "{detail}");
+    assert!(!again.text().contains("agk_"), "{}", again.text());
+    let other = create(json!({"name": "cd", "scopes": ["agents:read"]})).await;
+    other.problem(ProblemCode::IdempotencyKeyReused);
+    let listed = api.writer().get("/api/keys").await;
+    assert_eq!(listed.text().matches("\"ci\"").count(), 1);
+    assert_eq!(listed.text().matches("\"cd\"").count(), 0);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_listing_shows_each_key_of_the_tenant_once_newest_first() {
+    let api = Api::start().await;
+    let mut expected = all_ids(&api.writer(), "/api/keys").await;
+    for name in ["a", "b", "c", "d", "e"] {
+        let draft = json!({"name": name, "scopes": ["agents:read"]});
+        expected.push(id_of(&made(&api.writer(), draft).await));
+    }
+    let paged = all_ids(&api.writer(), "/api/keys?limit=2").await;
+    assert_eq!(paged, all_ids(&api.writer(), "/api/keys").await);
+    let newest: Vec<&String> = expected.iter().rev().take(5).collect();
+    let mut times = Vec::new();
+    for id in &paged {
+        let key = api.writer().get(&format!("/api/keys/{id}")).await.ok();
+        times.push(key["createdAt"].as_str().expect("a time").to_owned());
+    }
+    assert!(times.is_sorted_by(|one, next| one >= next), "{times:?}");
+    assert!(newest.iter().all(|id| paged[..5].contains(id)), "{paged:?}");
+    assert_eq!(paged.len(), expected.len());
+    let foreign = all_ids(&api.stranger(), "/api/keys").await;
+    assert_eq!(foreign.len(), 1, "its own alone");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cursor_belongs_to_its_kind_and_tenant() {
+    let api = Api::start().await;
+    let page = api.writer().get("/api/keys?limit=1").await.ok();
+    let cursor = page["nextCursor"].as_str().expect("a second page");
+    for (caller, path) in [
+        (api.writer(), format!("/api/oauth-clients?cursor={cursor}")),
+        (api.writer(), format!("/api/agents?cursor={cursor}")),
+        (api.stranger(), format!("/api/keys?cursor={cursor}")),
+        (api.writer(), format!("/api/keys?cursor={cursor}x")),
+    ] {
+        caller.get(&path).await.problem(ProblemCode::InvalidCursor);
+    }
+    let answer = api.writer().get("/api/keys?limit=0&name=ci").await;
+    assert_eq!(
+        faults(&answer),
+        [fault("name", "unknown_member"), fault("limit", "too_small")]
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_key_of_the_tenant_is_not_there() {
+    let api = Api::start().await;
+    let draft = json!({"name": "ci", "scopes": ["agents:read"]});
+    let foreign = id_of(&made(&api.stranger(), draft.clone()).await);
+    let client = api.writer().post("/api/oauth-clients", draft).await.made();
+    for id in [
+        foreign.as_str(),
+        &id_of(&client),
+        "000000000000",
+        "00000000000",
+        "agk_00000000",
+        "00000000000%C3%A9",
+    ] {
+        let path = format!("/api/keys/{id}");
+        let rotate = format!("{path}/rotate");
+        for answer in [
+            api.writer().get(&path).await,
+            api.writer().delete(&path).await,
+            api.writer().post(&rotate, json!({})).await,
+        ] {
+            answer.problem(ProblemCode::KeyNotFound);
+        }
+    }
+    let untouched = api.stranger().get(&format!("/api/keys/{foreign}")).await;
+    assert_eq!(untouched.ok()["revokedAt"], Value::Null);
+    api.stop().await;
+}

@@ -1,0 +1,364 @@
+//! `/api/oauth-clients`: clients are made, listed, rotated and revoked like keys, and may sign
+//! with keys of their own.
+
+use domain::{CredentialKind, CredentialSecret, ProblemCode, Scope};
+use serde_json::{Value, json};
+
+use crate::{
+    agents::all_ids,
+    answer::Answer,
+    harness::{Api, id_of},
+};
+
+/// 32 bytes in base64url; the number, up to 25, tells them from others.
+fn coordinate(number: u8) -> String {
+    let digit = char::from(b'A' + number).to_string();
+    // The last digit holds bits that no byte fills.
+    format!("{}A", digit.repeat(42))
+}
+
+/// A set with one public key; the number tells it from others.
+fn set(number: u8) -> Value {
+    json!({"keys": [{
+        "kty": "OKP", "crv": "Ed25519", "kid": format!("key {number}"), "x": coordinate(number),
+    }]})
+}
+
+/// `base` with other members.
+fn with(mut base: Value, members: &Value) -> Value {
+    let members = members.as_object().expect("members").clone();
+    base.as_object_mut().expect("an object").extend(members);
+    base
+}
+
+fn draft(members: &Value) -> Value {
+    let least = json!({"name": "nightly import", "scopes": ["agents:read"]});
+    with(least, members)
+}
+
+async fn created(api: &Api, members: Value) -> Answer {
+    api.writer()
+        .post("/api/oauth-clients", draft(&members))
+        .await
+}
+
+/// A client that exists, and its path.
+async fn made(api: &Api, members: Value) -> (Value, String) {
+    let client = created(api, members).await.made();
+    let path = format!("/api/oauth-clients/{}", id_of(&client));
+    (client, path)
+}
+
+async fn rotated(api: &Api, path: &str, rotation: Value) -> Answer {
+    api.writer().post(&format!("{path}/rotate"), rotation).await
+}
+
+fn fault(place: &str, code: &str) -> (String, String) {
+    (place.to_owned(), code.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_is_shown_once_with_its_secret_and_then_without() {
+    let api = Api::start().await;
+    let answer = created(&api, json!({"limits": {"chatPerMinute": 6}})).await;
+    let mut client = answer.made();
+    let secret = client["secret"].as_str().expect("a secret");
+    let secret = CredentialSecret::parse(CredentialKind::Client, secret).expect("its form");
+    let path = format!("/api/oauth-clients/{}", secret.id());
+    assert_eq!(answer.header("location"), path);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    assert!(!answer.has("etag"));
+    let members = client.as_object_mut().expect("a client");
+    members.remove("secret");
+    let created_at = members.remove("createdAt").expect("a time");
+    assert_eq!(
+        client,
+        json!({
+            "id": secret.id(), "name": "nightly import", "last4": secret.last4(),
+            "scopes": ["agents:read"], "expiresAt": null, "lastUsedAt": null, "revokedAt": null,
+            "limits": {"chatPerMinute": 6},
+        })
+    );
+    client["createdAt"] = created_at;
+    assert_eq!(api.writer().get(&path).await.ok(), client);
+    let listed = api.writer().get("/api/oauth-clients").await;
+    assert_eq!(listed.ok()["data"], json!([client]));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_s_secret_is_no_key() {
+    let api = Api::start().await;
+    let (client, _) = made(&api, json!({})).await;
+    let holder = api.caller(client["secret"].as_str());
+    let answer = holder.get("/api/agents").await;
+    answer.problem(ProblemCode::InvalidCredentials);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_with_keys_of_its_own_gets_no_secret() {
+    let api = Api::start().await;
+    let mut chatty = set(1);
+    chatty["keys"][0]["x5u"] = json!("https://client.example/chain");
+    let (client, path) = made(&api, json!({"jwks": chatty})).await;
+    assert_eq!(client["jwks"], set(1), "without what is not understood");
+    let address = "https://client.example/jwks.json";
+    let (published, _) = made(&api, json!({"jwksUri": address})).await;
+    assert_eq!(published["jwksUri"], address);
+    for client in [&client, &published] {
+        for absent in ["secret", "last4"] {
+            assert_eq!(client[absent], Value::Null, "{client}");
+        }
+    }
+    assert_eq!(api.writer().get(&path).await.ok(), client);
+    api.stop().await;
+}
+
+/// Sends drafts that are each refused for one fault.
+async fn assert_refused(api: &Api, cases: &[(Value, &str, &str)]) {
+    for (members, place, code) in cases {
+        let answer = created(api, members.clone()).await;
+        answer.problem(ProblemCode::ValidationFailed);
+        assert_eq!(answer.faults(), [fault(place, code)], "{members}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refuses_keys_that_no_client_may_sign_with() {
+    let api = Api::start().await;
+    let good = &set(1)["keys"][0];
+    let cases = [
+        (json!({"d": coordinate(2)}), "/d", "unknown_member"),
+        (json!({"kty": "oct", "k": "AAAA"}), "/kty", "unknown_value"),
+        (json!({"alg": "HS256"}), "/alg", "unknown_value"),
+        (json!({"alg": "ES256"}), "/alg", "unknown_value"),
+        (json!({"use": "enc"}), "/use", "unknown_value"),
+        (json!({"crv": "X25519"}), "/crv", "unknown_value"),
+        (json!({"x": "AAAA"}), "/x", "bad_format"),
+        (
+            json!({"kty": "RSA", "n": coordinate(1), "e": "AQAB"}),
+            "/n",
+            "too_short",
+        ),
+    ];
+    for (members, place, code) in cases {
+        let bad = with(with(good.clone(), &json!({"kid": "another"})), &members);
+        let draft = json!({"jwks": {"keys": [good, bad]}});
+        let place = format!("/jwks/keys/1{place}");
+        assert_refused(&api, &[(draft, &place, code)]).await;
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refuses_what_is_no_set_of_one_to_ten_keys() {
+    let api = Api::start().await;
+    let keys = |numbers: &[u8]| -> Value {
+        let keys: Vec<Value> = numbers
+            .iter()
+            .map(|it| set(*it)["keys"][0].clone())
+            .collect();
+        json!({"jwks": {"keys": keys}})
+    };
+    let eleven: Vec<u8> = (0..11).collect();
+    let both = json!({"jwks": set(1), "jwksUri": "https://a.example"});
+    let cases = [
+        (keys(&[1, 1]), "/jwks/keys/1/kid", "duplicate_item"),
+        (keys(&eleven), "/jwks/keys", "too_many"),
+        (keys(&[]), "/jwks/keys", "too_short"),
+        (json!({"jwks": {}}), "/jwks/keys", "required"),
+        (json!({"jwks": "https://a.example"}), "/jwks", "wrong_type"),
+        (both, "/jwksUri", "not_combinable"),
+    ];
+    assert_refused(&api, &cases).await;
+    created(&api, keys(&eleven[1..])).await.made();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn refuses_addresses_where_keys_cannot_be_published() {
+    let api = Api::start().await;
+    for address in [
+        "http://client.example/jwks.json",
+        "http://127.0.0.1/jwks.json",
+        "https://user:word@client.example/jwks.json",
+        "https://client.example/jwks.json#keys",
+        "https://client.example/a b",
+        "file:///etc/passwd",
+        "client.example",
+        "",
+    ] {
+        let answer = created(&api, json!({"jwksUri": address})).await;
+        answer.problem(ProblemCode::ValidationFailed);
+        assert_eq!(
+            answer.faults(),
+            [fault("/jwksUri", "bad_format")],
+            "{address}"
+        );
+    }
+    let long = format!("https://client.example/{}", "a".repeat(2_048));
+    let answer = created(&api, json!({"jwksUri": long})).await;
+    assert_eq!(answer.faults(), [fault("/jwksUri", "too_long")]);
+    let answer = created(&api, json!({"allowedOrigins": []})).await;
+    assert_eq!(
+        answer.faults(),
+        [fault("/allowedOrigins", "unknown_member")]
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_with_a_secret_is_rotated_like_a_key() {
+    let api = Api::start().await;
+    let (client, path) = made(&api, json!({})).await;
+    let mut again = rotated(&api, &path, json!({"overlapSeconds": 60}))
+        .await
+        .ok();
+    let secret = again["secret"].as_str().expect("a secret").to_owned();
+    assert_ne!(client["secret"], again["secret"]);
+    let secret = CredentialSecret::parse(CredentialKind::Client, &secret).expect("its form");
+    assert_eq!(secret.id().as_str(), client["id"]);
+    again.as_object_mut().expect("a client").remove("secret");
+    assert_eq!(again["last4"], secret.last4());
+    assert_eq!(api.writer().get(&path).await.ok(), again);
+    let answer = rotated(&api, &path, json!({"jwks": set(1)})).await;
+    answer.problem(ProblemCode::ValidationFailed);
+    assert_eq!(answer.faults(), [fault("/jwks", "not_combinable")]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_with_a_set_hands_in_the_next_one() {
+    let api = Api::start().await;
+    let (_, path) = made(&api, json!({"jwks": set(1)})).await;
+    let answer = rotated(&api, &path, json!({"jwks": set(2)})).await.ok();
+    assert_eq!(answer["jwks"], set(2));
+    assert_eq!(answer["secret"], Value::Null);
+    assert_eq!(api.writer().get(&path).await.ok(), answer);
+    for (rotation, expected) in [
+        (json!({}), vec![fault("/jwks", "required")]),
+        (
+            json!({"overlapSeconds": 60, "jwks": set(3)}),
+            vec![fault("/overlapSeconds", "not_combinable")],
+        ),
+        (
+            json!({"jwks": {"keys": [{"kty": "OKP", "crv": "Ed25519", "x": "AA", "d": "AA"}]}}),
+            vec![
+                fault("/jwks/keys/0/d", "unknown_member"),
+                fault("/jwks/keys/0/x", "bad_format"),
+            ],
+        ),
+    ] {
+        let answer = rotated(&api, &path, rotation).await;
+        answer.problem(ProblemCode::ValidationFailed);
+        assert_eq!(answer.faults(), expected);
+    }
+    assert_eq!(api.writer().get(&path).await.ok()["jwks"], set(2));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn published_keys_are_rotated_where_they_are_published() {
+    let api = Api::start().await;
+    let address = json!({"jwksUri": "https://client.example/jwks.json"});
+    let (_, path) = made(&api, address).await;
+    for rotation in [
+        json!({}),
+        json!({"jwks": set(1)}),
+        json!({"overlapSeconds": 1}),
+    ] {
+        let answer = rotated(&api, &path, rotation).await;
+        answer.problem(ProblemCode::ValidationFailed);
+        assert_eq!(answer.faults(), [fault("", "not_combinable")]);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_client_stays_to_be_seen() {
+    let api = Api::start().await;
+    let (_, path) = made(&api, json!({})).await;
+    assert_eq!(api.writer().delete(&path).await.status, 204);
+    let revoked = api.writer().get(&path).await.ok();
+    assert!(revoked["revokedAt"].is_string(), "{revoked}");
+    assert_eq!(api.writer().delete(&path).await.status, 204, "again");
+    assert_eq!(api.writer().get(&path).await.ok(), revoked, "as it was");
+    let answer = rotated(&api, &path, json!({})).await;
+    let problem = answer.problem(ProblemCode::ClientNotFound);
+    assert_eq!(problem["detail"], "the client is revoked or has expired");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_makes_rotates_or_revokes_a_client_with_more_than_it_holds() {
+    let api = Api::start().await;
+    let manager = api.holder_of(&[Scope::KeysAdmin]).await;
+    let (_, path) = made(&api, json!({})).await;
+    for answer in [
+        manager.post("/api/oauth-clients", draft(&json!({}))).await,
+        manager.post(&format!("{path}/rotate"), json!({})).await,
+        manager.delete(&path).await,
+    ] {
+        let problem = answer.problem(ProblemCode::InsufficientScope);
+        assert_eq!(problem["detail"], "needs agents:read");
+    }
+    assert_eq!(manager.get(&path).await.ok()["revokedAt"], Value::Null);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_idempotency_key_makes_one_client() {
+    let api = Api::start().await;
+    let create = |path: &'static str, draft: Value| {
+        let request = api.writer().request("POST", path);
+        request.header("Idempotency-Key", "k-1").json(&draft).send()
+    };
+    let path = "/api/oauth-clients";
+    let client = create(path, draft(&json!({}))).await.made();
+    let again = create(path, draft(&json!({}))).await;
+    let problem = again.problem(ProblemCode::IdempotencyKeyUsed);
+    let detail = problem["detail"].as_str().expect("a detail");
+    assert!(detail.contains(&id_of(&client)), "{detail}");
+    let other = create(path, draft(&json!({"jwks": set(1)}))).await;
+    other.problem(ProblemCode::IdempotencyKeyReused);
+    // Another operation has idempotency keys of its own.
+    create("/api/keys", draft(&json!({}))).await.made();
+    assert_eq!(all_ids(&api.writer(), path).await, [id_of(&client)]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn clients_are_listed_apart_from_keys_and_from_those_of_others() {
+    let api = Api::start().await;
+    let mut expected = Vec::new();
+    for _ in 0..3 {
+        expected.push(id_of(&made(&api, json!({})).await.0));
+    }
+    let mut listed = all_ids(&api.writer(), "/api/oauth-clients?limit=2").await;
+    listed.sort_unstable();
+    expected.sort_unstable();
+    assert_eq!(listed, expected);
+    let keys = all_ids(&api.writer(), "/api/keys").await;
+    assert!(expected.iter().all(|id| !keys.contains(id)));
+    assert_eq!(
+        all_ids(&api.stranger(), "/api/oauth-clients").await,
+        Vec::<String>::new()
+    );
+    for id in [&expected[0], &keys[0], "0", "000000000000"] {
+        let path = format!("/api/oauth-clients/{id}");
+        let caller = if *id == expected[0] {
+            api.stranger()
+        } else {
+            api.writer()
+        };
+        for answer in [
+            caller.get(&path).await,
+            caller.delete(&path).await,
+            caller.post(&format!("{path}/rotate"), json!({})).await,
+        ] {
+            answer.problem(ProblemCode::ClientNotFound);
+        }
+    }
+    api.stop().await;
+}
