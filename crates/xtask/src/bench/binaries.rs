@@ -18,15 +18,17 @@ const OWN_PROFILE: &str = "bench-local";
 pub(crate) struct Binaries {
     pub(crate) service: PathBuf,
     pub(crate) bare_hello: PathBuf,
+    pub(crate) open_reading: PathBuf,
 }
 
 impl Binaries {
-    /// Builds both in `profile`. Apart from each other: the example brings the dependencies of the
+    /// Builds all in `profile`. Apart from each other: the examples bring the dependencies of the
     /// tests along, whose features the service is not shipped with.
     pub(crate) fn build(profile: &str) -> Result<Self> {
         Ok(Self {
             service: build(profile, "agent-service", "--bin", "agent-service")?,
             bare_hello: build(profile, "agent-service", "--example", "bare_hello")?,
+            open_reading: build(profile, "agent-service", "--example", "open_reading")?,
         })
     }
 }

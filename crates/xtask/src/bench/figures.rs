@@ -21,10 +21,11 @@ pub(crate) struct Figure {
     pub(crate) id: &'static str,
     /// What is done, and what it is held against.
     pub(crate) work: &'static str,
-    pub(crate) target: Target,
+    /// Absent for what is only told.
+    pub(crate) target: Option<Target>,
     pub(crate) value: f64,
     pub(crate) unit: &'static str,
-    /// Whether the target is met; absent when the build says nothing about it.
+    /// Whether the target is met; absent without a target, and when the build says nothing about it.
     pub(crate) met: Option<bool>,
     /// What the figure was computed from.
     pub(crate) from: Vec<Part>,
@@ -78,12 +79,26 @@ impl Figure {
         from: Vec<Part>,
     ) -> Self {
         Self {
+            target: Some(target),
+            met: Some(target.is_met_by(value)),
+            ..Self::told((id, work), value, unit, from)
+        }
+    }
+
+    /// A figure that is held against nothing.
+    pub(crate) fn told(
+        (id, work): (&'static str, &'static str),
+        value: f64,
+        unit: &'static str,
+        from: Vec<Part>,
+    ) -> Self {
+        Self {
             id,
             work,
-            target,
+            target: None,
             value,
             unit,
-            met: Some(target.is_met_by(value)),
+            met: None,
             from,
         }
     }
@@ -106,11 +121,12 @@ pub(crate) fn print(figures: &[Figure]) {
             Some(false) => "MISSED",
             None => "not judged",
         };
+        let target = figure.target.map_or("none".to_owned(), |it| it.to_string());
         println!(
             "{:<4} {:<62} {:>9} {:>10}  {verdict}",
             figure.id,
             figure.work,
-            figure.target.to_string(),
+            target,
             format!("{:.2} {}", figure.value, figure.unit),
         );
         for part in &figure.from {

@@ -1,6 +1,7 @@
 //! `cargo xtask bench`: how fast the service is, as ratios to what it is held against in the same
 //! run. Absolute times drift with the machine and its other users; ratios do not.
 
+mod access;
 mod binaries;
 mod chatting;
 mod figures;
@@ -63,6 +64,9 @@ enum Row {
     /// Start, memory, size
     #[value(name = "S9")]
     S9,
+    /// What access costs: A1 to A6
+    #[value(name = "A")]
+    A,
 }
 
 impl Options {
@@ -119,6 +123,10 @@ fn measure(options: &Options, stage: &mut Stage, steps: &mut Steps) -> Result<Ve
             figures.push(steps.take("S4", || chatting::measure_single(stage, &talks, &pgbench))?);
         }
     }
+    if wanted(Row::A) {
+        figures.extend(access::measure(stage, &sqlite, steps)?);
+    }
+    // The last, since it kills and starts the service.
     if wanted(Row::S9) {
         let measured = steps.take("S9", || footprint::measure(stage, &talks, &options.profile));
         figures.extend(measured?);

@@ -4,21 +4,21 @@ use anyhow::{Context as _, Result};
 
 use super::{
     figures::{Figure, Part, Target},
+    listening::Listening,
     load::{Script, median},
     rounds::{Bearer, ROUNDS, ratio},
     stage::Stage,
     talk::Talk,
 };
 
-const CONNECTIONS: usize = 64;
+/// Clients that read at once.
+pub(super) const CONNECTIONS: usize = 64;
 
 /// Reads an agent, in turns with a body of the same size from the bare framework.
 pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
     let bytes = serde_json::to_vec(&talk.agent).context("the agent is no JSON")?;
     let listening = stage.bare_hello(bytes.len())?;
-    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", listening.address);
-    let script: Script = vec![request.into_bytes()].into();
-    let mut hello = Bearer::warm(listening.address, listening.id(), vec![script; CONNECTIONS])?;
+    let mut hello = Bearer::warm(listening.address, listening.id(), greeting(&listening))?;
     let address = stage.sqlite.endpoint()?.address;
     let mut service = Bearer::warm(address, stage.sqlite.id()?, talk.reading(CONNECTIONS)?)?;
     for _ in 0..ROUNDS {
@@ -50,6 +50,12 @@ pub(super) fn measure(stage: &Stage, talk: &Talk) -> Result<Figure> {
             part("GET agent, p99", median(service.percentile(99)), "ms"),
         ],
     ))
+}
+
+/// Asks the bare framework for its body, over and over.
+pub(super) fn greeting(hello: &Listening) -> Vec<Script> {
+    let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", hello.address);
+    vec![Script::repeated(vec![request.into_bytes()]); CONNECTIONS]
 }
 
 fn share(bearer: &Bearer) -> f64 {

@@ -21,9 +21,14 @@ pub(crate) struct Bearer {
     address: SocketAddr,
     process: u32,
     scripts: Vec<Script>,
-    rounds: Vec<Round>,
-    /// Seconds of processor time that the server took in each turn, and we ourselves.
-    processor: Vec<(f64, f64)>,
+    turns: Vec<Turn>,
+}
+
+/// What came of a turn, and the seconds of processor time that it took.
+struct Turn {
+    round: Round,
+    server: f64,
+    ourselves: f64,
 }
 
 impl Bearer {
@@ -34,9 +39,13 @@ impl Bearer {
             address,
             process,
             scripts,
-            rounds: Vec::new(),
-            processor: Vec::new(),
+            turns: Vec::new(),
         })
+    }
+
+    /// Has other scripts played from the next turn on.
+    pub(crate) fn go_on_with(&mut self, scripts: Vec<Script>) {
+        self.scripts = scripts;
     }
 
     /// Has a turn.
@@ -44,9 +53,11 @@ impl Bearer {
         let before = self.processor_seconds()?;
         let round = load::run(self.address, &self.scripts, TURN)?;
         let after = self.processor_seconds()?;
-        self.rounds.push(round);
-        self.processor
-            .push((after.0 - before.0, after.1 - before.1));
+        self.turns.push(Turn {
+            round,
+            server: after.0 - before.0,
+            ourselves: after.1 - before.1,
+        });
         Ok(())
     }
 
@@ -60,32 +71,32 @@ impl Bearer {
 
     /// Requests a second, turn by turn.
     pub(crate) fn per_second(&self) -> Vec<f64> {
-        self.rounds.iter().map(|round| round.per_second).collect()
+        self.each(|turn| turn.round.answers / turn.round.seconds)
     }
 
     /// Microseconds of processor time that a request costs the server, turn by turn.
     pub(crate) fn cost(&self) -> Vec<f64> {
-        let turns = self.processor.iter().zip(self.per_second());
-        turns
-            .map(|((server, _), per_second)| server * 1e6 / (per_second * TURN.as_secs_f64()))
-            .collect()
+        self.each(|turn| turn.server * 1e6 / turn.round.answers)
     }
 
     /// The share of one core that generating the load took, turn by turn. Near 1 it is the
     /// generator that was measured.
     pub(crate) fn generator_share(&self) -> Vec<f64> {
-        let turns = self.processor.iter();
-        turns
-            .map(|(_, ourselves)| ourselves / TURN.as_secs_f64())
-            .collect()
+        self.each(|turn| turn.ourselves / turn.round.seconds)
     }
 
     /// This percentile of the latencies in milliseconds, turn by turn.
     pub(crate) fn percentile(&self, percent: usize) -> Vec<f64> {
-        let rounds = self.rounds.iter();
-        rounds
-            .map(|round| round.latencies.percentile(percent))
-            .collect()
+        self.each(|turn| turn.round.latencies.percentile(percent))
+    }
+
+    /// Requests of all turns together.
+    pub(crate) fn answers(&self) -> f64 {
+        self.each(|turn| turn.round.answers).iter().sum()
+    }
+
+    fn each(&self, figure: impl Fn(&Turn) -> f64) -> Vec<f64> {
+        self.turns.iter().map(figure).collect()
     }
 }
 

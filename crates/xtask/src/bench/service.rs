@@ -10,9 +10,19 @@ use anyhow::{Context as _, Result};
 
 use super::{
     listening::Listening,
-    load::{Client, Endpoint},
+    load::{Client, Credential, Endpoint},
 };
 use crate::process::output;
+
+/// Rate limits that no generator of load meets: requests are counted as ever, but none is refused.
+const NO_LIMITS: [(&str, &str); 6] = [
+    ("LIMITS__REQUESTS__PER_MINUTE", "100000000"),
+    ("LIMITS__REQUESTS__BURST", "1000000"),
+    ("LIMITS__CHAT__PER_MINUTE", "100000000"),
+    ("LIMITS__CHAT__BURST", "1000000"),
+    ("LIMITS__ADDRESS__PER_MINUTE", "100000000"),
+    ("LIMITS__ADDRESS__BURST", "1000000"),
+];
 
 /// A running service on one store.
 pub(crate) struct Service {
@@ -28,6 +38,8 @@ pub(crate) struct Settings {
     pub(crate) database_url: String,
     /// A key with all scopes.
     pub(crate) key: String,
+    /// Further variables, over those that all have.
+    pub(crate) variables: Vec<(&'static str, String)>,
 }
 
 impl Settings {
@@ -39,7 +51,10 @@ impl Settings {
             .env("SERVER__PORT", "0")
             .env("SERVER__WORKERS", self.workers.to_string())
             .env("AUTH__BOOTSTRAP_KEY", &self.key)
-            .env("LOG__LEVEL", "warn");
+            .env("LOG__LEVEL", "warn")
+            .env("SERVER__ALLOWED_ORIGINS", "https://app.example.org")
+            .envs(NO_LIMITS)
+            .envs(self.variables.iter().cloned());
         command
     }
 
@@ -70,7 +85,7 @@ impl Service {
     pub(crate) fn endpoint(&self) -> Result<Endpoint> {
         Ok(Endpoint {
             address: self.listening()?.address,
-            key: Some(self.settings.key.clone()),
+            credential: Credential::Key(self.settings.key.clone()),
         })
     }
 

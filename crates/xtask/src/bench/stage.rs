@@ -6,6 +6,7 @@ use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
 use super::{
+    access::Issuer,
     binaries::Binaries,
     listening::Listening,
     service::{Service, Settings, generate_key},
@@ -19,6 +20,7 @@ pub(crate) struct Stage {
     pub(crate) postgres: Service,
     pub(crate) server: MeasuredServer,
     pub(crate) folder: TempDir,
+    pub(crate) issuer: Issuer,
     pub(crate) binaries: Binaries,
     settings: Settings,
 }
@@ -32,12 +34,13 @@ impl Stage {
             .context("cannot make a temporary folder")?;
         let server = MeasuredServer::start()?;
         server.create("service")?;
-        let file = folder.path().join("service.db");
+        let issuer = Issuer::start()?;
         let settings = Settings {
             workers: available_parallelism().map_or(1, usize::from),
-            database_url: format!("sqlite://{}", file.display()),
+            database_url: file(&folder, "service"),
             key: generate_key(&binaries.service)?,
             program: binaries.service.clone(),
+            variables: issuer.settings().into(),
         };
         Ok(Self {
             sqlite: Service::start(settings.clone())?,
@@ -47,6 +50,7 @@ impl Stage {
             })?,
             server,
             folder,
+            issuer,
             binaries,
             settings,
         })
@@ -60,10 +64,46 @@ impl Stage {
         }
     }
 
+    /// The service without access, on an empty store; `counted` if it counts requests all the same.
+    pub(crate) fn open_reading(&self, counted: bool) -> Result<Service> {
+        let (name, variables) = if counted {
+            ("counted", vec![("COUNT_REQUESTS", "1".to_owned())])
+        } else {
+            ("open", vec![])
+        };
+        Service::start(Settings {
+            program: self.binaries.open_reading.clone(),
+            variables,
+            ..self.on_file(name)
+        })
+    }
+
+    /// The service on an empty store, letting nobody in of whom it knows nothing yet.
+    pub(crate) fn guarded(&self) -> Result<Service> {
+        let mut settings = self.on_file("guarded");
+        for name in ["LIMITS__ADDRESS__PER_MINUTE", "LIMITS__ADDRESS__BURST"] {
+            settings.variables.push((name, "1".to_owned()));
+        }
+        Service::start(settings)
+    }
+
+    /// How the service would be started on another file.
+    fn on_file(&self, name: &str) -> Settings {
+        Settings {
+            database_url: file(&self.folder, name),
+            ..self.settings.clone()
+        }
+    }
+
     /// The bare framework, with bodies of so many bytes.
     pub(crate) fn bare_hello(&self, bytes: usize) -> Result<Listening> {
         let mut command = std::process::Command::new(&self.binaries.bare_hello);
         let arguments = [self.settings.workers, bytes].map(|number| number.to_string());
         Listening::start(command.args(arguments))
     }
+}
+
+fn file(folder: &TempDir, name: &str) -> String {
+    let path = folder.path().join(name).with_extension("db");
+    format!("sqlite://{}", path.display())
 }

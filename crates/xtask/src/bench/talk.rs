@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::load::{Client, Endpoint, Script};
+use super::load::{Client, Credential, Endpoint, Script};
 
 /// What people say.
 pub(crate) const MESSAGE: &str = "Hello! Can you tell me where my order 4711 is?";
@@ -52,9 +52,14 @@ impl Talk {
 
     /// Reads the agent, over and over, on so many connections.
     pub(crate) fn reading(&self, connections: usize) -> Result<Vec<Script>> {
-        let request = self.endpoint.request("GET", &self.agent_path()?, None);
-        let script: Script = vec![request].into();
-        Ok(vec![script; connections])
+        let request = self.read(&self.endpoint.credential)?;
+        Ok(vec![Script::repeated(vec![request]); connections])
+    }
+
+    /// A request that reads the agent.
+    pub(crate) fn read(&self, credential: &Credential) -> Result<Vec<u8>> {
+        let endpoint = self.endpoint.shown(credential.clone());
+        Ok(endpoint.request("GET", &self.agent_path()?, None))
     }
 
     /// Chats on so many connections. Each has conversations of its own, as people do.
@@ -68,7 +73,7 @@ impl Talk {
                         .request("POST", "/api/chat", Some(&self.chat(id)?)))
                 })
                 .collect::<Result<Vec<_>>>()
-                .map(Script::from)
+                .map(Script::repeated)
         };
         (0..connections).map(script).collect()
     }

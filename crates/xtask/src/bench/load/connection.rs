@@ -11,6 +11,8 @@ use tokio::{
     net::TcpStream,
 };
 
+use super::Expected;
+
 /// A connection; one request at a time.
 pub(crate) struct Connection {
     stream: TcpStream,
@@ -24,11 +26,11 @@ pub(crate) struct Response<'a> {
 }
 
 impl Response<'_> {
-    /// Fails loudly on anything but a success: a refusal is quick, and would pass for speed.
-    pub(crate) fn succeeded(&self) -> Result<()> {
-        if !(200..300).contains(&self.status) {
+    /// Fails loudly on any other answer.
+    pub(crate) fn must_be(&self, expected: Expected) -> Result<()> {
+        if !expected.is_met_by(self.status) {
             bail!(
-                "answered {}: {}",
+                "expected {expected:?}, answered {}: {}",
                 self.status,
                 String::from_utf8_lossy(self.body)
             );
@@ -141,11 +143,13 @@ mod tests {
     }
 
     #[test]
-    fn a_refusal_is_no_success() {
-        let answered = |status| Response { status, body: b"" }.succeeded();
+    fn another_answer_is_told() {
+        let answered = |status| {
+            let body = b"too many";
+            Response { status, body }.must_be(Expected::Success)
+        };
         assert!(answered(201).is_ok());
-        for refused in [304, 429, 503] {
-            assert!(answered(refused).is_err(), "{refused}");
-        }
+        let told = answered(429).unwrap_err().to_string();
+        assert_eq!(told, "expected Success, answered 429: too many");
     }
 }

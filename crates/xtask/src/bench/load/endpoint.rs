@@ -6,24 +6,42 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 use tokio::runtime::Runtime;
 
-use super::connection::Connection;
+use super::{Expected, connection::Connection};
 
-/// A server, and the key that it asks for.
+/// A server, and what is shown to it.
 #[derive(Clone)]
 pub(crate) struct Endpoint {
     pub(crate) address: SocketAddr,
-    /// None for a server that asks for none.
-    pub(crate) key: Option<String>,
+    pub(crate) credential: Credential,
+}
+
+/// What lets a request in.
+#[derive(Clone)]
+pub(crate) enum Credential {
+    /// An API key.
+    Key(String),
+    /// An access token.
+    Token(String),
 }
 
 impl Endpoint {
+    /// The same server for somebody else.
+    pub(crate) fn shown(&self, credential: Credential) -> Self {
+        Self {
+            credential,
+            ..self.clone()
+        }
+    }
+
     /// The bytes of a request, as they go over the wire.
     pub(crate) fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Vec<u8> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
-        if let Some(key) = &self.key {
-            head.push_str("X-API-Key: ");
-            head.push_str(key);
-            head.push_str("\r\n");
+        let (header, credential) = match &self.credential {
+            Credential::Key(key) => ("X-API-Key: ", key),
+            Credential::Token(token) => ("Authorization: Bearer ", token),
+        };
+        for part in [header, credential, "\r\n"] {
+            head.push_str(part);
         }
         let body = body.map(Value::to_string).unwrap_or_default();
         if !body.is_empty() {
@@ -47,7 +65,8 @@ impl Endpoint {
         let request = self.request(method, path, body);
         let context = || format!("{method} {path}");
         let response = connection.exchange(&request).await.with_context(context)?;
-        response.succeeded().with_context(context)?;
+        let success = response.must_be(Expected::Success);
+        success.with_context(context)?;
         if response.body.is_empty() {
             return Ok(Value::Null);
         }
@@ -85,16 +104,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_request_tells_the_key_and_the_length_of_its_body() {
+    fn a_request_shows_its_credential_and_tells_the_length_of_its_body() {
         let endpoint = Endpoint {
             address: ([127, 0, 0, 1], 80).into(),
-            key: Some("k".to_owned()),
+            credential: Credential::Key("k".to_owned()),
         };
         let post = endpoint.request("POST", "/a", Some(&serde_json::json!({"b": 1})));
         assert_eq!(
             String::from_utf8(post).unwrap(),
             "POST /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nX-API-Key: k\r\n\
              Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"b\":1}"
+        );
+        let stranger = endpoint.shown(Credential::Token("t".to_owned()));
+        let get = stranger.request("GET", "/a", None);
+        assert_eq!(
+            String::from_utf8(get).unwrap(),
+            "GET /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAuthorization: Bearer t\r\n\r\n"
         );
     }
 }

@@ -3,10 +3,10 @@
 mod connection;
 mod endpoint;
 mod latencies;
+mod script;
 
 use std::{
     net::SocketAddr,
-    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -19,19 +19,20 @@ use tokio::{
 
 pub(crate) use self::{
     connection::Connection,
-    endpoint::{Client, Endpoint},
+    endpoint::{Client, Credential, Endpoint},
     latencies::{Latencies, median},
+    script::{Expected, Script},
 };
 
 /// How long the last answers of a round may take.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What one connection sends, over and over.
-pub(crate) type Script = Arc<[Vec<u8>]>;
-
 /// What came of a round of load.
 pub(crate) struct Round {
-    pub(crate) per_second: f64,
+    /// How many answers came.
+    pub(crate) answers: f64,
+    /// The time in which they came.
+    pub(crate) seconds: f64,
     pub(crate) latencies: Latencies,
 }
 
@@ -41,25 +42,27 @@ pub(crate) fn runtime() -> Result<Runtime> {
     built.context("cannot start a runtime")
 }
 
-/// Has each of `scripts` played on a connection of its own for as long as `duration`. An answer
-/// that is no success fails the round.
+/// Has each of `scripts` played on a connection of its own for as long as `duration`, or until all
+/// are at their end. An answer that a script does not expect fails the round.
 pub(crate) fn run(address: SocketAddr, scripts: &[Script], duration: Duration) -> Result<Round> {
     runtime()?.block_on(async {
         let mut connections = Vec::with_capacity(scripts.len());
         for _ in scripts {
             connections.push(Connection::open(address).await?);
         }
-        let deadline = Instant::now() + duration;
+        let started = Instant::now();
+        let deadline = started + duration;
         let mut playing = JoinSet::new();
         for (connection, script) in connections.into_iter().zip(scripts) {
-            playing.spawn(play(connection, Arc::clone(script), deadline));
+            playing.spawn(play(connection, script.clone(), deadline));
         }
         let ended = timeout(duration + PATIENCE, collect(playing)).await;
         let took = ended.context("requests were still unanswered long after the round")??;
         #[expect(clippy::cast_precision_loss, reason = "requests of a few seconds")]
-        let per_second = took.len() as f64 / duration.as_secs_f64();
+        let answers = took.len() as f64;
         Ok(Round {
-            per_second,
+            answers,
+            seconds: started.elapsed().min(duration).as_secs_f64(),
             latencies: Latencies::new(took),
         })
     })
@@ -80,12 +83,13 @@ async fn play(
     deadline: Instant,
 ) -> Result<Vec<Duration>> {
     let mut took = Vec::with_capacity(16 * 1024);
-    for request in script.iter().cycle() {
+    for request in script.play() {
         let asked = Instant::now();
         if asked >= deadline {
             break;
         }
-        connection.exchange(request).await?.succeeded()?;
+        let response = connection.exchange(request).await?;
+        response.must_be(script.expected)?;
         let answered = Instant::now();
         if answered <= deadline {
             took.push(answered - asked);
