@@ -42,16 +42,22 @@ impl ForeignIssuer {
     ) -> Result<Entrant, AccessError> {
         let verified = self.keys.verify(token, &self.issuer.algorithms).await;
         let unavailable = |_| AccessError::IssuerUnavailable(self.issuer.id.to_string());
-        let claims = verified.map_err(unavailable)?.ok_or(AccessError::Invalid)?;
+        let proven = verified.map_err(unavailable)?;
+        let claims = proven.ok_or_else(|| self.refuse("no key of the issuer signed it"))?;
         let ends_at = claims.check_time(clock.now())?;
-        if !self.is_for_us(&claims) || !self.is_access_token(token, &claims) {
-            return Err(AccessError::Invalid);
+        if !self.is_for_us(&claims) {
+            return Err(self.refuse("it is for none of our audiences"));
         }
-        let user = self.user(&claims).ok_or(AccessError::Invalid)?;
+        if !self.is_access_token(token, &claims) {
+            return Err(self.refuse("it is no access token by its type or its claims"));
+        }
+        let user = self.user(&claims);
+        let user = user.ok_or_else(|| self.refuse("its subject is missing or malformed"))?;
         let tenant = self.tenant(&claims, tenants).await?;
+        let tenant = tenant.ok_or_else(|| self.refuse("it names no tenant that exists"))?;
         Ok(Entrant {
             principal: Principal {
-                tenant: tenant.ok_or(AccessError::Invalid)?,
+                tenant,
                 id: PrincipalId::new(user.as_str()),
                 scopes: permissions::of(&claims, &self.issuer),
                 user_id: Some(user),
@@ -61,6 +67,12 @@ impl ForeignIssuer {
             limits: LimitOverrides::default(),
             ends_at: Some(ends_at),
         })
+    }
+
+    /// Callers are not told why, but whoever sets up an issuer has to find out.
+    fn refuse(&self, why: &'static str) -> AccessError {
+        tracing::debug!(issuer = self.issuer.id.as_str(), why, "a token is refused");
+        AccessError::Invalid
     }
 
     fn is_for_us(&self, claims: &Claims) -> bool {
