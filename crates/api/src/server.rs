@@ -6,12 +6,7 @@ use std::{
     time::Duration,
 };
 
-use actix_web::{
-    App,
-    dev::{ServerHandle, Service as _},
-    middleware::from_fn,
-    web::Data,
-};
+use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
 use application::{access::Bootstrap, chat::RunningTurns};
 use domain::{CredentialSecret, TenantId};
@@ -20,7 +15,7 @@ use ports::Storage;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{authenticate, limit, recognise},
+    access::{authenticate, limit},
     layers::{normalise, observe, receive, secure, share},
     listener, routes,
     settings::Settings,
@@ -152,25 +147,22 @@ fn http_server(
     listener: TcpListener,
     workers: usize,
 ) -> Result<actix_web::dev::Server> {
+    let Wired {
+        state, services, ..
+    } = wired;
     let server = listener::serve(listener, workers, GRACE, move || {
         // The layer that is wrapped last is the outermost.
-        let app = App::new()
-            .app_data(wired.state.clone())
-            .app_data(wired.services.clone())
+        App::new()
+            .app_data(state.clone())
+            .app_data(services.clone())
             .configure(routes::configure)
             .wrap(from_fn(receive))
             .wrap(from_fn(limit))
-            .wrap(from_fn(authenticate));
-        #[cfg(feature = "address-guard")]
-        let app = app.wrap(wired.guard.layer());
-        app.wrap_fn(|request, service| {
-            recognise(&request);
-            service.call(request)
-        })
-        .wrap(from_fn(normalise))
-        .wrap(from_fn(share))
-        .wrap(from_fn(secure))
-        .wrap(from_fn(observe))
+            .wrap(from_fn(authenticate))
+            .wrap(from_fn(normalise))
+            .wrap(from_fn(share))
+            .wrap(from_fn(secure))
+            .wrap(from_fn(observe))
     })?;
     Ok(server)
 }

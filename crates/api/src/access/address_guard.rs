@@ -2,23 +2,24 @@
 //! requests of which nobody knows yet whose they are.
 //!
 //! The only module that names `actix-governor`, which is GPL-3.0-or-later: it is left out of a
-//! build without the feature `address-guard`. The library here only counts: it lets everything
-//! through and leaves its verdict with the request, where [`verdict`] finds it, because its own
-//! answer is plain text, forgets the request, and tells a time that may be too short.
+//! build without the feature `address-guard`. Of the library it takes the limiter, its quota and
+//! its keys, but not the middleware around them. On each refusal that makes a clock anew, for which
+//! it asks the processor what it can: on virtual machines ten times the work of all the rest, so
+//! that a flood would cost more to refuse than to serve. And its answer is plain text, forgets the
+//! request, and cuts what is less than a second off the time to wait.
 
-use std::{fmt, net::IpAddr, sync::Arc, time::Duration};
+use std::{net::IpAddr, sync::Arc, time::Duration};
 
 use actix_governor::{
-    Governor, GovernorConfig, GovernorConfigBuilder, GovernorResult, KeyExtractor,
-    governor::middleware::NoOpMiddleware,
+    GovernorConfig, GovernorConfigBuilder, KeyExtractor, SimpleKeyExtractionError,
+    governor::{clock::Clock as _, middleware::NoOpMiddleware},
 };
-use actix_web::{HttpMessage as _, ResponseError, dev::ServiceRequest};
-use application::access::Entrant;
+use actix_web::dev::ServiceRequest;
 use domain::{ProblemCode, Quota};
 use tokio_util::sync::CancellationToken;
 
 use super::address::TrustedProxies;
-use crate::problem::ApiError;
+use crate::problem::{ApiError, seconds_to_wait};
 
 /// Its name in `violatedPolicies`.
 const POLICY: &str = "address";
@@ -30,26 +31,42 @@ const EXEMPT_PATHS: [&str; 2] = ["/livez", "/readyz"];
 /// Counts requests by address, for all workers together.
 #[derive(Clone)]
 pub struct AddressGuard {
-    config: GovernorConfig<ByAddress, NoOpMiddleware>,
+    by_source: BySource,
+    config: GovernorConfig<BySource, NoOpMiddleware>,
 }
 
 impl AddressGuard {
     /// A guard that lets this many in from each address.
     pub fn new(quota: Quota, proxies: TrustedProxies) -> Self {
-        let mut builder = GovernorConfigBuilder::default();
-        let config = builder
+        let by_source = BySource(Arc::new(proxies));
+        let config = GovernorConfigBuilder::default()
             .period(Duration::from_mins(1) / quota.per_minute.get())
             .burst_size(quota.burst.get())
-            .permissive(true)
-            .key_extractor(ByAddress(Arc::new(proxies)))
+            .key_extractor(by_source.clone())
             .finish()
             .expect("a quota has neither a burst nor a period of zero");
-        Self { config }
+        Self { by_source, config }
     }
 
-    /// The layer that counts, for one worker.
-    pub fn layer(&self) -> Governor<ByAddress, NoOpMiddleware> {
-        Governor::new(&self.config)
+    /// Counts a request of which nothing is known, and refuses it when there were too many.
+    pub fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
+        if EXEMPT_PATHS.contains(&request.path()) {
+            return Ok(());
+        }
+        // A connection without an address is closed already.
+        let Ok(source) = self.by_source.extract(request) else {
+            return Ok(());
+        };
+        let limiter = self.config.limiter();
+        let Err(until) = limiter.check_key(&source) else {
+            return Ok(());
+        };
+        let wait = until.wait_time_from(limiter.clock().now());
+        Err(ApiError {
+            retry_after: Some(seconds_to_wait(wait)),
+            violated_policies: vec![POLICY],
+            ..ApiError::new(ProblemCode::RateLimited)
+        })
     }
 
     /// Sweeps every second until `stop`.
@@ -58,11 +75,9 @@ impl AddressGuard {
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let guard = self.clone();
-            // It does not panic, so an error says that the runtime is shutting down.
-            if tokio::task::spawn_blocking(move || guard.sweep())
-                .await
-                .is_err()
-            {
+            let swept = tokio::task::spawn_blocking(move || guard.sweep()).await;
+            // It does not panic, so the runtime is shutting down.
+            if swept.is_err() {
                 return;
             }
         }
@@ -76,28 +91,14 @@ impl AddressGuard {
     }
 }
 
-/// What the guard says about a request that passed its layer.
-pub(super) fn verdict(request: &ServiceRequest) -> Result<(), ApiError> {
-    let extensions = request.extensions();
-    let Some(GovernorResult::Wait { wait, .. }) = extensions.get::<GovernorResult<Exempt>>() else {
-        return Ok(());
-    };
-    Err(ApiError {
-        // The library cuts off what is less than a second.
-        retry_after: Some(u32::try_from(*wait).unwrap_or(u32::MAX).saturating_add(1)),
-        violated_policies: vec![POLICY],
-        ..ApiError::new(ProblemCode::RateLimited)
-    })
-}
-
-/// Counts by the client's address, but not who is known already.
+/// Tells apart where requests come from.
 #[derive(Clone)]
-pub struct ByAddress(Arc<TrustedProxies>);
+struct BySource(Arc<TrustedProxies>);
 
 /// Those who share a count: an IPv4 address, or an IPv6 network of the size that a customer gets
 /// and can choose addresses in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Source {
+enum Source {
     /// One address.
     V4(u32),
     /// A network of 64 bits.
@@ -116,29 +117,16 @@ impl From<IpAddr> for Source {
     }
 }
 
-/// The request is not counted. In the library's words an error, since that costs least.
-#[derive(Debug, Clone, Copy)]
-pub struct Exempt;
-
-impl fmt::Display for Exempt {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("not counted by address")
-    }
-}
-
-impl ResponseError for Exempt {}
-
-impl KeyExtractor for ByAddress {
+impl KeyExtractor for BySource {
     type Key = Source;
-    type KeyExtractionError = Exempt;
+    type KeyExtractionError = SimpleKeyExtractionError<&'static str>;
 
-    fn extract(&self, request: &ServiceRequest) -> Result<Source, Exempt> {
-        let is_known = request.extensions().contains::<Arc<Entrant>>();
-        if is_known || EXEMPT_PATHS.contains(&request.path()) {
-            return Err(Exempt);
-        }
-        let peer = request.peer_addr().ok_or(Exempt)?.ip();
-        Ok(self.0.client_address(peer, request.headers()).into())
+    fn extract(&self, request: &ServiceRequest) -> Result<Source, Self::KeyExtractionError> {
+        let peer = request
+            .peer_addr()
+            .ok_or_else(|| SimpleKeyExtractionError::new("the connection has no address"))?;
+        let client = self.0.client_address(peer.ip(), request.headers());
+        Ok(client.into())
     }
 }
 

@@ -1,7 +1,5 @@
 //! From a request's headers to its principal.
 
-use std::sync::Arc;
-
 use actix_web::{
     Error, HttpMessage,
     body::MessageBody,
@@ -30,22 +28,6 @@ const PUBLIC: &[&str] = &[
     "/oauth2",
 ];
 
-/// Lets in whose credential was verified a moment ago. It comes before the guard of addresses,
-/// which counts only those of whom nothing is known.
-pub fn recognise(request: &ServiceRequest) {
-    if is_public(request.path()) {
-        return;
-    }
-    let Ok(Some(credential)) = credential(request.headers()) else {
-        return;
-    };
-    let state = request.app_data::<Data<ApiState>>();
-    let entrant = state.and_then(|state| state.authenticator.recognise(credential));
-    if let Some(entrant) = entrant {
-        request.extensions_mut().insert(entrant);
-    }
-}
-
 /// Refuses a bad credential, never a missing one: whether one is needed is known after routing.
 pub async fn authenticate(
     request: ServiceRequest,
@@ -66,23 +48,27 @@ fn is_public(path: &str) -> bool {
 }
 
 async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
-    if request.extensions().contains::<Arc<Entrant>>() {
-        return Ok(());
-    }
-    #[cfg(feature = "address-guard")]
-    super::address_guard::verdict(request)?;
-    if is_public(request.path()) {
-        return Ok(());
-    }
-    let Some(credential) = credential(request.headers())? else {
-        return Ok(());
-    };
     let state = request
         .app_data::<Data<ApiState>>()
-        .cloned()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let entrant = state.authenticator.authenticate(credential).await;
-    request.extensions_mut().insert(entrant.map_err(refused)?);
+    let credential = if is_public(request.path()) {
+        Ok(None)
+    } else {
+        credential(request.headers())
+    };
+    if let Ok(Some(text)) = credential
+        && let Some(entrant) = state.authenticator.recognise(text)
+    {
+        request.extensions_mut().insert(entrant);
+        return Ok(());
+    }
+    // Whoever is known was let in above: a flood from the same address does not touch it.
+    #[cfg(feature = "address-guard")]
+    state.address_guard.admit(request)?;
+    if let Some(text) = credential? {
+        let entrant = state.authenticator.authenticate(text).await;
+        request.extensions_mut().insert(entrant.map_err(refused)?);
+    }
     Ok(())
 }
 

@@ -12,7 +12,7 @@ pub mod scope_table;
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
 pub use address_guard::AddressGuard;
-pub use authenticate::{authenticate, recognise};
+pub use authenticate::authenticate;
 pub use authorized::{
     AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite, ConversationsRead,
     ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement, SealedServices, TurnsRead,
