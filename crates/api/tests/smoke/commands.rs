@@ -1,0 +1,56 @@
+//! Commands that need no store.
+
+use serde_json::Value;
+
+use crate::process::{folder, printed, refusal};
+
+#[test]
+fn what_is_wrong_with_the_configuration_is_named() {
+    let folder = folder();
+    let at = folder.path();
+    assert_eq!(
+        printed(at, &["config", "check"]),
+        "the configuration is valid\n"
+    );
+    let wrong = [
+        ("SERVER__PROT", "1"),
+        ("LIMITS__BODY_SECONDS", "soon"),
+        ("AUTH__BOOTSTRAP_KEY", "agk_secret"),
+    ];
+    for arguments in [&["config", "check"][..], &["serve"]] {
+        let told = refusal(at, arguments, &wrong);
+        for (name, value) in wrong {
+            assert!(told.contains(name), "{name} is missing in {told}");
+            assert!(
+                name == "SERVER__PROT" || !told.contains(value),
+                "{value} is shown in {told}"
+            );
+        }
+    }
+    let unknown = refusal(at, &["config", "check"], &[("ENGINES__DEFAULT", "oracle")]);
+    assert!(unknown.contains("oracle"), "{unknown}");
+    assert!(!at.join("data").exists(), "nothing was opened");
+}
+
+#[test]
+fn the_document_is_printed_and_nothing_else() {
+    let folder = folder();
+    let printed = printed(folder.path(), &["openapi"]);
+    let document: Value = serde_json::from_str(&printed).expect("JSON");
+    assert_eq!(document["openapi"], "3.1.0");
+    assert!(
+        !folder.path().join("data").exists(),
+        "no store is needed for it"
+    );
+}
+
+#[test]
+fn a_service_that_is_not_there_is_not_healthy() {
+    let folder = folder();
+    // Nothing listens on a port that was free a moment ago.
+    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let url = format!("http://{}", free.local_addr().expect("its address"));
+    drop(free);
+    let told = refusal(folder.path(), &["healthcheck", "--url", &url], &[]);
+    assert!(told.contains(&url), "{told}");
+}

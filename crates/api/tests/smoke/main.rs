@@ -1,0 +1,7 @@
+//! The built binary as an operator meets it: its commands, its first start, its end.
+
+mod commands;
+mod process;
+mod requests;
+mod serving;
+mod store_commands;

@@ -1,0 +1,93 @@
+//! Processes of the built binary.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    path::Path,
+    process::{Child, Command, Output, Stdio},
+};
+
+use tempfile::TempDir;
+
+/// A command line of the service, in a folder and an environment of the test's own.
+pub(crate) fn service(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_agent-service"));
+    command
+        .args(arguments)
+        .current_dir(folder)
+        .env_clear()
+        .envs(variables.iter().copied())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    command
+}
+
+pub(crate) fn run(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Output {
+    let mut command = service(folder, arguments, variables);
+    command.output().expect("the binary starts")
+}
+
+/// What a command that succeeds prints.
+pub(crate) fn printed(folder: &Path, arguments: &[&str]) -> String {
+    let output = run(folder, arguments, &[]);
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {told}");
+    String::from_utf8(output.stdout).expect("UTF-8")
+}
+
+/// What a command that fails says about it.
+pub(crate) fn refusal(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
+    let output = run(folder, arguments, variables);
+    let told = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+    assert!(output.stdout.is_empty(), "{arguments:?} printed something");
+    told
+}
+
+pub(crate) fn folder() -> TempDir {
+    tempfile::tempdir().expect("a folder for the test")
+}
+
+/// A service that is up. It is killed when the test fails before its end.
+pub(crate) struct Running {
+    pub(crate) process: Child,
+    pub(crate) url: String,
+}
+
+impl Running {
+    /// Starts it on a free port and waits until it listens.
+    pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
+        let mut process = service(folder, arguments, &[("SERVER__PORT", "0")])
+            .spawn()
+            .expect("the binary starts");
+        let out = process.stdout.take().expect("its stdout");
+        let mut line = String::new();
+        BufReader::new(out).read_line(&mut line).expect("a line");
+        let url = line.trim_end().strip_prefix("listening on ");
+        let url = url.unwrap_or_else(|| panic!("'{line}' names no address"));
+        let url = url.to_owned();
+        Self { process, url }
+    }
+
+    pub(crate) fn signal(&self, name: &str) {
+        let command = format!("kill -s {name} {}", self.process.id());
+        let sent = Command::new("sh").args(["-c", &command]).status();
+        assert!(sent.expect("a shell").success());
+    }
+
+    /// Waits for the end; answers the exit code and all it said on stderr.
+    pub(crate) fn ended(mut self) -> (Option<i32>, String) {
+        let mut told = String::new();
+        let stderr = self.process.stderr.as_mut().expect("its stderr");
+        stderr.read_to_string(&mut told).expect("UTF-8");
+        let status = self.process.wait().expect("an end");
+        (status.code(), told)
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}

@@ -1,0 +1,119 @@
+//! How the service starts and ends.
+
+use std::{
+    io::{BufRead as _, BufReader, Read as _},
+    time::{Duration, Instant},
+};
+
+use domain::{CredentialKind, CredentialSecret};
+use serde_json::json;
+
+use crate::{
+    process::{Running, folder, printed, refusal, run, service},
+    requests::{kept_alive, post, send_as_curl, shown_at_first_start, status},
+};
+
+#[tokio::test]
+async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_none() {
+    let folder = folder();
+    let at = folder.path();
+    let first = Running::start(at, &[]);
+    let url = first.url.clone();
+    let asked = run(at, &["healthcheck", "--url", &url], &[]);
+    assert_eq!(String::from_utf8_lossy(&asked.stdout), "ready\n");
+    let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
+    let beside = printed(at, &create);
+    assert_eq!(status(&url, beside.trim_end(), "/api/agents").await, 200);
+
+    let mut idle = kept_alive(&url);
+    first.signal("TERM");
+    let ending = Instant::now();
+    let (code, told) = first.ended();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        ending.elapsed() < Duration::from_secs(15),
+        "an idle connection holds it up"
+    );
+    let mut nothing = Vec::new();
+    idle.read_to_end(&mut nothing).expect("an end in order");
+    assert_eq!(nothing, b"");
+    let (key, curl) = shown_at_first_start(&told);
+    assert_eq!(
+        told.matches(&key).count(),
+        2,
+        "alone and in the line: {told}"
+    );
+
+    let second = Running::start(at, &["serve", "--no-migrate"]);
+    let agent = send_as_curl(&curl.replace(&url, &second.url)).await;
+    let command = json!({"agentId": agent["id"], "message": "Who are you?"});
+    let reply = post(&second.url, &key, "/api/chat", command).await;
+    let message = reply["message"].as_str().expect("a reply");
+    assert!(message.contains("Ada"), "{message}");
+    second.signal("TERM");
+    second.signal("INT");
+    let (code, told) = second.ended();
+    assert_eq!(code, Some(1), "a second signal aborts: {told}");
+    assert!(!told.contains("agk_"), "{told}");
+}
+
+#[test]
+fn without_leave_to_migrate_a_new_store_is_refused() {
+    let folder = folder();
+    let at = folder.path();
+    let told = refusal(at, &["serve", "--no-migrate"], &[("SERVER__PORT", "0")]);
+    assert!(told.contains("agent-service migrate"), "{told}");
+    let first = printed(at, &["migrate"]);
+    assert!(!first.starts_with('0'), "{first}");
+    assert_eq!(printed(at, &["migrate"]), "0 migration(s) carried out\n");
+    let running = Running::start(at, &["serve", "--no-migrate"]);
+    assert!(
+        running.url.starts_with("http://127.0.0.1:"),
+        "{}",
+        running.url
+    );
+    let told = refusal(at, &["serve"], &[("SERVER__PORT", "0")]);
+    assert!(
+        told.contains("store"),
+        "one process serves a SQLite store: {told}"
+    );
+}
+
+#[test]
+fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
+    let folder = folder();
+    let at = folder.path();
+    let anywhere = [("SERVER__HOST", "0.0.0.0"), ("SERVER__PORT", "0")];
+    let told = refusal(at, &[], &anywhere);
+    assert!(
+        told.contains("AUTH__BOOTSTRAP_KEY") && told.contains("keys generate"),
+        "{told}"
+    );
+    assert!(!told.contains("agk_"), "{told}");
+    let generated = printed(at, &["keys", "generate"]);
+    let key = generated.trim_end();
+    assert!(CredentialSecret::parse(CredentialKind::Key, key).is_ok());
+
+    let chosen = [&anywhere[..], &[("AUTH__BOOTSTRAP_KEY", key)]].concat();
+    let mut process = service(at, &[], &chosen)
+        .spawn()
+        .expect("the binary starts");
+    let mut line = String::new();
+    let out = process.stdout.take().expect("its stdout");
+    BufReader::new(out).read_line(&mut line).expect("a line");
+    let running = Running {
+        process,
+        url: line.trim_end().to_owned(),
+    };
+    assert!(
+        running.url.starts_with("listening on http://0.0.0.0:"),
+        "{}",
+        running.url
+    );
+    running.signal("TERM");
+    running.signal("INT");
+    assert!(
+        !running.ended().1.contains(key),
+        "a chosen key is never shown"
+    );
+}

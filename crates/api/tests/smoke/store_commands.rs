@@ -1,0 +1,193 @@
+//! Commands on the store itself: keys, clients, tenants.
+
+use domain::{CredentialKind, CredentialSecret};
+
+use crate::{
+    process::{Running, folder, printed, refusal},
+    requests::status,
+};
+
+#[tokio::test]
+async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
+    let folder = folder();
+    let at = folder.path();
+    assert_eq!(
+        printed(at, &["keys", "list"]),
+        "",
+        "also on a store that nobody has used"
+    );
+    let create = [
+        "keys",
+        "create",
+        "--name",
+        "ci",
+        "--scopes",
+        "agents:read,chat:write",
+    ];
+    let made = printed(at, &create);
+    let key = CredentialSecret::parse(CredentialKind::Key, made.trim_end()).expect("the key alone");
+    let id = key.id().to_string();
+    let listed = printed(at, &["keys", "list"]);
+    assert_eq!(
+        listed,
+        format!(
+            "{id}  …{}  valid  ci  agents:read,chat:write\n",
+            key.last4()
+        )
+    );
+    assert!(!listed.contains(made.trim_end()));
+    printed(at, &["keys", "revoke", &id]);
+    assert!(printed(at, &["keys", "list"]).contains("  revoked 20"));
+    let unknown = refusal(at, &["keys", "revoke", "000000000000"], &[]);
+    assert!(unknown.contains("000000000000"), "{unknown}");
+
+    // A store that has held a key mints none, so this start has nothing to show.
+    let running = Running::start(at, &[]);
+    assert_eq!(
+        status(&running.url, made.trim_end(), "/api/agents").await,
+        401
+    );
+    running.signal("TERM");
+    running.signal("INT");
+    assert!(!running.ended().1.contains("agk_"));
+}
+
+#[tokio::test]
+async fn a_key_is_rotated_on_the_store_itself() {
+    let folder = folder();
+    let at = folder.path();
+    let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
+    let old = printed(at, &create);
+    let old = CredentialSecret::parse(CredentialKind::Key, old.trim_end()).expect("the key alone");
+    let id = old.id().to_string();
+    let rotate = ["keys", "rotate", &id];
+    let second = printed(at, &[&rotate[..], &["--overlap-seconds", "600"]].concat());
+    let third = printed(at, &rotate);
+    let third = CredentialSecret::parse(CredentialKind::Key, third.trim_end()).expect("as well");
+    assert_eq!(third.id(), old.id());
+    let listed = printed(at, &["keys", "list"]);
+    assert_eq!(
+        listed,
+        format!("{id}  …{}  valid  ci  agents:read\n", third.last4())
+    );
+
+    let running = Running::start(at, &[]);
+    for (key, expected) in [
+        (old.reveal(), 401),
+        (second.trim_end(), 401),
+        (third.reveal(), 200),
+    ] {
+        assert_eq!(status(&running.url, key, "/api/agents").await, expected);
+    }
+    running.signal("TERM");
+    running.signal("INT");
+    running.ended();
+    printed(at, &["keys", "revoke", &id]);
+    let ended = refusal(at, &rotate, &[]);
+    assert!(ended.contains("revoked or has expired"), "{ended}");
+}
+
+#[test]
+fn clients_are_made_listed_rotated_and_revoked_on_the_store_itself() {
+    let folder = folder();
+    let at = folder.path();
+    let create = [
+        "clients",
+        "create",
+        "--name",
+        "import",
+        "--scopes",
+        "agents:read",
+    ];
+    let made = printed(at, &create);
+    let (id, secret) = made.trim_end().split_once(' ').expect("an id and a secret");
+    let secret = CredentialSecret::parse(CredentialKind::Client, secret).expect("a secret");
+    assert_eq!(secret.id().as_str(), id);
+    let rotated = printed(at, &["clients", "rotate", id]);
+    let rotated = rotated.trim_end().strip_prefix(&format!("{id} "));
+    let rotated = CredentialSecret::parse(CredentialKind::Client, rotated.expect("the same id"));
+    let rotated = rotated.expect("a secret");
+    assert_ne!(rotated, secret);
+    let published = ["--jwks-uri", "https://client.example/jwks.json"];
+    let signing = printed(at, &[&create[..], &published].concat());
+    let signing = signing.trim_end();
+    let listed = printed(at, &["clients", "list"]);
+    assert!(listed.contains(&format!(
+        "{id}  …{}  valid  import  agents:read\n",
+        rotated.last4()
+    )));
+    assert!(listed.contains(&format!("{signing}  signs  valid  import  agents:read\n")));
+    assert_eq!(printed(at, &["keys", "list"]), "", "clients are no keys");
+
+    printed(at, &["clients", "revoke", id]);
+    assert!(printed(at, &["clients", "list"]).contains("  revoked 20"));
+    let no_client = refusal(at, &["clients", "revoke", "000000000000"], &[]);
+    assert!(no_client.contains("000000000000"), "{no_client}");
+    let no_secret = refusal(at, &["clients", "rotate", signing], &[]);
+    assert!(no_secret.contains("jwksUri"), "{no_secret}");
+    let plain = ["--jwks-uri", "http://client.example/jwks.json"];
+    let refused = refusal(at, &[&create[..], &plain].concat(), &[]);
+    assert!(
+        refused.contains("jwksUri must be an https address"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn a_key_that_could_not_be_is_not_made() {
+    let folder = folder();
+    let at = folder.path();
+    let create = ["keys", "create", "--scopes", "agents:read", "--name"];
+    let long = "x".repeat(129);
+    for (options, told) in [
+        (&[long.as_str()][..], "name at most 128 characters"),
+        (&["ci\u{1b}[2J"], "name no control characters"),
+        (
+            &["ci", "--expires-at", "2020-01-31T00:00:00Z"],
+            "expiresAt must be in the future",
+        ),
+    ] {
+        let refused = refusal(at, &[&create[..], options].concat(), &[]);
+        assert!(refused.contains(told), "{refused}");
+    }
+    printed(at, &[&create[..], &["two\nlines"]].concat());
+    let listed = printed(at, &["keys", "list"]);
+    assert_eq!(listed.lines().count(), 1, "{listed}");
+    assert!(listed.contains("  two lines  "), "{listed}");
+}
+
+#[test]
+fn tenants_are_made_and_listed() {
+    let folder = folder();
+    let at = folder.path();
+    printed(at, &["tenants", "create", "acme"]);
+    let listed = printed(at, &["tenants", "list"]);
+    let names: Vec<&str> = listed
+        .lines()
+        .filter_map(|line| line.split("  ").next())
+        .collect();
+    assert_eq!(names, ["acme", "default"]);
+    let again = refusal(at, &["tenants", "create", "acme"], &[]);
+    assert!(
+        again.contains("acme") && again.contains("exists"),
+        "{again}"
+    );
+    let create = [
+        "keys",
+        "create",
+        "--name",
+        "ci",
+        "--scopes",
+        "agents:read",
+        "--tenant",
+    ];
+    printed(at, &[&create[..], &["acme"]].concat());
+    let nowhere = refusal(at, &[&create[..], &["nowhere"]].concat(), &[]);
+    assert!(nowhere.contains("nowhere"), "{nowhere}");
+    assert_eq!(
+        printed(at, &["keys", "list"]),
+        "",
+        "the default tenant has none"
+    );
+    assert!(printed(at, &["keys", "list", "--tenant", "acme"]).contains("agents:read"));
+}
