@@ -5,20 +5,15 @@ use actix_web::{
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method, Version,
-        header::{self, HeaderMap},
+        Method,
+        header::{HeaderValue, WWW_AUTHENTICATE},
     },
     middleware::Next,
     web::Data,
 };
-use domain::ProblemCode;
 
-use super::{refuse, unread};
-use crate::{
-    problem::{ApiError, PROBLEM_JSON, fill_in},
-    request::accepts,
-    state::ApiState,
-};
+use super::unread;
+use crate::{problem::fill_in, state::ApiState};
 
 /// Makes HEAD what GET is, and every refusal a problem.
 pub async fn normalise(
@@ -29,43 +24,24 @@ pub async fn normalise(
         // The encoder remembers that it was HEAD and leaves the body out.
         request.head_mut().method = Method::GET;
     }
-    let response = match refusal(&request) {
-        Some(error) => refuse(request, error),
-        None => next.call(request).await?.map_into_boxed_body(),
-    };
-    Ok(unread::hold(fill_in(response)))
+    let response = next.call(request).await?.map_into_boxed_body();
+    let mut response = fill_in(response);
+    announce_way_in(&mut response);
+    Ok(unread::hold(response))
 }
 
-fn refusal(request: &ServiceRequest) -> Option<ApiError> {
-    let state = request.app_data::<Data<ApiState>>()?;
-    let target = request
-        .uri()
-        .path_and_query()
-        .map_or(0, |target| target.as_str().len());
-    if target > state.sizes.url_bytes as usize {
-        return Some(ApiError::new(ProblemCode::UriTooLong));
-    }
-    if request.version() == Version::HTTP_11 && !names_its_host(request.headers()) {
-        return Some(ApiError::header(
-            "Host",
-            "an HTTP/1.1 request names its host once",
-        ));
-    }
-    let is_api = request.path().starts_with("/api/");
-    let takes = |media_type| accepts(request.headers(), media_type);
-    if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
-        return Some(ApiError::new(ProblemCode::NotAcceptable));
-    }
-    None
-}
-
-/// Two hosts, or one that is none, make a proxy and this service see different requests
-/// (RFC 9112, 3.2).
-fn names_its_host(headers: &HeaderMap) -> bool {
-    let mut hosts = headers.get_all(header::HOST);
-    let is_one = |host: &[u8]| {
-        host.iter()
-            .all(|byte| byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:[]%".contains(byte))
+/// Says in every challenge where to read how to get in (RFC 9728).
+fn announce_way_in(response: &mut ServiceResponse) {
+    let state = response.request().app_data::<Data<ApiState>>();
+    let Some(announcement) = state.map(|state| state.oauth_metadata.announcement().to_owned())
+    else {
+        return;
     };
-    hosts.next().is_some_and(|host| is_one(host.as_bytes())) && hosts.next().is_none()
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    let challenge = challenge.and_then(|value| value.to_str().ok());
+    let bearer = challenge.and_then(|challenge| challenge.strip_prefix("Bearer "));
+    let told = bearer.map(|rest| HeaderValue::try_from(format!("Bearer {announcement}, {rest}")));
+    if let Some(Ok(told)) = told {
+        response.headers_mut().insert(WWW_AUTHENTICATE, told);
+    }
 }

@@ -9,12 +9,13 @@ use actix_web::{
     web::Data,
 };
 
-use crate::state::ApiState;
+use crate::{oauth, state::ApiState};
 
 /// No answer is guessed to be of another type.
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 /// Answers are not kept unless they say so.
 const NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
+const NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 /// Data, shown as a page, runs nothing, loads nothing and stands in no frame. Pages say what they
 /// need instead.
 const DATA_POLICY: HeaderValue =
@@ -35,6 +36,10 @@ pub async fn secure(
         .app_data::<Data<ApiState>>()
         .is_some_and(|state| state.public_url.starts_with("https:"));
     harden(response.headers_mut(), is_https);
+    if oauth::is_endpoint(response.request().path()) {
+        // RFC 6749 asks for it beside the newer header.
+        response.headers_mut().insert(header::PRAGMA, NO_CACHE);
+    }
     Ok(response)
 }
 

@@ -7,15 +7,18 @@ use actix_web::{
         Method, StatusCode,
         header::{self, HeaderValue},
     },
+    web::Bytes,
 };
 use domain::{Problem, ProblemCode};
 use serde::Serialize;
 
 use super::ApiError;
-use crate::layers::RequestId;
+use crate::{layers::RequestId, oauth};
 
 /// The media type of every problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
+/// The media type of refusals in the words of OAuth.
+const OAUTH_JSON: &str = "application/json";
 
 /// A problem with what only some codes carry.
 #[derive(Serialize)]
@@ -23,6 +26,8 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 struct Body<'a> {
     #[serde(flatten)]
     problem: &'a Problem,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    violated_policies: &'a [&'static str],
     #[serde(skip_serializing_if = "Option::is_none")]
     first_seq: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -56,7 +61,6 @@ pub fn respond(
     problem.errors.clone_from(&error.faults);
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let mut response = HttpResponse::build(status);
-    response.content_type(PROBLEM_JSON);
     let retry_after = error
         .retry_after
         .or(matches!(problem.status, 429 | 503).then_some(1));
@@ -73,13 +77,9 @@ pub fn respond(
         // What is left of the request is not worth reading.
         response.force_close();
     }
-    let bounds = error.log_bounds;
-    let body = Body {
-        problem: &problem,
-        first_seq: bounds.map(|(first, _)| first),
-        head_seq: bounds.map(|(_, head)| head),
-    };
-    let mut response = response.body(serde_json::to_vec(&body).unwrap_or_default());
+    let (media_type, body) = body(error, &problem);
+    response.content_type(media_type);
+    let mut response = response.body(body);
     if problem.status >= 500 {
         let cause = error
             .source
@@ -90,6 +90,23 @@ pub fn respond(
             .insert(FailureCause(cause.unwrap_or_default()));
     }
     response
+}
+
+/// What an answer says, and in what form.
+fn body(error: &ApiError, problem: &Problem) -> (&'static str, Bytes) {
+    let path = problem.instance.as_deref();
+    if path.is_some_and(oauth::is_endpoint) {
+        return (OAUTH_JSON, oauth::error_body(error.code));
+    }
+    let bounds = error.log_bounds;
+    let body = Body {
+        problem,
+        violated_policies: &error.violated_policies,
+        first_seq: bounds.map(|(first, _)| first),
+        head_seq: bounds.map(|(_, head)| head),
+    };
+    let body = serde_json::to_vec(&body).unwrap_or_default();
+    (PROBLEM_JSON, body.into())
 }
 
 /// Makes every answer of 400 and above a problem of this service that names its request: errors
@@ -109,23 +126,32 @@ pub fn fill_in(response: ServiceResponse) -> ServiceResponse {
     let error = response.response().error();
     let filled = match error.and_then(actix_web::Error::as_error::<ApiError>) {
         Some(error) => respond(error, instance, request_id),
-        None if response
-            .headers()
-            .get(header::CONTENT_TYPE)
-            .is_some_and(|it| it == PROBLEM_JSON) =>
-        {
-            return response;
-        }
+        None if is_finished(&response) => return response,
         None => respond(&ApiError::new(code_of(status)), instance, request_id),
     };
+    in_place_of(response, filled)
+}
+
+/// Whether an answer has the body of a refusal already.
+fn is_finished(response: &ServiceResponse) -> bool {
+    let expected = if oauth::is_endpoint(response.request().path()) {
+        OAUTH_JSON
+    } else {
+        PROBLEM_JSON
+    };
+    let media_type = response.headers().get(header::CONTENT_TYPE);
+    media_type.is_some_and(|it| it == expected)
+}
+
+/// Puts an answer in the place of another, with those of its headers that the new one lacks.
+fn in_place_of(response: ServiceResponse, mut answer: HttpResponse) -> ServiceResponse {
     let (request, old) = response.into_parts();
-    let mut filled = filled;
     for (name, value) in old.headers() {
-        if *name != header::CONTENT_TYPE && !filled.headers().contains_key(name) {
-            filled.headers_mut().append(name.clone(), value.clone());
+        if *name != header::CONTENT_TYPE && !answer.headers().contains_key(name) {
+            answer.headers_mut().append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(request, filled)
+    ServiceResponse::new(request, answer)
 }
 
 /// The framework knows the methods of a path; HEAD works wherever GET does.
@@ -141,7 +167,7 @@ fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
     methods.push("OPTIONS");
     let allow =
         HeaderValue::from_str(&methods.join(", ")).unwrap_or(HeaderValue::from_static("OPTIONS"));
-    let (request, _) = response.into_parts();
+    let request = response.request();
     let mut answer = if request.method() == Method::OPTIONS {
         HttpResponse::NoContent().finish()
     } else {
@@ -149,11 +175,11 @@ fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
         respond(
             &error,
             Some(request.path().to_owned()),
-            RequestId::of(&request),
+            RequestId::of(request),
         )
     };
     answer.headers_mut().insert(header::ALLOW, allow);
-    ServiceResponse::new(request, answer)
+    in_place_of(response, answer)
 }
 
 /// The code of what the framework refuses by itself.

@@ -1,6 +1,8 @@
 //! Who is let in.
 
-use application::access::{Bootstrap, tokens::Issuer};
+use std::time::Duration;
+
+use application::access::{Bootstrap, server::EncryptionKey, tokens::Issuer};
 use domain::{CredentialKind, CredentialSecret};
 
 use super::{ServerSettings, issuers, values::Values};
@@ -10,6 +12,10 @@ use super::{ServerSettings, issuers, values::Values};
 pub struct AuthSettings {
     /// `AUTH__BOOTSTRAP_KEY`: the first key of a store that has never held one.
     pub bootstrap: Option<Bootstrap>,
+    /// `AUTH__ENCRYPTION_KEY`: with it the private halves of signing keys are stored encrypted.
+    pub encryption_key: Option<EncryptionKey>,
+    /// `AUTH__SIGNING_KEY_DAYS`: how old a signing key gets.
+    pub signing_key_age: Duration,
     /// `AUTH__ISSUERS__…`: identity providers whose users are let in.
     pub issuers: Vec<Issuer>,
 }
@@ -19,6 +25,14 @@ impl AuthSettings {
         let expected = "the word mint, or an API key as `agent-service keys generate` prints it";
         Self {
             bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
+            encryption_key: values.read_optional(
+                "AUTH__ENCRYPTION_KEY",
+                "32 bytes in base64 or base64url, as `openssl rand -base64 32` prints them",
+                EncryptionKey::parse,
+            ),
+            signing_key_age: Duration::from_hours(
+                24 * values.read_number("AUTH__SIGNING_KEY_DAYS", 30, 1..=3_650),
+            ),
             issuers: issuers::read(values, &server.public_url(server.address())),
         }
     }

@@ -39,14 +39,7 @@ pub(super) async fn wire(
         "the signing keys; when AUTH__ENCRYPTION_KEY is lost or changed, `agent-service \
          signing-keys rotate` makes a new one",
     )?;
-    let own = Arc::new(OwnTokens::new(
-        parts.public_url.clone(),
-        Arc::clone(&signing_keys),
-        Arc::clone(&storage.credentials),
-        Arc::clone(&storage.tokens),
-        Arc::clone(clock),
-        Arc::clone(ids),
-    ));
+    let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
         Arc::new(WebDocuments::new(Vec::new())),
         Arc::clone(clock),
@@ -69,17 +62,7 @@ pub(super) async fn wire(
         Arc::clone(&last_used),
     ));
     authenticator.watch().await?;
-    let assertions = Assertions::new(
-        parts.public_url.clone(),
-        Arc::clone(&storage.tokens),
-        key_sets,
-    );
-    let clients = ClientAuthentication::new(
-        Arc::clone(&storage.credentials),
-        assertions,
-        Arc::clone(clock),
-        Arc::clone(&last_used),
-    );
+    let clients = client_authentication(parts, key_sets, clock, &last_used);
     let server = AuthorizationServer::new(
         clients,
         own,
@@ -96,6 +79,37 @@ pub(super) async fn wire(
         authenticator,
         server,
     })
+}
+
+fn own_tokens(
+    parts: &Parts<'_>,
+    signing_keys: &Arc<SigningKeys>,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+) -> Arc<OwnTokens> {
+    Arc::new(OwnTokens::new(
+        parts.public_url.clone(),
+        Arc::clone(signing_keys),
+        Arc::clone(&parts.storage.credentials),
+        Arc::clone(&parts.storage.tokens),
+        Arc::clone(clock),
+        Arc::clone(ids),
+    ))
+}
+
+fn client_authentication(
+    parts: &Parts<'_>,
+    key_sets: KeySets,
+    clock: &Arc<dyn Clock>,
+    last_used: &Arc<LastUsed>,
+) -> ClientAuthentication {
+    let tokens = Arc::clone(&parts.storage.tokens);
+    ClientAuthentication::new(
+        Arc::clone(&parts.storage.credentials),
+        Assertions::new(parts.public_url.clone(), tokens, key_sets),
+        Arc::clone(clock),
+        Arc::clone(last_used),
+    )
 }
 
 /// The signing keys of a store, as the operator wants them kept.

@@ -12,6 +12,14 @@ use crate::{caller::Caller, harness::Api};
 const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 const INVALID: &str = "Bearer realm=\"agent-service\", error=\"invalid_token\"";
 
+/// A challenge as it leaves the service: it says where to read how to get in.
+fn announced(api: &Api, challenge: &str) -> String {
+    let (address, rest) = (api.address, challenge.trim_start_matches("Bearer "));
+    format!(
+        "Bearer resource_metadata=\"http://{address}/.well-known/oauth-protected-resource\", {rest}"
+    )
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_taken_from_either_header() {
     let api = Api::start().await;
@@ -44,7 +52,10 @@ async fn who_sends_nothing_is_asked_for_a_credential() {
       "type": "/problems/unauthenticated"
     }
     "#);
-    assert_eq!(answer.header("www-authenticate"), CHALLENGE);
+    assert_eq!(
+        answer.header("www-authenticate"),
+        announced(&api, CHALLENGE)
+    );
     // A key in the address is no credential: addresses are logged everywhere.
     let key = api.reader().key().to_owned();
     let answer = api
@@ -89,7 +100,7 @@ async fn what_is_no_key_of_ours_is_refused() {
         answer.problem(ProblemCode::InvalidCredentials);
         assert_eq!(
             answer.header("www-authenticate"),
-            INVALID,
+            announced(&api, INVALID),
             "{name}: {value}"
         );
     }
@@ -224,7 +235,10 @@ async fn who_lacks_a_scope_is_told_which() {
     "#);
     let challenge =
         "Bearer realm=\"agent-service\", error=\"insufficient_scope\", scope=\"agents:write\"";
-    assert_eq!(answer.header("www-authenticate"), challenge);
+    assert_eq!(
+        answer.header("www-authenticate"),
+        announced(&api, challenge)
+    );
     api.stop().await;
 }
 

@@ -51,6 +51,27 @@ impl Request {
             .raw_body(body)
     }
 
+    /// A form.
+    #[must_use]
+    pub(crate) fn form(self, parameters: &[(&str, &str)]) -> Self {
+        let encode = |text: &str| -> String {
+            text.bytes()
+                .map(|byte| match byte {
+                    b'0'..=b'9' | b'a'..=b'z' | b'A'..=b'Z' | b'-' | b'.' | b'_' => {
+                        char::from(byte).to_string()
+                    }
+                    other => format!("%{other:02X}"),
+                })
+                .collect()
+        };
+        let pairs: Vec<String> = parameters
+            .iter()
+            .map(|(name, value)| format!("{}={}", encode(name), encode(value)))
+            .collect();
+        self.header("Content-Type", "application/x-www-form-urlencoded")
+            .raw_body(pairs.join("&"))
+    }
+
     /// A body that claims nothing.
     #[must_use]
     pub(crate) fn raw_body(mut self, body: impl Into<reqwest::Body>) -> Self {
@@ -94,11 +115,54 @@ impl Answer {
         );
         assert_eq!(answer.header("x-content-type-options"), "nosniff");
         assert!(answer.has("cache-control"), "{method} {path}: {answer:?}");
-        if answer.status >= 400 {
+        if path.starts_with("/oauth2/") {
+            answer.check_oauth(method);
+        } else if answer.status >= 400 {
             answer.check_problem(method);
         }
         documented::check(method, path, &answer);
         answer
+    }
+
+    /// The endpoints of OAuth have words of their own for what is wrong.
+    fn check_oauth(&self, method: &str) {
+        assert_eq!(self.header("cache-control"), "no-store");
+        assert_eq!(self.header("pragma"), "no-cache");
+        assert_eq!(
+            self.has("retry-after"),
+            matches!(self.status, 429 | 503),
+            "{self:?}"
+        );
+        assert_eq!(self.has("www-authenticate"), self.status == 401, "{self:?}");
+        if self.status < 400 {
+            return;
+        }
+        assert_eq!(self.header("content-type"), "application/json");
+        if method == "HEAD" {
+            assert!(self.body.is_empty(), "{self:?}");
+            return;
+        }
+        let body = self.json();
+        let members = body.as_object().expect("an object");
+        assert_eq!(members.len(), 2, "{body}");
+        let description = members["error_description"].as_str().expect("text");
+        let is_allowed = |byte: u8| matches!(byte, 0x20..=0x7e) && !b"\"\\".contains(&byte);
+        assert!(description.bytes().all(is_allowed), "{body}");
+        let expected: &[&str] = match self.status {
+            400 => &[
+                "invalid_request",
+                "invalid_grant",
+                "invalid_scope",
+                "invalid_target",
+                "unsupported_grant_type",
+            ],
+            401 => &["invalid_client"],
+            429 | 503 => &["temporarily_unavailable"],
+            402..=499 => &["invalid_request"],
+            _ => &["server_error"],
+        };
+        let error = members["error"].as_str().expect("text");
+        assert!(expected.contains(&error), "{}: {body}", self.status);
     }
 
     fn check_problem(&self, method: &str) {
@@ -157,6 +221,14 @@ impl Answer {
     pub(crate) fn made(&self) -> Value {
         assert_eq!(self.status, 201, "{}", self.text());
         self.json()
+    }
+
+    /// The word of OAuth for what is wrong.
+    pub(crate) fn oauth_error(&self) -> (u16, String) {
+        let body = self.json();
+        let error = body["error"].as_str();
+        let error = error.unwrap_or_else(|| panic!("no error in {body}"));
+        (self.status, error.to_owned())
     }
 
     /// The body of a refusal with this code.

@@ -12,7 +12,12 @@ use crate::{
 };
 
 /// Routes that stand outside of the document: they lead to its page and serve it.
-const UNDOCUMENTED: &[(&str, &str)] = &[("GET", "/docs")];
+/// And for a public URL with a path, metadata are looked for at two addresses more.
+const UNDOCUMENTED: &[(&str, &str)] = &[
+    ("GET", "/docs"),
+    ("GET", "/.well-known/oauth-authorization-server/{path:.*}"),
+    ("GET", "/.well-known/oauth-protected-resource/{path:.*}"),
+];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_documented_operation_succeeds_as_documented() {

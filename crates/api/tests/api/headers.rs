@@ -36,9 +36,13 @@ async fn an_answer_says_how_long_it_may_be_kept() {
         let sample = Sample::make(&api).await;
         let answer = operation.request(&api.writer(), &sample).send().await;
         let expected = match operation.id {
-            "get_openapi" | "list_problems" | "get_problem" | "get_console" => {
-                "public, max-age=300"
-            }
+            "get_openapi"
+            | "list_problems"
+            | "get_problem"
+            | "get_console"
+            | "get_authorization_server"
+            | "get_protected_resource"
+            | "get_jwks" => "public, max-age=300",
             _ if answer.has("etag") => "private, no-cache",
             _ => "no-store",
         };

@@ -44,9 +44,13 @@ fn first_difference(left: &Value, right: &Value, place: String) -> Option<String
 async fn the_served_document_names_the_address_of_its_server() {
     let api = Api::start().await;
     let mut served = api.anonymous().get("/openapi.json").await.ok();
-    let servers = json!([{"url": format!("http://{}", api.address)}]);
-    assert_eq!(served["servers"], servers);
+    let url = format!("http://{}", api.address);
+    assert_eq!(served["servers"], json!([{"url": url}]));
     served["servers"] = document()["servers"].clone();
+    let flow = "/components/securitySchemes/OAuth2/flows/clientCredentials/tokenUrl";
+    let token_url = served.pointer_mut(flow).expect("where tokens are issued");
+    assert_eq!(*token_url, json!(format!("{url}/oauth2/token")));
+    *token_url = document().pointer(flow).cloned().expect("the same");
     assert_eq!(first_difference(&served, document(), String::new()), None);
     api.stop().await;
 
@@ -174,10 +178,14 @@ fn every_operation_is_described() {
                 "{} {status}",
                 operation.id
             );
-            let problem = &response["content"]["application/problem+json"]["schema"];
-            let is_problem = problem["$ref"] == "#/components/schemas/Problem";
+            let (media_type, component) = match status.as_str() {
+                _ if operation.template.starts_with("/oauth2/") => ("json", "OAuthError"),
+                "429" => ("problem+json", "RateLimitProblem"),
+                _ => ("problem+json", "Problem"),
+            };
+            let refusal = &response["content"][format!("application/{media_type}")]["schema"];
             assert_eq!(
-                is_problem,
+                refusal["$ref"] == format!("#/components/schemas/{component}"),
                 status.starts_with(['4', '5']),
                 "{} {status}",
                 operation.id
@@ -201,8 +209,19 @@ async fn the_examples_of_bodies_are_taken() {
             let request = api
                 .writer()
                 .request(&operation.method, &operation.path(&sample));
-            let request = request.header("Content-Type", media_type);
-            let answer = request.raw_body(example.to_string()).send().await;
+            let request = if operation.takes_a_form() {
+                example["client_id"] = json!(sample.client);
+                example["client_secret"] = json!(sample.client_secret);
+                let members = example.as_object().expect("an object").iter();
+                let parameters: Vec<(&str, &str)> = members
+                    .map(|(name, value)| (name.as_str(), value.as_str().expect("text")))
+                    .collect();
+                request.form(&parameters)
+            } else {
+                let request = request.header("Content-Type", media_type);
+                request.raw_body(example.to_string())
+            };
+            let answer = request.send().await;
             assert_eq!(
                 answer.status,
                 operation.success(),

@@ -73,6 +73,7 @@ impl Probe {
             "events.changes",
             "credentials.access_version",
             "credentials.touch",
+            "signing_keys.list",
             "maintenance.purge",
         ];
         let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));

@@ -1,0 +1,103 @@
+//! Forms (`application/x-www-form-urlencoded`), read strictly: what two readers could understand
+//! differently is refused.
+
+use std::collections::BTreeMap;
+
+/// The parameters of a form, each once.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Form(BTreeMap<String, String>);
+
+/// Why a form is refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(super) enum MalformedForm {
+    #[error("the body is not a form")]
+    Encoding,
+    #[error("a parameter is sent more than once")]
+    Repeated,
+}
+
+impl Form {
+    /// Reads a form. A parameter without a value counts as not sent (RFC 6749, 3.2).
+    pub(super) fn read(body: &[u8]) -> Result<Self, MalformedForm> {
+        let body = std::str::from_utf8(body).map_err(|_not_text| MalformedForm::Encoding)?;
+        let mut parameters = BTreeMap::new();
+        for pair in body.split('&').filter(|pair| !pair.is_empty()) {
+            let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
+            let name = decode(name).ok_or(MalformedForm::Encoding)?;
+            let value = decode(value).ok_or(MalformedForm::Encoding)?;
+            if parameters.insert(name, value).is_some() {
+                return Err(MalformedForm::Repeated);
+            }
+        }
+        parameters.retain(|_, value| !value.is_empty());
+        Ok(Self(parameters))
+    }
+
+    /// Takes a parameter out of the form.
+    pub(super) fn take(&mut self, name: &str) -> Option<String> {
+        self.0.remove(name)
+    }
+}
+
+/// Text from the encoding of forms; nothing when it is not in that encoding or not UTF-8.
+pub(super) fn decode(text: &str) -> Option<String> {
+    let mut bytes = text.bytes();
+    let mut decoded = Vec::with_capacity(text.len());
+    while let Some(byte) = bytes.next() {
+        decoded.push(match byte {
+            b'+' => b' ',
+            b'%' => {
+                let (high, low) = (digit(bytes.next()?)?, digit(bytes.next()?)?);
+                high * 16 + low
+            }
+            other => other,
+        });
+    }
+    String::from_utf8(decoded).ok()
+}
+
+fn digit(byte: u8) -> Option<u8> {
+    let digit = char::from(byte).to_digit(16)?;
+    u8::try_from(digit).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn read(body: &str) -> Result<Vec<(String, String)>, MalformedForm> {
+        Form::read(body.as_bytes()).map(|form| form.0.into_iter().collect())
+    }
+
+    #[test]
+    fn reads_what_browsers_and_libraries_write() {
+        let read = read("&scope=agents%3Aread+chat%3awrite&empty=&bare&%C3%A4=%25&&").unwrap();
+        let expected = [("scope", "agents:read chat:write"), ("ä", "%")];
+        let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
+        assert_eq!(read, expected);
+    }
+
+    #[test]
+    fn refuses_what_is_sent_twice_however_it_is_spelled() {
+        for body in ["a=1&a=2", "a=1&a=1", "a=1&%61=2", "a=&a=1", "a&a"] {
+            assert_eq!(read(body), Err(MalformedForm::Repeated), "{body}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_form() {
+        for body in ["a=%", "a=%4", "a=%zz", "a=%+1", "%ff=a", "a=%c3"] {
+            assert_eq!(read(body), Err(MalformedForm::Encoding), "{body}");
+        }
+        assert_eq!(Form::read(b"a=\xff"), Err(MalformedForm::Encoding));
+    }
+
+    proptest! {
+        #[test]
+        fn never_panics_on_anything(body: Vec<u8>) {
+            let _ = Form::read(&body);
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! `GET /.well-known/jwks.json`.
+
+use actix_web::{HttpResponse, http::header, web::Data};
+use serde::Serialize;
+use serde_json::Value;
+use utoipa::ToSchema;
+
+use crate::{documents::PUBLIC, state::ApiState};
+
+/// A JWK set (RFC 7517).
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = KeySet)]
+pub struct KeySetBody {
+    /// The public keys whose signatures count.
+    #[schema(value_type = Vec<Object>)]
+    keys: Vec<Value>,
+}
+
+/// Read the keys that prove this service's access tokens.
+#[utoipa::path(
+    get, path = "/.well-known/jwks.json", operation_id = "get_jwks", tag = "OAuth",
+    responses((status = 200, description = "The keys.", body = KeySetBody)),
+)]
+pub async fn get_jwks(state: Data<ApiState>) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, PUBLIC))
+        .json(KeySetBody {
+            keys: state.oauth.published_keys(),
+        })
+}

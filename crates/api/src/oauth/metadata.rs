@@ -1,0 +1,187 @@
+//! What clients can find out by themselves: where tokens are issued (RFC 8414), and which tokens
+//! are taken (RFC 9728). All addresses come from the configured public URL, never from `Host`.
+
+use actix_web::{
+    HttpRequest, HttpResponse,
+    http::{Uri, header},
+    web::Data,
+};
+use application::access::{jwt::SignatureAlgorithm, server::CLIENT_CREDENTIALS};
+use domain::{ProblemCode, Scope};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use crate::{documents::PUBLIC, problem::ApiError, state::ApiState};
+
+const PROTECTED_RESOURCE: &str = "/.well-known/oauth-protected-resource";
+
+/// The methods of client authentication, the same at every endpoint.
+const METHODS: [&str; 3] = [
+    "client_secret_basic",
+    "client_secret_post",
+    "private_key_jwt",
+];
+
+/// What the authorization server offers.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct AuthorizationServerMetadata {
+    /// Its name: the public URL.
+    issuer: String,
+    token_endpoint: String,
+    revocation_endpoint: String,
+    introspection_endpoint: String,
+    jwks_uri: String,
+    #[schema(value_type = Vec<Scope>)]
+    scopes_supported: &'static [Scope],
+    /// None: there is no endpoint to which a browser would be sent.
+    #[schema(value_type = Vec<String>)]
+    response_types_supported: [&'static str; 0],
+    #[schema(value_type = Vec<String>)]
+    grant_types_supported: [&'static str; 1],
+    #[schema(value_type = Vec<String>)]
+    token_endpoint_auth_methods_supported: [&'static str; 3],
+    #[schema(value_type = Vec<String>)]
+    token_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    #[schema(value_type = Vec<String>)]
+    revocation_endpoint_auth_methods_supported: [&'static str; 3],
+    #[schema(value_type = Vec<String>)]
+    revocation_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    #[schema(value_type = Vec<String>)]
+    introspection_endpoint_auth_methods_supported: [&'static str; 3],
+    #[schema(value_type = Vec<String>)]
+    introspection_endpoint_auth_signing_alg_values_supported: Vec<&'static str>,
+    service_documentation: String,
+}
+
+/// Which tokens this service takes.
+#[derive(Debug, Clone, Serialize, ToSchema)]
+pub struct ProtectedResourceMetadata {
+    /// Its name: the public URL.
+    resource: String,
+    /// Whose tokens it takes: its own, and those of the issuers that the operator trusts.
+    authorization_servers: Vec<String>,
+    jwks_uri: String,
+    #[schema(value_type = Vec<Scope>)]
+    scopes_supported: &'static [Scope],
+    /// In `Authorization: Bearer` alone.
+    #[schema(value_type = Vec<String>)]
+    bearer_methods_supported: [&'static str; 1],
+    #[schema(value_type = String)]
+    resource_name: &'static str,
+    resource_documentation: String,
+}
+
+/// Both documents, made once.
+pub struct Metadata {
+    server: AuthorizationServerMetadata,
+    resource: ProtectedResourceMetadata,
+    /// The path of the public URL, without the slash before it; empty if it has none.
+    path: String,
+    /// What a challenge says of it.
+    announcement: String,
+}
+
+impl Metadata {
+    /// The metadata of a service that clients reach at `url`, and that takes tokens of these
+    /// foreign issuers too.
+    pub fn new(url: &str, issuers: impl Iterator<Item = String>) -> Self {
+        let parsed: Option<Uri> = url.parse().ok();
+        let path = parsed.as_ref().map_or("", Uri::path);
+        Self {
+            server: authorization_server(url),
+            resource: ProtectedResourceMetadata {
+                resource: url.to_owned(),
+                authorization_servers: std::iter::once(url.to_owned()).chain(issuers).collect(),
+                jwks_uri: format!("{url}/.well-known/jwks.json"),
+                scopes_supported: Scope::ALL,
+                bearer_methods_supported: ["header"],
+                resource_name: "Agent Service",
+                resource_documentation: format!("{url}/docs/"),
+            },
+            path: path.trim_matches('/').to_owned(),
+            announcement: format!("resource_metadata=\"{url}{PROTECTED_RESOURCE}\""),
+        }
+    }
+
+    /// What a challenge says to those who look for the way in.
+    pub fn announcement(&self) -> &str {
+        &self.announcement
+    }
+}
+
+fn authorization_server(url: &str) -> AuthorizationServerMetadata {
+    let algorithms: Vec<&str> = SignatureAlgorithm::ALL
+        .iter()
+        .map(|algorithm| algorithm.as_str())
+        .collect();
+    AuthorizationServerMetadata {
+        issuer: url.to_owned(),
+        token_endpoint: format!("{url}/oauth2/token"),
+        revocation_endpoint: format!("{url}/oauth2/revoke"),
+        introspection_endpoint: format!("{url}/oauth2/introspect"),
+        jwks_uri: format!("{url}/.well-known/jwks.json"),
+        scopes_supported: Scope::ALL,
+        response_types_supported: [],
+        grant_types_supported: [CLIENT_CREDENTIALS],
+        token_endpoint_auth_methods_supported: METHODS,
+        token_endpoint_auth_signing_alg_values_supported: algorithms.clone(),
+        revocation_endpoint_auth_methods_supported: METHODS,
+        revocation_endpoint_auth_signing_alg_values_supported: algorithms.clone(),
+        introspection_endpoint_auth_methods_supported: METHODS,
+        introspection_endpoint_auth_signing_alg_values_supported: algorithms,
+        service_documentation: format!("{url}/docs/"),
+    }
+}
+
+/// Read what the authorization server offers (RFC 8414).
+#[utoipa::path(
+    get, path = "/.well-known/oauth-authorization-server",
+    operation_id = "get_authorization_server", tag = "OAuth",
+    responses((status = 200, description = "The metadata.", body = AuthorizationServerMetadata)),
+)]
+pub async fn get_authorization_server(state: Data<ApiState>) -> HttpResponse {
+    public(&state.oauth_metadata.server)
+}
+
+/// Read which access tokens this service takes (RFC 9728).
+#[utoipa::path(
+    get, path = "/.well-known/oauth-protected-resource",
+    operation_id = "get_protected_resource", tag = "OAuth",
+    responses((status = 200, description = "The metadata.", body = ProtectedResourceMetadata)),
+)]
+pub async fn get_protected_resource(state: Data<ApiState>) -> HttpResponse {
+    public(&state.oauth_metadata.resource)
+}
+
+/// The same where both documents are looked for when the public URL has a path: the path follows
+/// the well-known part.
+pub async fn get_authorization_server_at_path(
+    request: HttpRequest,
+    state: Data<ApiState>,
+) -> Result<HttpResponse, ApiError> {
+    at_path(&request, &state)?;
+    Ok(public(&state.oauth_metadata.server))
+}
+
+/// See [`get_authorization_server_at_path`].
+pub async fn get_protected_resource_at_path(
+    request: HttpRequest,
+    state: Data<ApiState>,
+) -> Result<HttpResponse, ApiError> {
+    at_path(&request, &state)?;
+    Ok(public(&state.oauth_metadata.resource))
+}
+
+fn at_path(request: &HttpRequest, state: &ApiState) -> Result<(), ApiError> {
+    let own = &state.oauth_metadata.path;
+    if !own.is_empty() && request.match_info().query("path") == own {
+        return Ok(());
+    }
+    Err(ApiError::new(ProblemCode::RouteNotFound))
+}
+
+fn public(document: &impl Serialize) -> HttpResponse {
+    HttpResponse::Ok()
+        .insert_header((header::CACHE_CONTROL, PUBLIC))
+        .json(document)
+}

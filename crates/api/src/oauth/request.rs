@@ -1,0 +1,93 @@
+//! A request to one of the endpoints: a form, and what it shows of the client.
+
+use actix_web::{
+    FromRequest, HttpRequest,
+    dev::Payload,
+    http::header::{self, HeaderMap},
+    web::Bytes,
+};
+use application::access::server::Presented;
+use futures::{FutureExt, future::LocalBoxFuture};
+
+use super::{
+    OAuthRefusal,
+    basic::{self, Basic},
+    form::{Form, MalformedForm},
+};
+
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A request to one of the endpoints.
+#[derive(Debug)]
+pub struct OAuthRequest {
+    /// What it shows of the client.
+    pub shown: Presented,
+    form: Form,
+}
+
+impl OAuthRequest {
+    /// Takes a parameter out of the form.
+    pub fn take(&mut self, name: &str) -> Option<String> {
+        self.form.take(name)
+    }
+
+    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, OAuthRefusal> {
+        if !is_form(headers) {
+            return Err(OAuthRefusal::invalid_request(
+                "the body must be application/x-www-form-urlencoded",
+            ));
+        }
+        let mut form = Form::read(body).map_err(|malformed| {
+            OAuthRefusal::invalid_request(match malformed {
+                MalformedForm::Encoding => "the body is not a form",
+                MalformedForm::Repeated => "a parameter is sent more than once",
+            })
+        })?;
+        let basic = match basic::read(headers) {
+            Basic::Absent => None,
+            Basic::Shown(id, secret) => Some((id, secret)),
+            Basic::Malformed => return Err(OAuthRefusal::invalid_client()),
+            Basic::Repeated => {
+                return Err(OAuthRefusal::invalid_request(
+                    "Authorization is sent more than once",
+                ));
+            }
+        };
+        let shown = Presented {
+            basic,
+            client_id: form.take("client_id"),
+            client_secret: form.take("client_secret"),
+            assertion_type: form.take("client_assertion_type"),
+            assertion: form.take("client_assertion"),
+        };
+        Ok(Self { shown, form })
+    }
+}
+
+fn is_form(headers: &HeaderMap) -> bool {
+    let mut values = headers.get_all(header::CONTENT_TYPE);
+    let (Some(value), None) = (values.next(), values.next()) else {
+        return false;
+    };
+    let named = value.to_str().unwrap_or_default();
+    let essence = named.split(';').next().unwrap_or_default().trim();
+    essence.eq_ignore_ascii_case(FORM)
+}
+
+impl FromRequest for OAuthRequest {
+    type Error = OAuthRefusal;
+    type Future = LocalBoxFuture<'static, Result<Self, OAuthRefusal>>;
+
+    fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
+        let headers = request.headers().clone();
+        // The layer in front has taken the whole body in: these bytes are there already.
+        let body = Bytes::from_request(request, payload);
+        async move {
+            let body = body.await;
+            let body =
+                body.map_err(|_broken| OAuthRefusal::invalid_request("the body broke off"))?;
+            Self::read(&headers, &body)
+        }
+        .boxed_local()
+    }
+}

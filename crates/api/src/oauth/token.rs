@@ -1,0 +1,75 @@
+//! `POST /oauth2/token`.
+
+use actix_web::{HttpResponse, web::Data};
+use application::access::server::{TokenRequest, words};
+use serde::Serialize;
+use utoipa::ToSchema;
+
+use super::{ClientForm, OAuthRefusal, OAuthRequest};
+use crate::state::ApiState;
+
+/// A request for a token. The client may show its secret in `Authorization: Basic` instead.
+#[derive(ToSchema)]
+#[schema(as = TokenRequest)]
+#[expect(dead_code, reason = "stands for its schema alone")]
+pub struct TokenForm {
+    /// Always `client_credentials`: machines act for themselves.
+    #[schema(pattern = "^client_credentials$")]
+    grant_type: String,
+    /// What the token is to allow, separated by spaces; all that the client may when absent.
+    #[schema(nullable = false)]
+    scope: Option<String>,
+    /// The service that the token is for (RFC 8707): the public URL of this one.
+    #[schema(nullable = false)]
+    resource: Option<String>,
+    #[serde(flatten)]
+    client: ClientForm,
+}
+
+/// An access token.
+#[derive(Debug, Serialize, ToSchema)]
+pub struct TokenBody {
+    /// The token, opaque to clients.
+    access_token: String,
+    /// How it is sent: `Authorization: Bearer`.
+    #[schema(value_type = String)]
+    token_type: &'static str,
+    /// Whole seconds until it ends.
+    expires_in: i64,
+    /// What it allows, separated by spaces.
+    scope: String,
+}
+
+/// Fetch an access token (RFC 6749, client credentials).
+#[utoipa::path(
+    post, path = "/oauth2/token", operation_id = "issue_token", tag = "OAuth",
+    request_body(
+        content = TokenForm, content_type = "application/x-www-form-urlencoded",
+        example = json!({
+            "grant_type": "client_credentials", "client_id": "3mP0aZ9kQx1T",
+            "client_secret": "ags_3mP0aZ9kQx1T_…",
+        }),
+    ),
+    responses(
+        (status = 200, description = "A token.", body = TokenBody),
+        (status = 400, description = "The request is not as OAuth wants it."),
+        (status = 401, description = "The client could not be authenticated."),
+    ),
+)]
+pub async fn issue_token(
+    mut request: OAuthRequest,
+    state: Data<ApiState>,
+) -> Result<HttpResponse, OAuthRefusal> {
+    let asked = TokenRequest {
+        grant_type: request.take("grant_type"),
+        scope: request.take("scope"),
+        resource: request.take("resource"),
+    };
+    let issued = state.oauth.token(&request.shown, &asked).await?;
+    Ok(HttpResponse::Ok().json(TokenBody {
+        access_token: issued.text,
+        token_type: "Bearer",
+        expires_in: issued.expires_in,
+        scope: words(issued.scopes),
+    }))
+}

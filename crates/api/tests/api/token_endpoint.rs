@@ -1,0 +1,203 @@
+//! `POST /oauth2/token`: how clients get tokens, and what these are good for.
+
+use std::time::Instant;
+
+use domain::ProblemCode;
+use serde_json::json;
+
+use crate::{
+    harness::{Api, Plan},
+    oauth::{Bearer, Client, GRANT, SigningClient, basic, endpoint, parts},
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_gets_a_token_by_its_secret_and_uses_it() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read", "chat:write"]).await;
+    let in_header = client.ask(&api, "/oauth2/token", &[GRANT]).await;
+    let request = endpoint(&api, "/oauth2/token").form(&client.form(&[GRANT]));
+    let in_form = request.send().await;
+    for answer in [in_header, in_form] {
+        assert_eq!(answer.header("content-type"), "application/json");
+        let mut body = answer.ok();
+        let token = body["access_token"].take();
+        let expected = json!({
+            "access_token": null, "token_type": "Bearer", "expires_in": 600,
+            "scope": "agents:read chat:write",
+        });
+        assert_eq!(body, expected);
+        let bearer = Bearer::new(&api, token.as_str().expect("a token"));
+        bearer.get("/api/agents").await.ok();
+        let draft = json!({"name": "Ada"});
+        let refused = bearer.request("POST", "/api/agents").json(&draft).send();
+        refused.await.problem(ProblemCode::InsufficientScope);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_basic_carries_is_decoded_like_a_form() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let secret = client.secret.replace('_', "%5f");
+    assert_ne!(secret, client.secret);
+    let request = endpoint(&api, "/oauth2/token").form(&[GRANT]);
+    let request = request.header("Authorization", &basic(&client.id, &secret));
+    request.send().await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_says_who_issued_it_to_whom_and_for_whom() {
+    let url = "https://agents.example.org/v";
+    let plan = Plan::default().setting("SERVER__PUBLIC_URL", url);
+    let api = plan.start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let token = client.token(&api).await;
+    let (header, claims) = parts(&token);
+    let keys = api.anonymous().get("/.well-known/jwks.json").await.ok();
+    let kid = &keys["keys"][0]["kid"];
+    assert_eq!(header, json!({"typ": "at+jwt", "alg": "ES256", "kid": kid}));
+    assert_eq!((&claims["iss"], &claims["aud"]), (&json!(url), &json!(url)));
+    let id = json!(client.id);
+    assert_eq!((&claims["sub"], &claims["client_id"]), (&id, &id));
+    Bearer::new(&api, &token).get("/api/agents").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_may_allow_less_than_its_client_holds() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read", "chat:write"]).await;
+    let own = [GRANT, ("scope", "chat:write")];
+    let issued = client.ask(&api, "/oauth2/token", &own).await.ok();
+    assert_eq!(issued["scope"], "chat:write");
+    let token = issued["access_token"].as_str().expect("a token");
+    let answer = Bearer::new(&api, token).get("/api/agents").await;
+    answer.problem(ProblemCode::InsufficientScope);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_is_asked_for_by_the_public_url_of_the_service() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let url = format!("http://{}", api.address);
+    let own = [GRANT, ("resource", url.as_str()), ("unheard_of", "x")];
+    client.ask(&api, "/oauth2/token", &own).await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_gets_a_token_by_its_signature_once() {
+    let api = Api::start().await;
+    let client = SigningClient::make(&api, &["agents:read"]).await;
+    let url = format!("http://{}", api.address);
+    let assertion = client.assertion(&url, "1");
+    let issued = client.ask(&api, &assertion).await.ok();
+    let token = issued["access_token"].as_str().expect("a token");
+    Bearer::new(&api, token).get("/api/agents").await.ok();
+    let expected = (401, "invalid_client".to_owned());
+    assert_eq!(client.ask(&api, &assertion).await.oauth_error(), expected);
+    for other in [
+        "https://other.example".to_owned(),
+        format!("{url}/"),
+        format!("{url}/oauth2/token"),
+    ] {
+        let assertion = client.assertion(&other, &other);
+        let answer = client.ask(&api, &assertion).await;
+        assert_eq!(answer.oauth_error(), expected, "{other}");
+    }
+    client.ask(&api, &client.assertion(&url, "2")).await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_token_opens_the_tenant_of_its_client_and_no_other() {
+    let api = Api::start().await;
+    api.agent(json!({"name": "Ada"})).await;
+    let stranger = Client::made_by(&api.stranger(), &["agents:read"]).await;
+    let bearer = Bearer::new(&api, &stranger.token(&api).await);
+    assert_eq!(bearer.get("/api/agents").await.ok()["data"], json!([]));
+    let own = Client::make(&api, &["agents:read"]).await;
+    let bearer = Bearer::new(&api, &own.token(&api).await);
+    let listed = bearer.get("/api/agents").await.ok();
+    assert_eq!(listed["data"][0]["name"], "Ada");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_log_names_the_client_that_acted() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:write"]).await;
+    let bearer = Bearer::new(&api, &client.token(&api).await);
+    let draft = json!({"name": "Ada"});
+    let made = bearer.request("POST", "/api/agents").json(&draft).send();
+    made.await.made();
+    let events = api.writer().get("/api/events?since=0").await.ok();
+    let expected = format!("client:{}", client.id);
+    assert_eq!(events["data"][0]["actor"], expected, "{events}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tokens_stay_good_when_the_service_starts_again() {
+    let url = "https://agents.example.org";
+    let plan = || Plan::default().setting("SERVER__PUBLIC_URL", url);
+    let api = plan().start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let token = client.token(&api).await;
+    let keys = api.anonymous().get("/.well-known/jwks.json").await.ok();
+    let api = api.restart(plan()).await;
+    Bearer::new(&api, &token).get("/api/agents").await.ok();
+    let again = api.anonymous().get("/.well-known/jwks.json").await.ok();
+    assert_eq!(again, keys);
+    api.stop().await;
+    // Under another name it is another service.
+    let api = Plan::default().start().await;
+    let answer = Bearer::new(&api, &token).get("/api/agents").await;
+    answer.problem(ProblemCode::InvalidCredentials);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_client_is_refused_at_once_and_its_tokens_with_it() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let bearer = Bearer::new(&api, &client.token(&api).await);
+    bearer.get("/api/agents").await.ok();
+    let path = format!("/api/oauth-clients/{}", client.id);
+    assert_eq!(api.writer().delete(&path).await.status, 204);
+    let answer = bearer.get("/api/agents").await;
+    answer.problem(ProblemCode::InvalidCredentials);
+    let answer = client.ask(&api, "/oauth2/token", &[GRANT]).await;
+    assert_eq!(answer.oauth_error(), (401, "invalid_client".to_owned()));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_dropped_signing_key_is_forgotten_within_a_second() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let bearer = Bearer::new(&api, &client.token(&api).await);
+    bearer.get("/api/agents").await.ok();
+    let before = api.anonymous().get("/.well-known/jwks.json").await.ok();
+    // As the command does, in another process.
+    let (clock, ids) = api::wiring::system();
+    let settings = api::settings::Settings::load(None, []).expect("no settings");
+    let keys = api::wiring::signing_keys(&settings, &api.storage, &clock, &ids);
+    let dropped = Instant::now();
+    let rotated = keys.rotate(application::access::server::PreviousKeys::Drop);
+    let new = rotated.await.expect("a new key");
+    while bearer.get("/api/agents").await.status == 200 {
+        assert!(dropped.elapsed().as_secs() < 10, "the old key still counts");
+    }
+    assert!(dropped.elapsed().as_millis() < 2_000, "{dropped:?}");
+    let after = api.anonymous().get("/.well-known/jwks.json").await.ok();
+    assert_eq!(after["keys"].as_array().map(Vec::len), Some(1));
+    assert_eq!(after["keys"][0]["kid"], new);
+    assert_ne!(after, before);
+    let bearer = Bearer::new(&api, &client.token(&api).await);
+    bearer.get("/api/agents").await.ok();
+    api.stop().await;
+}

@@ -1,0 +1,251 @@
+//! `/oauth2/…`: every refusal speaks OAuth, wherever it comes from.
+
+use std::sync::Arc;
+
+use crate::{
+    answer::Answer,
+    harness::{Api, Plan},
+    oauth::{Client, GRANT, basic, endpoint},
+    probe::{Misfortune, Probe},
+    raw,
+};
+
+fn told(status: u16, error: &str) -> (u16, String) {
+    (status, error.to_owned())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn each_mistake_has_its_word() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    for (parameters, status, error) in [
+        (vec![], 400, "invalid_request"),
+        (vec![("grant_type", "")], 400, "invalid_request"),
+        (
+            vec![("grant_type", "password")],
+            400,
+            "unsupported_grant_type",
+        ),
+        (vec![GRANT, ("scope", "agents:write")], 400, "invalid_scope"),
+        (vec![GRANT, ("scope", "nonsense")], 400, "invalid_scope"),
+        (
+            vec![GRANT, ("resource", "https://other.example")],
+            400,
+            "invalid_target",
+        ),
+        (vec![GRANT, GRANT], 400, "invalid_request"),
+        (vec![GRANT, ("a", "1"), ("a", "2")], 400, "invalid_request"),
+        (vec![GRANT, ("client_secret", "x")], 400, "invalid_request"),
+        (
+            vec![GRANT, ("client_assertion", "x")],
+            400,
+            "invalid_request",
+        ),
+        (
+            vec![GRANT, ("client_id", "another")],
+            400,
+            "invalid_request",
+        ),
+    ] {
+        let answer = client.ask(&api, "/oauth2/token", &parameters).await;
+        assert_eq!(
+            answer.oauth_error(),
+            told(status, error),
+            "{parameters:?}: {}",
+            answer.text()
+        );
+    }
+    let own = [GRANT, ("scope", ""), ("client_id", client.id.as_str())];
+    client.ask(&api, "/oauth2/token", &own).await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn whoever_it_is_not_is_told_the_same_at_every_endpoint() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let other = Client::make(&api, &["agents:read"]).await;
+    let key = api.writer().key().to_owned();
+    let mut texts = std::collections::BTreeSet::new();
+    for path in ["/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"] {
+        let form = [GRANT, ("token", "x")];
+        for shown in [
+            basic(&client.id, &other.secret),
+            basic(&client.id, ""),
+            basic("", &client.secret),
+            basic("000000000000", &client.secret),
+            basic(&client.id, "100%"),
+            "Basic".to_owned(),
+            "Basic !".to_owned(),
+            format!("Bearer {key}"),
+        ] {
+            let request = endpoint(&api, path).header("Authorization", &shown);
+            let answer = request.form(&form).send().await;
+            assert_eq!(answer.oauth_error(), told(401, "invalid_client"), "{shown}");
+            let challenge = answer.header("www-authenticate");
+            assert_eq!(challenge, "Basic realm=\"agent-service\"");
+            texts.insert(answer.text().to_owned());
+        }
+        let answer = endpoint(&api, path).form(&form).send().await;
+        assert_eq!(answer.oauth_error(), told(401, "invalid_client"));
+        texts.insert(answer.text().to_owned());
+        let twice = endpoint(&api, path).header("Authorization", &client.basic());
+        let twice = twice.header("Authorization", &client.basic());
+        let answer = twice.form(&form).send().await;
+        assert_eq!(answer.oauth_error(), told(400, "invalid_request"));
+    }
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_forms_are_read() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let body = "grant_type=client_credentials";
+    let form = "application/x-www-form-urlencoded";
+    for (media_type, body, is_good) in [
+        (form, body, true),
+        (
+            "Application/X-WWW-Form-URLEncoded; charset=UTF-8",
+            body,
+            true,
+        ),
+        ("application/json", body, false),
+        (
+            "application/json",
+            r#"{"grant_type":"client_credentials"}"#,
+            false,
+        ),
+        ("text/plain", body, false),
+        ("multipart/form-data; boundary=x", body, false),
+        (form, "grant_type=client_credentials&a=%", false),
+        (form, "grant_type=client_credentials&%ff=1", false),
+        (form, "", false),
+    ] {
+        let request = endpoint(&api, "/oauth2/token").header("Authorization", &client.basic());
+        let request = request.header("Content-Type", media_type);
+        let answer = request.raw_body(body).send().await;
+        if is_good {
+            answer.ok();
+        } else {
+            let expected = told(400, "invalid_request");
+            assert_eq!(answer.oauth_error(), expected, "{media_type} {body}");
+        }
+    }
+    let request = endpoint(&api, "/oauth2/token").header("Authorization", &client.basic());
+    let answer = request.raw_body(body).send().await;
+    assert_eq!(
+        answer.oauth_error(),
+        told(400, "invalid_request"),
+        "of no type"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_the_layers_refuse_is_told_in_the_words_of_oauth_too() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let nobody = api.anonymous();
+    for path in ["/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"] {
+        for method in ["GET", "PUT", "PATCH", "DELETE"] {
+            let answer = nobody.request(method, path).send().await;
+            assert_eq!(answer.oauth_error(), told(405, "invalid_request"));
+            assert_eq!(answer.header("allow"), "POST, OPTIONS");
+        }
+        let answer = nobody.request("OPTIONS", path).send().await;
+        assert_eq!((answer.status, answer.body.len()), (204, 0));
+        let request = endpoint(&api, path).header("Content-Encoding", "gzip");
+        let answer = request.form(&[GRANT]).send().await;
+        assert_eq!(answer.oauth_error(), told(415, "invalid_request"));
+        let long = "x".repeat(300_000);
+        let answer = endpoint(&api, path).form(&[("token", &long)]).send().await;
+        assert_eq!(answer.oauth_error(), told(413, "invalid_request"));
+        let target = format!("{path}?{}", "x".repeat(9_000));
+        let answer = endpoint(&api, &target).form(&[GRANT]).send().await;
+        assert_eq!(answer.oauth_error(), told(414, "invalid_request"));
+    }
+    let answer = client.ask(&api, "/oauth2/authorize", &[GRANT]).await;
+    assert_eq!(answer.oauth_error(), told(404, "invalid_request"));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_that_does_not_arrive_is_told_so() {
+    let plan = Plan::default().setting("LIMITS__BODY_SECONDS", "1");
+    let api = plan.start().await;
+    let request = "POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
+    let answer = raw::answer(api.address, request).await;
+    assert_eq!(answer.oauth_error(), told(408, "invalid_request"));
+    api.stop().await;
+}
+
+/// What a client is answered while calls of this name meet a misfortune.
+async fn answer_during(probe: &Probe, api: &Api, call: &'static str, what: Misfortune) -> Answer {
+    let client = Client::make(api, &["agents:read"]).await;
+    let token = client.token(api).await;
+    probe.make(call, what);
+    let path = match call {
+        "tokens.revoke" => "/oauth2/revoke",
+        _ => "/oauth2/introspect",
+    };
+    let answer = client.ask(api, path, &[("token", &token)]).await;
+    probe.heal();
+    answer
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_away_is_told_from_a_mistake() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let api = Plan::default()
+        .over(move |storage| over.over(storage))
+        .start()
+        .await;
+    for call in ["credentials.find", "tokens.is_revoked", "tokens.revoke"] {
+        for (misfortune, status, error) in [
+            (Misfortune::Away, 503, "temporarily_unavailable"),
+            (Misfortune::Corrupt, 500, "server_error"),
+            (Misfortune::Panic, 500, "server_error"),
+        ] {
+            let answer = answer_during(&probe, &api, call, misfortune).await;
+            assert_eq!(answer.oauth_error(), told(status, error), "{call}");
+            assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn other_credentials_are_not_looked_at_there() {
+    let api = Api::start().await;
+    let client = Client::make(&api, &["agents:read"]).await;
+    let request = endpoint(&api, "/oauth2/token").header("X-API-Key", "nonsense");
+    request.form(&client.form(&[GRANT])).send().await.ok();
+    for path in [
+        "/.well-known/jwks.json",
+        "/.well-known/oauth-authorization-server",
+        "/.well-known/oauth-protected-resource",
+    ] {
+        let request = api.anonymous().request("GET", path);
+        request
+            .header("Authorization", "nonsense")
+            .send()
+            .await
+            .ok();
+    }
+    api.stop().await;
+}
+
+#[cfg(feature = "address-guard")]
+#[tokio::test(flavor = "multi_thread")]
+async fn who_asks_too_often_is_told_to_wait() {
+    let plan = Plan::default().setting("LIMITS__ADDRESS__PER_MINUTE", "1");
+    let api = plan.setting("LIMITS__ADDRESS__BURST", "1").start().await;
+    let first = endpoint(&api, "/oauth2/token").form(&[GRANT]).send().await;
+    assert_eq!(first.oauth_error(), told(401, "invalid_client"));
+    let second = endpoint(&api, "/oauth2/token").form(&[GRANT]).send().await;
+    assert_eq!(second.oauth_error(), told(429, "temporarily_unavailable"));
+    api.stop().await;
+}
