@@ -66,6 +66,8 @@ fn without_any_setting_the_documented_defaults_hold() {
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(settings.server.workers, cores);
     assert!(settings.auth.bootstrap.is_none());
+    assert!(settings.auth.encryption_key.is_none());
+    assert_eq!(settings.auth.signing_key_age, Duration::from_hours(30 * 24));
     assert_eq!(settings.server.trusted_proxies, []);
     let rates = RateLimits {
         requests: Quota::new(600, 100),
@@ -92,6 +94,11 @@ fn every_section_reads_its_variables() {
         ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
         ("SERVER__WORKERS", "3"),
         ("AUTH__BOOTSTRAP_KEY", "mint"),
+        (
+            "AUTH__ENCRYPTION_KEY",
+            "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=",
+        ),
+        ("AUTH__SIGNING_KEY_DAYS", "7"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
         ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
         ("LIMITS__REQUESTS__PER_MINUTE", "60"),
@@ -114,6 +121,8 @@ fn every_section_reads_its_variables() {
     assert_eq!(settings.server.allowed_origins, ["https://app.example.org"]);
     assert_eq!(settings.server.workers, 3);
     assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
+    assert!(settings.auth.encryption_key.is_some());
+    assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
     assert_eq!(settings.limits.sizes.name_characters, 40);
     let proxies = settings.server.trusted_proxies.iter();
     let proxies: Vec<String> = proxies.map(ToString::to_string).collect();
@@ -222,6 +231,8 @@ fn a_value_that_does_not_fit_is_refused_with_what_would() {
         ("SERVER__ALLOWED_ORIGINS", "*", "no path, no *"),
         ("SERVER__WORKERS", "0", "from 1 to 1024"),
         ("AUTH__BOOTSTRAP_KEY", "agk_short", "mint"),
+        ("AUTH__ENCRYPTION_KEY", "c2hvcnQ=", "32 bytes in base64"),
+        ("AUTH__SIGNING_KEY_DAYS", "0", "from 1 to 3650"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "0", "from 1 to 512"),
         ("LIMITS__SIZES__BODY_BYTES", "-1", "from 1024"),
         ("LIMITS__BODY_SECONDS", "1.5", "a whole number"),

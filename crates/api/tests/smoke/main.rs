@@ -4,4 +4,5 @@ mod commands;
 mod process;
 mod requests;
 mod serving;
+mod signing_keys;
 mod store_commands;
