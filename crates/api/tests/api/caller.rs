@@ -11,11 +11,12 @@ use crate::answer::{Answer, Request};
 pub(crate) struct Caller {
     pub(crate) http: reqwest::Client,
     pub(crate) address: SocketAddr,
+    /// An API key, or an access token.
     pub(crate) key: Option<String>,
 }
 
 impl Caller {
-    /// The API key.
+    /// The API key, or an access token.
     pub(crate) fn key(&self) -> &str {
         self.key.as_deref().expect("a caller with a key")
     }
@@ -24,7 +25,8 @@ impl Caller {
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
         let request = Request::new(&self.http, self.address, method, path);
         match &self.key {
-            Some(key) => request.header("X-API-Key", key),
+            Some(key) if key.starts_with("agk_") => request.header("X-API-Key", key),
+            Some(token) => request.header("Authorization", &format!("Bearer {token}")),
             None => request,
         }
     }

@@ -47,4 +47,6 @@ mod store_calls;
 mod token_endpoint;
 mod token_endpoint_errors;
 mod turns;
+mod user_coverage;
+mod user_issuer;
 mod walk;
