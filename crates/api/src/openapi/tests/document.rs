@@ -4,7 +4,10 @@ use domain::{AgentDraft, ConversationDraft, Scope, Sizes, Timestamp, config::Met
 use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
-use crate::openapi::complete;
+use crate::{
+    credentials::{ClientDraft, KeyDraft},
+    openapi::complete,
+};
 
 /// Stands for the body of a chat.
 #[derive(ToSchema)]
@@ -57,7 +60,15 @@ struct Key {
 }
 
 #[derive(OpenApi)]
-#[openapi(components(schemas(AgentDraft, ConversationDraft, Chat, Start, Key)))]
+#[openapi(components(schemas(
+    AgentDraft,
+    ConversationDraft,
+    Chat,
+    Start,
+    Key,
+    ClientDraft,
+    KeyDraft,
+)))]
 struct Derived;
 
 /// The document as it is derived.
