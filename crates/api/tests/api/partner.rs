@@ -1,0 +1,116 @@
+//! Programs on libraries of others that the service is tested with: `tests/clients` holds them.
+
+use std::{
+    path::{Path, PathBuf},
+    process::Stdio,
+    time::Duration,
+};
+
+use serde_json::Value;
+use tokio::{
+    io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader, Lines},
+    process::{Child, ChildStdin, ChildStdout, Command},
+};
+
+/// Long enough for a slow machine that makes RSA keys, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A program that answers lines by lines, until this is dropped.
+pub(crate) struct Partner {
+    script: String,
+    input: ChildStdin,
+    output: Lines<BufReader<ChildStdout>>,
+    /// Killed when dropped.
+    _process: Child,
+}
+
+impl Partner {
+    /// Starts a program.
+    pub(crate) fn start(script: &str, arguments: &[&str]) -> Self {
+        let mut command = command(script);
+        command.args(arguments).stderr(Stdio::inherit());
+        let mut process = command
+            .spawn()
+            .unwrap_or_else(|error| panic!("cannot start {script}: {error}"));
+        let output = process.stdout.take().expect("its output");
+        Self {
+            script: script.to_owned(),
+            input: process.stdin.take().expect("its input"),
+            output: BufReader::new(output).lines(),
+            _process: process,
+        }
+    }
+
+    /// The next line that it says, as JSON.
+    pub(crate) async fn says(&mut self) -> Value {
+        let script = &self.script;
+        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
+        let line = line.unwrap_or_else(|_| panic!("{script} says nothing"));
+        let line = line.expect("UTF-8");
+        let line = line.unwrap_or_else(|| panic!("{script} has ended; its stderr says why"));
+        json_of(script, &line)
+    }
+
+    /// What it answers to a line of JSON.
+    pub(crate) async fn ask(&mut self, order: &Value) -> Value {
+        let line = format!("{order}\n");
+        let sent = self.input.write_all(line.as_bytes()).await;
+        sent.unwrap_or_else(|error| panic!("{} does not listen: {error}", self.script));
+        let answer = self.says().await;
+        assert!(answer["error"].is_null(), "{order}: {}", answer["error"]);
+        answer
+    }
+}
+
+/// What a program says when it is given some JSON and a few arguments, once it has ended well.
+pub(crate) async fn run(script: &str, arguments: &[&str], order: &Value) -> Value {
+    let mut command = command(script);
+    command.args(arguments).stderr(Stdio::piped());
+    let mut process = command
+        .spawn()
+        .unwrap_or_else(|error| panic!("cannot start {script}: {error}"));
+    let mut input = process.stdin.take().expect("its input");
+    // It may have ended without reading; its output tells why.
+    let _ = input.write_all(order.to_string().as_bytes()).await;
+    drop(input);
+    let ended = tokio::time::timeout(PATIENCE, process.wait_with_output()).await;
+    let output = ended.unwrap_or_else(|_| panic!("{script} does not end"));
+    let output = output.expect("its output");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{script}: {told}");
+    json_of(script, &String::from_utf8(output.stdout).expect("UTF-8"))
+}
+
+/// A program of `tests/clients`, from where it stands beside its libraries.
+fn command(script: &str) -> Command {
+    let folder = folder();
+    let path = folder.join(script);
+    assert!(path.is_file(), "there is no {}", path.display());
+    let is_python = path.extension().is_some_and(|extension| extension == "py");
+    let python = folder.join("venv/bin/python");
+    let interpreter = if is_python {
+        &python
+    } else {
+        Path::new("node")
+    };
+    let mut command = Command::new(interpreter);
+    command
+        .arg(path)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .kill_on_drop(true);
+    command
+}
+
+fn folder() -> PathBuf {
+    #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
+    let folder = std::env::var("TEST_CLIENTS");
+    let folder = folder.expect(
+        "TEST_CLIENTS names no folder with client libraries; `cargo xtask test` prepares one",
+    );
+    folder.into()
+}
+
+fn json_of(script: &str, line: &str) -> Value {
+    serde_json::from_str(line).unwrap_or_else(|error| panic!("{script}: {error}: {line}"))
+}
