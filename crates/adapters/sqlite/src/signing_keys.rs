@@ -82,6 +82,7 @@ impl SigningKeyRepository for SqliteSigningKeys {
     }
 }
 
+/// In SQLite the transaction itself is the lock.
 async fn add(
     connection: &mut SqliteConnection,
     key: &SigningKey,

@@ -18,9 +18,10 @@ async fn prepares_every_statement() {
 }
 
 /// Tables of a few rows, which may be read as a whole.
-const SMALL: [&str; 4] = [
+const SMALL: [&str; 5] = [
     "tenants",
     "store_state",
+    "signing_keys",
     "sqlite_master",
     "_sqlx_migrations",
 ];

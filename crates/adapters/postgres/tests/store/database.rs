@@ -9,15 +9,30 @@ use sqlx::{
 };
 use tokio_util::task::TaskTracker;
 
-/// A migrated database, which is dropped with this value.
+const WAITING: &str = "\
+    select count(*) from pg_stat_activity \
+    where datname = current_database() and wait_event_type = 'Lock'";
+
+/// A database, which is dropped with this value.
 pub(crate) struct Database {
+    /// The store on it.
+    pub(crate) store: PostgresStore,
     storage: Storage,
     server: PgConnectOptions,
     name: String,
 }
 
 impl Database {
+    /// A migrated one.
     pub(crate) async fn make() -> Self {
+        let database = Self::make_empty().await;
+        let migrated = database.store.migrate().await;
+        migrated.expect("the server answers");
+        database
+    }
+
+    /// One without a schema.
+    pub(crate) async fn make_empty() -> Self {
         #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
         let url = std::env::var("TEST_DATABASE_URL")
             .expect("TEST_DATABASE_URL names no server; `cargo xtask test` starts one");
@@ -35,9 +50,9 @@ impl Database {
             .expect("the server answers");
         connection.close().await.expect("the server answers");
         let store = store(&server.clone().database(&name)).await;
-        store.migrate().await.expect("the server answers");
         Self {
             storage: store.storage(),
+            store,
             server,
             name,
         }
@@ -51,6 +66,19 @@ impl Database {
     /// Another connection, of which the store knows nothing.
     pub(crate) async fn connect(&self) -> PgConnection {
         self.options().connect().await.expect("the server answers")
+    }
+}
+
+/// Waits until so many connections wait for a lock.
+pub(crate) async fn waiting(connection: &mut PgConnection, count: i64) {
+    loop {
+        let waiting: i64 = sqlx::query_scalar(WAITING)
+            .fetch_one(&mut *connection)
+            .await
+            .expect("the server answers");
+        if waiting == count {
+            return;
+        }
     }
 }
 

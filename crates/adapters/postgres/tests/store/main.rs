@@ -3,7 +3,9 @@
 mod contract;
 mod database;
 mod faults;
+mod migrations;
 mod newer_version;
+mod signing_keys;
 mod statements;
 mod tenant_lock;
 mod wire;

@@ -11,7 +11,7 @@ const SMALL: [&str; 5] = [
     "tenants",
     "store_state",
     "nodes",
-    "api_keys",
+    "signing_keys",
     "_sqlx_migrations",
 ];
 

@@ -3,28 +3,12 @@
 use contract::samples;
 use domain::TenantId;
 use ports::{ExchangeTarget, RepositoryError};
-use sqlx::{Connection, PgConnection};
+use sqlx::Connection;
 
-use crate::database::Database;
+use crate::database::{Database, waiting};
 
 const HOLD: &str = "select head_seq from tenants where id = $1 for update";
 const CHANGE: &str = "update agents set version = version + 1";
-const WAITING: &str = "\
-    select count(*) from pg_stat_activity \
-    where datname = current_database() and wait_event_type = 'Lock'";
-
-/// Waits until so many connections wait for a lock.
-async fn waiting(connection: &mut PgConnection, count: i64) {
-    loop {
-        let waiting: i64 = sqlx::query_scalar(WAITING)
-            .fetch_one(&mut *connection)
-            .await
-            .expect("the server answers");
-        if waiting == count {
-            return;
-        }
-    }
-}
 
 #[tokio::test(flavor = "multi_thread")]
 async fn what_changed_while_a_writer_waited_for_the_lock_is_seen() {

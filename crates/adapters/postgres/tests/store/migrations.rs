@@ -1,0 +1,70 @@
+//! What the migrations make of a database that is in use.
+
+use contract::samples;
+use domain::{
+    Credential, CredentialKind, LimitOverrides, SecretDigest,
+    credential::{Proof, StoredSecret},
+};
+use sqlx::migrate::Migrator;
+
+use crate::database::Database;
+
+static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
+
+const INSERT_KEY: &str = "\
+    insert into api_keys (id, tenant_id, name, scopes, digest, last4, previous_digest, \
+        previous_until, created_at, expires_at, last_used_at, revoked_at, allowed_origins, limits) \
+    values ($1, 'default', 'Key 1', '{agents:read,chat:write}', $2, '4fZ1', $3, $4, $5, \
+        $6, $7, $8, '{https://example.org}', '{\"streams\":3}')";
+const NOTE_KEY: &str = "update store_state set had_key = true, access_version = 5";
+
+fn secret() -> StoredSecret {
+    StoredSecret {
+        digest: SecretDigest::new([7; 32]),
+        last4: "4fZ1".to_owned(),
+        previous: Some((SecretDigest::new([8; 32]), samples::at(20))),
+    }
+}
+
+fn expected() -> Credential {
+    Credential {
+        proof: Proof::Secret(secret()),
+        expires_at: Some(samples::at(30)),
+        last_used_at: Some(samples::at(40)),
+        revoked_at: Some(samples::at(50)),
+        allowed_origins: vec!["https://example.org".to_owned()],
+        limits: LimitOverrides {
+            streams: Some(3),
+            ..LimitOverrides::default()
+        },
+        ..samples::key(1)
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_of_the_first_version_comes_through() {
+    let database = Database::make_empty().await;
+    let mut first = database.connect().await;
+    MIGRATOR.run_to(1, &mut first).await.unwrap();
+    let key = expected();
+    sqlx::query(INSERT_KEY)
+        .bind(key.id.as_str())
+        .bind([7_u8; 32].as_slice())
+        .bind([8_u8; 32].as_slice())
+        .bind(samples::at(20).date_time())
+        .bind(key.created_at.date_time())
+        .bind(samples::at(30).date_time())
+        .bind(samples::at(40).date_time())
+        .bind(samples::at(50).date_time())
+        .execute(&mut first)
+        .await
+        .unwrap();
+    sqlx::query(NOTE_KEY).execute(&mut first).await.unwrap();
+
+    database.store.migrate().await.unwrap();
+    let credentials = &database.credentials;
+    let found = credentials.find(CredentialKind::Key, &key.id).await;
+    assert_eq!(found.unwrap(), Some(key));
+    assert!(credentials.has_ever_held_a_key().await.unwrap());
+    assert_eq!(credentials.access_version().await.unwrap(), 5);
+}

@@ -1,0 +1,77 @@
+//! What the migrations make of a database that is in use.
+
+mod database;
+
+use contract::samples;
+use domain::{
+    Credential, CredentialKind, LimitOverrides, SecretDigest,
+    credential::{Proof, StoredSecret},
+};
+use sqlx::{Connection, SqliteConnection, migrate::Migrator, sqlite::SqliteConnectOptions};
+use tempfile::TempDir;
+
+static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/sqlite");
+
+const INSERT_KEY: &str = "\
+    insert into api_keys (id, tenant_id, name, scopes, digest, last4, previous_digest, \
+        previous_until, created_at, expires_at, last_used_at, revoked_at, allowed_origins, limits) \
+    values (?1, 'default', 'Key 1', '[\"agents:read\",\"chat:write\"]', ?2, '4fZ1', ?3, ?4, ?5, \
+        ?6, ?7, ?8, '[\"https://example.org\"]', '{\"streams\":3}')";
+const NOTE_KEY: &str = "update store_state set had_key = 1, access_version = 5";
+
+fn secret() -> StoredSecret {
+    StoredSecret {
+        digest: SecretDigest::new([7; 32]),
+        last4: "4fZ1".to_owned(),
+        previous: Some((SecretDigest::new([8; 32]), samples::at(20))),
+    }
+}
+
+fn expected() -> Credential {
+    Credential {
+        proof: Proof::Secret(secret()),
+        expires_at: Some(samples::at(30)),
+        last_used_at: Some(samples::at(40)),
+        revoked_at: Some(samples::at(50)),
+        allowed_origins: vec!["https://example.org".to_owned()],
+        limits: LimitOverrides {
+            streams: Some(3),
+            ..LimitOverrides::default()
+        },
+        ..samples::key(1)
+    }
+}
+
+#[tokio::test]
+async fn a_key_of_the_first_version_comes_through() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("data/test.db");
+    std::fs::create_dir(folder.path().join("data")).unwrap();
+    let options = SqliteConnectOptions::new()
+        .filename(path)
+        .create_if_missing(true);
+    let mut first = SqliteConnection::connect_with(&options).await.unwrap();
+    MIGRATOR.run_to(1, &mut first).await.unwrap();
+    let key = expected();
+    sqlx::query(INSERT_KEY)
+        .bind(key.id.as_str())
+        .bind([7_u8; 32].as_slice())
+        .bind([8_u8; 32].as_slice())
+        .bind(samples::at(20).milliseconds())
+        .bind(key.created_at.milliseconds())
+        .bind(samples::at(30).milliseconds())
+        .bind(samples::at(40).milliseconds())
+        .bind(samples::at(50).milliseconds())
+        .execute(&mut first)
+        .await
+        .unwrap();
+    sqlx::query(NOTE_KEY).execute(&mut first).await.unwrap();
+    first.close().await.unwrap();
+
+    let database = database::migrated(&database::url(&folder)).await;
+    let credentials = &database.credentials;
+    let found = credentials.find(CredentialKind::Key, &key.id).await;
+    assert_eq!(found.unwrap(), Some(key));
+    assert!(credentials.has_ever_held_a_key().await.unwrap());
+    assert_eq!(credentials.access_version().await.unwrap(), 5);
+}
