@@ -30,12 +30,11 @@ impl TrustedProxies {
         let forwarded = self.walk(peer, headers, header::FORWARDED, forwarded::hops);
         let x_forwarded_for = self.walk(peer, headers, X_FORWARDED_FOR, listed_hops);
         match (forwarded, x_forwarded_for) {
-            (None, None) => peer,
             (Some(client), None) | (None, Some(client)) => client,
             (Some(one), Some(other)) if one == other => one,
             // A proxy writes one of the two and hands the other on as it came: one of them is the
             // client's forgery, and nobody knows which.
-            (Some(_), Some(_)) => peer,
+            (Some(_), Some(_)) | (None, None) => peer,
         }
     }
 

@@ -19,10 +19,8 @@ use domain::{ProblemCode, Quota};
 use tokio_util::sync::CancellationToken;
 
 use super::address::TrustedProxies;
-use crate::problem::{ApiError, seconds_to_wait};
+use crate::problem::{ApiError, LimitPolicy, seconds_to_wait};
 
-/// Its name in `violatedPolicies`.
-const POLICY: &str = "address";
 /// How often addresses that have rested are forgotten. The library keeps each for ever.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 /// Whoever asks for a sign of life must get one also when a flood comes from the same address.
@@ -64,7 +62,7 @@ impl AddressGuard {
         let wait = until.wait_time_from(limiter.clock().now());
         Err(ApiError {
             retry_after: Some(seconds_to_wait(wait)),
-            violated_policies: vec![POLICY],
+            violated_policy: Some(LimitPolicy::Address),
             ..ApiError::new(ProblemCode::RateLimited)
         })
     }

@@ -17,38 +17,42 @@ pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
             Some(',') => {
                 rest.next();
             }
-            Some(_) => match element(&mut rest) {
-                Some(hop) => hops.push(hop),
-                None => {
-                    hops.push(None);
+            Some(_) => {
+                let hop = element(&mut rest);
+                hops.push(hop.unwrap_or(None));
+                if hop.is_err() {
                     return hops;
                 }
-            },
+            }
         }
     }
 }
 
-/// Reads `name=value;name=value` up to the next comma, and answers the value of `for` as an
-/// address. `None` when it cannot be read.
-fn element(rest: &mut Peekable<Chars<'_>>) -> Option<Option<IpAddr>> {
+/// What stands there is no element.
+#[derive(Debug, Clone, Copy)]
+struct Unreadable;
+
+/// Reads `name=value;name=value` up to the next comma, and answers the value of `for`, if it is
+/// an address.
+fn element(rest: &mut Peekable<Chars<'_>>) -> Result<Option<IpAddr>, Unreadable> {
     let mut client = None;
     loop {
-        let (name, value) = pair(rest)?;
+        let (name, value) = pair(rest).ok_or(Unreadable)?;
         if name.eq_ignore_ascii_case("for") {
             // Each name may stand there once.
             if client.is_some() {
-                return None;
+                return Err(Unreadable);
             }
             client = Some(node(&value));
         }
         skip_space(rest);
         match rest.peek() {
-            None | Some(',') => return Some(client.flatten()),
+            None | Some(',') => return Ok(client.flatten()),
             Some(';') => {
                 rest.next();
                 skip_space(rest);
             }
-            Some(_) => return None,
+            Some(_) => return Err(Unreadable),
         }
     }
 }
@@ -139,7 +143,7 @@ mod tests {
             "=192.0.2.1",
             r#"for="192.0.2.1"#,
             r#"for="192.0.2.1\"#,
-            r#"for=192.0.2.1;for=192.0.2.2"#,
+            "for=192.0.2.1;for=192.0.2.2",
             "for=192.0.2.1 for=192.0.2.2",
             "for=192.0.2.1;",
             "for=ä",

@@ -77,7 +77,7 @@ fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
         None => Ok(()),
         Some((policy, wait)) => Err(ApiError {
             retry_after: Some(seconds_to_wait(wait)),
-            violated_policies: vec![policy.as_str()],
+            violated_policy: Some(policy.into()),
             ..ApiError::new(ProblemCode::RateLimited)
         }),
     }

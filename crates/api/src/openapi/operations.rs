@@ -11,6 +11,7 @@ use super::{
 use crate::{
     access::scope_table::{Access, access_of},
     oauth,
+    problem::LimitPolicy,
 };
 
 /// The component of problems that tell which limit was met.
@@ -321,7 +322,7 @@ fn rate_limit_problem() -> Value {
                     "violatedPolicies": {
                         "type": "array",
                         "description": "The limits that refused, by their names in `RateLimit-Policy`; `address` counts all that comes from one network address without a credential that was verified lately.",
-                        "items": {"type": "string", "enum": ["requests", "chat", "address"]},
+                        "items": {"type": "string", "enum": LimitPolicy::ALL},
                     },
                 },
             },

@@ -6,8 +6,9 @@ mod render;
 use std::{borrow::Cow, fmt, time::Duration};
 
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
-use domain::{Fault, FaultCode, ProblemCode, problem::ProblemFault};
+use domain::{Fault, FaultCode, ProblemCode, RatePolicy, problem::ProblemFault};
 use ports::BoxError;
+use serde::Serialize;
 
 pub use render::{FailureCause, PROBLEM_JSON, fill_in, respond};
 
@@ -23,8 +24,8 @@ pub struct ApiError {
     pub faults: Vec<ProblemFault>,
     /// Whole seconds after which to try again.
     pub retry_after: Option<u32>,
-    /// Names of the rate limits that refuse the request.
-    pub violated_policies: Vec<&'static str>,
+    /// The rate limit that refuses the request.
+    pub violated_policy: Option<LimitPolicy>,
     /// What `WWW-Authenticate` says.
     pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
@@ -41,7 +42,7 @@ impl ApiError {
             detail: None,
             faults: Vec::new(),
             retry_after: None,
-            violated_policies: Vec::new(),
+            violated_policy: None,
             challenge: None,
             log_bounds: None,
             source: None,
@@ -102,6 +103,32 @@ pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -
         header: None,
         code,
         detail: detail.into(),
+    }
+}
+
+/// A rate limit that a request can meet, as `violatedPolicies` names it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LimitPolicy {
+    /// Requests of a principal.
+    Requests,
+    /// Chats of a principal.
+    Chat,
+    /// Requests from one network address of which nobody knows yet whose they are.
+    Address,
+}
+
+impl LimitPolicy {
+    /// Every limit.
+    pub const ALL: [Self; 3] = [Self::Requests, Self::Chat, Self::Address];
+}
+
+impl From<RatePolicy> for LimitPolicy {
+    fn from(policy: RatePolicy) -> Self {
+        match policy {
+            RatePolicy::Requests => Self::Requests,
+            RatePolicy::Chat => Self::Chat,
+        }
     }
 }
 

@@ -12,7 +12,7 @@ use actix_web::{
 use domain::{Problem, ProblemCode};
 use serde::Serialize;
 
-use super::ApiError;
+use super::{ApiError, LimitPolicy};
 use crate::{layers::RequestId, oauth};
 
 /// The media type of every problem.
@@ -26,8 +26,8 @@ const OAUTH_JSON: &str = "application/json";
 struct Body<'a> {
     #[serde(flatten)]
     problem: &'a Problem,
-    #[serde(skip_serializing_if = "<[_]>::is_empty")]
-    violated_policies: &'a [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    violated_policies: Option<[LimitPolicy; 1]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     first_seq: Option<i64>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -101,7 +101,7 @@ fn body(error: &ApiError, problem: &Problem) -> (&'static str, Bytes) {
     let bounds = error.log_bounds;
     let body = Body {
         problem,
-        violated_policies: &error.violated_policies,
+        violated_policies: error.violated_policy.map(|policy| [policy]),
         first_seq: bounds.map(|(first, _)| first),
         head_seq: bounds.map(|(_, head)| head),
     };
