@@ -14,7 +14,7 @@ use crate::{
 #[openapi(
     info(
         title = "Agent Service",
-        description = "Create AI agents, read them, change their configuration and chat with them.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in answers; unknown members in requests are refused. Ids are opaque. Times are RFC 3339 in UTC.",
+        description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients fetch at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation names the scopes that open it.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in answers; unknown members in requests are refused. Ids are opaque. Times are RFC 3339 in UTC.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
     ),
     paths(
