@@ -161,7 +161,8 @@ impl ResponseError for ApiError {
         StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
+    /// The status alone: the normaliser writes the rest, and what is written twice costs twice.
     fn error_response(&self) -> HttpResponse {
-        respond(self, None, None)
+        HttpResponse::new(self.status_code())
     }
 }
