@@ -71,7 +71,7 @@ mod tests {
             "https://example.org/roles": 3,
             "resource_access": { "my.client": { "roles": 4 }, "my": { "other": 5 } },
             "a": { "b": { "c": 6 }, "b.c": 7 },
-            "d": { "e": 8 },
+            "d": { "e": { "f": 8 } },
             "d.e": { "f": 9 },
             "text": "g",
         });

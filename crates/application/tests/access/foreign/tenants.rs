@@ -62,3 +62,11 @@ async fn the_tenant_that_an_issuer_was_given_is_made_where_it_is_missing() {
     assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
     named_by("tenant").issuers.make_tenants().await.unwrap();
 }
+
+#[tokio::test]
+async fn two_processes_may_make_a_tenant_at_the_same_time() {
+    let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("new")));
+    trust.tenants.make_elsewhere("new");
+    trust.issuers.make_tenants().await.unwrap();
+    assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
+}
