@@ -32,16 +32,19 @@ pub async fn normalise(
 
 /// Says in every challenge where to read how to get in (RFC 9728).
 fn announce_way_in(response: &mut ServiceResponse) {
-    let state = response.request().app_data::<Data<ApiState>>();
-    let Some(announcement) = state.map(|state| state.oauth_metadata.announcement().to_owned())
+    let challenge = response.headers().get(WWW_AUTHENTICATE);
+    let Some(rest) = challenge
+        .and_then(|value| value.to_str().ok())
+        .and_then(|challenge| challenge.strip_prefix("Bearer "))
     else {
         return;
     };
-    let challenge = response.headers().get(WWW_AUTHENTICATE);
-    let challenge = challenge.and_then(|value| value.to_str().ok());
-    let bearer = challenge.and_then(|challenge| challenge.strip_prefix("Bearer "));
-    let told = bearer.map(|rest| HeaderValue::try_from(format!("Bearer {announcement}, {rest}")));
-    if let Some(Ok(told)) = told {
+    let told = response
+        .request()
+        .app_data::<Data<ApiState>>()
+        .map(|state| format!("Bearer {}, {rest}", state.oauth_metadata.announcement()))
+        .and_then(|told| HeaderValue::try_from(told).ok());
+    if let Some(told) = told {
         response.headers_mut().insert(WWW_AUTHENTICATE, told);
     }
 }
