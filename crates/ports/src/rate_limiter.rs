@@ -27,7 +27,9 @@ pub struct Taken {
 }
 
 /// A place among the open streams of a principal; given back when it is dropped.
-pub struct StreamSlot(#[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>);
+pub struct StreamSlot(
+    #[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>,
+);
 
 impl StreamSlot {
     /// A place that ends with `guard`.
