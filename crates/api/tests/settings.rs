@@ -99,6 +99,7 @@ fn every_section_reads_its_variables() {
             "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=",
         ),
         ("AUTH__SIGNING_KEY_DAYS", "7"),
+        ("AUTH__CLIENT_KEY_HOSTS", "keys.internal"),
         ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
         ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
         ("LIMITS__REQUESTS__PER_MINUTE", "60"),
@@ -123,6 +124,7 @@ fn every_section_reads_its_variables() {
     assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
     assert!(settings.auth.encryption_key.is_some());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
+    assert_eq!(settings.auth.client_key_hosts, ["keys.internal"]);
     assert_eq!(settings.limits.sizes.name_characters, 40);
     let proxies = settings.server.trusted_proxies.iter();
     let proxies: Vec<String> = proxies.map(ToString::to_string).collect();
@@ -233,6 +235,11 @@ fn a_value_that_does_not_fit_is_refused_with_what_would() {
         ("AUTH__BOOTSTRAP_KEY", "agk_short", "mint"),
         ("AUTH__ENCRYPTION_KEY", "c2hvcnQ=", "32 bytes in base64"),
         ("AUTH__SIGNING_KEY_DAYS", "0", "from 1 to 3650"),
+        (
+            "AUTH__CLIENT_KEY_HOSTS",
+            "https://keys.internal",
+            "in lower case",
+        ),
         ("LIMITS__SIZES__NAME_CHARACTERS", "0", "from 1 to 512"),
         ("LIMITS__SIZES__BODY_BYTES", "-1", "from 1024"),
         ("LIMITS__BODY_SECONDS", "1.5", "a whole number"),

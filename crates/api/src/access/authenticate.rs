@@ -9,7 +9,7 @@ use actix_web::{
     web::Data,
 };
 use application::access::{AccessError, Entrant};
-use domain::ProblemCode;
+use domain::{CredentialKind, ProblemCode};
 
 use super::authorized::CHALLENGE;
 use crate::{layers::refuse, problem::ApiError, state::ApiState};
@@ -101,7 +101,15 @@ fn credential(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     match found {
         (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(ApiError::new(ProblemCode::AmbiguousCredentials)),
-        (Some(key), None) => key.to_str().map(Some).map_err(|_not_text| invalid()),
+        (Some(key), None) => {
+            let text = key.to_str().map_err(|_not_text| invalid())?;
+            // A token belongs into the other header alone.
+            if text.starts_with(CredentialKind::Key.prefix()) {
+                Ok(Some(text))
+            } else {
+                Err(invalid())
+            }
+        }
         (None, Some(value)) => {
             let text = value.to_str().map_err(|_not_text| invalid())?;
             let (scheme, token) = text.split_once(' ').ok_or_else(invalid)?;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::access::{Bootstrap, server::EncryptionKey, tokens::Issuer};
-use domain::{CredentialKind, CredentialSecret};
+use domain::{CredentialKind, CredentialSecret, web_address::is_origin};
 
 use super::{ServerSettings, issuers, values::Values};
 
@@ -16,6 +16,9 @@ pub struct AuthSettings {
     pub encryption_key: Option<EncryptionKey>,
     /// `AUTH__SIGNING_KEY_DAYS`: how old a signing key gets.
     pub signing_key_age: Duration,
+    /// `AUTH__CLIENT_KEY_HOSTS`: hosts outside the public internet at which clients may publish
+    /// their keys.
+    pub client_key_hosts: Vec<String>,
     /// `AUTH__ISSUERS__…`: identity providers whose users are let in.
     pub issuers: Vec<Issuer>,
 }
@@ -23,6 +26,8 @@ pub struct AuthSettings {
 impl AuthSettings {
     pub(super) fn read(values: &mut Values, server: &ServerSettings) -> Self {
         let expected = "the word mint, or an API key as `agent-service keys generate` prints it";
+        let hosts = "hosts in lower case with commas between them, each with its port where that \
+                     is not the usual one, such as keys.internal,10.0.0.7:8443";
         Self {
             bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
             encryption_key: values.read_optional(
@@ -33,6 +38,9 @@ impl AuthSettings {
             signing_key_age: Duration::from_hours(
                 24 * values.read_number("AUTH__SIGNING_KEY_DAYS", 30, 1..=3_650),
             ),
+            client_key_hosts: values
+                .read_optional("AUTH__CLIENT_KEY_HOSTS", hosts, client_key_hosts)
+                .unwrap_or_default(),
             issuers: issuers::read(values, &server.public_url(server.address())),
         }
     }
@@ -45,4 +53,32 @@ fn bootstrap(text: &str) -> Option<Bootstrap> {
     CredentialSecret::parse(CredentialKind::Key, text)
         .ok()
         .map(Bootstrap::Given)
+}
+
+fn client_key_hosts(text: &str) -> Option<Vec<String>> {
+    let hosts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
+    // What follows the scheme of an origin is a host and maybe a port.
+    hosts
+        .map(|host| is_origin(&format!("https://{host}")).then(|| host.to_owned()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_of_keys_are_named_one_by_one() {
+        let two = client_key_hosts("keys.internal, 10.0.0.7:8443");
+        assert_eq!(two.map_or(0, |hosts| hosts.len()), 2);
+        for bad in [
+            "*",
+            "https://keys.internal",
+            "Keys.internal",
+            "a.example/b",
+            "a b",
+        ] {
+            assert_eq!(client_key_hosts(bad), None, "{bad}");
+        }
+    }
 }

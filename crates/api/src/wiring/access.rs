@@ -41,7 +41,9 @@ pub(super) async fn wire(
     )?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
-        Arc::new(WebDocuments::new(Vec::new())),
+        Arc::new(WebDocuments::new(
+            parts.settings.auth.client_key_hosts.clone(),
+        )),
         Arc::clone(clock),
         parts.tasks.clone(),
         Handle::current(),

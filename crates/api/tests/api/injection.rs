@@ -1,5 +1,7 @@
 //! Text that means something to a database, a template or a shell is only text here.
 
+use std::fmt::Write as _;
+
 use serde_json::{Value, json};
 
 use crate::harness::{Api, id_of};
@@ -71,20 +73,22 @@ async fn hostile_text_finds_what_bears_it_and_nothing_else() {
     for text in HOSTILE {
         let id = id_of(&api.agent(agent(text)).await);
         for parameter in ["name", "capability"] {
-            let value: String = text
-                .trim()
-                .bytes()
-                .map(|byte| format!("%{byte:02X}"))
-                .collect();
-            let page = api
-                .reader()
-                .get(&format!("/api/agents?{parameter}={value}"))
-                .await
-                .ok();
+            let value = escaped(text.trim());
+            let path = format!("/api/agents?{parameter}={value}");
+            let page = api.reader().get(&path).await.ok();
             let found: Vec<&Value> = page["data"].as_array().into_iter().flatten().collect();
             assert_eq!(found.len(), 1, "{parameter}={text}");
             assert_eq!(found[0]["id"], id, "{parameter}={text}");
         }
     }
     api.stop().await;
+}
+
+/// Every byte percent-encoded.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::new();
+    for byte in text.bytes() {
+        write!(escaped, "%{byte:02X}").expect("a text has room");
+    }
+    escaped
 }
