@@ -1,6 +1,9 @@
 //! How keys end: by rotation, by revocation, by their time; and when they were last used.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::{ProblemCode, Timestamp};
 use serde_json::{Value, json};
@@ -8,6 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     caller::Caller,
     harness::{Api, Plan},
+    probe::{Misfortune, Probe},
 };
 
 /// A key for agents, made over the interface.
@@ -174,6 +178,26 @@ async fn a_revoked_key_is_refused_at_once_and_for_good() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_is_refused_although_the_access_version_cannot_be_read() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let plan = Plan::default().over(move |storage| over.over(storage));
+    let api = plan.start().await;
+    let (revoked, rotated) = (MadeKey::make(&api).await, MadeKey::make(&api).await);
+    probe.make("credentials.access_version", Misfortune::Away);
+    for key in [&revoked, &rotated] {
+        // Whatever was forgotten before is remembered again.
+        key.is_let_in().await;
+    }
+    assert_eq!(api.writer().delete(&revoked.path).await.status, 204);
+    revoked.is_refused().await;
+    rotated.is_let_in().await;
+    rotated.rotate(&api, json!({})).await;
+    rotated.is_refused().await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_can_end_itself() {
     let api = Api::start().await;
     let path = "/api/keys";
@@ -199,8 +223,10 @@ async fn an_expired_key_is_refused_and_not_rotated() {
     let draft = json!({"name": "ci", "scopes": ["agents:read"], "expiresAt": end});
     let made = api.writer().post("/api/keys", draft).await.made();
     let holder = api.caller(made["secret"].as_str());
+    let began = Instant::now();
     let mut answer = holder.get("/api/agents").await;
     while answer.status == 200 {
+        assert!(began.elapsed().as_secs() < 20, "the key is still good");
         answer = holder.get("/api/agents").await;
     }
     answer.problem(ProblemCode::InvalidCredentials);

@@ -163,9 +163,11 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Looks at once, after this process has taken something back. The change is made whether or
-    /// not that succeeds: the regular look follows soon.
+    /// Forgets at once, after this process has taken something back, and then looks what else is
+    /// to be read anew. What was taken back is refused here from now on, whether or not that look
+    /// succeeds: the regular one follows soon.
     pub async fn watch_after_change(&self) {
+        self.forget();
         if let Err(error) = self.watch().await {
             tracing::warn!(
                 error = ports::error::chain(&error),
