@@ -24,13 +24,14 @@ pub struct CredentialDraft {
     pub scopes: Scopes,
     /// From when on it is refused.
     pub expires_at: Option<Timestamp>,
-    /// Browser origins that alone may use it; empty for any.
+    /// Browser origins that alone may use it; empty for any, and for clients, which browsers
+    /// never show.
     pub allowed_origins: Vec<String>,
     /// Its own rate limits.
     pub limits: LimitOverrides,
-    /// The public keys by which it signs, in place of a secret: clients alone.
+    /// The public keys by which a client signs, in place of a secret.
     pub jwks: Option<Value>,
-    /// Where these are published, in place of the keys themselves.
+    /// Where a client's public keys are published, in place of the keys themselves.
     pub jwks_uri: Option<String>,
 }
 
@@ -48,8 +49,9 @@ impl CredentialDraft {
         }
     }
 
-    /// Everything that is wrong with it, for a name of at most so many characters.
-    pub fn check(&self, name_characters: u32, now: Timestamp) -> Vec<Fault> {
+    /// Everything that is wrong with it as a draft of this kind, for a name of at most so many
+    /// characters.
+    pub fn check(&self, kind: CredentialKind, name_characters: u32, now: Timestamp) -> Vec<Fault> {
         let mut faults = check_name(&self.name, name_characters);
         if self.scopes == Scopes::NONE {
             let detail = "at least 1 item";
@@ -59,6 +61,7 @@ impl CredentialDraft {
             let detail = "must be in the future";
             faults.push(Fault::new("/expiresAt", FaultCode::TooSmall, detail));
         }
+        faults.extend(self.check_members(kind));
         faults.extend(check_origins(&self.allowed_origins));
         if self.jwks.is_some() && self.jwks_uri.is_some() {
             let detail = "not together with 'jwks'";
@@ -71,6 +74,26 @@ impl CredentialDraft {
             faults.push(Fault::new("/jwksUri", FaultCode::BadFormat, detail));
         }
         faults
+    }
+
+    /// What it says that credentials of this kind do not have.
+    fn check_members(&self, kind: CredentialKind) -> impl Iterator<Item = Fault> + use<> {
+        use CredentialKind::{Client, Key};
+        let members = [
+            ("/allowedOrigins", !self.allowed_origins.is_empty(), Key),
+            ("/jwks", self.jwks.is_some(), Client),
+            ("/jwksUri", self.jwks_uri.is_some(), Client),
+        ];
+        members
+            .into_iter()
+            .filter_map(move |(pointer, is_there, owner)| {
+                let detail = match owner {
+                    Key => "for keys alone",
+                    Client => "for clients alone",
+                };
+                (is_there && owner != kind)
+                    .then(|| Fault::new(pointer, FaultCode::UnknownMember, detail))
+            })
     }
 
     /// The public keys that take the place of a secret, as they are stored.
@@ -156,7 +179,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::Scope;
+    use crate::{
+        CredentialKind::{Client, Key},
+        Scope,
+    };
 
     const NOW: Timestamp = Timestamp::from_milliseconds(1_000);
 
@@ -164,8 +190,8 @@ mod tests {
         CredentialDraft::new("ci", [Scope::AgentsRead].into_iter().collect())
     }
 
-    fn faults(draft: &CredentialDraft) -> Vec<(String, FaultCode)> {
-        let found = draft.check(128, NOW).into_iter();
+    fn faults(kind: CredentialKind, draft: &CredentialDraft) -> Vec<(String, FaultCode)> {
+        let found = draft.check(kind, 128, NOW).into_iter();
         found.map(|fault| (fault.pointer, fault.code)).collect()
     }
 
@@ -175,7 +201,9 @@ mod tests {
 
     #[test]
     fn takes_a_name_and_a_scope_alone() {
-        assert_eq!(faults(&draft()), []);
+        for kind in [Key, Client] {
+            assert_eq!(faults(kind, &draft()), []);
+        }
         assert_eq!(draft().public_keys(), None);
     }
 
@@ -196,13 +224,37 @@ mod tests {
             fault("/name", FaultCode::TooShort),
             fault("/scopes", FaultCode::TooShort),
             fault("/expiresAt", FaultCode::TooSmall),
+            fault("/allowedOrigins", FaultCode::UnknownMember),
             fault("/allowedOrigins/1", FaultCode::BadFormat),
             fault("/allowedOrigins/2", FaultCode::DuplicateItem),
             fault("/jwksUri", FaultCode::NotCombinable),
             fault("/jwks/keys/0/kty", FaultCode::UnknownValue),
             fault("/jwksUri", FaultCode::BadFormat),
         ];
-        assert_eq!(faults(&draft), expected);
+        assert_eq!(faults(Client, &draft), expected);
+    }
+
+    #[test]
+    fn origins_are_for_keys_alone_and_public_keys_for_clients_alone() {
+        let confined = CredentialDraft {
+            allowed_origins: vec!["https://a.example".to_owned()],
+            ..draft()
+        };
+        let signing = CredentialDraft {
+            jwks_uri: Some("https://a.example/keys".to_owned()),
+            ..draft()
+        };
+        let signing_by = CredentialDraft {
+            jwks: Some(json!({"keys": []})),
+            ..draft()
+        };
+        let strange = |pointer| fault(pointer, FaultCode::UnknownMember);
+        assert_eq!(faults(Key, &confined), []);
+        assert_eq!(faults(Client, &confined), [strange("/allowedOrigins")]);
+        assert_eq!(faults(Client, &signing), []);
+        assert_eq!(faults(Key, &signing), [strange("/jwksUri")]);
+        assert!(faults(Key, &signing_by).contains(&strange("/jwks")));
+        assert!(!faults(Client, &signing_by).contains(&strange("/jwks")));
     }
 
     #[test]
@@ -213,13 +265,13 @@ mod tests {
             ("a\0".to_owned(), FaultCode::BadCharacter),
         ] {
             let draft = CredentialDraft { name, ..draft() };
-            assert_eq!(faults(&draft), [fault("/name", code)]);
+            assert_eq!(faults(Key, &draft), [fault("/name", code)]);
         }
         let longest = CredentialDraft {
             name: "🦊".repeat(128),
             ..draft()
         };
-        assert_eq!(faults(&longest), []);
+        assert_eq!(faults(Key, &longest), []);
     }
 
     #[test]
@@ -230,9 +282,9 @@ mod tests {
                 .collect(),
             ..draft()
         };
-        assert_eq!(faults(&origins(32)), []);
+        assert_eq!(faults(Key, &origins(32)), []);
         let expected = fault("/allowedOrigins", FaultCode::TooMany);
-        assert_eq!(faults(&origins(33)), [expected]);
+        assert_eq!(faults(Key, &origins(33)), [expected]);
     }
 
     #[test]

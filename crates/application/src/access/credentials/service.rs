@@ -75,7 +75,7 @@ impl CredentialService {
         key: Option<IdempotencyKey>,
     ) -> Result<MintedCredential, CredentialError> {
         let now = self.clock.now();
-        let faults = draft.check(self.name_characters, now);
+        let faults = draft.check(kind, self.name_characters, now);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
         }
