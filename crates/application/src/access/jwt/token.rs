@@ -62,6 +62,11 @@ impl<'text> UnverifiedToken<'text> {
         self.key_id.as_deref()
     }
 
+    /// Whether it says of which kind it is (`typ`).
+    pub const fn has_type(&self) -> bool {
+        self.media_type.is_some()
+    }
+
     /// Whether its `typ` is this media type, `application/` left out or not, in any case.
     pub fn is_of_type(&self, media_type: &str) -> bool {
         let Some(own) = self.media_type.as_deref() else {

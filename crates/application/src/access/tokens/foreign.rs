@@ -4,20 +4,14 @@ use domain::{LimitOverrides, Principal, PrincipalId, TenantId};
 use ports::{Clock, NamedBy};
 
 use super::{
-    Issuer, KeySet, KeySets, TenantOfUsers, TokenType, known_tenants::KnownTenants, permissions,
+    Issuer, KeySet, KeySets, TenantOfUsers, known_tenants::KnownTenants, permissions,
+    token_kind::is_access_token,
 };
 use crate::access::{
     AccessError, Entrant,
     jwt::{Claims, UnverifiedToken},
 };
 
-/// The `typ` of access tokens.
-const ACCESS_TOKEN: &str = "at+jwt";
-/// Claims of ID tokens and logout tokens, which access tokens do not have.
-const CLAIMS_OF_OTHERS: &[&str] = &["nonce", "at_hash", "c_hash", "events"];
-/// What the claim `typ` of an access token says, where an issuer has it: others say `ID` or
-/// `Refresh`.
-const BEARER: &str = "Bearer";
 /// Characters of a subject (RFC 7519 and `OpenID` Connect: 255).
 const MOST_SUBJECT_CHARACTERS: usize = 255;
 
@@ -48,7 +42,7 @@ impl ForeignIssuer {
         if !self.is_for_us(&claims) {
             return Err(self.refuse("it is for none of our audiences"));
         }
-        if !self.is_access_token(token, &claims) {
+        if !is_access_token(self.issuer.token_type, token, &claims) {
             return Err(self.refuse("it is no access token by its type or its claims"));
         }
         let user = self.user(&claims);
@@ -79,16 +73,6 @@ impl ForeignIssuer {
         let ours = &self.issuer.audiences;
         let mut audiences = claims.audiences().into_iter();
         audiences.any(|audience| ours.iter().any(|own| own == audience))
-    }
-
-    fn is_access_token(&self, token: &UnverifiedToken<'_>, claims: &Claims) -> bool {
-        match self.issuer.token_type {
-            TokenType::AccessToken => token.is_of_type(ACCESS_TOKEN),
-            TokenType::Any => {
-                let says_otherwise = claims.contains("typ") && claims.text("typ") != Some(BEARER);
-                !says_otherwise && !CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name))
-            }
-        }
     }
 
     /// The user's name in our log, which is their user id too.

@@ -48,8 +48,8 @@ impl fmt::Display for IssuerId {
 pub enum TokenType {
     /// `at+jwt` (RFC 9068).
     AccessToken,
-    /// Anything, since many say no more than `JWT`. What looks like a token of another kind is
-    /// refused all the same.
+    /// `at+jwt`, or nothing, or `JWT`, since many say no more. The claims must tell an access
+    /// token from one of another kind then.
     Any,
 }
 

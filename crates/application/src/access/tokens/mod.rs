@@ -9,6 +9,7 @@ mod issuers;
 mod key_set;
 mod known_tenants;
 mod permissions;
+mod token_kind;
 
 pub use access_tokens::AccessTokens;
 pub use claim_path::{ClaimPath, MalformedClaimPath};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use application::access::{AccessError, Entrant, jwt::SignatureAlgorithm, tokens::TokenType};
+use application::access::{AccessError, Entrant, jwt::SignatureAlgorithm};
 use domain::{LimitOverrides, Principal, PrincipalId, Scope, Timestamp};
 use serde_json::{Value, json};
 
@@ -103,53 +103,6 @@ async fn a_token_is_for_one_of_our_audiences() {
         let outcome = trust.enter_with(&json!({"aud": aud})).await;
         assert_eq!(outcome.is_ok(), expected, "{aud}");
         assert_eq!(is_invalid(&outcome), !expected, "{aud}");
-    }
-}
-
-#[tokio::test]
-async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
-    for (typ, as_access_token) in [
-        (json!("at+jwt"), true),
-        (json!("application/at+jwt"), true),
-        (json!("AT+JWT"), true),
-        (json!("JWT"), false),
-        (json!("logout+jwt"), false),
-        (Value::Null, false),
-    ] {
-        for (token_type, expected) in [
-            (TokenType::AccessToken, as_access_token),
-            (TokenType::Any, true),
-        ] {
-            let trust = Trust::in_main(|issuer| issuer.token_type = token_type);
-            let key = trust.key(MAIN);
-            let text = key.sign_with_header(&json!({"typ": typ}), &claims(&json!({})));
-            assert_eq!(
-                trust.enter(&text).await.is_ok(),
-                expected,
-                "{typ} {token_type:?}"
-            );
-        }
-    }
-}
-
-#[tokio::test]
-async fn where_any_will_do_tokens_of_other_kinds_are_still_refused() {
-    let trust = Trust::in_main(|issuer| issuer.token_type = TokenType::Any);
-    for (changes, expected) in [
-        (json!({"typ": "Bearer"}), true),
-        (json!({"azp": "app", "sid": "1"}), true),
-        (json!({"typ": "ID"}), false),
-        (json!({"typ": "Refresh"}), false),
-        (json!({"typ": "Offline"}), false),
-        (json!({"typ": 7}), false),
-        (json!({"nonce": "n"}), false),
-        (json!({"at_hash": "h"}), false),
-        (json!({"c_hash": "h"}), false),
-        (json!({"events": {}}), false),
-    ] {
-        let outcome = trust.enter_with(&changes).await;
-        assert_eq!(outcome.is_ok(), expected, "{changes}");
-        assert_eq!(is_invalid(&outcome), !expected, "{changes}");
     }
 }
 

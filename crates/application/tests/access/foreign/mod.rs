@@ -5,4 +5,5 @@ mod permissions;
 mod remembered;
 mod tenants;
 mod tenants_in_memory;
+mod token_kinds;
 mod trust;
