@@ -56,6 +56,14 @@ async fn a_token_says_what_rfc_9068_asks_for_and_nothing_else() {
         "iat": NOW, "exp": NOW + 600, "jti": null, "scope": "agents:read chat:write",
     });
     assert_eq!(claims, expected);
+    assert_eq!(
+        format!("{issued:?}"),
+        format!(
+            "IssuedToken {{ expires_in: 600, scopes: {:?}, .. }}",
+            issued.scopes
+        ),
+        "the token is hidden"
+    );
     let other = node.token(&secret).await;
     assert_ne!(read_elsewhere(&other, published).1["jti"], id);
 }

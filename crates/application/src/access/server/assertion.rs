@@ -2,13 +2,16 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{Credential, SecretDigest, Timestamp, credential};
+use domain::{
+    Credential, SecretDigest, Timestamp,
+    credential::{Proof, PublicKeys},
+};
 use ports::{NamedBy, RepositoryError, TokenRepository};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
 use crate::access::{
-    jwt::{Claims, LEEWAY, Proof, PublicKeys, SignatureAlgorithm, UnverifiedToken},
+    jwt::{Claims, LEEWAY, SignatureAlgorithm, SignatureCheck, UnverifiedToken, VerifyingKeys},
     tokens::{KeyLocation, KeySet, KeySets},
 };
 
@@ -61,14 +64,14 @@ impl Assertions {
     ) -> Option<Claims> {
         let allowed = SignatureAlgorithm::ALL;
         match &client.proof {
-            credential::Proof::Secret(_) => None,
-            credential::Proof::Keys(credential::PublicKeys::Set(set)) => {
-                match PublicKeys::read(set)?.prove(assertion, allowed) {
-                    Proof::Proven(claims) => Some(claims),
-                    Proof::Refused | Proof::UnknownKey => None,
+            Proof::Secret(_) => None,
+            Proof::Keys(PublicKeys::Set(set)) => {
+                match VerifyingKeys::read(set)?.prove(assertion, allowed) {
+                    SignatureCheck::Proven(claims) => Some(claims),
+                    SignatureCheck::Refused | SignatureCheck::UnknownKey => None,
                 }
             }
-            credential::Proof::Keys(credential::PublicKeys::At(url)) => {
+            Proof::Keys(PublicKeys::At(url)) => {
                 let verified = self.published_at(url).verify(assertion, allowed).await;
                 verified.ok().flatten()
             }

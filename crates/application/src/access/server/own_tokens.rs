@@ -1,6 +1,6 @@
 //! The access tokens of this service (RFC 9068): signed here, and read here.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use domain::{Credential, CredentialId, CredentialKind, Principal, Scope, Scopes, Timestamp};
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
@@ -33,8 +33,8 @@ struct AccessTokenClaims<'a> {
     scope: &'a str,
 }
 
-/// A token that was issued just now.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A token that was issued just now. `Debug` hides it.
+#[derive(Clone, PartialEq, Eq)]
 pub struct IssuedToken {
     /// The token.
     pub text: String,
@@ -42,6 +42,16 @@ pub struct IssuedToken {
     pub expires_in: i64,
     /// What it allows.
     pub scopes: Scopes,
+}
+
+impl fmt::Debug for IssuedToken {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("IssuedToken")
+            .field("expires_in", &self.expires_in)
+            .field("scopes", &self.scopes)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A token of this service that is good: signed, not ended, not revoked, its client alive.

@@ -3,7 +3,7 @@
 use ports::{DocumentError, DocumentSource, NamedBy};
 use serde_json::Value;
 
-use crate::access::jwt::PublicKeys;
+use crate::access::jwt::VerifyingKeys;
 
 /// Where a party publishes its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -35,13 +35,13 @@ impl KeyLocation {
         &self,
         documents: &dyn DocumentSource,
         named_by: NamedBy,
-    ) -> Result<PublicKeys, NoKeys> {
+    ) -> Result<VerifyingKeys, NoKeys> {
         let url = match self {
             Self::Url(url) => url.clone(),
             Self::MetadataOf(issuer) => key_address(issuer, documents, named_by).await?,
         };
         let set = read(documents, &url, named_by).await?;
-        PublicKeys::read(&set).ok_or(NoKeys::NoKeySet(url))
+        VerifyingKeys::read(&set).ok_or(NoKeys::NoKeySet(url))
     }
 }
 

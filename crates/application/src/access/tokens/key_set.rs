@@ -11,7 +11,9 @@ use tokio::{runtime::Handle, sync::watch};
 use tokio_util::task::TaskTracker;
 
 use super::KeyLocation;
-use crate::access::jwt::{Claims, Proof, PublicKeys, SignatureAlgorithm, UnverifiedToken};
+use crate::access::jwt::{
+    Claims, SignatureAlgorithm, SignatureCheck, UnverifiedToken, VerifyingKeys,
+};
 
 /// How long keys are used without asking again.
 const FRESH_FOR: Duration = Duration::from_mins(10);
@@ -88,7 +90,7 @@ type Fetch = watch::Receiver<()>;
 
 #[derive(Clone)]
 struct Held {
-    keys: Arc<PublicKeys>,
+    keys: Arc<VerifyingKeys>,
     since: Timestamp,
 }
 
@@ -100,17 +102,17 @@ impl KeySet {
         allowed: &[SignatureAlgorithm],
     ) -> Result<Option<Claims>, KeysUnavailable> {
         let mut proof = self.keys().await?.prove(token, allowed);
-        if proof == Proof::UnknownKey && self.ask_again().await {
+        if proof == SignatureCheck::UnknownKey && self.ask_again().await {
             proof = self.keys().await?.prove(token, allowed);
         }
         match proof {
-            Proof::Proven(claims) => Ok(Some(claims)),
-            Proof::Refused | Proof::UnknownKey => Ok(None),
+            SignatureCheck::Proven(claims) => Ok(Some(claims)),
+            SignatureCheck::Refused | SignatureCheck::UnknownKey => Ok(None),
         }
     }
 
     /// The keys, as new as they have to be.
-    async fn keys(&self) -> Result<Arc<PublicKeys>, KeysUnavailable> {
+    async fn keys(&self) -> Result<Arc<VerifyingKeys>, KeysUnavailable> {
         match self.held() {
             Some(held) if self.age(&held) < FRESH_FOR => return Ok(held.keys),
             Some(_) => {

@@ -1,9 +1,9 @@
 //! Which keys of a key set can prove anything.
 
 use application::access::jwt::{
-    PublicKeys, SignatureAlgorithm,
+    SignatureAlgorithm,
     SignatureAlgorithm::{EdDsa, Es256, Es384, Rs256},
-    VerifyingKey,
+    VerifyingKey, VerifyingKeys,
 };
 use serde_json::{Value, json};
 
@@ -106,6 +106,6 @@ fn a_key_set_is_an_object_with_a_list_of_keys() {
         (json!([]), false),
         (json!("keys"), false),
     ] {
-        assert_eq!(PublicKeys::read(&set).is_some(), expected, "{set}");
+        assert_eq!(VerifyingKeys::read(&set).is_some(), expected, "{set}");
     }
 }

@@ -1,9 +1,9 @@
 //! Which signatures count.
 
 use application::access::jwt::{
-    Proof, PublicKeys, SignatureAlgorithm,
+    SignatureAlgorithm,
     SignatureAlgorithm::{EdDsa, Es256, Es384, Ps256, Rs256},
-    UnverifiedToken, VerifyingKey,
+    SignatureCheck, UnverifiedToken, VerifyingKey, VerifyingKeys,
 };
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use jsonwebtoken::{Algorithm, EncodingKey, crypto};
@@ -158,8 +158,8 @@ fn keys_and_addresses_in_the_header_are_not_looked_at() {
 }
 
 /// What a set of these keys says of a token.
-fn proof(keys: &[Value], text: &str) -> Proof {
-    let keys = PublicKeys::read(&json!({"keys": keys})).expect("a key set");
+fn proof(keys: &[Value], text: &str) -> SignatureCheck {
+    let keys = VerifyingKeys::read(&json!({"keys": keys})).expect("a key set");
     keys.prove(&UnverifiedToken::read(text).expect("a token"), ALL)
 }
 
@@ -168,10 +168,10 @@ fn a_set_knows_the_key_that_a_token_names() {
     let (first, second) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "b"));
     let keys = [first.public(), second.public()];
     let text = second.sign(&json!({}));
-    assert!(matches!(proof(&keys, &text), Proof::Proven(_)));
-    assert_eq!(proof(&keys[..1], &text), Proof::UnknownKey);
+    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
+    assert_eq!(proof(&keys[..1], &text), SignatureCheck::UnknownKey);
     let under_a_wrong_name = second.sign_with_header(&json!({"kid": "a"}), &json!({}));
-    assert_eq!(proof(&keys, &under_a_wrong_name), Proof::Refused);
+    assert_eq!(proof(&keys, &under_a_wrong_name), SignatureCheck::Refused);
 }
 
 #[test]
@@ -181,7 +181,7 @@ fn a_set_may_have_keys_of_several_types_under_one_name() {
     for key in [first, second] {
         assert!(matches!(
             proof(&keys, &key.sign(&json!({}))),
-            Proof::Proven(_)
+            SignatureCheck::Proven(_)
         ));
     }
 }
@@ -197,9 +197,9 @@ fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
             .collect()
     };
     let mut keys = [others(EdDsa, 20), others(Es256, 7), vec![signer.public()]].concat();
-    assert!(matches!(proof(&keys, &text), Proof::Proven(_)));
+    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
     keys.splice(0..0, others(Es256, 1));
-    assert_eq!(proof(&keys, &text), Proof::UnknownKey);
+    assert_eq!(proof(&keys, &text), SignatureCheck::UnknownKey);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_hundred_keys_of_a_set_are_read() {
     let text = signer.sign(&json!({}));
     let mut keys = vec![json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"}); 99];
     keys.push(signer.public());
-    assert!(matches!(proof(&keys, &text), Proof::Proven(_)));
+    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
     keys.insert(0, json!({}));
-    assert_eq!(proof(&keys, &text), Proof::UnknownKey);
+    assert_eq!(proof(&keys, &text), SignatureCheck::UnknownKey);
 }

@@ -11,11 +11,11 @@ const MOST_TRIES: usize = 8;
 
 /// The public keys of one party.
 #[derive(Clone)]
-pub struct PublicKeys(Vec<VerifyingKey>);
+pub struct VerifyingKeys(Vec<VerifyingKey>);
 
 /// What the keys of a party say of a token.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Proof {
+pub enum SignatureCheck {
     /// One of them signed it.
     Proven(Claims),
     /// The one that it names did not sign it, or it is signed in a manner that is not allowed.
@@ -25,7 +25,7 @@ pub enum Proof {
     UnknownKey,
 }
 
-impl PublicKeys {
+impl VerifyingKeys {
     /// Reads a key set (RFC 7517). Keys in it that cannot prove signatures are passed over, and so
     /// is what comes after the first hundred.
     pub fn read(set: &Value) -> Option<Self> {
@@ -35,19 +35,23 @@ impl PublicKeys {
     }
 
     /// Looks for the key that signed a token.
-    pub fn prove(&self, token: &UnverifiedToken<'_>, allowed: &[SignatureAlgorithm]) -> Proof {
+    pub fn prove(
+        &self,
+        token: &UnverifiedToken<'_>,
+        allowed: &[SignatureAlgorithm],
+    ) -> SignatureCheck {
         if !allowed.contains(&token.algorithm()) {
-            return Proof::Refused;
+            return SignatureCheck::Refused;
         }
         let Some(id) = token.key_id() else {
             let proven = first_proof(self.0.iter(), token, allowed);
-            return proven.map_or(Proof::UnknownKey, Proof::Proven);
+            return proven.map_or(SignatureCheck::UnknownKey, SignatureCheck::Proven);
         };
         let mut named = self.0.iter().filter(|key| key.id() == Some(id)).peekable();
         if named.peek().is_none() {
-            return Proof::UnknownKey;
+            return SignatureCheck::UnknownKey;
         }
-        first_proof(named, token, allowed).map_or(Proof::Refused, Proof::Proven)
+        first_proof(named, token, allowed).map_or(SignatureCheck::Refused, SignatureCheck::Proven)
     }
 }
 
