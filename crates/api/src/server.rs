@@ -15,7 +15,7 @@ use ports::Storage;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{authenticate, limit},
+    access::{authenticate, confine_to_origins, limit},
     layers::{normalise, observe, receive, secure, share},
     listener, routes,
     settings::Settings,
@@ -157,6 +157,7 @@ fn http_server(
             .app_data(services.clone())
             .configure(routes::configure)
             .wrap(from_fn(receive))
+            .wrap(from_fn(confine_to_origins))
             .wrap(from_fn(limit))
             .wrap(from_fn(authenticate))
             .wrap(from_fn(normalise))

@@ -8,7 +8,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::access::{AccessError, Entrant};
+use application::access::AccessError;
 use domain::{CredentialKind, ProblemCode};
 
 use super::authorized::CHALLENGE;
@@ -70,24 +70,6 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
         request.extensions_mut().insert(entrant.map_err(refused)?);
     }
     Ok(())
-}
-
-/// Refuses a page of an origin that may not use the entrant's credential.
-pub(super) fn check_origin(request: &ServiceRequest, entrant: &Entrant) -> Result<(), ApiError> {
-    if entrant.allowed_origins.is_empty() {
-        return Ok(());
-    }
-    let origin = request
-        .headers()
-        .get(header::ORIGIN)
-        .and_then(|it| it.to_str().ok());
-    let allowed =
-        origin.is_none_or(|origin| entrant.allowed_origins.iter().any(|known| known == origin));
-    if allowed {
-        Ok(())
-    } else {
-        Err(ApiError::new(ProblemCode::OriginNotAllowed))
-    }
 }
 
 /// The one credential of a request.

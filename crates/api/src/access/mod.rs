@@ -6,6 +6,7 @@ mod address_guard;
 mod authenticate;
 mod authorized;
 mod forwarded;
+mod origin;
 mod rate_limits;
 pub mod scope_table;
 
@@ -18,4 +19,5 @@ pub use authorized::{
     ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement, SealedServices, TurnsRead,
     lacking, seal,
 };
+pub use origin::{confine_to_origins, named_origin};
 pub use rate_limits::limit;

@@ -16,7 +16,6 @@ use actix_web::{
 use application::access::{Count, Entrant};
 use domain::{ProblemCode, RatePolicy};
 
-use super::authenticate::check_origin;
 use crate::{
     layers::refuse,
     problem::{ApiError, seconds_to_wait},
@@ -42,9 +41,7 @@ pub async fn limit(
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
     let counts = state.limits.take(&entrant, policies(&request)).await;
-    // Where a key is used is judged here, since requests that are refused for it count too.
-    let checked = check_counts(&counts).and_then(|()| check_origin(&request, &entrant));
-    let mut response = match checked {
+    let mut response = match check_counts(&counts) {
         Ok(()) => next.call(request).await?.map_into_boxed_body(),
         Err(error) => refuse(request, error),
     };

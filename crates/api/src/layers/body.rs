@@ -1,5 +1,7 @@
 //! Takes in a request, its whole body within its size and its time.
 
+use std::sync::Arc;
+
 use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
@@ -8,11 +10,15 @@ use actix_web::{
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
+use application::access::Entrant;
 use domain::ProblemCode;
 use futures::StreamExt;
 
-use super::{head::check_head, refuse};
-use crate::{problem::ApiError, state::ApiState};
+use super::{head::check_head, refuse, unread::Unread};
+use crate::{oauth, problem::ApiError, state::ApiState};
+
+/// The largest form of a client: two tokens of 16 KiB and what stands around them.
+const FORM_BYTES: usize = 64 * 1024;
 
 /// Takes in a request before the handler runs, so that a slow or endless one costs a handler
 /// nothing. It comes behind whatever counts requests: those that are refused here count too.
@@ -32,11 +38,30 @@ async fn take_in(request: &mut ServiceRequest) -> Result<(), ApiError> {
         .cloned()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
     check_head(request, &state.sizes)?;
-    if has_body(request) {
-        let body = take_in_body(request, &state).await?;
-        request.set_payload(Payload::from(body));
+    if !has_body(request) {
+        return Ok(());
+    }
+    match most_bytes(request, &state) {
+        Some(most) => {
+            let body = take_in_body(request, &state, most).await?;
+            request.set_payload(Payload::from(body));
+        }
+        None => {
+            let unread = Unread(request.take_payload());
+            request.extensions_mut().insert(unread);
+        }
     }
     Ok(())
+}
+
+/// How large a body may be; `None` when nobody is going to read it. Whoever is not known gets no
+/// memory for one, but where clients say who they are in it.
+fn most_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
+    let most = state.sizes.body_bytes as usize;
+    if request.extensions().contains::<Arc<Entrant>>() {
+        return Some(most);
+    }
+    oauth::is_endpoint(request.path()).then_some(most.min(FORM_BYTES))
 }
 
 fn has_body(request: &ServiceRequest) -> bool {
@@ -45,13 +70,16 @@ fn has_body(request: &ServiceRequest) -> bool {
     length.is_some_and(|length| length != "0") || headers.contains_key(header::TRANSFER_ENCODING)
 }
 
-async fn take_in_body(request: &mut ServiceRequest, state: &ApiState) -> Result<Bytes, ApiError> {
+async fn take_in_body(
+    request: &mut ServiceRequest,
+    state: &ApiState,
+    most: usize,
+) -> Result<Bytes, ApiError> {
     let encoding = request.headers().get(header::CONTENT_ENCODING);
     if encoding.is_some_and(|encoding| encoding != "identity") {
         let error = ApiError::new(ProblemCode::UnsupportedMediaType);
         return Err(error.with_detail("a body is taken without a Content-Encoding only"));
     }
-    let most = state.sizes.body_bytes as usize;
     let declared = request.headers().get(header::CONTENT_LENGTH);
     let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
     if declared.is_some_and(|length| length > most) {

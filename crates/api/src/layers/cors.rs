@@ -17,7 +17,7 @@ use actix_web::{
     web::Data,
 };
 
-use crate::state::ApiState;
+use crate::{access::named_origin, state::ApiState};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
 /// Every request header that means something here.
@@ -57,7 +57,7 @@ impl AllowedOrigins {
 
     /// What `Access-Control-Allow-Origin` says to a request, if anything.
     fn answer(&self, request: &ServiceRequest) -> Option<HeaderValue> {
-        let origin = request.headers().get(header::ORIGIN)?;
+        let origin = named_origin(request.headers()).ok()??;
         // How to get in is for everybody to know.
         if request.path().starts_with("/.well-known/") {
             return Some(ANY);

@@ -1,7 +1,8 @@
 //! What every request passes on its way to a handler, from the outside in: [`observe`] (request
 //! id, log, metrics), [`secure`] (safe headers), [`share`] (CORS), [`normalise`] (problems, HEAD),
-//! the guard of addresses, authentication and rate limits (in [`crate::access`]), [`receive`]
-//! (head and body), and around each handler a catcher of panics ([`resource`]).
+//! the guard of addresses, authentication, rate limits and the origins of keys (in
+//! [`crate::access`]), [`receive`] (head and body), and around each handler a catcher of panics
+//! ([`resource`]).
 
 mod body;
 mod cors;

@@ -7,7 +7,7 @@ use domain::{
 };
 use insta::assert_snapshot;
 
-use crate::{caller::Caller, harness::Api};
+use crate::{caller::Caller, harness::Api, raw};
 
 const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 const INVALID: &str = "Bearer realm=\"agent-service\", error=\"invalid_token\"";
@@ -191,6 +191,33 @@ async fn a_key_for_some_origins_is_refused_from_others() {
     caller.get("/api/agents").await.ok();
     for origin in ["https://shop.example.evil", "http://shop.example", "null"] {
         from(origin).await.problem(ProblemCode::OriginNotAllowed);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_origin_that_no_browser_sends_is_none_that_a_key_allows() {
+    let api = Api::start().await;
+    let origins = vec!["https://shop.example".to_owned()];
+    let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+    let ours = b"Origin: https://shop.example\r\n".as_slice();
+    for lines in [
+        [ours, ours].concat(),
+        [ours, b"Origin: https://evil.example\r\n"].concat(),
+        b"Origin: https://shop.example\xff\r\n".to_vec(),
+        b"Origin: \xff\r\n".to_vec(),
+        b"Origin:\r\n".to_vec(),
+    ] {
+        let head = format!(
+            "GET /api/agents HTTP/1.1\r\nHost: test\r\nConnection: close\r\nX-API-Key: {}\r\n",
+            caller.key()
+        );
+        let mut connection = raw::Connection::open(api.address).await;
+        connection
+            .send([head.as_bytes(), &lines, b"\r\n"].concat())
+            .await;
+        let answer = connection.answer_to("GET", "/api/agents").await;
+        answer.problem(ProblemCode::OriginNotAllowed);
     }
     api.stop().await;
 }
