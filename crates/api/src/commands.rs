@@ -50,6 +50,10 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
 
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
     let metrics = telemetry::init(&settings.log)?;
+    match rlimit::increase_nofile_limit(rlimit::INFINITY) {
+        Ok(descriptors) => tracing::debug!(descriptors, "as many as are allowed"),
+        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+    }
     let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
     // Before anybody is told the address: who knows it may end the service too.
     let mut terminate = signal(SignalKind::terminate())?;

@@ -97,6 +97,8 @@ pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
     }
 }
 
+const HTTP_LIBRARY: &str = "actix_http";
+
 fn logs<W>(
     settings: &LogSettings,
     is_terminal: bool,
@@ -111,7 +113,7 @@ where
         LogFormat::Json
     });
     let lines = tracing_subscriber::fmt()
-        .with_env_filter(EnvFilter::builder().parse(&settings.level)?)
+        .with_env_filter(filter(&settings.level)?)
         .with_writer(writer);
     Ok(match format {
         LogFormat::Json => Box::new(
@@ -125,6 +127,16 @@ where
         LogFormat::Pretty if is_terminal => Box::new(lines.finish()),
         LogFormat::Pretty => Box::new(lines.with_ansi(false).finish()),
     })
+}
+
+/// The HTTP library calls it an error when a client sends what is no request: anybody could fill
+/// the log. It is heard again where the level names it.
+fn filter(level: &str) -> Result<EnvFilter, ParseError> {
+    let filter = EnvFilter::builder().parse(level)?;
+    if level.contains(HTTP_LIBRARY) {
+        return Ok(filter);
+    }
+    Ok(filter.add_directive(format!("{HTTP_LIBRARY}=off").parse()?))
 }
 
 fn recorder() -> Result<PrometheusRecorder, BuildError> {

@@ -1,5 +1,7 @@
 //! Bodies that no honest client sends.
 
+use std::time::Duration;
+
 use domain::ProblemCode;
 use serde_json::json;
 
@@ -268,5 +270,31 @@ async fn a_slow_body_is_given_up_and_harms_nobody() {
     let answer = connection.answer_to("POST", "/api/agents").await;
     answer.problem(ProblemCode::RequestTimeout);
     assert_eq!(answer.header("connection"), "close");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_body_of_nobody_is_not_waited_for() {
+    let api = Api::start().await;
+    for (line, status) in [
+        ("POST /api/agents", 401),
+        ("POST /api/nothing", 404),
+        ("DELETE /livez", 405),
+        ("GET /livez", 200),
+    ] {
+        for body in [
+            "Content-Length: 200000\r\n",
+            "Transfer-Encoding: chunked\r\n",
+        ] {
+            let mut connection = Connection::open(api.address).await;
+            let request = format!("{line} HTTP/1.1\r\nHost: test\r\n{JSON}{body}\r\n");
+            connection.send(request).await;
+            // Not one byte of it was sent.
+            let answer = connection.receive_for(Duration::from_secs(5)).await;
+            let expected = format!("HTTP/1.1 {status} ");
+            let answer = String::from_utf8_lossy(&answer);
+            assert!(answer.starts_with(&expected), "{line}: {answer}");
+        }
+    }
     api.stop().await;
 }
