@@ -38,16 +38,12 @@ pub fn page<T: Serialize>(
     write_page(request, response, read.value)
 }
 
-/// Answers a page of what stands outside of the log, each item as clients see it.
-pub fn page_outside_log<T, U: Serialize + From<T>>(
+/// Answers a page of what stands outside of the log.
+pub fn page_outside_log<T: Serialize>(
     request: &HttpRequest,
-    (page, next_cursor): (Page<T>, Option<String>),
+    page: (Page<T>, Option<String>),
 ) -> HttpResponse {
-    let page = Page {
-        items: page.items.into_iter().map(U::from).collect(),
-        has_more: page.has_more,
-    };
-    write_page(request, HttpResponse::Ok(), (page, next_cursor))
+    write_page(request, HttpResponse::Ok(), page)
 }
 
 fn write_page<T: Serialize>(

@@ -2,15 +2,16 @@
 
 use application::access::{MintedCredential, Rotation};
 use domain::{
-    Credential, CredentialDraft, CredentialId, LimitOverrides, Scope, Scopes, Timestamp,
+    Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, Scope, Scopes,
+    Timestamp,
     credential::{Proof, PublicKeys},
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 
-use super::public_keys::PublicKeySet;
-use crate::request::JsonBody;
+use super::{public_keys::PublicKeySet, view::View};
+use crate::{problem::ApiError, request::JsonBody};
 
 /// A client to be made. With `jwks` or `jwksUri` it signs with keys of its own
 /// (`private_key_jwt`), without them it gets a secret.
@@ -129,14 +130,18 @@ pub struct Client {
     limits: LimitOverrides,
 }
 
-impl From<Credential> for Client {
-    fn from(client: Credential) -> Self {
+impl View for Client {
+    const KIND: CredentialKind = CredentialKind::Client;
+    const PATH: &'static str = "/api/oauth-clients";
+    type WithSecret = ClientWithSecret;
+
+    fn stored(client: Credential) -> Result<Self, ApiError> {
         let (last4, jwks, jwks_uri) = match client.proof {
             Proof::Secret(secret) => (Some(secret.last4), None, None),
             Proof::Keys(PublicKeys::Set(set)) => (None, Some(set), None),
             Proof::Keys(PublicKeys::At(address)) => (None, None, Some(address)),
         };
-        Self {
+        Ok(Self {
             id: client.id,
             name: client.name,
             last4,
@@ -148,7 +153,14 @@ impl From<Credential> for Client {
             last_used_at: client.last_used_at,
             revoked_at: client.revoked_at,
             limits: client.limits,
-        }
+        })
+    }
+
+    fn minted(minted: MintedCredential) -> Result<ClientWithSecret, ApiError> {
+        Ok(ClientWithSecret {
+            secret: minted.secret.map(|it| it.reveal().to_owned()),
+            client: Self::stored(minted.credential)?,
+        })
     }
 }
 
@@ -161,13 +173,4 @@ pub struct ClientWithSecret {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "ags_5nQwT0cLZb2y_…")]
     secret: Option<String>,
-}
-
-impl From<MintedCredential> for ClientWithSecret {
-    fn from(minted: MintedCredential) -> Self {
-        Self {
-            secret: minted.secret.map(|it| it.reveal().to_owned()),
-            client: minted.credential.into(),
-        }
-    }
 }

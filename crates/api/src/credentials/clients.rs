@@ -1,17 +1,14 @@
 //! `/api/oauth-clients`.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
-use domain::CredentialKind;
+use actix_web::{HttpRequest, HttpResponse};
 
-use super::{Client, ClientDraft, ClientId, ClientRotation, ClientWithSecret};
+use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, IdOf, verbs};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
-    reads::{self, PageOf},
-    request::{IdempotencyHeader, Json, OptionalJson, PathId, QueryParameters},
+    reads::PageOf,
+    request::{IdempotencyHeader, Json, OptionalJson, PathId},
 };
-
-const KIND: CredentialKind = CredentialKind::Client;
 
 /// Make an OAuth client, which fetches tokens at `/oauth2/token`. Its secret is shown this once.
 #[utoipa::path(
@@ -29,14 +26,7 @@ pub async fn create_oauth_client(
     key: IdempotencyHeader,
     draft: Json<ClientDraft>,
 ) -> Result<HttpResponse, ApiError> {
-    let minted = authorized
-        .credentials
-        .create(authorized.caller(), KIND, draft.0.into(), key.0)
-        .await?;
-    let location = format!("/api/oauth-clients/{}", minted.credential.id);
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, location))
-        .json(ClientWithSecret::from(minted)))
+    verbs::create::<Client>(authorized, key, draft.0).await
 }
 
 /// List OAuth clients, newest first, revoked and expired ones included.
@@ -52,15 +42,7 @@ pub async fn list_oauth_clients(
     authorized: Authorized<KeysAdmin>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query = QueryParameters::read(&request, &["limit", "cursor"]);
-    let limit = query.limit();
-    let cursor = query.text("cursor").map(ToOwned::to_owned);
-    query.finish()?;
-    let page = authorized
-        .credentials
-        .list(authorized.caller(), KIND, cursor.as_deref(), limit)
-        .await?;
-    Ok(reads::page_outside_log::<_, Client>(&request, page))
+    verbs::list::<Client>(authorized, request).await
 }
 
 /// Read an OAuth client.
@@ -71,13 +53,9 @@ pub async fn list_oauth_clients(
 )]
 pub async fn get_oauth_client(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<ClientId>,
+    id: PathId<IdOf<Client>>,
 ) -> Result<HttpResponse, ApiError> {
-    let client = authorized
-        .credentials
-        .get(authorized.caller(), KIND, &id.0.0)
-        .await?;
-    Ok(HttpResponse::Ok().json(Client::from(client)))
+    verbs::get(authorized, id).await
 }
 
 /// Give an OAuth client a new secret, shown this once, or its new public keys. Keys published at
@@ -94,14 +72,10 @@ pub async fn get_oauth_client(
 )]
 pub async fn rotate_oauth_client(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<ClientId>,
+    id: PathId<IdOf<Client>>,
     rotation: OptionalJson<ClientRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    let minted = authorized
-        .credentials
-        .rotate(authorized.caller(), KIND, &id.0.0, rotation.0.into())
-        .await?;
-    Ok(HttpResponse::Ok().json(ClientWithSecret::from(minted)))
+    verbs::rotate(authorized, id, rotation.0).await
 }
 
 /// Revoke an OAuth client: it gets no more tokens, and those it has are refused from now on.
@@ -112,11 +86,7 @@ pub async fn rotate_oauth_client(
 )]
 pub async fn revoke_oauth_client(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<ClientId>,
+    id: PathId<IdOf<Client>>,
 ) -> Result<HttpResponse, ApiError> {
-    authorized
-        .credentials
-        .revoke(authorized.caller(), KIND, &id.0.0)
-        .await?;
-    Ok(HttpResponse::NoContent().finish())
+    verbs::revoke(authorized, id).await
 }

@@ -1,39 +1,30 @@
 //! Ids in the paths of keys and clients.
 
-use std::str::FromStr;
+use std::{marker::PhantomData, str::FromStr};
 
 use domain::{CredentialId, ProblemCode, credential::MalformedCredentialId};
 
-use crate::request::Named;
+use super::view::View;
+use crate::{problem, request::Named};
 
-/// Names a key.
+/// Names a credential of the kind that `V` shows.
 #[derive(Debug, Clone)]
-pub struct KeyId(pub CredentialId);
+pub struct IdOf<V> {
+    /// Its id.
+    pub id: CredentialId,
+    view: PhantomData<V>,
+}
 
-/// Names a client.
-#[derive(Debug, Clone)]
-pub struct ClientId(pub CredentialId);
-
-impl FromStr for KeyId {
+impl<V> FromStr for IdOf<V> {
     type Err = MalformedCredentialId;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
+        let id = text.parse()?;
+        let view = PhantomData;
+        Ok(Self { id, view })
     }
 }
 
-impl FromStr for ClientId {
-    type Err = MalformedCredentialId;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        text.parse().map(Self)
-    }
-}
-
-impl Named for KeyId {
-    const NOT_FOUND: ProblemCode = ProblemCode::KeyNotFound;
-}
-
-impl Named for ClientId {
-    const NOT_FOUND: ProblemCode = ProblemCode::ClientNotFound;
+impl<V: View> Named for IdOf<V> {
+    const NOT_FOUND: ProblemCode = problem::not_found(V::KIND);
 }

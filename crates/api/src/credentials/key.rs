@@ -1,11 +1,15 @@
 //! Keys as clients send and read them.
 
 use application::access::{MintedCredential, Rotation};
-use domain::{Credential, CredentialDraft, CredentialId, LimitOverrides, Scope, Scopes, Timestamp};
+use domain::{
+    Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, ProblemCode, Scope,
+    Scopes, Timestamp, credential::Proof,
+};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
-use crate::request::JsonBody;
+use super::view::View;
+use crate::{problem::ApiError, request::JsonBody};
 
 /// A key to be made.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -110,10 +114,17 @@ pub struct Key {
     limits: LimitOverrides,
 }
 
-impl From<Credential> for Key {
-    fn from(key: Credential) -> Self {
-        Self {
-            last4: key.last4().unwrap_or_default().to_owned(),
+impl View for Key {
+    const KIND: CredentialKind = CredentialKind::Key;
+    const PATH: &'static str = "/api/keys";
+    type WithSecret = KeyWithSecret;
+
+    fn stored(key: Credential) -> Result<Self, ApiError> {
+        let Proof::Secret(secret) = key.proof else {
+            return Err(without_secret());
+        };
+        Ok(Self {
+            last4: secret.last4,
             id: key.id,
             name: key.name,
             scopes: key.scopes,
@@ -123,8 +134,21 @@ impl From<Credential> for Key {
             revoked_at: key.revoked_at,
             allowed_origins: key.allowed_origins,
             limits: key.limits,
-        }
+        })
     }
+
+    fn minted(minted: MintedCredential) -> Result<KeyWithSecret, ApiError> {
+        let secret = minted.secret.ok_or_else(without_secret)?;
+        Ok(KeyWithSecret {
+            key: Self::stored(minted.credential)?,
+            secret: secret.reveal().to_owned(),
+        })
+    }
+}
+
+/// Nothing but a broken store has such a key.
+fn without_secret() -> ApiError {
+    ApiError::new(ProblemCode::Internal).because("a key has no secret")
 }
 
 /// A key that was just made or rotated, with its secret.
@@ -135,14 +159,4 @@ pub struct KeyWithSecret {
     /// The whole value, to be sent as `X-API-Key`. It is shown this once.
     #[schema(example = "agk_74RKAhxVi44o_…")]
     secret: String,
-}
-
-impl From<MintedCredential> for KeyWithSecret {
-    fn from(minted: MintedCredential) -> Self {
-        let secret = minted.secret.as_ref().map(|it| it.reveal().to_owned());
-        Self {
-            key: minted.credential.into(),
-            secret: secret.unwrap_or_default(),
-        }
-    }
 }

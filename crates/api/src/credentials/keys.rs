@@ -1,17 +1,14 @@
 //! `/api/keys`.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
-use domain::CredentialKind;
+use actix_web::{HttpRequest, HttpResponse};
 
-use super::{Key, KeyDraft, KeyId, KeyRotation, KeyWithSecret};
+use super::{IdOf, Key, KeyDraft, KeyRotation, KeyWithSecret, verbs};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
-    reads::{self, PageOf},
-    request::{IdempotencyHeader, Json, OptionalJson, PathId, QueryParameters},
+    reads::PageOf,
+    request::{IdempotencyHeader, Json, OptionalJson, PathId},
 };
-
-const KIND: CredentialKind = CredentialKind::Key;
 
 /// Make an API key. Its secret is shown this once.
 #[utoipa::path(
@@ -27,14 +24,7 @@ pub async fn create_key(
     key: IdempotencyHeader,
     draft: Json<KeyDraft>,
 ) -> Result<HttpResponse, ApiError> {
-    let minted = authorized
-        .credentials
-        .create(authorized.caller(), KIND, draft.0.into(), key.0)
-        .await?;
-    let location = format!("/api/keys/{}", minted.credential.id);
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, location))
-        .json(KeyWithSecret::from(minted)))
+    verbs::create::<Key>(authorized, key, draft.0).await
 }
 
 /// List API keys, newest first, revoked and expired ones included.
@@ -50,15 +40,7 @@ pub async fn list_keys(
     authorized: Authorized<KeysAdmin>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    let mut query = QueryParameters::read(&request, &["limit", "cursor"]);
-    let limit = query.limit();
-    let cursor = query.text("cursor").map(ToOwned::to_owned);
-    query.finish()?;
-    let page = authorized
-        .credentials
-        .list(authorized.caller(), KIND, cursor.as_deref(), limit)
-        .await?;
-    Ok(reads::page_outside_log::<_, Key>(&request, page))
+    verbs::list::<Key>(authorized, request).await
 }
 
 /// Read an API key.
@@ -69,13 +51,9 @@ pub async fn list_keys(
 )]
 pub async fn get_key(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<KeyId>,
+    id: PathId<IdOf<Key>>,
 ) -> Result<HttpResponse, ApiError> {
-    let key = authorized
-        .credentials
-        .get(authorized.caller(), KIND, &id.0.0)
-        .await?;
-    Ok(HttpResponse::Ok().json(Key::from(key)))
+    verbs::get(authorized, id).await
 }
 
 /// Give an API key a new secret, shown this once; the one before stays good for the overlap.
@@ -87,14 +65,10 @@ pub async fn get_key(
 )]
 pub async fn rotate_key(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<KeyId>,
+    id: PathId<IdOf<Key>>,
     rotation: OptionalJson<KeyRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    let minted = authorized
-        .credentials
-        .rotate(authorized.caller(), KIND, &id.0.0, rotation.0.into())
-        .await?;
-    Ok(HttpResponse::Ok().json(KeyWithSecret::from(minted)))
+    verbs::rotate(authorized, id, rotation.0).await
 }
 
 /// Revoke an API key: it is refused from now on.
@@ -105,11 +79,7 @@ pub async fn rotate_key(
 )]
 pub async fn revoke_key(
     authorized: Authorized<KeysAdmin>,
-    id: PathId<KeyId>,
+    id: PathId<IdOf<Key>>,
 ) -> Result<HttpResponse, ApiError> {
-    authorized
-        .credentials
-        .revoke(authorized.caller(), KIND, &id.0.0)
-        .await?;
-    Ok(HttpResponse::NoContent().finish())
+    verbs::revoke(authorized, id).await
 }

@@ -84,7 +84,8 @@ impl From<CredentialError> for ApiError {
     }
 }
 
-const fn not_found(kind: CredentialKind) -> ProblemCode {
+/// What a caller is told who names a key or client that it does not know of.
+pub const fn not_found(kind: CredentialKind) -> ProblemCode {
     match kind {
         CredentialKind::Key => ProblemCode::KeyNotFound,
         CredentialKind::Client => ProblemCode::ClientNotFound,

@@ -1,0 +1,81 @@
+//! What can be done with keys, and with clients alike.
+
+use actix_web::{HttpRequest, HttpResponse, http::header};
+use application::access::Rotation;
+use domain::{CredentialDraft, Page};
+
+use super::{IdOf, view::View};
+use crate::{
+    access::{Authorized, KeysAdmin},
+    problem::ApiError,
+    reads,
+    request::{IdempotencyHeader, PathId, QueryParameters},
+};
+
+type Answer = Result<HttpResponse, ApiError>;
+
+pub(super) async fn create<V: View>(
+    authorized: Authorized<KeysAdmin>,
+    key: IdempotencyHeader,
+    draft: impl Into<CredentialDraft>,
+) -> Answer {
+    let minted = authorized
+        .credentials
+        .create(authorized.caller(), V::KIND, draft.into(), key.0)
+        .await?;
+    let location = format!("{}/{}", V::PATH, minted.credential.id);
+    Ok(HttpResponse::Created()
+        .insert_header((header::LOCATION, location))
+        .json(V::minted(minted)?))
+}
+
+pub(super) async fn list<V: View>(
+    authorized: Authorized<KeysAdmin>,
+    request: HttpRequest,
+) -> Answer {
+    let mut query = QueryParameters::read(&request, &["limit", "cursor"]);
+    let limit = query.limit();
+    let cursor = query.text("cursor").map(ToOwned::to_owned);
+    query.finish()?;
+    let (page, next_cursor) = authorized
+        .credentials
+        .list(authorized.caller(), V::KIND, cursor.as_deref(), limit)
+        .await?;
+    let items: Result<Vec<V>, ApiError> = page.items.into_iter().map(V::stored).collect();
+    let page = Page {
+        items: items?,
+        has_more: page.has_more,
+    };
+    Ok(reads::page_outside_log(&request, (page, next_cursor)))
+}
+
+pub(super) async fn get<V: View>(authorized: Authorized<KeysAdmin>, id: PathId<IdOf<V>>) -> Answer {
+    let found = authorized
+        .credentials
+        .get(authorized.caller(), V::KIND, &id.0.id)
+        .await?;
+    Ok(HttpResponse::Ok().json(V::stored(found)?))
+}
+
+pub(super) async fn rotate<V: View>(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<IdOf<V>>,
+    rotation: impl Into<Rotation>,
+) -> Answer {
+    let minted = authorized
+        .credentials
+        .rotate(authorized.caller(), V::KIND, &id.0.id, rotation.into())
+        .await?;
+    Ok(HttpResponse::Ok().json(V::minted(minted)?))
+}
+
+pub(super) async fn revoke<V: View>(
+    authorized: Authorized<KeysAdmin>,
+    id: PathId<IdOf<V>>,
+) -> Answer {
+    authorized
+        .credentials
+        .revoke(authorized.caller(), V::KIND, &id.0.id)
+        .await?;
+    Ok(HttpResponse::NoContent().finish())
+}
