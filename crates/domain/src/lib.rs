@@ -26,6 +26,7 @@ pub mod merge_patch;
 pub mod message;
 pub mod page;
 pub mod problem;
+pub mod public_key;
 pub mod public_key_set;
 pub mod rate_limit;
 pub mod rule;

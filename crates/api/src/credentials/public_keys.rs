@@ -98,4 +98,6 @@ pub enum KeyAlgorithm {
     /// Edwards curves.
     #[schema(rename = "EdDSA")]
     EdDsa,
+    /// The same by its newer name (RFC 9864).
+    Ed25519,
 }

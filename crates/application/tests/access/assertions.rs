@@ -89,6 +89,11 @@ async fn a_client_may_sign_by_each_of_five_algorithms() {
         let assertion = given.assertion("1", |_| {});
         assert!(given.takes(&assertion).await, "{algorithm:?}");
     }
+    let given = Given::new(Algorithm::EdDSA).await;
+    let claims = given.claims("2", |_| {}).to_string();
+    let header = json!({"alg": "Ed25519", "kid": "client's"}).to_string();
+    let by_newer_name = given.key.sign_text(&header, &claims);
+    assert!(given.takes(&by_newer_name).await, "{header}");
 }
 
 #[tokio::test(flavor = "multi_thread")]

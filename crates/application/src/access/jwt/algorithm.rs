@@ -4,6 +4,9 @@ use std::{fmt, str::FromStr};
 
 use jsonwebtoken::Algorithm;
 
+/// The newer name of [`SignatureAlgorithm::EdDsa`] (RFC 9864), which other curves do not share.
+const ED25519: &str = "Ed25519";
+
 /// A signature that is accepted. `none` and the symmetric ones are not among them, so that no
 /// configuration can let them in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -16,7 +19,7 @@ pub enum SignatureAlgorithm {
     Rs256,
     /// RSASSA-PSS with SHA-256.
     Ps256,
-    /// Ed25519.
+    /// Ed25519, also by the name that RFC 9864 gave it.
     EdDsa,
 }
 
@@ -61,6 +64,9 @@ impl FromStr for SignatureAlgorithm {
     type Err = UnknownAlgorithm;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
+        if text == ED25519 {
+            return Ok(Self::EdDsa);
+        }
         let mut all = Self::ALL.iter().copied();
         all.find(|algorithm| algorithm.as_str() == text)
             .ok_or(UnknownAlgorithm)

@@ -4,8 +4,6 @@ use serde_json::Value;
 
 use super::{Claims, SignatureAlgorithm, UnverifiedToken, VerifyingKey};
 
-/// Keys of a set that are read.
-const MOST_KEYS: usize = 100;
 /// Keys that are tried on one token: each try costs about a tenth of a millisecond.
 const MOST_TRIES: usize = 8;
 
@@ -26,11 +24,11 @@ pub enum SignatureCheck {
 }
 
 impl VerifyingKeys {
-    /// Reads a key set (RFC 7517). Keys in it that cannot prove signatures are passed over, and so
-    /// is what comes after the first hundred.
-    pub fn read(set: &Value) -> Option<Self> {
+    /// Reads the first `most` keys of a set (RFC 7517). Those that cannot prove signatures are
+    /// passed over.
+    pub fn read(set: &Value, most: usize) -> Option<Self> {
         let keys = set.get("keys")?.as_array()?;
-        let first = keys.iter().take(MOST_KEYS);
+        let first = keys.iter().take(most);
         Some(Self(first.filter_map(VerifyingKey::from_jwk).collect()))
     }
 

@@ -5,6 +5,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{
     Credential, SecretDigest, Timestamp,
     credential::{Proof, PublicKeys},
+    public_key_set::MOST_KEYS,
 };
 use ports::{NamedBy, RepositoryError, TokenRepository};
 use quick_cache::sync::Cache;
@@ -19,8 +20,8 @@ use crate::access::{
 const LONGEST_LIFE: Duration = Duration::from_hours(1);
 /// The longest `jti`, in characters.
 const LONGEST_ID: usize = 255;
-/// Published key sets that are remembered, of all clients.
-const REMEMBERED_SETS: usize = 1_000;
+/// Published key sets that are remembered, of all clients: at most about six megabytes.
+const REMEMBERED_SETS: usize = 256;
 
 /// Judges client assertions.
 pub struct Assertions {
@@ -66,7 +67,7 @@ impl Assertions {
         match &client.proof {
             Proof::Secret(_) => None,
             Proof::Keys(PublicKeys::Set(set)) => {
-                match VerifyingKeys::read(set)?.prove(assertion, allowed) {
+                match VerifyingKeys::read(set, MOST_KEYS)?.prove(assertion, allowed) {
                     SignatureCheck::Proven(claims) => Some(claims),
                     SignatureCheck::Refused | SignatureCheck::UnknownKey => None,
                 }

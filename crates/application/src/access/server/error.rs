@@ -4,8 +4,8 @@ use ports::RepositoryError;
 
 use super::SigningKeyError;
 
-/// Why a request to the authorization server was refused. What is told of it are the words of RFC
-/// 6749 and RFC 8707.
+/// Why a request to the authorization server was refused, in the sentences that clients read: no
+/// quotes, no backslashes, ASCII alone (RFC 6749, 5.2).
 #[derive(Debug, thiserror::Error)]
 pub enum OAuthError {
     /// A parameter is missing, malformed, or does not go with another.
@@ -25,7 +25,7 @@ pub enum OAuthError {
     #[error("a scope is unknown, or the client does not hold it")]
     InvalidScope,
     /// The token would be for another service.
-    #[error("the only resource is this service")]
+    #[error("the only resource is the public URL of this service")]
     InvalidTarget,
     /// No token can be signed.
     #[error("no token can be signed")]

@@ -252,6 +252,23 @@ async fn without_any_keys_nothing_can_be_said() {
 }
 
 #[tokio::test]
+async fn of_a_tenants_set_ten_keys_are_read_and_of_the_operators_a_hundred() {
+    let signer = key("signer");
+    for (named_by, others, expected) in [
+        (NamedBy::Tenant, 9, true),
+        (NamedBy::Tenant, 10, false),
+        (NamedBy::Operator, 99, true),
+        (NamedBy::Operator, 100, false),
+    ] {
+        let given = Given::new(named_by);
+        let keys = [vec![json!({}); others], vec![signer.public()]].concat();
+        given.documents.publish(URL, json!({"keys": keys}));
+        let outcome = given.verify(&token(&signer)).await;
+        assert_eq!(outcome, Ok(expected), "{named_by:?} {others}");
+    }
+}
+
+#[tokio::test]
 async fn what_is_no_key_set_replaces_none() {
     let key = key("a");
     let given = Given::fetched(&[&key]).await;

@@ -5,6 +5,7 @@ use application::access::jwt::{
     SignatureAlgorithm::{EdDsa, Es256, Es384, Rs256},
     VerifyingKey, VerifyingKeys,
 };
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Value, json};
 
 use crate::named_key::{self, NamedKey};
@@ -16,6 +17,11 @@ fn is_taken(jwk: &Value) -> bool {
 /// The public half of a new key with these members changed; `null` takes one away.
 fn changed(algorithm: SignatureAlgorithm, members: &Value) -> Value {
     named_key::changed(NamedKey::new(algorithm, "a").public(), members)
+}
+
+/// A modulus of so many bytes, all of them in use.
+fn modulus(bytes: usize) -> String {
+    URL_SAFE_NO_PAD.encode(vec![0x81; bytes])
 }
 
 #[test]
@@ -54,6 +60,12 @@ fn a_key_fits_the_algorithms_of_its_type_and_curve() {
 }
 
 #[test]
+fn a_key_may_be_for_ed25519_by_its_newer_name() {
+    let key = VerifyingKey::from_jwk(&changed(EdDsa, &json!({"alg": "Ed25519"}))).unwrap();
+    assert!(key.fits(EdDsa));
+}
+
+#[test]
 fn passes_over_keys_for_other_things_and_of_other_kinds() {
     for (algorithm, members) in [
         (Es256, json!({"use": "enc"})),
@@ -84,6 +96,10 @@ fn passes_over_keys_for_other_things_and_of_other_kinds() {
         (Rs256, json!({"e": 65_537})),
         (Rs256, json!({"n": "not base64!"})),
         (Rs256, json!({"alg": "RSA-OAEP"})),
+        (Rs256, json!({"n": modulus(255)})),
+        (Rs256, json!({"n": modulus(1_025)})),
+        (Rs256, json!({"d": "AQAB"})),
+        (Es256, json!({"kid": "k".repeat(257)})),
         (Rs256, json!({"kty": "oct", "k": "c2VjcmV0"})),
     ] {
         assert!(
@@ -97,6 +113,15 @@ fn passes_over_keys_for_other_things_and_of_other_kinds() {
 }
 
 #[test]
+fn keys_of_every_size_that_is_taken_are_read() {
+    for bytes in [256, 1_024] {
+        let jwk = changed(Rs256, &json!({"n": modulus(bytes)}));
+        assert!(is_taken(&jwk), "{bytes}");
+    }
+    assert!(is_taken(&changed(Es256, &json!({"kid": "k".repeat(256)}))));
+}
+
+#[test]
 fn a_key_set_is_an_object_with_a_list_of_keys() {
     for (set, expected) in [
         (json!({"keys": []}), true),
@@ -106,6 +131,6 @@ fn a_key_set_is_an_object_with_a_list_of_keys() {
         (json!([]), false),
         (json!("keys"), false),
     ] {
-        assert_eq!(VerifyingKeys::read(&set).is_some(), expected, "{set}");
+        assert_eq!(VerifyingKeys::read(&set, 10).is_some(), expected, "{set}");
     }
 }

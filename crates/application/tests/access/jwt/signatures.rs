@@ -159,7 +159,7 @@ fn keys_and_addresses_in_the_header_are_not_looked_at() {
 
 /// What a set of these keys says of a token.
 fn proof(keys: &[Value], text: &str) -> SignatureCheck {
-    let keys = VerifyingKeys::read(&json!({"keys": keys})).expect("a key set");
+    let keys = VerifyingKeys::read(&json!({"keys": keys}), 100).expect("a key set");
     keys.prove(&UnverifiedToken::read(text).expect("a token"), ALL)
 }
 
@@ -203,12 +203,27 @@ fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
 }
 
 #[test]
-fn a_hundred_keys_of_a_set_are_read() {
+fn of_a_set_so_many_keys_are_read_as_may_be() {
     let signer = NamedKey::new(Es256, "signer");
     let text = signer.sign(&json!({}));
-    let mut keys = vec![json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"}); 99];
-    keys.push(signer.public());
-    assert!(matches!(proof(&keys, &text), SignatureCheck::Proven(_)));
-    keys.insert(0, json!({}));
-    assert_eq!(proof(&keys, &text), SignatureCheck::UnknownKey);
+    let token = UnverifiedToken::read(&text).unwrap();
+    let unread = json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"});
+    for (others, is_read) in [(9, true), (10, false)] {
+        let keys = [vec![unread.clone(); others], vec![signer.public()]].concat();
+        let keys = VerifyingKeys::read(&json!({"keys": keys}), 10).unwrap();
+        let check = keys.prove(&token, SignatureAlgorithm::ALL);
+        assert_eq!(matches!(check, SignatureCheck::Proven(_)), is_read);
+        assert_eq!(check == SignatureCheck::UnknownKey, !is_read);
+    }
+}
+
+#[test]
+fn a_token_may_name_ed25519_by_either_of_its_names() {
+    let signer = NamedKey::new(EdDsa, "signer");
+    for (alg, is_proven) in [("EdDSA", true), ("Ed25519", true), ("Ed448", false)] {
+        let text = signer.sign_with_header(&json!({"alg": alg}), &json!({}));
+        let check = UnverifiedToken::read(&text).map(|_| proof(&[signer.public()], &text));
+        let proven = matches!(check, Some(SignatureCheck::Proven(_)));
+        assert_eq!((proven, check.is_some()), (is_proven, is_proven), "{alg}");
+    }
 }

@@ -1,0 +1,278 @@
+//! Public keys (RFC 7517): the one table of which are taken, whether a client hands them in or
+//! somebody publishes them.
+
+use std::ops::RangeInclusive;
+
+use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
+use serde_json::{Map, Value};
+
+use crate::{Fault, FaultCode, fault::push_token};
+
+/// Characters of a `kid`.
+pub const MOST_KID_CHARACTERS: usize = 256;
+
+/// Shorter RSA keys are broken or soon will be (RFC 7518, 3.3); longer ones cost too much to try.
+const RSA_BITS: RangeInclusive<usize> = 2_048..=8_192;
+
+const RSA_ALGORITHMS: &[&str] = &["RS256", "PS256"];
+
+/// What is kept of a key; RFC 7517 has the rest ignored.
+const UNDERSTOOD: &[&str] = &["kty", "use", "alg", "kid", "crv", "x", "y", "n", "e"];
+
+/// Members of private and symmetric keys (RFC 7518, 6.2.2, 6.3.2 and 6.4).
+const PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+
+/// A curve on which keys are taken.
+struct Curve {
+    key_type: &'static str,
+    name: &'static str,
+    coordinates: &'static [&'static str],
+    /// Bytes of a coordinate.
+    bytes: usize,
+    algorithms: &'static [&'static str],
+}
+
+const CURVES: &[Curve] = &[
+    Curve {
+        key_type: "EC",
+        name: "P-256",
+        coordinates: &["x", "y"],
+        bytes: 32,
+        algorithms: &["ES256"],
+    },
+    Curve {
+        key_type: "EC",
+        name: "P-384",
+        coordinates: &["x", "y"],
+        bytes: 48,
+        algorithms: &["ES384"],
+    },
+    Curve {
+        key_type: "OKP",
+        name: "Ed25519",
+        coordinates: &["x"],
+        bytes: 32,
+        // The second name is the newer one (RFC 9864).
+        algorithms: &["EdDSA", "Ed25519"],
+    },
+];
+
+/// Everything that is wrong with a key, by pointers into it.
+pub fn check(key: &Map<String, Value>) -> Vec<Fault> {
+    inspect(key).0
+}
+
+/// The algorithms that a key may be used with, by their registered names: none when anything is
+/// wrong with it.
+pub fn algorithms(key: &Map<String, Value>) -> Vec<&'static str> {
+    let (faults, fitting) = inspect(key);
+    if !faults.is_empty() {
+        return Vec::new();
+    }
+    let only = key.get("alg");
+    let is_meant = |name: &&'static str| only.is_none_or(|only| only == name);
+    fitting.iter().copied().filter(is_meant).collect()
+}
+
+/// A key without what is not understood.
+pub(crate) fn understood(key: &Value) -> Value {
+    let members = UNDERSTOOD
+        .iter()
+        .filter_map(|name| Some(((*name).to_owned(), key.get(*name)?.clone())));
+    Value::Object(members.collect())
+}
+
+/// What is wrong with a key, and the algorithms that fit its type and curve.
+fn inspect(key: &Map<String, Value>) -> (Vec<Fault>, &'static [&'static str]) {
+    let mut faults: Vec<Fault> = PRIVATE
+        .iter()
+        .filter(|name| key.contains_key(**name))
+        .map(|name| {
+            let detail = "part of a private key: send the public key alone";
+            fault(name, FaultCode::UnknownMember, detail)
+        })
+        .collect();
+    let algorithms = match key.get("kty").and_then(Value::as_str) {
+        Some("RSA") => check_rsa(key, &mut faults),
+        Some(key_type @ ("EC" | "OKP")) => check_curve(key, key_type, &mut faults),
+        _ => {
+            let detail = "one of 'EC', 'OKP', 'RSA'";
+            faults.push(fault("kty", FaultCode::UnknownValue, detail));
+            &[]
+        }
+    };
+    if key.get("use").is_some_and(|purpose| purpose != "sig") {
+        faults.push(fault("use", FaultCode::UnknownValue, "must be 'sig'"));
+    }
+    let fits = |name: &Value| algorithms.iter().any(|algorithm| name == algorithm);
+    // Of a key that is not known nothing is said about its algorithm.
+    if !algorithms.is_empty() && key.get("alg").is_some_and(|name| !fits(name)) {
+        let detail = format!("one of '{}' for this key", algorithms.join("', '"));
+        faults.push(fault("alg", FaultCode::UnknownValue, detail));
+    }
+    if key.get("key_ops").is_some_and(|uses| !can_verify(uses)) {
+        let detail = "must be an array with 'verify' in it";
+        faults.push(fault("key_ops", FaultCode::UnknownValue, detail));
+    }
+    let is_name = |name: &Value| {
+        let characters = name.as_str().map(|text| text.chars().count());
+        characters.is_some_and(|count| (1..=MOST_KID_CHARACTERS).contains(&count))
+    };
+    if key.get("kid").is_some_and(|name| !is_name(name)) {
+        let detail = format!("must be text of 1 to {MOST_KID_CHARACTERS} characters");
+        faults.push(fault("kid", FaultCode::BadFormat, detail));
+    }
+    (faults, algorithms)
+}
+
+fn can_verify(uses: &Value) -> bool {
+    let uses = uses.as_array();
+    uses.is_some_and(|uses| uses.iter().any(|name| name == "verify"))
+}
+
+/// Checks a key on a curve and answers the algorithms that fit it.
+fn check_curve(
+    key: &Map<String, Value>,
+    key_type: &str,
+    faults: &mut Vec<Fault>,
+) -> &'static [&'static str] {
+    let of_type = CURVES.iter().filter(|curve| curve.key_type == key_type);
+    let asked = key.get("crv").and_then(Value::as_str).unwrap_or_default();
+    let Some(curve) = of_type.clone().find(|curve| curve.name == asked) else {
+        let known: Vec<&str> = of_type.map(|curve| curve.name).collect();
+        let detail = format!("one of '{}'", known.join("', '"));
+        faults.push(fault("crv", FaultCode::UnknownValue, detail));
+        return &[];
+    };
+    for name in curve.coordinates {
+        let is_whole = bytes(key, name, faults).is_none_or(|bytes| bytes.len() == curve.bytes);
+        if !is_whole {
+            let detail = format!("must be {} bytes in base64url", curve.bytes);
+            faults.push(fault(name, FaultCode::BadFormat, detail));
+        }
+    }
+    curve.algorithms
+}
+
+/// Checks an RSA key and answers the algorithms that fit it.
+fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<Fault>) -> &'static [&'static str] {
+    if let Some(modulus) = number(key, "n", faults) {
+        let length = bit_length(&modulus);
+        let (least, most) = (RSA_BITS.start(), RSA_BITS.end());
+        if length < *least {
+            let detail = format!("at least {least} bits");
+            faults.push(fault("n", FaultCode::TooShort, detail));
+        } else if length > *most {
+            faults.push(fault(
+                "n",
+                FaultCode::TooLong,
+                format!("at most {most} bits"),
+            ));
+        }
+    }
+    if let Some(exponent) = number(key, "e", faults) {
+        let length = bit_length(&exponent);
+        let is_odd = exponent.last().is_some_and(|last| last % 2 == 1);
+        if !(2..=33).contains(&length) || !is_odd {
+            let detail = "must be an odd number from 3 to 2^33 in base64url";
+            faults.push(fault("e", FaultCode::BadFormat, detail));
+        }
+    }
+    RSA_ALGORITHMS
+}
+
+/// The bytes of a member that must be there, in base64url without padding.
+fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
+    let Some(value) = key.get(name) else {
+        faults.push(fault(name, FaultCode::Required, "must be there"));
+        return None;
+    };
+    let decoded = value
+        .as_str()
+        .and_then(|text| URL_SAFE_NO_PAD.decode(text).ok());
+    if decoded.is_none() {
+        let detail = "must be base64url without padding";
+        faults.push(fault(name, FaultCode::BadFormat, detail));
+    }
+    decoded
+}
+
+/// The bytes of a number. One zero in front of it is common; with more of them it could be of any
+/// length.
+fn number(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
+    let bytes = bytes(key, name, faults)?;
+    if bytes.starts_with(&[0, 0]) {
+        let detail = "must have no zeros in front";
+        faults.push(fault(name, FaultCode::BadFormat, detail));
+        return None;
+    }
+    Some(bytes)
+}
+
+/// Binary digits of a big-endian number, leading zeros aside.
+fn bit_length(number: &[u8]) -> usize {
+    let first = number.iter().position(|byte| *byte != 0);
+    first.map_or(0, |first| {
+        (number.len() - first) * 8 - number[first].leading_zeros() as usize
+    })
+}
+
+fn fault(member: &str, code: FaultCode, detail: impl Into<String>) -> Fault {
+    let mut pointer = String::new();
+    push_token(&mut pointer, member);
+    Fault::new(pointer, code, detail)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn rsa(bytes: usize, members: &Value) -> Value {
+        let modulus = URL_SAFE_NO_PAD.encode(vec![0x81; bytes]);
+        let mut key = json!({"kty": "RSA", "n": modulus, "e": "AQAB"});
+        for (name, value) in members.as_object().unwrap() {
+            key[name] = value.clone();
+        }
+        key
+    }
+
+    fn zeros_before_a_modulus(zeros: usize) -> String {
+        URL_SAFE_NO_PAD.encode([vec![0; zeros], vec![0x81; 256]].concat())
+    }
+
+    fn on_edwards_curve(members: &Value) -> Value {
+        let point = URL_SAFE_NO_PAD.encode([0x81; 32]);
+        let mut key = json!({"kty": "OKP", "crv": "Ed25519", "x": point});
+        for (name, value) in members.as_object().unwrap() {
+            key[name] = value.clone();
+        }
+        key
+    }
+
+    #[rstest]
+    #[case(rsa(256, &json!({})), &["RS256", "PS256"])]
+    #[case(rsa(1_024, &json!({"alg": "PS256"})), &["PS256"])]
+    #[case(rsa(256, &json!({"kid": "ä".repeat(256)})), &["RS256", "PS256"])]
+    #[case(on_edwards_curve(&json!({})), &["EdDSA", "Ed25519"])]
+    #[case(on_edwards_curve(&json!({"alg": "Ed25519"})), &["Ed25519"])]
+    #[case(rsa(255, &json!({})), &[])]
+    #[case(rsa(1_025, &json!({})), &[])]
+    #[case(rsa(0, &json!({"n": zeros_before_a_modulus(1)})), &["RS256", "PS256"])]
+    #[case(rsa(0, &json!({"n": zeros_before_a_modulus(2)})), &[])]
+    #[case(rsa(256, &json!({"e": "AAABAAE"})), &[])]
+    #[case(rsa(256, &json!({"alg": "ES256"})), &[])]
+    #[case(rsa(256, &json!({"alg": null})), &[])]
+    #[case(rsa(256, &json!({"kid": "ä".repeat(257)})), &[])]
+    #[case(rsa(256, &json!({"d": "AQAB"})), &[])]
+    #[case(on_edwards_curve(&json!({"alg": "Ed448"})), &[])]
+    #[case(json!({}), &[])]
+    fn a_key_without_a_fault_has_the_algorithms_of_its_kind(
+        #[case] key: Value,
+        #[case] expected: &[&str],
+    ) {
+        assert_eq!(algorithms(key.as_object().unwrap()), expected);
+    }
+}
