@@ -19,7 +19,10 @@ use domain::{ProblemCode, Quota};
 use tokio_util::sync::CancellationToken;
 
 use super::address::TrustedProxies;
-use crate::problem::{ApiError, LimitPolicy, seconds_to_wait};
+use crate::{
+    problem::{ApiError, LimitPolicy, seconds_to_wait},
+    request::routed_path,
+};
 
 /// How often addresses that have rested are forgotten. The library keeps each for ever.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
@@ -48,7 +51,7 @@ impl AddressGuard {
 
     /// Counts a request of which nothing is known, and refuses it when there were too many.
     pub fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
-        if EXEMPT_PATHS.contains(&request.path()) {
+        if EXEMPT_PATHS.contains(&routed_path(request.request())) {
             return Ok(());
         }
         // A connection without an address is closed already.

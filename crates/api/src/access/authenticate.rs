@@ -11,22 +11,10 @@ use actix_web::{
 use application::access::AccessError;
 use domain::{CredentialKind, ProblemCode};
 
-use super::authorized::CHALLENGE;
-use crate::{layers::refuse, problem::ApiError, state::ApiState};
+use super::{authorized::CHALLENGE, scope_table::is_public};
+use crate::{layers::refuse, problem::ApiError, request::routed_path, state::ApiState};
 
 const X_API_KEY: &str = "x-api-key";
-
-/// Paths on which credentials are not looked at, by prefix. What else is public still refuses a
-/// credential that is bad.
-const PUBLIC: &[&str] = &[
-    "/livez",
-    "/readyz",
-    "/openapi.json",
-    "/docs",
-    "/problems",
-    "/.well-known",
-    "/oauth2",
-];
 
 /// Refuses a bad credential, never a missing one: whether one is needed is known after routing.
 pub async fn authenticate(
@@ -39,19 +27,11 @@ pub async fn authenticate(
     }
 }
 
-fn is_public(path: &str) -> bool {
-    path == "/"
-        || PUBLIC.iter().any(|prefix| {
-            path.strip_prefix(prefix)
-                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        })
-}
-
 async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
     let state = request
         .app_data::<Data<ApiState>>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let credential = if is_public(request.path()) {
+    let credential = if is_public(routed_path(request.request())) {
         Ok(None)
     } else {
         credential(request.headers())

@@ -6,19 +6,18 @@ use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
     dev::{ServiceRequest, ServiceResponse},
-    http::{
-        Method,
-        header::{HeaderName, HeaderValue},
-    },
+    http::header::{HeaderName, HeaderValue},
     middleware::Next,
     web::Data,
 };
 use application::access::{Count, Entrant};
-use domain::{ProblemCode, RatePolicy};
+use domain::ProblemCode;
 
+use super::scope_table::cost_of;
 use crate::{
     layers::refuse,
     problem::{ApiError, seconds_to_wait},
+    request::routed_path,
     state::ApiState,
 };
 
@@ -40,7 +39,9 @@ pub async fn limit(
     let (Some(entrant), Some(state)) = (entrant, state) else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
-    let counts = state.limits.take(&entrant, policies(&request)).await;
+    let path = routed_path(request.request());
+    let cost = cost_of(request.method().as_str(), path);
+    let counts = state.limits.take(&entrant, cost).await;
     let mut response = match check_counts(&counts) {
         Ok(()) => next.call(request).await?.map_into_boxed_body(),
         Err(error) => refuse(request, error),
@@ -55,17 +56,6 @@ pub async fn limit(
         }
     }
     Ok(response)
-}
-
-/// What a request counts as.
-fn policies(request: &ServiceRequest) -> &'static [RatePolicy] {
-    // The path as the router reads it: `/api/ch%61t` is the same.
-    let is_chat = request.method() == Method::POST && request.match_info().as_str() == "/api/chat";
-    if is_chat {
-        &[RatePolicy::Requests, RatePolicy::Chat]
-    } else {
-        &[RatePolicy::Requests]
-    }
 }
 
 fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
@@ -119,7 +109,7 @@ fn write_state(text: &mut String, count: &Count) {
 mod tests {
     use std::time::Duration;
 
-    use domain::Quota;
+    use domain::{Quota, RatePolicy};
     use ports::Taken;
 
     use super::*;

@@ -1,10 +1,11 @@
-//! Who may do what: every operation of the interface and what it asks of a credential.
+//! Who may do what: every operation of the interface, what it asks of a credential, and what it
+//! costs.
 //!
 //! The service does not start with an operation that is not in this table, the published document
 //! takes its `security` from it, and a test proves of each operation that it refuses who lacks
 //! what stands here.
 
-use domain::Scope;
+use domain::{RatePolicy, Scope};
 
 /// What an operation asks of the credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,6 +70,60 @@ pub const TABLE: &[(&str, Access)] = &[
     ("get_problem", Public),
     ("get_console", Public),
 ];
+
+/// Paths on which credentials are not looked at, each with all that is below it: those of the
+/// operations that are for everybody, and of their console.
+const PUBLIC_PATHS: &[&str] = &[
+    "/livez",
+    "/readyz",
+    "/openapi.json",
+    "/docs",
+    "/problems",
+    "/.well-known",
+    "/oauth2",
+];
+
+/// What one call of an operation counts as.
+#[derive(Debug, Clone, Copy)]
+pub struct Cost {
+    /// The operation.
+    pub operation: &'static str,
+    /// Its method and its path: requests are counted before they are routed.
+    pub method: &'static str,
+    /// See `method`.
+    pub path: &'static str,
+    /// The policies of which it takes a unit each.
+    pub policies: &'static [RatePolicy],
+}
+
+/// The operations that cost more than [`ONE_REQUEST`].
+pub const COSTS: &[Cost] = &[Cost {
+    operation: "chat",
+    method: "POST",
+    path: "/api/chat",
+    policies: &[RatePolicy::Requests, RatePolicy::Chat],
+}];
+
+/// What every other operation costs.
+pub const ONE_REQUEST: &[RatePolicy] = &[RatePolicy::Requests];
+
+/// Whether credentials are not looked at on a path. What else is public still refuses a credential
+/// that is bad.
+pub fn is_public(path: &str) -> bool {
+    path == "/"
+        || PUBLIC_PATHS.iter().any(|public| {
+            path.strip_prefix(public)
+                .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
+}
+
+/// What a request counts as.
+pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
+    COSTS
+        .iter()
+        .find(|cost| cost.method == method && cost.path == path)
+        .map_or(ONE_REQUEST, |cost| cost.policies)
+}
 
 /// What an operation asks; `None` when it is not in the table.
 pub fn access_of(operation: &str) -> Option<Access> {

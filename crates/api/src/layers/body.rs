@@ -15,7 +15,7 @@ use domain::ProblemCode;
 use futures::StreamExt;
 
 use super::{head::check_head, refuse, unread::Unread};
-use crate::{oauth, problem::ApiError, state::ApiState};
+use crate::{oauth, problem::ApiError, request::routed_path, state::ApiState};
 
 /// The largest form of a client: two tokens of 16 KiB and what stands around them.
 const FORM_BYTES: usize = 64 * 1024;
@@ -61,7 +61,7 @@ fn most_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
     if request.extensions().contains::<Arc<Entrant>>() {
         return Some(most);
     }
-    oauth::is_endpoint(request.path()).then_some(most.min(FORM_BYTES))
+    oauth::is_endpoint(routed_path(request.request())).then_some(most.min(FORM_BYTES))
 }
 
 fn has_body(request: &ServiceRequest) -> bool {

@@ -17,7 +17,7 @@ use actix_web::{
     web::Data,
 };
 
-use crate::{access::named_origin, state::ApiState};
+use crate::{access::named_origin, request::routed_path, state::ApiState};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
 /// Every request header that means something here.
@@ -54,15 +54,42 @@ impl AllowedOrigins {
     pub fn contains(&self, origin: &HeaderValue) -> bool {
         self.0.contains(origin.as_bytes())
     }
+}
 
-    /// What `Access-Control-Allow-Origin` says to a request, if anything.
-    fn answer(&self, request: &ServiceRequest) -> Option<HeaderValue> {
-        let origin = named_origin(request.headers()).ok()??;
+/// Who may read the answer to a request: what `Access-Control-Allow-Origin` says, if anything.
+pub(super) struct Sharing(Option<HeaderValue>);
+
+impl Sharing {
+    /// With the page that sends this request, if that may be.
+    pub(super) fn of(request: &ServiceRequest, origins: &AllowedOrigins) -> Self {
+        let Ok(Some(origin)) = named_origin(request.headers()) else {
+            return Self(None);
+        };
         // How to get in is for everybody to know.
-        if request.path().starts_with("/.well-known/") {
-            return Some(ANY);
+        if routed_path(request.request()).starts_with("/.well-known/") {
+            return Self(Some(ANY));
         }
-        self.contains(origin).then(|| origin.clone())
+        Self(origins.contains(origin).then(|| origin.clone()))
+    }
+
+    /// Says so in an answer.
+    pub(super) fn tell(self, headers: &mut HeaderMap) {
+        if let Some(origin) = self.0 {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
+        }
+        vary(headers);
+    }
+
+    /// Says so in the answer to a preflight.
+    fn tell_beforehand(self, headers: &mut HeaderMap) {
+        if let Some(origin) = self.0 {
+            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
+            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
+            headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
+        }
+        vary(headers);
     }
 }
 
@@ -72,28 +99,17 @@ pub async fn share(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let allowed = request
-        .app_data::<Data<ApiState>>()
-        .and_then(|state| state.allowed_origins.answer(&request));
+    let sharing = match request.app_data::<Data<ApiState>>() {
+        Some(state) => Sharing::of(&request, &state.allowed_origins),
+        None => Sharing(None),
+    };
     if is_preflight(&request) {
         let mut answer = HttpResponse::NoContent().finish();
-        if let Some(origin) = allowed {
-            let headers = answer.headers_mut();
-            headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
-            headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, REQUEST_HEADERS);
-            headers.insert(header::ACCESS_CONTROL_MAX_AGE, MAX_AGE);
-        }
-        vary(answer.headers_mut());
+        sharing.tell_beforehand(answer.headers_mut());
         return Ok(request.into_response(answer));
     }
     let mut response = next.call(request).await?.map_into_boxed_body();
-    let headers = response.headers_mut();
-    if let Some(origin) = allowed {
-        headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-        headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
-    }
-    vary(headers);
+    sharing.tell(response.headers_mut());
     Ok(response)
 }
 

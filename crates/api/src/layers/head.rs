@@ -11,7 +11,7 @@ use domain::{ProblemCode, Sizes};
 
 use crate::{
     problem::{ApiError, PROBLEM_JSON},
-    request::accepts,
+    request::{accepts, routed_path},
 };
 
 /// Refuses a request whose head nothing here can answer.
@@ -29,7 +29,7 @@ pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), 
             "an HTTP/1.1 request names its host once",
         ));
     }
-    let is_api = request.path().starts_with("/api/");
+    let is_api = routed_path(request.request()).starts_with("/api/");
     let takes = |media_type| accepts(request.headers(), media_type);
     if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
         return Err(ApiError::new(ProblemCode::NotAcceptable));

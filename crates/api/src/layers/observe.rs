@@ -5,7 +5,7 @@ use std::time::Instant;
 use actix_web::{
     Error, HttpMessage, HttpRequest, HttpResponse,
     body::MessageBody,
-    dev::{ServiceRequest, ServiceResponse},
+    dev::{ServiceRequest, ServiceResponse, Url},
     error::InternalError,
     http::header::{HeaderName, HeaderValue},
     http::{ConnectionType, StatusCode},
@@ -14,9 +14,14 @@ use actix_web::{
 };
 use futures::FutureExt;
 
-use super::{RoutePattern, security::harden};
+use super::{
+    RoutePattern,
+    cors::Sharing,
+    security::{harden, is_reached_over_tls},
+};
 use crate::{
     connection::Progress,
+    oauth,
     problem::{ApiError, FailureCause, respond},
     state::ApiState,
 };
@@ -68,7 +73,9 @@ pub async fn observe(
     let connection = Progress::of(request.request());
     connection.begin();
     let started = Instant::now();
+    // What an answer needs when the request is gone.
     let uri = request.uri().clone();
+    let sharing = Sharing::of(&request, &state.allowed_origins);
     let caught = std::panic::AssertUnwindSafe(next.call(request))
         .catch_unwind()
         .await;
@@ -85,7 +92,12 @@ pub async fn observe(
     let mut response = match outcome {
         Ok(response) => response.map_into_boxed_body(),
         Err(error) => {
-            let answer = answer_without_request(&error, uri.path(), &id);
+            let asked = Url::new(uri);
+            let mut answer = answer_without_request(&error, &asked, &id);
+            let headers = answer.headers_mut();
+            let is_oauth = oauth::is_endpoint(asked.path());
+            harden(headers, is_reached_over_tls(&state), is_oauth);
+            sharing.tell(headers);
             return Err(InternalError::from_response(error, answer).into());
         }
     };
@@ -100,15 +112,14 @@ pub async fn observe(
 }
 
 /// The answer to a request that is gone with the layer that failed.
-fn answer_without_request(error: &Error, path: &str, id: &RequestId) -> HttpResponse {
+fn answer_without_request(error: &Error, asked: &Url, id: &RequestId) -> HttpResponse {
     let internal = ApiError::new(domain::ProblemCode::Internal);
     let error = error.as_error::<ApiError>().unwrap_or(&internal);
     let request_id = id.0.to_str().unwrap_or_default();
+    let path = asked.uri().path();
     tracing::error!(request_id, path, code = %error, "a layer failed");
-    let mut answer = respond(error, Some(path.to_owned()), Some(request_id.to_owned()));
-    let headers = answer.headers_mut();
-    headers.insert(X_REQUEST_ID, id.0.clone());
-    harden(headers, false);
+    let mut answer = respond(error, asked, Some(request_id.to_owned()));
+    answer.headers_mut().insert(X_REQUEST_ID, id.0.clone());
     answer
 }
 

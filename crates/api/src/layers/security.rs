@@ -9,7 +9,7 @@ use actix_web::{
     web::Data,
 };
 
-use crate::{oauth, state::ApiState};
+use crate::{oauth, request::routed_path, state::ApiState};
 
 /// No answer is guessed to be of another type.
 const NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
@@ -31,24 +31,29 @@ pub async fn secure(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let mut response = next.call(request).await?.map_into_boxed_body();
-    let is_https = response
-        .request()
-        .app_data::<Data<ApiState>>()
-        .is_some_and(|state| state.public_url.starts_with("https:"));
-    harden(response.headers_mut(), is_https);
-    if oauth::is_endpoint(response.request().path()) {
-        // RFC 6749 asks for it beside the newer header.
-        response.headers_mut().insert(header::PRAGMA, NO_CACHE);
-    }
+    let request = response.request();
+    let state = request.app_data::<Data<ApiState>>();
+    let is_https = state.is_some_and(|state| is_reached_over_tls(state));
+    let is_oauth = oauth::is_endpoint(routed_path(request));
+    harden(response.headers_mut(), is_https, is_oauth);
     Ok(response)
 }
 
+/// Whether clients reach the service over TLS.
+pub(super) fn is_reached_over_tls(state: &ApiState) -> bool {
+    state.public_url.starts_with("https:")
+}
+
 /// Puts in what is not there.
-pub(super) fn harden(headers: &mut HeaderMap, is_https: bool) {
+pub(super) fn harden(headers: &mut HeaderMap, is_https: bool, is_oauth: bool) {
     headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF);
     headers.insert(header::REFERRER_POLICY, NO_REFERRER);
     if is_https {
         headers.insert(header::STRICT_TRANSPORT_SECURITY, TLS_ONLY);
+    }
+    if is_oauth {
+        // RFC 6749 asks for it beside the newer header.
+        headers.insert(header::PRAGMA, NO_CACHE);
     }
     default(headers, header::CACHE_CONTROL, NO_STORE);
     default(headers, header::CONTENT_SECURITY_POLICY, DATA_POLICY);

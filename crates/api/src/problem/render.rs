@@ -2,7 +2,7 @@
 
 use actix_web::{
     HttpResponse,
-    dev::ServiceResponse,
+    dev::{ServiceResponse, Url},
     http::{
         Method, StatusCode,
         header::{self, HeaderValue},
@@ -10,10 +10,11 @@ use actix_web::{
     web::Bytes,
 };
 use domain::{Problem, ProblemCode};
+use ports::BoxError;
 use serde::Serialize;
 
 use super::{ApiError, LimitPolicy};
-use crate::{layers::RequestId, oauth};
+use crate::{layers::RequestId, oauth, request::routed_path};
 
 /// The media type of every problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -37,12 +38,17 @@ struct Body<'a> {
 /// Why an answer is a 5xx, on its way to the log.
 pub struct FailureCause(pub String);
 
-/// Writes an error's answer; path and request id are known to the layers only.
-pub fn respond(
-    error: &ApiError,
-    instance: Option<String>,
-    request_id: Option<String>,
-) -> HttpResponse {
+impl FailureCause {
+    /// Sends the cause along with an answer.
+    pub fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
+        let told = cause.map(|cause| ports::error::chain(&**cause));
+        let told = Self(told.unwrap_or_default());
+        response.extensions_mut().insert(told);
+    }
+}
+
+/// Writes an error's answer to what was asked; that and the request id only the layers know.
+pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> HttpResponse {
     let mut problem = Problem::new(error.code);
     if error.code.status() < 500
         && let Some(detail) = &error.detail
@@ -56,7 +62,7 @@ pub fn respond(
             _ => format!("{count} faults, see `errors`").into(),
         };
     }
-    problem.instance = instance;
+    problem.instance = Some(asked.uri().path().to_owned());
     problem.request_id = request_id;
     problem.errors.clone_from(&error.faults);
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
@@ -77,25 +83,18 @@ pub fn respond(
         // What is left of the request is not worth reading.
         response.force_close();
     }
-    let (media_type, body) = body(error, &problem);
+    let (media_type, body) = body(error, asked, &problem);
     response.content_type(media_type);
     let mut response = response.body(body);
     if problem.status >= 500 {
-        let cause = error
-            .source
-            .as_deref()
-            .map(|cause| ports::error::chain(cause));
-        response
-            .extensions_mut()
-            .insert(FailureCause(cause.unwrap_or_default()));
+        FailureCause::attach(&mut response, error.source.as_ref());
     }
     response
 }
 
 /// What an answer says, and in what form.
-fn body(error: &ApiError, problem: &Problem) -> (&'static str, Bytes) {
-    let path = problem.instance.as_deref();
-    if path.is_some_and(oauth::is_endpoint) {
+fn body(error: &ApiError, asked: &Url, problem: &Problem) -> (&'static str, Bytes) {
+    if oauth::is_endpoint(asked.path()) {
         return (OAUTH_JSON, oauth::error_body(error.code));
     }
     let bounds = error.log_bounds;
@@ -121,20 +120,20 @@ pub fn fill_in(response: ServiceResponse) -> ServiceResponse {
     if status == StatusCode::METHOD_NOT_ALLOWED && response.response().error().is_none() {
         return method_not_allowed(response);
     }
-    let instance = Some(request.path().to_owned());
+    let asked = request.match_info().get_ref();
     let request_id = RequestId::of(request);
     let error = response.response().error();
     let filled = match error.and_then(actix_web::Error::as_error::<ApiError>) {
-        Some(error) => respond(error, instance, request_id),
+        Some(error) => respond(error, asked, request_id),
         None if is_finished(&response) => return response,
-        None => respond(&ApiError::new(code_of(status)), instance, request_id),
+        None => respond(&ApiError::new(code_of(status)), asked, request_id),
     };
     in_place_of(response, filled)
 }
 
 /// Whether an answer has the body of a refusal already.
 fn is_finished(response: &ServiceResponse) -> bool {
-    let expected = if oauth::is_endpoint(response.request().path()) {
+    let expected = if oauth::is_endpoint(routed_path(response.request())) {
         OAUTH_JSON
     } else {
         PROBLEM_JSON
@@ -174,7 +173,7 @@ fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
         let error = ApiError::new(ProblemCode::MethodNotAllowed);
         respond(
             &error,
-            Some(request.path().to_owned()),
+            request.match_info().get_ref(),
             RequestId::of(request),
         )
     };

@@ -10,6 +10,6 @@ mod query;
 pub use accept::accepts;
 pub use idempotency::IdempotencyHeader;
 pub use json::{Json, JsonBody, MergePatch, OptionalJson};
-pub use path::{Named, PathId};
+pub use path::{Named, PathId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};
 pub use query::QueryParameters;

@@ -1,4 +1,4 @@
-//! Ids in paths.
+//! Paths, and the ids in them.
 
 use std::{
     future::{Ready, ready},
@@ -9,6 +9,12 @@ use actix_web::{FromRequest, HttpRequest, dev::Payload};
 use domain::{AgentId, ConversationId, ProblemCode, TurnId};
 
 use crate::problem::ApiError;
+
+/// A request's path as the router reads it: `/%6Fauth2/token` is `/oauth2/token`. Whoever judges by
+/// the path reads it so, or it would judge another one than is served.
+pub fn routed_path(request: &HttpRequest) -> &str {
+    request.match_info().as_str()
+}
 
 /// An id that can stand in a path.
 pub trait Named: FromStr {

@@ -1,11 +1,14 @@
 //! Pages of other origins: what they may read, and what they are told.
 
+use std::sync::Arc;
+
 use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
     answer::{Answer, Request},
     harness::{Api, Plan},
+    probe::{Misfortune, Probe},
 };
 
 const OURS: &str = "https://app.example.org";
@@ -156,6 +159,40 @@ async fn the_key_of_another_site_is_refused_to_an_allowed_page() {
     answer.problem(ProblemCode::OriginNotAllowed);
     // The page is told why.
     assert_eq!(answer.header("access-control-allow-origin"), OURS);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_allowed_page_reads_that_a_layer_panicked() {
+    let probe = Arc::new(Probe::default());
+    let over = Arc::clone(&probe);
+    let plan = Plan::default()
+        .setting("SERVER__ALLOWED_ORIGINS", OURS)
+        .setting("SERVER__PUBLIC_URL", "https://agents.example.org")
+        .over(move |storage| over.over(storage));
+    let api = plan.start().await;
+    probe.make("credentials.find", Misfortune::Panic);
+    let ask = |origin| from(api.reader().request("GET", "/api/agents"), origin).send();
+    let answer = ask(OURS).await;
+    answer.problem(ProblemCode::Internal);
+    assert_eq!(answer.header("access-control-allow-origin"), OURS);
+    let exposed = answer.header("access-control-expose-headers");
+    assert!(exposed.contains("X-Request-Id"), "{exposed}");
+    assert_eq!(answer.header("vary"), "Origin");
+    assert!(answer.has("strict-transport-security"), "{answer:?}");
+    let answer = ask(FOREIGN).await;
+    answer.problem(ProblemCode::Internal);
+    assert_unshared(&answer);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn two_origins_are_none_that_may_read() {
+    let api = with_one_origin().await;
+    let request = from(api.reader().request("GET", "/api/agents"), OURS);
+    let answer = from(request, OURS).send().await;
+    answer.ok();
+    assert_unshared(&answer);
     api.stop().await;
 }
 

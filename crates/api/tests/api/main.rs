@@ -20,6 +20,7 @@ mod conversations;
 mod documented;
 mod drift;
 mod engines;
+mod escaped_paths;
 mod events;
 mod foreign_issuer;
 mod foreign_users;
