@@ -113,7 +113,7 @@ fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, Api
     };
     let held = entrant.principal.scopes;
     if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
-        return Err(insufficient(R::ANY_OF));
+        return Err(lacking_each(R::ANY_OF));
     }
     let services = request
         .app_data::<SealedServices>()
@@ -131,20 +131,22 @@ pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 
 /// What a caller is told who holds one of the scopes, but not what more is asked.
 pub fn lacking(missing: Scopes) -> ApiError {
-    let missing: Vec<Scope> = missing.iter().collect();
-    let names: Vec<&str> = missing.iter().map(|scope| scope.as_str()).collect();
-    insufficient(&missing).with_detail(format!("needs {}", names.join(" and ")))
+    let names: Vec<&str> = missing.iter().map(Scope::as_str).collect();
+    insufficient(&names.join(" ")).with_detail(format!("needs {}", names.join(" and ")))
 }
 
-fn insufficient(any_of: &[Scope]) -> ApiError {
-    let scopes: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
-    let challenge = format!(
-        "{CHALLENGE}, error=\"insufficient_scope\", scope=\"{}\"",
-        scopes.join(" ")
-    );
-    let detail = format!("needs the scope {}", scopes.join(" or "));
+/// What a caller is told who holds none of the scopes of which one is enough. The challenge names
+/// the first alone: several in one challenge are all needed (RFC 6750).
+fn lacking_each(any_of: &[Scope]) -> ApiError {
+    let names: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
+    insufficient(names.first().copied().unwrap_or_default())
+        .with_detail(format!("needs the scope {}", names.join(" or ")))
+}
+
+fn insufficient(scopes: &str) -> ApiError {
+    let challenge = format!("{CHALLENGE}, error=\"insufficient_scope\", scope=\"{scopes}\"");
     ApiError {
         challenge: Some(challenge.into()),
-        ..ApiError::new(ProblemCode::InsufficientScope).with_detail(detail)
+        ..ApiError::new(ProblemCode::InsufficientScope)
     }
 }
