@@ -1,32 +1,34 @@
 //! Forms (`application/x-www-form-urlencoded`), read strictly: what two readers could understand
 //! differently is refused.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, fmt};
 
-/// The parameters of a form, each once.
-#[derive(Debug, Default, PartialEq, Eq)]
+/// The parameters of a form, each once. `Debug` hides them: there are secrets among them.
+#[derive(Default, PartialEq, Eq)]
 pub(super) struct Form(BTreeMap<String, String>);
 
-/// Why a form is refused.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(super) enum MalformedForm {
-    #[error("the body is not a form")]
-    Encoding,
-    #[error("a parameter is sent more than once")]
-    Repeated,
+impl fmt::Debug for Form {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_struct("Form").finish_non_exhaustive()
+    }
 }
 
+/// What is told of a body that is none.
+const NO_FORM: &str = "the body is not a form";
+/// What is told of a parameter that two readers could understand differently.
+const REPEATED: &str = "a parameter is sent more than once";
+
 impl Form {
-    /// Reads a form. A parameter without a value counts as not sent (RFC 6749, 3.2).
-    pub(super) fn read(body: &[u8]) -> Result<Self, MalformedForm> {
-        let body = std::str::from_utf8(body).map_err(|_not_text| MalformedForm::Encoding)?;
+    /// Reads a form, or tells what is wrong with it. A parameter without a value counts as not sent (RFC 6749, 3.2).
+    pub(super) fn read(body: &[u8]) -> Result<Self, &'static str> {
+        let body = std::str::from_utf8(body).map_err(|_not_text| NO_FORM)?;
         let mut parameters = BTreeMap::new();
         for pair in body.split('&').filter(|pair| !pair.is_empty()) {
             let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-            let name = decode(name).ok_or(MalformedForm::Encoding)?;
-            let value = decode(value).ok_or(MalformedForm::Encoding)?;
+            let name = decode(name).ok_or(NO_FORM)?;
+            let value = decode(value).ok_or(NO_FORM)?;
             if parameters.insert(name, value).is_some() {
-                return Err(MalformedForm::Repeated);
+                return Err(REPEATED);
             }
         }
         parameters.retain(|_, value| !value.is_empty());
@@ -67,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    fn read(body: &str) -> Result<Vec<(String, String)>, MalformedForm> {
+    fn read(body: &str) -> Result<Vec<(String, String)>, &'static str> {
         Form::read(body.as_bytes()).map(|form| form.0.into_iter().collect())
     }
 
@@ -82,16 +84,22 @@ mod tests {
     #[test]
     fn refuses_what_is_sent_twice_however_it_is_spelled() {
         for body in ["a=1&a=2", "a=1&a=1", "a=1&%61=2", "a=&a=1", "a&a"] {
-            assert_eq!(read(body), Err(MalformedForm::Repeated), "{body}");
+            assert_eq!(read(body), Err(REPEATED), "{body}");
         }
     }
 
     #[test]
     fn refuses_what_is_no_form() {
         for body in ["a=%", "a=%4", "a=%zz", "a=%+1", "%ff=a", "a=%c3"] {
-            assert_eq!(read(body), Err(MalformedForm::Encoding), "{body}");
+            assert_eq!(read(body), Err(NO_FORM), "{body}");
         }
-        assert_eq!(Form::read(b"a=\xff"), Err(MalformedForm::Encoding));
+        assert_eq!(Form::read(b"a=\xff"), Err(NO_FORM));
+    }
+
+    #[test]
+    fn debug_hides_what_was_sent() {
+        let form = Form::read(b"client_secret=hidden").unwrap();
+        assert_eq!(format!("{form:?}"), "Form { .. }");
     }
 
     proptest! {

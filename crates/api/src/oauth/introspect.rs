@@ -6,7 +6,7 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{OAuthRefusal, OAuthRequest, revoke::AboutTokenForm};
+use super::{OAuthRefusal, OAuthRequest, Refusals, revoke::AboutTokenForm};
 use crate::state::ApiState;
 
 /// What a token is worth.
@@ -85,8 +85,7 @@ impl GoodToken {
     ),
     responses(
         (status = 200, description = "What it is worth.", body = IntrospectionBody),
-        (status = 400, description = "The request is not as OAuth wants it."),
-        (status = 401, description = "The client could not be authenticated."),
+        Refusals,
     ),
 )]
 pub async fn introspect_token(

@@ -22,7 +22,7 @@ pub use metadata::{
     Metadata, ProtectedResourceMetadata, get_authorization_server,
     get_authorization_server_at_path, get_protected_resource, get_protected_resource_at_path,
 };
-pub use refusal::{ErrorBody, OAuthRefusal, error_body, is_endpoint};
+pub use refusal::{ErrorBody, OAuthRefusal, Refusals, error_body, is_endpoint};
 pub use request::OAuthRequest;
 pub use revoke::{__path_revoke_token, AboutTokenForm, revoke_token};
 pub use token::{__path_issue_token, TokenBody, TokenForm, issue_token};

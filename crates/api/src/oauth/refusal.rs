@@ -1,6 +1,6 @@
 //! Refusals in the words of OAuth.
 
-use std::fmt;
+use std::{borrow::Cow, fmt};
 
 use actix_web::{
     HttpResponse, ResponseError,
@@ -14,9 +14,9 @@ use application::access::server::{OAuthError, SigningKeyError};
 use domain::ProblemCode;
 use ports::{BoxError, RepositoryError};
 use serde::Serialize;
-use utoipa::ToSchema;
+use utoipa::{IntoResponses, ToSchema};
 
-use crate::problem::FailureCause;
+use crate::problem::{FailureCause, store_problem};
 
 /// How a client may authenticate by a header.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"agent-service\"");
@@ -36,7 +36,18 @@ pub struct ErrorBody {
     error: &'static str,
     /// The same for people.
     #[schema(value_type = String)]
-    error_description: &'static str,
+    error_description: Cow<'static, str>,
+}
+
+/// The refusals that every endpoint has, as the document tells them.
+#[derive(IntoResponses)]
+pub enum Refusals {
+    /// The request is not as OAuth wants it.
+    #[response(status = 400)]
+    Malformed,
+    /// The client could not be authenticated.
+    #[response(status = 401)]
+    UnknownClient,
 }
 
 /// A refusal on its way to the client.
@@ -44,37 +55,31 @@ pub struct ErrorBody {
 pub struct OAuthRefusal {
     status: StatusCode,
     error: &'static str,
-    description: &'static str,
+    description: Cow<'static, str>,
     /// The cause, for the log alone.
     source: Option<BoxError>,
 }
 
 impl OAuthRefusal {
-    const fn new(status: StatusCode, error: &'static str, description: &'static str) -> Self {
+    fn new(
+        status: StatusCode,
+        error: &'static str,
+        description: impl Into<Cow<'static, str>>,
+    ) -> Self {
         Self {
             status,
             error,
-            description,
+            description: description.into(),
             source: None,
         }
     }
 
-    const fn bad_request(error: &'static str, description: &'static str) -> Self {
-        Self::new(StatusCode::BAD_REQUEST, error, description)
-    }
-
-    /// A request that is not as OAuth wants it.
-    pub(super) const fn invalid_request(description: &'static str) -> Self {
-        Self::bad_request("invalid_request", description)
-    }
-
-    /// A client that did not prove what it is.
-    pub(super) const fn invalid_client() -> Self {
-        Self::new(
-            StatusCode::UNAUTHORIZED,
-            "invalid_client",
-            "the client could not be authenticated",
-        )
+    /// A problem of the service itself.
+    fn of_problem(code: ProblemCode, cause: impl Into<BoxError>) -> Self {
+        Self {
+            source: Some(cause.into()),
+            ..Self::of_status(code.status())
+        }
     }
 
     /// What a status says that has nothing to do with OAuth.
@@ -101,7 +106,7 @@ impl OAuthRefusal {
     fn body(&self) -> Bytes {
         let body = ErrorBody {
             error: self.error,
-            error_description: self.description,
+            error_description: self.description.clone(),
         };
         serde_json::to_vec(&body).unwrap_or_default().into()
     }
@@ -114,52 +119,29 @@ pub fn error_body(code: ProblemCode) -> Bytes {
 
 impl From<OAuthError> for OAuthRefusal {
     fn from(error: OAuthError) -> Self {
-        match error {
-            OAuthError::InvalidRequest(description) => Self::invalid_request(description),
-            OAuthError::InvalidClient => Self::invalid_client(),
-            OAuthError::InvalidGrant => {
-                Self::bad_request("invalid_grant", "the token was issued to another client")
-            }
-            OAuthError::UnsupportedGrantType => Self::bad_request(
-                "unsupported_grant_type",
-                "the only grant_type is client_credentials",
-            ),
-            OAuthError::InvalidScope => Self::bad_request(
-                "invalid_scope",
-                "a scope is unknown, or the client does not hold it",
-            ),
-            OAuthError::InvalidTarget => Self::bad_request(
-                "invalid_target",
-                "the only resource is the public URL of this service",
-            ),
+        let (status, word) = match error {
+            OAuthError::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            OAuthError::InvalidClient => (StatusCode::UNAUTHORIZED, "invalid_client"),
+            OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
+            OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
+            OAuthError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
+            OAuthError::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
             OAuthError::Store(error) | OAuthError::SigningKeys(SigningKeyError::Store(error)) => {
-                error.into()
+                return error.into();
             }
             OAuthError::SigningKeys(
                 error @ (SigningKeyError::Unreadable { .. }
                 | SigningKeyError::Contended
                 | SigningKeyError::Cryptography),
-            ) => Self {
-                source: Some(error.into()),
-                ..Self::of_status(500)
-            },
-        }
+            ) => return Self::of_problem(ProblemCode::Internal, error),
+        };
+        Self::new(status, word, error.to_string())
     }
 }
 
 impl From<RepositoryError> for OAuthRefusal {
     fn from(error: RepositoryError) -> Self {
-        let status = match &error {
-            RepositoryError::Unavailable(_) => 503,
-            // The use cases decide about these; one that comes as far as here is a mistake.
-            RepositoryError::Conflict { .. }
-            | RepositoryError::Stale { .. }
-            | RepositoryError::Corrupt { .. } => 500,
-        };
-        Self {
-            source: Some(error.into()),
-            ..Self::of_status(status)
-        }
+        Self::of_problem(store_problem(&error), error)
     }
 }
 
@@ -185,13 +167,7 @@ impl ResponseError for OAuthRefusal {
         }
         let mut response = response.body(self.body());
         if self.status.is_server_error() {
-            let cause = self
-                .source
-                .as_deref()
-                .map(|cause| ports::error::chain(cause));
-            response
-                .extensions_mut()
-                .insert(FailureCause(cause.unwrap_or_default()));
+            FailureCause::attach(&mut response, self.source.as_ref());
         }
         response
     }
@@ -200,6 +176,38 @@ impl ResponseError for OAuthRefusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// What may stand in a description (RFC 6749, 5.2).
+    fn is_allowed(text: &str) -> bool {
+        text.bytes()
+            .all(|byte| matches!(byte, 0x20..=0x7e) && !b"\"\\".contains(&byte))
+    }
+
+    #[test]
+    fn every_refusal_has_its_word_and_a_sentence_that_oauth_allows() {
+        for (error, status, word) in [
+            (
+                OAuthError::InvalidRequest("no form"),
+                400,
+                "invalid_request",
+            ),
+            (OAuthError::InvalidClient, 401, "invalid_client"),
+            (OAuthError::InvalidGrant, 400, "invalid_grant"),
+            (
+                OAuthError::UnsupportedGrantType,
+                400,
+                "unsupported_grant_type",
+            ),
+            (OAuthError::InvalidScope, 400, "invalid_scope"),
+            (OAuthError::InvalidTarget, 400, "invalid_target"),
+        ] {
+            let sentence = error.to_string();
+            let refusal = OAuthRefusal::from(error);
+            assert_eq!((refusal.status.as_u16(), refusal.error), (status, word));
+            assert_eq!(refusal.description, sentence);
+            assert!(is_allowed(&sentence), "{sentence}");
+        }
+    }
 
     #[test]
     fn every_problem_of_the_layers_has_words_that_oauth_allows() {
@@ -213,8 +221,7 @@ mod tests {
             };
             assert_eq!(error, expected, "{code:?}");
             let description = body["error_description"].as_str().unwrap();
-            let is_allowed = |byte: u8| matches!(byte, 0x20..=0x7e) && !b"\"\\".contains(&byte);
-            assert!(description.bytes().all(is_allowed), "{description}");
+            assert!(is_allowed(description), "{description}");
         }
     }
 }

@@ -6,13 +6,13 @@ use actix_web::{
     http::header::{self, HeaderMap},
     web::Bytes,
 };
-use application::access::server::Presented;
+use application::access::server::{OAuthError, Presented};
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use super::{
     OAuthRefusal,
     basic::{self, Basic},
-    form::{Form, MalformedForm},
+    form::Form,
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
@@ -31,26 +31,19 @@ impl OAuthRequest {
         self.form.take(name)
     }
 
-    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, OAuthRefusal> {
+    fn read(headers: &HeaderMap, body: &[u8]) -> Result<Self, OAuthError> {
         if !is_form(headers) {
-            return Err(OAuthRefusal::invalid_request(
-                "the body must be application/x-www-form-urlencoded",
-            ));
+            let detail = "the body must be application/x-www-form-urlencoded";
+            return Err(OAuthError::InvalidRequest(detail));
         }
-        let mut form = Form::read(body).map_err(|malformed| {
-            OAuthRefusal::invalid_request(match malformed {
-                MalformedForm::Encoding => "the body is not a form",
-                MalformedForm::Repeated => "a parameter is sent more than once",
-            })
-        })?;
+        let mut form = Form::read(body).map_err(OAuthError::InvalidRequest)?;
         let basic = match basic::read(headers) {
             Basic::Absent => None,
             Basic::Shown(id, secret) => Some((id, secret)),
-            Basic::Malformed => return Err(OAuthRefusal::invalid_client()),
+            Basic::Malformed => return Err(OAuthError::InvalidClient),
             Basic::Repeated => {
-                return Err(OAuthRefusal::invalid_request(
-                    "Authorization is sent more than once",
-                ));
+                let detail = "Authorization is sent more than once";
+                return Err(OAuthError::InvalidRequest(detail));
             }
         };
         let shown = Presented {
@@ -84,9 +77,8 @@ impl FromRequest for OAuthRequest {
         let body = Bytes::from_request(request, payload);
         async move {
             let body = body.await;
-            let body =
-                body.map_err(|_broken| OAuthRefusal::invalid_request("the body broke off"))?;
-            Self::read(&headers, &body)
+            let body = body.map_err(|_broken| OAuthError::InvalidRequest("the body broke off"))?;
+            Ok(Self::read(&headers, &body)?)
         }
         .boxed_local()
     }

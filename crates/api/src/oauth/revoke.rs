@@ -3,7 +3,7 @@
 use actix_web::{HttpResponse, web::Data};
 use utoipa::ToSchema;
 
-use super::{ClientForm, OAuthRefusal, OAuthRequest};
+use super::{ClientForm, OAuthRefusal, OAuthRequest, Refusals};
 use crate::state::ApiState;
 
 /// A token that something is asked about. The client may show its secret in `Authorization: Basic`
@@ -33,9 +33,9 @@ pub struct AboutTokenForm {
         }),
     ),
     responses(
+        Refusals,
         (status = 200, description = "It is refused from now on, by every node within a second."),
         (status = 400, description = "The request is not as OAuth wants it, or the token is another client's."),
-        (status = 401, description = "The client could not be authenticated."),
     ),
 )]
 pub async fn revoke_token(

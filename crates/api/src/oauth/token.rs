@@ -5,7 +5,7 @@ use application::access::server::{TokenRequest, words};
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ClientForm, OAuthRefusal, OAuthRequest};
+use super::{ClientForm, OAuthRefusal, OAuthRequest, Refusals};
 use crate::state::ApiState;
 
 /// A request for a token. The client may show its secret in `Authorization: Basic` instead.
@@ -52,8 +52,7 @@ pub struct TokenBody {
     ),
     responses(
         (status = 200, description = "A token.", body = TokenBody),
-        (status = 400, description = "The request is not as OAuth wants it."),
-        (status = 401, description = "The client could not be authenticated."),
+        Refusals,
     ),
 )]
 pub async fn issue_token(

@@ -12,16 +12,20 @@ use ports::{ReplyError, RepositoryError};
 use super::{ApiError, seconds_to_wait};
 use crate::{access, body::BodyError};
 
+/// The problem that an error of the store is to the caller.
+pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
+    match error {
+        RepositoryError::Unavailable(_) => ProblemCode::StoreUnavailable,
+        // The use cases decide about these; one that comes as far as here is a mistake.
+        RepositoryError::Conflict { .. }
+        | RepositoryError::Stale { .. }
+        | RepositoryError::Corrupt { .. } => ProblemCode::Internal,
+    }
+}
+
 impl From<RepositoryError> for ApiError {
     fn from(error: RepositoryError) -> Self {
-        let code = match &error {
-            RepositoryError::Unavailable(_) => ProblemCode::StoreUnavailable,
-            // The use cases decide about these; one that comes as far as here is a mistake.
-            RepositoryError::Conflict { .. }
-            | RepositoryError::Stale { .. }
-            | RepositoryError::Corrupt { .. } => ProblemCode::Internal,
-        };
-        Self::new(code).because(error)
+        Self::new(store_problem(&error)).because(error)
     }
 }
 

@@ -10,7 +10,7 @@ use domain::{Fault, FaultCode, ProblemCode, RatePolicy, problem::ProblemFault};
 use ports::BoxError;
 use serde::Serialize;
 
-pub use from_services::not_found;
+pub use from_services::{not_found, store_problem};
 pub use render::{FailureCause, PROBLEM_JSON, fill_in, respond};
 
 /// An error on its way to the client. The normaliser layer writes its body, since only there
