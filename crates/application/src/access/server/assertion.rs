@@ -1,6 +1,6 @@
 //! Client assertions (`private_key_jwt`, RFC 7523): short-lived tokens that a client signs itself.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::{
     Credential, SecretDigest, Timestamp,
@@ -79,13 +79,13 @@ impl Assertions {
         }
     }
 
+    /// The set at an address: one for all who ask at the same time.
     fn published_at(&self, url: &str) -> KeySet {
-        if let Some(set) = self.published.get(url) {
-            return set;
-        }
-        let location = KeyLocation::Url(url.to_owned());
-        let set = self.key_sets.at(location, NamedBy::Tenant);
-        self.published.insert(url.to_owned(), set.clone());
+        let make = || {
+            let location = KeyLocation::Url(url.to_owned());
+            Ok::<_, Infallible>(self.key_sets.at(location, NamedBy::Tenant))
+        };
+        let Ok(set) = self.published.get_or_insert_with(url, make);
         set
     }
 

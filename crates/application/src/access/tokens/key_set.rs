@@ -7,7 +7,11 @@ use std::{
 
 use domain::Timestamp;
 use ports::{Clock, DocumentSource, NamedBy};
-use tokio::{runtime::Handle, sync::watch};
+use tokio::{
+    runtime::Handle,
+    sync::{OwnedSemaphorePermit, Semaphore, watch},
+    time::timeout,
+};
 use tokio_util::task::TaskTracker;
 
 use super::KeyLocation;
@@ -23,6 +27,12 @@ const USED_FOR: Duration = Duration::from_hours(24);
 const PAUSE: Duration = Duration::from_secs(30);
 /// How long a caller waits for newer keys when there are old ones that will do.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a caller waits for keys without which nothing can be said. The fetch may go on longer,
+/// for who comes later.
+const LONG_PATIENCE: Duration = Duration::from_secs(2);
+/// Sets named by tenants that are fetched at the same time, of all tenants: whoever names slow
+/// servers must not tie up more.
+const MOST_FETCHES_FOR_TENANTS: usize = 16;
 
 /// The keys were never to be had, or too long ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -36,6 +46,8 @@ pub struct KeySets {
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     runtime: Handle,
+    /// One for each fetch that a tenant may cause.
+    slots_of_tenants: Arc<Semaphore>,
 }
 
 impl KeySets {
@@ -52,6 +64,7 @@ impl KeySets {
             clock,
             tasks,
             runtime,
+            slots_of_tenants: Arc::new(Semaphore::new(MOST_FETCHES_FOR_TENANTS)),
         }
     }
 
@@ -101,11 +114,11 @@ impl KeySet {
         token: &UnverifiedToken<'_>,
         allowed: &[SignatureAlgorithm],
     ) -> Result<Option<Claims>, KeysUnavailable> {
-        let mut proof = self.keys().await?.prove(token, allowed);
-        if proof == SignatureCheck::UnknownKey && self.ask_again().await {
-            proof = self.keys().await?.prove(token, allowed);
+        let mut check = self.keys().await?.prove(token, allowed);
+        if check == SignatureCheck::UnknownKey && self.ask_again().await? {
+            check = self.keys().await?.prove(token, allowed);
         }
-        match proof {
+        match check {
             SignatureCheck::Proven(claims) => Ok(Some(claims)),
             SignatureCheck::Refused | SignatureCheck::UnknownKey => Ok(None),
         }
@@ -117,28 +130,30 @@ impl KeySet {
             Some(held) if self.age(&held) < FRESH_FOR => return Ok(held.keys),
             Some(_) => {
                 // Who finds a fetch under way takes the old keys; who starts one gives it a chance.
-                if let Some(fetch) = self.start_fetch() {
-                    let _ = tokio::time::timeout(PATIENCE, ended(fetch)).await;
+                if let Ok(Some(fetch)) = self.start_fetch() {
+                    let _ = timeout(PATIENCE, ended(fetch)).await;
                 }
             }
             None => {
-                self.ask_again().await;
+                self.ask_again().await?;
             }
         }
         self.held().map(|held| held.keys).ok_or(KeysUnavailable)
     }
 
-    /// Waits for the fetch under way, or for one of its own if that is due. Answers whether there
-    /// was any.
-    async fn ask_again(&self) -> bool {
+    /// Waits for the fetch under way, or for one of its own if that is due, but not for long.
+    /// Answers whether there was any.
+    async fn ask_again(&self) -> Result<bool, KeysUnavailable> {
         let under_way = self.0.state().running_fetch();
-        match under_way.or_else(|| self.start_fetch()) {
-            Some(fetch) => {
-                ended(fetch).await;
-                true
-            }
-            None => false,
-        }
+        let fetch = match under_way {
+            Some(fetch) => Some(fetch),
+            None => self.start_fetch()?,
+        };
+        let Some(fetch) = fetch else {
+            return Ok(false);
+        };
+        let _ = timeout(LONG_PATIENCE, ended(fetch)).await;
+        Ok(true)
     }
 
     /// The keys in memory, unless they are too old to be used at all.
@@ -151,33 +166,47 @@ impl KeySet {
         self.0.common.clock.now().since(held.since)
     }
 
-    /// Starts a fetch, unless one is under way or the last attempt is too recent.
-    fn start_fetch(&self) -> Option<Fetch> {
+    /// Starts a fetch, unless one is under way or the last attempt is too recent. An error when it
+    /// is due and too many others are under way: that is no attempt.
+    fn start_fetch(&self) -> Result<Option<Fetch>, KeysUnavailable> {
         let mut state = self.0.state();
         let now = self.0.common.clock.now();
         let is_due = state
             .last_attempt
             .is_none_or(|last| now.since(last) >= PAUSE);
         if !is_due || state.running_fetch().is_some() {
-            return None;
+            return Ok(None);
         }
+        let slot = self.0.slot()?;
         state.last_attempt = Some(now);
         let (under_way, fetch) = watch::channel(());
         state.under_way = Some(fetch.clone());
         let inner = Arc::clone(&self.0);
         let task = async move {
             inner.fetch(now).await;
-            drop(under_way);
+            drop((slot, under_way));
         };
         let common = &self.0.common;
         common.tasks.spawn_on(task, &common.runtime);
-        Some(fetch)
+        Ok(Some(fetch))
     }
 }
 
 impl Inner {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The right to fetch; nothing is needed for what the operator named.
+    fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, KeysUnavailable> {
+        match self.named_by {
+            NamedBy::Operator => Ok(None),
+            NamedBy::Tenant => {
+                let slots = Arc::clone(&self.common.slots_of_tenants);
+                let slot = slots.try_acquire_owned();
+                slot.map(Some).map_err(|_none_left| KeysUnavailable)
+            }
+        }
     }
 
     async fn fetch(&self, since: Timestamp) {

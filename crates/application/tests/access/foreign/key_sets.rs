@@ -1,6 +1,6 @@
 //! How long keys are kept, and when they are fetched.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use application::access::{
     jwt::{SignatureAlgorithm, UnverifiedToken},
@@ -26,6 +26,12 @@ struct Given {
 impl Given {
     /// A set of which nothing is known yet.
     fn new(named_by: NamedBy) -> Self {
+        let [given] = Self::several(named_by);
+        given
+    }
+
+    /// Sets in one web, kept by one process, of which nothing is known yet.
+    fn several<const COUNT: usize>(named_by: NamedBy) -> [Self; COUNT] {
         let (documents, clock) = (Arc::<Web>::default(), StandingClock::new());
         let key_sets = KeySets::new(
             Arc::clone(&documents) as _,
@@ -33,11 +39,11 @@ impl Given {
             TaskTracker::new(),
             Handle::current(),
         );
-        Self {
-            documents,
-            clock,
+        std::array::from_fn(|_| Self {
+            documents: Arc::clone(&documents),
+            clock: Arc::clone(&clock),
             keys: key_sets.at(KeyLocation::Url(URL.to_owned()), named_by),
-        }
+        })
     }
 
     /// A set with these keys, that was just fetched.
@@ -306,4 +312,71 @@ async fn an_owner_who_does_not_answer_delays_one_caller_by_a_second() {
     assert_eq!(waiting.await, Ok(true));
     assert_eq!(given.fetches(), 2);
     assert_eq!(given.verify(&token(&old)).await, Ok(false));
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_owner_who_does_not_answer_holds_nobody_up_for_more_than_two_seconds() {
+    let (known, unknown) = (key("a"), key("b"));
+    let given = Given::new(NamedBy::Operator);
+    given.documents.hold_up(true);
+    let two_seconds = Duration::from_secs(2);
+    let begun = Instant::now();
+    assert_eq!(given.verify(&token(&known)).await, Err(KeysUnavailable));
+    assert_eq!(begun.elapsed(), two_seconds);
+    assert_eq!(given.verify(&token(&known)).await, Err(KeysUnavailable));
+    assert_eq!(begun.elapsed(), two_seconds * 2);
+    // The fetch has gone on all the time.
+    given.publish(&[&known]);
+    given.documents.hold_up(false);
+    assert_eq!(given.verify(&token(&known)).await, Ok(true));
+    assert_eq!(given.fetches(), 1);
+    given.documents.hold_up(true);
+    given.advance(30);
+    let begun = Instant::now();
+    assert_eq!(given.verify(&token(&unknown)).await, Ok(false));
+    assert_eq!(begun.elapsed(), two_seconds);
+    assert_eq!(given.verify(&token(&known)).await, Ok(true));
+    assert_eq!(begun.elapsed(), two_seconds);
+    assert_eq!(given.fetches(), 2);
+}
+
+#[tokio::test]
+async fn sixteen_sets_of_tenants_are_fetched_at_the_same_time_and_of_the_operators_any() {
+    let key = key("a");
+    let text = token(&key);
+    for (named_by, most) in [(NamedBy::Tenant, 16), (NamedBy::Operator, 17)] {
+        let given = Given::several::<17>(named_by);
+        let documents = &given[0].documents;
+        given[0].publish(&[&key]);
+        documents.hold_up(true);
+        let mut first = pin!(join_all(given[..16].iter().map(|one| one.verify(&text))));
+        assert!(poll!(first.as_mut()).is_pending());
+        let mut last = pin!(given[16].verify(&text));
+        let refused = poll!(last.as_mut());
+        let is_refused = matches!(refused, Poll::Ready(Err(KeysUnavailable)));
+        assert_eq!((is_refused, refused.is_pending()), (most == 16, most == 17));
+        documents.hold_up(false);
+        assert_eq!(first.await, vec![Ok(true); 16]);
+        // That was no attempt: the next one need not wait.
+        assert_eq!(given[16].verify(&text).await, Ok(true));
+        assert_eq!(documents.asked().len(), 17);
+    }
+}
+
+#[tokio::test]
+async fn while_no_set_of_a_tenant_can_be_fetched_the_keys_in_memory_serve() {
+    let (known, unknown) = (key("a"), key("b"));
+    let given = Given::several::<17>(NamedBy::Tenant);
+    given[0].publish(&[&known, &unknown]);
+    let text = token(&known);
+    assert_eq!(given[16].verify(&text).await, Ok(true));
+    given[0].advance(600);
+    given[0].documents.hold_up(true);
+    let mut others = pin!(join_all(given[..16].iter().map(|one| one.verify(&text))));
+    assert!(poll!(others.as_mut()).is_pending());
+    assert_eq!(given[16].verify(&text).await, Ok(true));
+    let stranger = token(&key("c"));
+    assert_eq!(given[16].verify(&stranger).await, Err(KeysUnavailable));
+    given[0].documents.hold_up(false);
+    others.await;
 }
