@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{PrincipalId, Quota, RatePolicy};
+use domain::{PrincipalId, Quota, QuotaHolder, RatePolicy, TenantId};
 use ports::{RateLimiter, Taken};
 use tokio::{task::JoinSet, time::sleep};
 
@@ -29,6 +29,7 @@ macro_rules! rate_limiter_contract {
                 asking_in_vain_delays_nothing,
                 tells_truly_when_one_more_can_be_taken,
                 counts_principals_apart,
+                counts_tenants_apart,
                 counts_policies_apart,
                 a_greater_burst_takes_effect_at_once,
                 a_smaller_burst_takes_effect_at_once,
@@ -43,6 +44,7 @@ macro_rules! rate_limiter_contract {
                 frees_the_places_of_a_task_that_ended,
                 a_refused_stream_holds_no_place,
                 counts_streams_of_principals_apart,
+                counts_streams_of_tenants_apart,
                 a_changed_number_of_streams_takes_effect_at_once,
                 opens_exactly_as_many_streams_as_may_be_at_once,
             }
@@ -80,14 +82,21 @@ fn fast(burst: u32) -> Quota {
     Quota::new(6_000, burst)
 }
 
+/// A numbered principal of a tenant.
+pub(crate) fn holder_in(tenant: &str, number: u32) -> QuotaHolder {
+    let tenant: TenantId = tenant.parse().expect("the id of a tenant");
+    let principal = PrincipalId::new(format!("key:Sample{number:06}"));
+    QuotaHolder { tenant, principal }
+}
+
 /// A numbered principal.
-pub(crate) fn principal(number: u32) -> PrincipalId {
-    PrincipalId::new(format!("key:Sample{number:06}"))
+pub(crate) fn holder(number: u32) -> QuotaHolder {
+    holder_in(TenantId::DEFAULT, number)
 }
 
 async fn take(limiter: &Arc<dyn RateLimiter>, number: u32, quota: Quota) -> Taken {
-    let (principal, policy) = (principal(number), RatePolicy::Requests);
-    let taken = limiter.take(&principal, policy, quota).await;
+    let (holder, policy) = (holder(number), RatePolicy::Requests);
+    let taken = limiter.take(&holder, policy, quota).await;
     taken.expect("the limiter is there")
 }
 
@@ -205,18 +214,30 @@ pub async fn counts_principals_apart(limiter: &Arc<dyn RateLimiter>) {
     assert!(!refused.is_admitted);
 }
 
+/// Principals of one name in two tenants do not share.
+pub async fn counts_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
+    for tenant in ["one", "other"] {
+        for is_admitted in [true, false] {
+            let holder = holder_in(tenant, 1);
+            let taken = limiter.take(&holder, RatePolicy::Requests, slow(1)).await;
+            let taken = taken.expect("the limiter is there");
+            assert_eq!(taken.is_admitted, is_admitted, "{tenant}");
+        }
+    }
+}
+
 /// What is taken under one policy is there under the other, also of equal quotas.
 pub async fn counts_policies_apart(limiter: &Arc<dyn RateLimiter>) {
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
         for left in [1, 0] {
-            let taken = limiter.take(&principal(1), policy, slow(2)).await;
+            let taken = limiter.take(&holder(1), policy, slow(2)).await;
             let taken = taken.expect("the limiter is there");
             assert!(taken.is_admitted, "{policy:?}");
             assert_eq!(taken.remaining, left);
         }
     }
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
-        let refused = limiter.take(&principal(1), policy, slow(2)).await;
+        let refused = limiter.take(&holder(1), policy, slow(2)).await;
         assert!(!refused.expect("the limiter is there").is_admitted);
     }
 }

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use ports::{RateLimiter, StreamSlot};
 use tokio::task::JoinSet;
 
-use crate::rate_limiter::principal;
+use crate::rate_limiter::{holder, holder_in};
 
 async fn opened(limiter: &Arc<dyn RateLimiter>, number: u32, most: u32) -> Option<StreamSlot> {
-    let slot = limiter.open_stream(&principal(number), most).await;
+    let slot = limiter.open_stream(&holder(number), most).await;
     slot.expect("the limiter is there")
 }
 
@@ -88,6 +88,19 @@ pub async fn counts_streams_of_principals_apart(limiter: &Arc<dyn RateLimiter>) 
     assert!(opened(limiter, 2, 2).await.is_none());
     drop(others);
     all_opened(limiter, 1, 2).await;
+}
+
+/// Principals of one name in two tenants do not share.
+pub async fn counts_streams_of_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
+    let mut slots = Vec::new();
+    for tenant in ["one", "other"] {
+        for is_free in [true, false] {
+            let slot = limiter.open_stream(&holder_in(tenant, 1), 1).await;
+            let slot = slot.expect("the limiter is there");
+            assert_eq!(slot.is_some(), is_free, "{tenant}");
+            slots.extend(slot);
+        }
+    }
 }
 
 /// The number that is asked with counts, whatever it was when the open ones were opened.

@@ -53,7 +53,7 @@ pub use idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, Idempotency
 pub use message::{Message, Role};
 pub use page::{AsOf, Page};
 pub use problem::{Problem, ProblemCode};
-pub use rate_limit::{Quota, RateLimits, RatePolicy};
+pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
 pub use rule::Rule;
 pub use signing_key::SigningKey;
 pub use sizes::Sizes;

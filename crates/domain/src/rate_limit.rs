@@ -4,7 +4,7 @@ use std::num::NonZeroU32;
 
 use serde::Serialize;
 
-use crate::LimitOverrides;
+use crate::{LimitOverrides, Principal, PrincipalId, TenantId};
 
 /// What is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -21,6 +21,25 @@ impl RatePolicy {
         match self {
             Self::Requests => "requests",
             Self::Chat => "chat",
+        }
+    }
+}
+
+/// Whose quotas are used up. Principals of one name in two tenants do not share: an identity
+/// provider may name the tenant of each of its users.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct QuotaHolder {
+    /// The tenant that it works for.
+    pub tenant: TenantId,
+    /// Its name there.
+    pub principal: PrincipalId,
+}
+
+impl From<&Principal> for QuotaHolder {
+    fn from(principal: &Principal) -> Self {
+        Self {
+            tenant: principal.tenant.clone(),
+            principal: principal.id.clone(),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::{any::Any, time::Duration};
 
 use async_trait::async_trait;
-use domain::{PrincipalId, Quota, RatePolicy};
+use domain::{Quota, QuotaHolder, RatePolicy};
 
 use crate::BoxError;
 
@@ -42,12 +42,12 @@ impl StreamSlot {
 /// principals there were.
 #[async_trait]
 pub trait RateLimiter: Send + Sync {
-    /// Takes one unit of a principal's quota for a policy. MUST give `burst` units at once to a
-    /// principal that rested, and `per_minute` in every minute after that, evenly. MUST take
+    /// Takes one unit of a holder's quota for a policy. MUST give `burst` units at once to a
+    /// holder that rested, and `per_minute` in every minute after that, evenly. MUST take
     /// nothing when it refuses; asking again after `more_in` MUST succeed when nobody else asked.
     async fn take(
         &self,
-        principal: &PrincipalId,
+        holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
     ) -> Result<Taken, RateLimiterError>;
@@ -56,7 +56,7 @@ pub trait RateLimiter: Send + Sync {
     /// place when the slot is dropped.
     async fn open_stream(
         &self,
-        principal: &PrincipalId,
+        holder: &QuotaHolder,
         most: u32,
     ) -> Result<Option<StreamSlot>, RateLimiterError>;
 }

@@ -8,5 +8,7 @@ mod limiter;
 mod open_streams;
 mod quota_limiter;
 mod rates;
+#[cfg(test)]
+mod sample;
 
 pub use limiter::LocalRateLimiter;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{PrincipalId, Quota, RatePolicy};
+use domain::{Quota, QuotaHolder, RatePolicy};
 use governor::clock::MonotonicClock;
 use ports::{RateLimiter, RateLimiterError, StreamSlot, Taken};
 use tokio::time::{MissedTickBehavior, interval};
@@ -59,25 +59,26 @@ impl LocalRateLimiter {
 impl RateLimiter for LocalRateLimiter {
     async fn take(
         &self,
-        principal: &PrincipalId,
+        holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
     ) -> Result<Taken, RateLimiterError> {
-        Ok(self.rates.take(principal, policy, quota))
+        Ok(self.rates.take(holder, policy, quota))
     }
 
     async fn open_stream(
         &self,
-        principal: &PrincipalId,
+        holder: &QuotaHolder,
         most: u32,
     ) -> Result<Option<StreamSlot>, RateLimiterError> {
-        Ok(self.streams.open(principal, most).map(StreamSlot::new))
+        Ok(self.streams.open(holder, most).map(StreamSlot::new))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::holder;
 
     #[tokio::test]
     async fn sweeps_again_and_again_until_it_is_stopped() {
@@ -87,7 +88,7 @@ mod tests {
             for _ in 0..3 {
                 // Rested after two nanoseconds.
                 let quota = Quota::new(u32::MAX, 1);
-                let ada = PrincipalId::new("ada");
+                let ada = holder("ada");
                 limiter.rates.take(&ada, RatePolicy::Chat, quota);
                 while limiter.rates.len() > 0 {
                     tokio::task::yield_now().await;

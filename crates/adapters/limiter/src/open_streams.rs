@@ -5,29 +5,29 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use domain::PrincipalId;
+use domain::QuotaHolder;
 
 /// The principals that have streams open, and how many.
 #[derive(Default)]
 pub(crate) struct OpenStreams {
-    counts: Mutex<HashMap<PrincipalId, u32>>,
+    counts: Mutex<HashMap<QuotaHolder, u32>>,
 }
 
 impl OpenStreams {
     /// One more for this principal, unless it has `most` already.
-    pub(crate) fn open(self: &Arc<Self>, principal: &PrincipalId, most: u32) -> Option<OpenStream> {
+    pub(crate) fn open(self: &Arc<Self>, holder: &QuotaHolder, most: u32) -> Option<OpenStream> {
         let mut counts = self.counts();
-        match counts.get_mut(principal) {
+        match counts.get_mut(holder) {
             Some(count) if *count >= most => return None,
             Some(count) => *count += 1,
             None if most == 0 => return None,
             None => {
-                counts.insert(principal.clone(), 1);
+                counts.insert(holder.clone(), 1);
             }
         }
         Some(OpenStream {
             streams: Arc::clone(self),
-            principal: principal.clone(),
+            holder: holder.clone(),
         })
     }
 
@@ -36,17 +36,17 @@ impl OpenStreams {
         self.counts().shrink_to_fit();
     }
 
-    fn close(&self, principal: &PrincipalId) {
+    fn close(&self, holder: &QuotaHolder) {
         let mut counts = self.counts();
-        if let Some(count) = counts.get_mut(principal) {
+        if let Some(count) = counts.get_mut(holder) {
             *count -= 1;
             if *count == 0 {
-                counts.remove(principal);
+                counts.remove(holder);
             }
         }
     }
 
-    fn counts(&self) -> MutexGuard<'_, HashMap<PrincipalId, u32>> {
+    fn counts(&self) -> MutexGuard<'_, HashMap<QuotaHolder, u32>> {
         self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
@@ -54,23 +54,24 @@ impl OpenStreams {
 /// One open stream; it counts until it is dropped.
 pub(crate) struct OpenStream {
     streams: Arc<OpenStreams>,
-    principal: PrincipalId,
+    holder: QuotaHolder,
 }
 
 impl Drop for OpenStream {
     fn drop(&mut self) {
-        self.streams.close(&self.principal);
+        self.streams.close(&self.holder);
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sample::holder;
 
     #[test]
     fn opens_no_more_than_are_allowed_and_again_when_one_is_closed() {
         let streams = Arc::new(OpenStreams::default());
-        let ada = PrincipalId::new("ada");
+        let ada = holder("ada");
         let first = streams.open(&ada, 2);
         let second = streams.open(&ada, 2);
         assert!(first.is_some() && second.is_some());
@@ -82,7 +83,7 @@ mod tests {
     #[test]
     fn a_lowered_limit_holds_although_more_are_open() {
         let streams = Arc::new(OpenStreams::default());
-        let ada = PrincipalId::new("ada");
+        let ada = holder("ada");
         let open: Vec<_> = (0..3).map(|_| streams.open(&ada, 3).unwrap()).collect();
         assert!(streams.open(&ada, 1).is_none());
         assert!(streams.open(&ada, 0).is_none());
@@ -94,14 +95,10 @@ mod tests {
     fn forgets_a_principal_with_its_last_stream() {
         let streams = Arc::new(OpenStreams::default());
         let open: Vec<_> = (0..10_000)
-            .map(|number| PrincipalId::new(format!("user {number}")))
-            .map(|principal| streams.open(&principal, 1).unwrap())
+            .map(|number| holder(&format!("user {number}")))
+            .map(|user| streams.open(&user, 1).unwrap())
             .collect();
-        assert!(
-            streams
-                .open(&PrincipalId::new("refused at once"), 0)
-                .is_none()
-        );
+        assert!(streams.open(&holder("refused at once"), 0).is_none());
         assert_eq!(streams.counts().len(), 10_000);
         drop(open);
         assert_eq!(streams.counts().len(), 0);

@@ -2,7 +2,7 @@
 
 use std::{num::NonZeroU32, time::Duration};
 
-use domain::{PrincipalId, Quota};
+use domain::{Quota, QuotaHolder};
 use governor::{
     RateLimiter,
     clock::Clock,
@@ -22,7 +22,7 @@ const SHARDS: usize = 16;
 /// Gives every principal the same quota.
 pub(crate) struct QuotaLimiter<C: Clock> {
     buckets:
-        RateLimiter<PrincipalId, DashMapStateStore<PrincipalId>, C, StateInformationMiddleware>,
+        RateLimiter<QuotaHolder, DashMapStateStore<QuotaHolder>, C, StateInformationMiddleware>,
     /// When `buckets` began to count; it keeps its own reading to itself, which is a little older.
     start: C::Instant,
     /// After this time a unit comes back.
@@ -44,11 +44,11 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
     }
 
     /// Takes one unit.
-    pub(crate) fn take(&self, principal: &PrincipalId) -> Taken {
-        match self.buckets.check_key(principal) {
+    pub(crate) fn take(&self, holder: &QuotaHolder) -> Taken {
+        match self.buckets.check_key(holder) {
             Ok(afterwards) => {
                 let remaining = afterwards.remaining_burst_capacity();
-                let full_in = self.full_in(principal, afterwards);
+                let full_in = self.full_in(holder, afterwards);
                 let rest = self.interval * (self.burst.get() - remaining - 1);
                 Taken {
                     is_admitted: true,
@@ -67,8 +67,8 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
 
     /// How long until the whole burst is there. Governor's snapshot does not tell; but the refusal
     /// that can be made of it does.
-    fn full_in(&self, principal: &PrincipalId, afterwards: StateSnapshot) -> Duration {
-        StateInformationMiddleware::disallow(principal, afterwards, self.start)
+    fn full_in(&self, holder: &QuotaHolder, afterwards: StateSnapshot) -> Duration {
+        StateInformationMiddleware::disallow(holder, afterwards, self.start)
             .wait_time_from(self.buckets.clock().now())
     }
 

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use domain::{PrincipalId, Quota, RatePolicy};
+use domain::{Quota, QuotaHolder, RatePolicy};
 use governor::clock::Clock;
 use ports::Taken;
 
@@ -30,16 +30,16 @@ impl<C: Clock + Default> Default for Rates<C> {
 
 impl<C: Clock + Clone> Rates<C> {
     /// Takes one unit.
-    pub(crate) fn take(&self, principal: &PrincipalId, policy: RatePolicy, quota: Quota) -> Taken {
+    pub(crate) fn take(&self, holder: &QuotaHolder, policy: RatePolicy, quota: Quota) -> Taken {
         let kind = (policy, quota);
         // The lock is held while it is taken, so that a sweep does not drop the limiter meanwhile.
         if let Some(limiter) = self.read().get(&kind) {
-            return limiter.take(principal);
+            return limiter.take(holder);
         }
         self.write()
             .entry(kind)
             .or_insert_with(|| Arc::new(QuotaLimiter::new(quota, &self.clock)))
-            .take(principal)
+            .take(holder)
     }
 
     /// Forgets the principals that have rested and the quotas that nobody uses. Takers do not wait

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{PrincipalId, Quota, RateLimits, RatePolicy, Timestamp};
+use domain::{Quota, QuotaHolder, RateLimits, RatePolicy, Timestamp};
 use ports::{Clock, RateLimiter, Taken};
 
 use super::Entrant;
@@ -67,12 +67,13 @@ impl Limits {
     /// policies behind it nothing is taken.
     pub async fn take(&self, entrant: &Entrant, policies: &[RatePolicy]) -> Vec<Count> {
         let limits = self.of(entrant);
+        let holder = QuotaHolder::from(&entrant.principal);
         let mut counts = Vec::with_capacity(policies.len());
         let mut is_admitted = true;
         for &policy in policies {
             let quota = limits.quota(policy);
             let taken = if is_admitted {
-                self.take_one(&entrant.principal.id, policy, quota).await
+                self.take_one(&holder, policy, quota).await
             } else {
                 None
             };
@@ -88,11 +89,11 @@ impl Limits {
 
     async fn take_one(
         &self,
-        principal: &PrincipalId,
+        holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
     ) -> Option<Taken> {
-        match self.limiter.take(principal, policy, quota).await {
+        match self.limiter.take(holder, policy, quota).await {
             Ok(taken) => Some(taken),
             Err(error) => {
                 if self.may_warn(self.clock.now()) {
@@ -124,7 +125,7 @@ mod tests {
     use std::{collections::HashMap, num::NonZeroU32, sync::Mutex};
 
     use async_trait::async_trait;
-    use domain::{LimitOverrides, Principal, Scopes};
+    use domain::{LimitOverrides, Principal, PrincipalId, Scopes};
     use ports::{RateLimiterError, StreamSlot};
 
     use super::*;
@@ -151,10 +152,12 @@ mod tests {
     impl RateLimiter for Script {
         async fn take(
             &self,
-            _: &PrincipalId,
+            holder: &QuotaHolder,
             policy: RatePolicy,
             _: Quota,
         ) -> Result<Taken, RateLimiterError> {
+            let (tenant, principal) = (holder.tenant.as_str(), holder.principal.as_str());
+            assert_eq!((tenant, principal), ("default", "ada"));
             let mut left = self.left.lock().unwrap();
             let left = left
                 .get_mut(&policy)
@@ -170,7 +173,7 @@ mod tests {
 
         async fn open_stream(
             &self,
-            _: &PrincipalId,
+            _: &QuotaHolder,
             _: u32,
         ) -> Result<Option<StreamSlot>, RateLimiterError> {
             Err(RateLimiterError::Unavailable("away".into()))

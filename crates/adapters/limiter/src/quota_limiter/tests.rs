@@ -3,12 +3,13 @@
 use governor::clock::FakeRelativeClock;
 
 use super::*;
+use crate::sample::holder;
 
 /// A limiter on a clock that goes on by hand, and one principal.
 struct Given {
     clock: FakeRelativeClock,
     limiter: QuotaLimiter<FakeRelativeClock>,
-    ada: PrincipalId,
+    ada: QuotaHolder,
 }
 
 impl Given {
@@ -19,7 +20,7 @@ impl Given {
         Self {
             limiter: QuotaLimiter::new(Quota::new(per_minute, burst), &clock),
             clock,
-            ada: PrincipalId::new("ada"),
+            ada: holder("ada"),
         }
     }
 
@@ -117,7 +118,7 @@ fn a_refusal_costs_nothing() {
 fn principals_do_not_share() {
     let given = Given::new(60, 1);
     assert_eq!(given.take(), admitted(0, 1_000));
-    let bob = given.limiter.take(&PrincipalId::new("bob"));
+    let bob = given.limiter.take(&holder("bob"));
     assert_eq!(bob, admitted(0, 1_000));
 }
 
@@ -142,7 +143,7 @@ fn a_sweep_forgets_only_those_that_have_rested() {
     let given = Given::new(600, 3);
     given.take();
     given.take();
-    given.limiter.take(&PrincipalId::new("bob"));
+    given.limiter.take(&holder("bob"));
     given.wait(250);
     given.limiter.sweep();
     assert_eq!(given.limiter.len(), 1, "ada rested for half an interval");
@@ -158,8 +159,8 @@ fn a_second_million_of_principals_takes_no_more_room_than_the_first() {
     let given = Given::new(600, 100);
     for million in 0..2 {
         for number in 0..1_000_000 {
-            let principal = PrincipalId::new(format!("user {million} {number}"));
-            assert!(given.limiter.take(&principal).is_admitted);
+            let user = holder(&format!("user {million} {number}"));
+            assert!(given.limiter.take(&user).is_admitted);
         }
         // And ada, who is there from the first million on.
         assert_eq!(given.limiter.len(), 1_000_000 + million);

@@ -5,9 +5,10 @@ use std::time::Duration;
 use governor::clock::FakeRelativeClock;
 
 use super::*;
+use crate::sample::holder;
 
-fn ada() -> PrincipalId {
-    PrincipalId::new("ada")
+fn ada() -> QuotaHolder {
+    holder("ada")
 }
 
 #[test]
