@@ -41,15 +41,12 @@ async fn take_in(request: &mut ServiceRequest) -> Result<(), ApiError> {
     if !has_body(request) {
         return Ok(());
     }
-    match most_bytes(request, &state) {
-        Some(most) => {
-            let body = take_in_body(request, &state, most).await?;
-            request.set_payload(Payload::from(body));
-        }
-        None => {
-            let unread = Unread(request.take_payload());
-            request.extensions_mut().insert(unread);
-        }
+    if let Some(most) = most_bytes(request, &state) {
+        let body = take_in_body(request, &state, most).await?;
+        request.set_payload(Payload::from(body));
+    } else {
+        let unread = Unread(request.take_payload());
+        request.extensions_mut().insert(unread);
     }
     Ok(())
 }
