@@ -122,6 +122,9 @@ impl From<OAuthError> for OAuthRefusal {
         let (status, word) = match error {
             OAuthError::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             OAuthError::InvalidClient => (StatusCode::UNAUTHORIZED, "invalid_client"),
+            OAuthError::KeysUnavailable(_) => {
+                (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable")
+            }
             OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
             OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
             OAuthError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
@@ -175,6 +178,8 @@ impl ResponseError for OAuthRefusal {
 
 #[cfg(test)]
 mod tests {
+    use application::access::tokens::KeysUnavailable;
+
     use super::*;
 
     /// What may stand in a description (RFC 6749, 5.2).
@@ -192,6 +197,11 @@ mod tests {
                 "invalid_request",
             ),
             (OAuthError::InvalidClient, 401, "invalid_client"),
+            (
+                OAuthError::KeysUnavailable(KeysUnavailable),
+                503,
+                "temporarily_unavailable",
+            ),
             (OAuthError::InvalidGrant, 400, "invalid_grant"),
             (
                 OAuthError::UnsupportedGrantType,

@@ -59,12 +59,7 @@ impl Given {
 
     /// Whether it is taken by a process.
     async fn takes_on(&self, node: &Node, assertion: &str) -> bool {
-        let shown = Presented {
-            assertion: Some(assertion.to_owned()),
-            assertion_type: Some(TYPE.to_owned()),
-            ..Presented::default()
-        };
-        match node.ask(&shown, |_| {}).await {
+        match node.ask(&asserted(assertion), |_| {}).await {
             Ok(issued) => node.lets_in(&issued.text).await,
             Err(OAuthError::InvalidClient) => false,
             Err(error) => panic!("{error:?}"),
@@ -73,6 +68,15 @@ impl Given {
 
     async fn takes(&self, assertion: &str) -> bool {
         self.takes_on(&self.node, assertion).await
+    }
+}
+
+/// A client that shows an assertion and nothing else.
+fn asserted(assertion: &str) -> Presented {
+    Presented {
+        assertion: Some(assertion.to_owned()),
+        assertion_type: Some(TYPE.to_owned()),
+        ..Presented::default()
     }
 }
 
@@ -242,9 +246,11 @@ async fn a_client_may_publish_its_keys_and_change_them() {
     let mut given = Given::new(Algorithm::ES256).await;
     let keys = PublicKeys::At(KEY_ADDRESS.to_owned());
     given.client = given.world.signing_client(keys).await;
+    let early = asserted(&given.assertion("1", |_| {}));
+    let outcome = given.node.ask(&early, |_| {}).await;
     assert!(
-        !given.takes(&given.assertion("1", |_| {})).await,
-        "nothing is published"
+        matches!(outcome, Err(OAuthError::KeysUnavailable(_))),
+        "nothing is published, which says nothing about the client: {outcome:?}"
     );
     given
         .world

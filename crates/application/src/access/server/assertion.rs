@@ -7,13 +7,14 @@ use domain::{
     credential::{Proof, PublicKeys},
     public_key_set::MOST_KEYS,
 };
-use ports::{NamedBy, RepositoryError, TokenRepository};
+use ports::{NamedBy, TokenRepository};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
+use super::OAuthError;
 use crate::access::{
     jwt::{Claims, LEEWAY, SignatureAlgorithm, SignatureCheck, UnverifiedToken, VerifyingKeys},
-    tokens::{KeyLocation, KeySet, KeySets},
+    tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
 };
 
 /// The farthest end of an assertion: until then its `jti` must be remembered.
@@ -48,33 +49,33 @@ impl Assertions {
         client: &Credential,
         assertion: &UnverifiedToken<'_>,
         now: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let claims = self.signed_claims(client, assertion).await;
+    ) -> Result<bool, OAuthError> {
+        let claims = self.signed_claims(client, assertion).await?;
         let Some((id, ends_at)) = claims.and_then(|claims| self.accepted(client, &claims, now))
         else {
             return Ok(false);
         };
         // Until then it would be taken.
-        self.tokens.use_assertion(&id, ends_at + LEEWAY).await
+        Ok(self.tokens.use_assertion(&id, ends_at + LEEWAY).await?)
     }
 
     async fn signed_claims(
         &self,
         client: &Credential,
         assertion: &UnverifiedToken<'_>,
-    ) -> Option<Claims> {
+    ) -> Result<Option<Claims>, KeysUnavailable> {
         let allowed = SignatureAlgorithm::ALL;
         match &client.proof {
-            Proof::Secret(_) => None,
+            Proof::Secret(_) => Ok(None),
             Proof::Keys(PublicKeys::Set(set)) => {
-                match VerifyingKeys::read(set, MOST_KEYS)?.prove(assertion, allowed) {
-                    SignatureCheck::Proven(claims) => Some(claims),
-                    SignatureCheck::Refused | SignatureCheck::UnknownKey => None,
+                let keys = VerifyingKeys::read(set, MOST_KEYS);
+                match keys.map(|keys| keys.prove(assertion, allowed)) {
+                    Some(SignatureCheck::Proven(claims)) => Ok(Some(claims)),
+                    Some(SignatureCheck::Refused | SignatureCheck::UnknownKey) | None => Ok(None),
                 }
             }
             Proof::Keys(PublicKeys::At(url)) => {
-                let verified = self.published_at(url).verify(assertion, allowed).await;
-                verified.ok().flatten()
+                self.published_at(url).verify(assertion, allowed).await
             }
         }
     }

@@ -3,6 +3,7 @@
 use ports::RepositoryError;
 
 use super::SigningKeyError;
+use crate::access::tokens::KeysUnavailable;
 
 /// Why a request to the authorization server was refused, in the sentences that clients read: no
 /// quotes, no backslashes, ASCII alone (RFC 6749, 5.2).
@@ -15,6 +16,10 @@ pub enum OAuthError {
     /// of them is not told.
     #[error("the client could not be authenticated")]
     InvalidClient,
+    /// Where the client publishes its keys nobody answers, so that nothing can be said about what
+    /// it shows.
+    #[error("the keys that the client publishes cannot be had at the moment")]
+    KeysUnavailable(#[from] KeysUnavailable),
     /// The token was issued to another client.
     #[error("the token was issued to another client")]
     InvalidGrant,

@@ -16,6 +16,6 @@ pub use authorization_server::{AuthorizationServer, CLIENT_CREDENTIALS, TokenReq
 pub use client_authentication::{ClientAuthentication, Presented};
 pub use encryption_key::EncryptionKey;
 pub use error::OAuthError;
-pub use own_tokens::{IssuedToken, OwnToken, OwnTokens, seconds, words};
+pub use own_tokens::{IssuedToken, OwnToken, OwnTokens, seconds};
 pub use signing_key_error::SigningKeyError;
 pub use signing_keys::{PreviousKeys, SigningKeys};

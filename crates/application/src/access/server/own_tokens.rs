@@ -192,7 +192,7 @@ impl OwnTokens {
             iat: issued_at,
             exp: ends_at,
             jti: self.ids.next_id(),
-            scope: &words(scopes),
+            scope: &scopes.joined(" "),
         };
         let text = self.keys.sign(MEDIA_TYPE, &claims, LIFE + LEEWAY)?;
         Ok(Some(IssuedToken {
@@ -235,12 +235,6 @@ impl Content {
             issued_at: claims.members().get("iat")?.as_i64()?,
         })
     }
-}
-
-/// Scopes as OAuth writes them: separated by spaces.
-pub fn words(scopes: Scopes) -> String {
-    let words: Vec<&str> = scopes.iter().map(Scope::as_str).collect();
-    words.join(" ")
 }
 
 /// Whole seconds since 1970.
