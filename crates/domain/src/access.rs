@@ -128,6 +128,12 @@ impl Scopes {
             .copied()
             .filter(move |scope| self.contains(*scope))
     }
+
+    /// The scopes in the set as text.
+    pub fn joined(self, separator: &str) -> String {
+        let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
+        names.join(separator)
+    }
 }
 
 impl FromIterator<Scope> for Scopes {
@@ -250,6 +256,13 @@ mod tests {
             assert!(!Scopes::all().without(alone).contains(*scope));
             assert_eq!(alone.without(Scopes::NONE), alone);
         }
+    }
+
+    #[test]
+    fn scopes_are_joined_in_the_order_of_the_documentation() {
+        let two: Scopes = [Scope::ChatWrite, Scope::AgentsRead].into_iter().collect();
+        assert_eq!(two.joined(" and "), "agents:read and chat:write");
+        assert_eq!(Scopes::NONE.joined(" "), "");
     }
 
     #[test]

@@ -131,8 +131,7 @@ pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 
 /// What a caller is told who holds one of the scopes, but not what more is asked.
 pub fn lacking(missing: Scopes) -> ApiError {
-    let names: Vec<&str> = missing.iter().map(Scope::as_str).collect();
-    insufficient(&names.join(" ")).with_detail(format!("needs {}", names.join(" and ")))
+    insufficient(&missing.joined(" ")).with_detail(format!("needs {}", missing.joined(" and ")))
 }
 
 /// What a caller is told who holds none of the scopes of which one is enough. The challenge names

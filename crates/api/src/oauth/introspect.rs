@@ -1,7 +1,7 @@
 //! `POST /oauth2/introspect`.
 
 use actix_web::{HttpResponse, web::Data};
-use application::access::server::{OwnToken, seconds, words};
+use application::access::server::{OwnToken, seconds};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
@@ -59,7 +59,7 @@ impl GoodToken {
         let client = token.client.id.to_string();
         Self {
             active: true,
-            scope: words(token.scopes),
+            scope: token.scopes.joined(" "),
             client_id: client.clone(),
             sub: client,
             token_type: "Bearer",

@@ -1,7 +1,7 @@
 //! `POST /oauth2/token`.
 
 use actix_web::{HttpResponse, web::Data};
-use application::access::server::{TokenRequest, words};
+use application::access::server::TokenRequest;
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -69,6 +69,6 @@ pub async fn issue_token(
         access_token: issued.text,
         token_type: "Bearer",
         expires_in: issued.expires_in,
-        scope: words(issued.scopes),
+        scope: issued.scopes.joined(" "),
     }))
 }

@@ -150,11 +150,10 @@ fn role(text: &str) -> Option<(String, Scopes)> {
 }
 
 fn role_scopes_form() -> String {
-    let scopes: Vec<&str> = Scope::ALL.iter().map(|scope| scope.as_str()).collect();
     format!(
         "roles with scopes, such as admin=agents:read+agents:write,reader=agents:read, each role \
          once, of the scopes {}",
-        scopes.join(", ")
+        Scopes::all().joined(", ")
     )
 }
 
