@@ -15,8 +15,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     cli::{
-        Command, CommandLine, ConfigCommand, HealthcheckOptions, KeysCommand, ServeOptions,
-        TenantsCommand,
+        Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand,
     },
     openapi,
     server::{GOODBYE, Service},
@@ -34,8 +33,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
     match line.command_or_serve() {
         Command::Serve(options) => serve(&settings?, options, engines).await,
         Command::Migrate => migrate(&settings?).await,
-        Command::Keys(KeysCommand::Generate) => credentials::generate_key(),
-        Command::Keys(command) => credentials::keys(&settings?, command).await,
+        Command::Keys(command) => credentials::keys(settings, command).await,
         Command::Clients(command) => credentials::clients(&settings?, command).await,
         Command::SigningKeys(command) => signing_keys::signing_keys(&settings?, command).await,
         Command::Tenants(command) => tenants(&settings?, command).await,

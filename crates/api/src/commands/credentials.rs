@@ -6,7 +6,7 @@ use application::{
     access::{CredentialError, MintedCredential, Rotation, operator},
 };
 use domain::{
-    Credential, CredentialDraft, CredentialKind, CredentialSecret, Fault, Scope, TenantId,
+    Credential, CredentialDraft, CredentialKind, CredentialSecret, Fault, TenantId,
     credential_secret::RANDOM_BYTES,
 };
 use tokio_util::task::TaskTracker;
@@ -14,40 +14,60 @@ use tokio_util::task::TaskTracker;
 use super::{open_for_command, print_line};
 use crate::{
     cli::{ClientsCommand, CredentialOptions, KeysCommand, NewCredentialOptions, RotationOptions},
-    settings::Settings,
+    settings::{Settings, SettingsError},
     wiring::{self, Store},
 };
 
+/// What is done with the keys, or the clients, of a store.
+enum Task {
+    Create(NewCredentialOptions, Option<String>),
+    List(TenantId),
+    Rotate(RotationOptions),
+    Revoke(CredentialOptions),
+}
+
+/// Carries out a command on keys.
+pub(super) async fn keys(
+    settings: Result<Settings, SettingsError>,
+    command: KeysCommand,
+) -> Result<()> {
+    let task = match command {
+        KeysCommand::Create(options) => Task::Create(options, None),
+        KeysCommand::List(tenant) => Task::List(tenant.tenant),
+        KeysCommand::Rotate(options) => Task::Rotate(options),
+        KeysCommand::Revoke(options) => Task::Revoke(options),
+        // It helps to write the settings.
+        KeysCommand::Generate => return generate_key(),
+    };
+    carry_out(&settings?, CredentialKind::Key, task).await
+}
+
+/// Carries out a command on OAuth clients.
+pub(super) async fn clients(settings: &Settings, command: ClientsCommand) -> Result<()> {
+    let task = match command {
+        ClientsCommand::Create(options) => Task::Create(options.credential, options.jwks_uri),
+        ClientsCommand::List(tenant) => Task::List(tenant.tenant),
+        ClientsCommand::Rotate(options) => Task::Rotate(options),
+        ClientsCommand::Revoke(options) => Task::Revoke(options),
+    };
+    carry_out(settings, CredentialKind::Client, task).await
+}
+
 /// Prints a key that no store knows.
-pub(super) fn generate_key() -> Result<()> {
+fn generate_key() -> Result<()> {
     let (_, ids) = wiring::system();
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
     print_line(CredentialSecret::mint(CredentialKind::Key, &random).reveal())
 }
 
-/// Carries out a command on keys.
-pub(super) async fn keys(settings: &Settings, command: KeysCommand) -> Result<()> {
-    let desk = Desk::open(settings, CredentialKind::Key).await?;
-    let outcome = match command {
-        KeysCommand::Create(options) => desk.create(options, None).await,
-        KeysCommand::List(tenant) => desk.list(tenant.tenant).await,
-        KeysCommand::Rotate(options) => desk.rotate(options).await,
-        KeysCommand::Revoke(options) => desk.revoke(options).await,
-        KeysCommand::Generate => generate_key(),
-    };
-    desk.store.close().await;
-    outcome
-}
-
-/// Carries out a command on OAuth clients.
-pub(super) async fn clients(settings: &Settings, command: ClientsCommand) -> Result<()> {
-    let desk = Desk::open(settings, CredentialKind::Client).await?;
-    let outcome = match command {
-        ClientsCommand::Create(options) => desk.create(options.credential, options.jwks_uri).await,
-        ClientsCommand::List(tenant) => desk.list(tenant.tenant).await,
-        ClientsCommand::Rotate(options) => desk.rotate(options).await,
-        ClientsCommand::Revoke(options) => desk.revoke(options).await,
+async fn carry_out(settings: &Settings, kind: CredentialKind, task: Task) -> Result<()> {
+    let desk = Desk::open(settings, kind).await?;
+    let outcome = match task {
+        Task::Create(options, jwks_uri) => desk.create(options, jwks_uri).await,
+        Task::List(tenant) => desk.list(tenant).await,
+        Task::Rotate(options) => desk.rotate(options).await,
+        Task::Revoke(options) => desk.revoke(options).await,
     };
     desk.store.close().await;
     outcome
@@ -148,7 +168,6 @@ impl Desk {
 
 /// What there is to say of a credential, on one line whatever its name.
 fn line(credential: &Credential) -> String {
-    let scopes: Vec<&str> = credential.scopes.iter().map(Scope::as_str).collect();
     let state = match (credential.revoked_at, credential.expires_at) {
         (Some(at), _) => format!("revoked {at}"),
         (None, Some(at)) => format!("expires {at}"),
@@ -159,7 +178,7 @@ fn line(credential: &Credential) -> String {
         None => "signs".to_owned(),
     };
     let name = credential.name.replace(char::is_control, " ");
-    let scopes = scopes.join(",");
+    let scopes = credential.scopes.joined(",");
     format!("{}  {proof}  {state}  {name}  {scopes}", credential.id)
 }
 
