@@ -3,12 +3,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicUsize, Ordering},
+        atomic::{AtomicBool, AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
-use application::access::server::PreviousKeys;
+use application::access::{AccessError, server::PreviousKeys};
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
 use futures::future::join_all;
@@ -147,16 +147,30 @@ async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
     assert_eq!(node.published(), [new, first[0].clone()]);
 }
 
-/// Counts how often the keys are read.
+/// Counts how often the keys are read, and can be away.
 struct Counted {
     inner: Arc<dyn SigningKeyRepository>,
     reads: AtomicUsize,
+    is_away: AtomicBool,
+}
+
+impl Counted {
+    fn over(world: &World) -> Arc<Self> {
+        Arc::new(Self {
+            inner: Arc::clone(&world.storage.signing_keys),
+            reads: AtomicUsize::new(0),
+            is_away: AtomicBool::new(false),
+        })
+    }
 }
 
 #[async_trait]
 impl SigningKeyRepository for Counted {
     async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
         self.reads.fetch_add(1, Ordering::SeqCst);
+        if self.is_away.load(Ordering::SeqCst) {
+            return Err(RepositoryError::Unavailable("away".into()));
+        }
         self.inner.list().await
     }
 
@@ -182,10 +196,7 @@ async fn a_key_of_another_process_is_found_by_its_id() {
 #[tokio::test(flavor = "multi_thread")]
 async fn for_unknown_keys_the_store_is_asked_once_a_second() {
     let world = World::new().await;
-    let counted = Arc::new(Counted {
-        inner: Arc::clone(&world.storage.signing_keys),
-        reads: AtomicUsize::new(0),
-    });
+    let counted = Counted::over(&world);
     let node = Node::over(&world, None, counted.clone(), world.clock.clone());
     node.keys.prepare().await.unwrap();
     let (_, secret) = world.client(|_| {}).await;
@@ -207,4 +218,53 @@ async fn for_unknown_keys_the_store_is_asked_once_a_second() {
         2,
         "a known key needs no look"
     );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_look_that_failed_says_nothing_about_a_key() {
+    let world = World::new().await;
+    let counted = Counted::over(&world);
+    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    node.keys.prepare().await.unwrap();
+    let elsewhere = Node::start(&world).await;
+    elsewhere.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    let (_, secret) = world.client(|_| {}).await;
+    let token = elsewhere.token(&secret).await;
+    counted.reads.store(0, Ordering::SeqCst);
+    counted.is_away.store(true, Ordering::SeqCst);
+    for _ in 0..3 {
+        let outcome = node.enter(&token).await;
+        let is_unavailable = matches!(
+            outcome,
+            Err(AccessError::Store(RepositoryError::Unavailable(_)))
+        );
+        assert!(is_unavailable, "{outcome:?}");
+    }
+    assert_eq!(counted.reads.load(Ordering::SeqCst), 1);
+    counted.is_away.store(false, Ordering::SeqCst);
+    world.clock.forward(SECOND);
+    assert!(node.lets_in(&token).await);
+    assert_eq!(counted.reads.load(Ordering::SeqCst), 2);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn once_the_keys_are_read_an_earlier_failure_is_forgotten() {
+    let world = World::new().await;
+    let counted = Counted::over(&world);
+    let node = Node::over(&world, None, counted.clone(), world.clock.clone());
+    node.keys.prepare().await.unwrap();
+    let elsewhere = Node::start(&world).await;
+    elsewhere.keys.rotate(PreviousKeys::Overlap).await.unwrap();
+    let (_, secret) = world.client(|_| {}).await;
+    let stranger = {
+        let elsewhere = World::new().await;
+        let (_, secret) = elsewhere.client(|_| {}).await;
+        Node::start(&elsewhere).await.token(&secret).await
+    };
+    counted.is_away.store(true, Ordering::SeqCst);
+    assert!(node.enter(&stranger).await.is_err());
+    counted.is_away.store(false, Ordering::SeqCst);
+    node.keys.reload().await.unwrap();
+    assert!(node.lets_in(&elsewhere.token(&secret).await).await);
+    assert!(!node.lets_in(&stranger).await, "which is no failure");
 }

@@ -43,9 +43,17 @@ pub struct SigningKeys {
     encryption: Option<EncryptionKey>,
     maximum_age: Duration,
     ring: RwLock<Arc<KeyRing>>,
-    /// When the keys were last read because of an unknown one. Held while they are read, so that
-    /// no older list replaces a newer one.
-    reading: Mutex<Option<Timestamp>>,
+    /// The last look at the store because of an unknown key. Held while keys are read, so that no
+    /// older list replaces a newer one.
+    last_look: Mutex<LastLook>,
+}
+
+/// A look at the store because of an unknown key.
+#[derive(Default)]
+struct LastLook {
+    at: Option<Timestamp>,
+    /// Why the keys could not be read, unless they were read since.
+    failure: Option<Arc<RepositoryError>>,
 }
 
 impl SigningKeys {
@@ -65,7 +73,7 @@ impl SigningKeys {
             encryption,
             maximum_age,
             ring: RwLock::default(),
-            reading: Mutex::default(),
+            last_look: Mutex::default(),
         }
     }
 
@@ -87,10 +95,13 @@ impl SigningKeys {
 
     /// Reads the keys anew: they have changed, or may have.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
-        let _one_at_a_time = self.reading.lock().await;
-        self.read().await
+        let mut last_look = self.last_look.lock().await;
+        self.read().await?;
+        last_look.failure = None;
+        Ok(())
     }
 
+    /// Reads the keys; the caller holds the lock of the last look.
     async fn read(&self) -> Result<(), RepositoryError> {
         let stored = self.repository.list().await?;
         let ring = KeyRing::open(&stored, self.encryption.as_ref())?;
@@ -174,7 +185,9 @@ impl SigningKeys {
     }
 
     /// The key of this id, if its signatures count. For an unknown one the store is asked, once a
-    /// second at the most: another process may have made it a moment ago.
+    /// second at the most: another process may have made it a moment ago. Whether there is one
+    /// cannot be said until that has succeeded, so that a failure is repeated to all who come
+    /// within this second.
     pub(super) async fn verifying(
         &self,
         kid: &str,
@@ -183,12 +196,18 @@ impl SigningKeys {
         if let Some(key) = self.ring().verifying(kid, now) {
             return Ok(Some(key));
         }
-        let mut last_read = self.reading.lock().await;
-        if last_read.is_none_or(|last| now.since(last) >= COOL_DOWN) {
-            *last_read = Some(now);
-            self.read().await?;
+        let mut last_look = self.last_look.lock().await;
+        if last_look.at.is_none_or(|last| now.since(last) >= COOL_DOWN) {
+            let outcome = self.read().await;
+            *last_look = LastLook {
+                at: Some(now),
+                failure: outcome.err().map(Arc::new),
+            };
         }
-        Ok(self.ring().verifying(kid, now))
+        match &last_look.failure {
+            Some(failure) => Err(again(failure)),
+            None => Ok(self.ring().verifying(kid, now)),
+        }
     }
 
     fn ring(&self) -> Arc<KeyRing> {
@@ -236,6 +255,20 @@ impl SigningKeys {
             created_at,
             valid_until: None,
         })
+    }
+}
+
+/// A failure for another caller.
+fn again(failure: &Arc<RepositoryError>) -> RepositoryError {
+    let cause = Arc::clone(failure);
+    match &**failure {
+        RepositoryError::Corrupt { what, .. } => RepositoryError::Corrupt {
+            what: what.clone(),
+            source: Box::new(cause),
+        },
+        RepositoryError::Conflict { .. }
+        | RepositoryError::Stale { .. }
+        | RepositoryError::Unavailable(_) => RepositoryError::Unavailable(Box::new(cause)),
     }
 }
 
