@@ -1,0 +1,161 @@
+//! Settings that are taken, from variables, a file and defaults.
+
+use std::time::Duration;
+
+use api::settings::{DatabaseKind, LogFormat};
+use application::access::Bootstrap;
+use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
+
+use crate::given::{File, load};
+
+#[test]
+fn without_any_setting_the_documented_defaults_hold() {
+    let settings = load(&[]).unwrap();
+    assert_eq!(settings.database.kind(), DatabaseKind::Sqlite);
+    assert_eq!(settings.database.reveal(), "sqlite://data/agent-service.db");
+    assert_eq!(settings.server.address().to_string(), "127.0.0.1:8080");
+    assert_eq!(settings.server.configured_public_url, None);
+    let cores = std::thread::available_parallelism().unwrap().get();
+    assert_eq!(settings.server.workers, cores);
+    assert!(settings.auth.bootstrap.is_none());
+    assert!(settings.auth.encryption_key.is_none());
+    assert_eq!(settings.auth.signing_key_age, Duration::from_hours(30 * 24));
+    assert_eq!(settings.server.trusted_proxies, []);
+    let rates = RateLimits {
+        requests: Quota::new(600, 100),
+        chat: Quota::new(120, 30),
+        streams: 32,
+    };
+    assert_eq!(settings.limits.rates, rates);
+    assert_eq!(settings.limits.address, Quota::new(6_000, 1_000));
+    assert_eq!(settings.limits.sizes, Sizes::default());
+    assert_eq!(settings.limits.body_deadline, Duration::from_secs(15));
+    assert_eq!(settings.engines.default, None);
+    assert_eq!(settings.log.format, None);
+    assert_eq!(settings.log.level, "info");
+    assert!(settings.is_loopback());
+}
+
+#[test]
+fn every_section_reads_its_variables() {
+    let settings = load(&[
+        ("DATABASE_URL", "postgres://ada:hidden@db/agents"),
+        ("SERVER__HOST", "0.0.0.0"),
+        ("SERVER__PORT", "0"),
+        ("SERVER__PUBLIC_URL", "https://agents.example.org"),
+        ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
+        ("SERVER__WORKERS", "3"),
+        ("AUTH__BOOTSTRAP_KEY", "mint"),
+        (
+            "AUTH__ENCRYPTION_KEY",
+            "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=",
+        ),
+        ("AUTH__SIGNING_KEY_DAYS", "7"),
+        ("AUTH__CLIENT_KEY_HOSTS", "keys.internal"),
+        ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
+        ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
+        ("LIMITS__REQUESTS__PER_MINUTE", "60"),
+        ("LIMITS__REQUESTS__BURST", "10"),
+        ("LIMITS__CHAT__PER_MINUTE", "30"),
+        ("LIMITS__CHAT__BURST", "5"),
+        ("LIMITS__STREAMS", "0"),
+        ("LIMITS__ADDRESS__PER_MINUTE", "600"),
+        ("LIMITS__ADDRESS__BURST", "50"),
+        ("LIMITS__BODY_SECONDS", "5"),
+        ("ENGINES__DEFAULT", "rules"),
+        ("LOG__FORMAT", "json"),
+        ("LOG__LEVEL", "warn,sqlx=error"),
+    ])
+    .unwrap();
+    assert_eq!(settings.database.kind(), DatabaseKind::Postgres);
+    assert_eq!(settings.server.address().to_string(), "0.0.0.0:0");
+    let url = settings.server.configured_public_url.as_deref();
+    assert_eq!(url, Some("https://agents.example.org"));
+    assert_eq!(settings.server.allowed_origins, ["https://app.example.org"]);
+    assert_eq!(settings.server.workers, 3);
+    assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
+    assert!(settings.auth.encryption_key.is_some());
+    assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
+    assert_eq!(settings.auth.client_key_hosts, ["keys.internal"]);
+    assert_eq!(settings.limits.sizes.name_characters, 40);
+    let proxies = settings.server.trusted_proxies.iter();
+    let proxies: Vec<String> = proxies.map(ToString::to_string).collect();
+    assert_eq!(proxies, ["10.0.0.0/8", "::1/128"]);
+    let rates = RateLimits {
+        requests: Quota::new(60, 10),
+        chat: Quota::new(30, 5),
+        streams: 0,
+    };
+    assert_eq!(settings.limits.rates, rates);
+    assert_eq!(settings.limits.address, Quota::new(600, 50));
+    assert_eq!(settings.limits.body_deadline, Duration::from_secs(5));
+    assert_eq!(settings.engines.default.as_deref(), Some("rules"));
+    assert_eq!(settings.log.format, Some(LogFormat::Json));
+    assert_eq!(settings.log.level, "warn,sqlx=error");
+}
+
+#[test]
+fn the_environment_wins_over_the_file_and_the_file_over_defaults() {
+    let file = File::new(
+        "database_url = 'sqlite://file.db'\n\
+         [server]\nport = 9000\nworkers = 7\n\
+         [limits.sizes]\nrules = 10\n",
+    );
+    let settings = file
+        .load(&[("SERVER__PORT", "9001"), ("SERVER__WORKERS", "")])
+        .unwrap();
+    assert_eq!(settings.database.reveal(), "sqlite://file.db");
+    assert_eq!(settings.server.port, 9001);
+    assert_eq!(settings.server.workers, 7, "an empty variable is not set");
+    assert_eq!(settings.limits.sizes.rules, 10);
+    assert_eq!(settings.limits.sizes.name_characters, 128);
+}
+
+#[test]
+fn variables_of_others_are_not_looked_at() {
+    let settings = load(&[
+        ("PATH", "/usr/bin"),
+        ("SERVER_PORT", "tcp://10.0.0.1:80"),
+        ("SERVERS__PORT", "1"),
+        ("server__port", "1"),
+        ("DATABASE_URL_OLD", "mysql://db/agents"),
+        ("__", ""),
+    ])
+    .unwrap();
+    assert_eq!(settings.server.port, 8080);
+}
+
+#[test]
+fn secrets_stay_as_they_were_written_and_out_of_sight() {
+    let key = CredentialSecret::mint(CredentialKind::Key, &[7; 41]);
+    let settings = load(&[
+        ("AUTH__BOOTSTRAP_KEY", key.reveal()),
+        ("DATABASE_URL", "postgres://ada:00123@db/agents"),
+    ])
+    .unwrap();
+    let Some(Bootstrap::Given(read)) = &settings.auth.bootstrap else {
+        panic!("the key was not taken");
+    };
+    assert_eq!(read.reveal(), key.reveal());
+    assert_eq!(settings.database.reveal(), "postgres://ada:00123@db/agents");
+    let shown = format!("{settings:?}");
+    assert!(!shown.contains("00123"), "{shown}");
+    assert!(!shown.contains(&key.reveal()[20..]), "{shown}");
+}
+
+#[test]
+fn only_addresses_of_this_machine_are_loopback() {
+    for (host, is_loopback) in [
+        ("127.0.0.1", true),
+        ("127.1.2.3", true),
+        ("localhost", true),
+        ("::1", true),
+        ("::ffff:127.0.0.1", true),
+        ("0.0.0.0", false),
+        ("::", false),
+        ("192.168.0.7", false),
+    ] {
+        let settings = load(&[("SERVER__HOST", host)]).unwrap();
+        assert_eq!(settings.is_loopback(), is_loopback, "{host}");
+    }
+}

@@ -1,0 +1,147 @@
+//! Settings that are refused, and what is said about them.
+
+use api::settings::{InvalidSetting, Settings, SettingsError, keys};
+
+use crate::given::{File, load, refusal, told, written};
+
+#[test]
+fn an_unknown_name_in_a_section_is_refused_by_name() {
+    for name in [
+        "SERVER__PROT",
+        "SERVER__Port",
+        "SERVER__",
+        "SERVER__PORT__",
+        "LIMITS__SIZES",
+    ] {
+        let settings = refusal(load(&[(name, "sensitive")]));
+        let [InvalidSetting::Unknown { name: refused, .. }] = &settings[..] else {
+            panic!("{settings:?}");
+        };
+        assert_eq!(refused, name);
+    }
+    let message = told(load(&[("SERVER__PROT", "sensitive")]));
+    assert!(message.contains("SERVER__PROT is unknown"), "{message}");
+    assert!(
+        message.contains("SERVER__PORT"),
+        "tells what there is: {message}"
+    );
+    assert!(
+        !message.contains("LOG__LEVEL"),
+        "only of that section: {message}"
+    );
+    assert!(!message.contains("sensitive"), "{message}");
+}
+
+#[test]
+fn an_unknown_name_in_the_file_is_refused_by_name() {
+    for (text, name) in [
+        ("[server]\nprot = 1", "server.prot (in the file)"),
+        ("[sevrer]\nport = 1", "sevrer.port (in the file)"),
+        ("[Server]\nport = 1", "Server.port (in the file)"),
+        ("port = 1", "port (in the file)"),
+        (
+            "[server.port]\nnumber = 1",
+            "server.port.number (in the file)",
+        ),
+    ] {
+        let settings = refusal(File::new(text).load(&[]));
+        let [InvalidSetting::Unknown { name: refused, .. }] = &settings[..] else {
+            panic!("{settings:?}");
+        };
+        assert_eq!(refused, name);
+    }
+}
+
+#[test]
+fn a_value_that_does_not_fit_is_refused_with_what_would() {
+    for (name, value, expected) in [
+        ("DATABASE_URL", "mysql://db/agents", "sqlite://"),
+        ("SERVER__HOST", "example.org", "an IP address"),
+        ("SERVER__PORT", "65536", "a whole number from 0 to 65535"),
+        ("SERVER__PORT", "true", "a whole number"),
+        ("SERVER__PORT", " 80", "a whole number"),
+        ("SERVER__PUBLIC_URL", "agents.example.org", "http or https"),
+        ("SERVER__ALLOWED_ORIGINS", "*", "no path, no *"),
+        ("SERVER__WORKERS", "0", "from 1 to 1024"),
+        ("AUTH__BOOTSTRAP_KEY", "agk_short", "mint"),
+        ("AUTH__ENCRYPTION_KEY", "c2hvcnQ=", "32 bytes in base64"),
+        ("AUTH__SIGNING_KEY_DAYS", "0", "from 1 to 3650"),
+        (
+            "AUTH__CLIENT_KEY_HOSTS",
+            "https://keys.internal",
+            "in lower case",
+        ),
+        ("LIMITS__SIZES__NAME_CHARACTERS", "0", "from 1 to 512"),
+        ("LIMITS__SIZES__BODY_BYTES", "-1", "from 1024"),
+        ("LIMITS__BODY_SECONDS", "1.5", "a whole number"),
+        ("ENGINES__DEFAULT", "a\u{7}", "the name of a reply engine"),
+        ("LOG__FORMAT", "xml", "pretty or json"),
+        ("LOG__LEVEL", "inof", "info"),
+        ("LOG__LEVEL", "wa\u{fffd}rn", "info"),
+    ] {
+        let message = told(load(&[(name, value)]));
+        assert!(message.contains(&format!("{name} must be ")), "{message}");
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn a_value_in_the_file_is_refused_under_both_its_names() {
+    for text in [
+        "[server]\nport = 'x'",
+        "[server]\nport = [1]",
+        "[server]\nport = 1.5",
+    ] {
+        let message = told(File::new(text).load(&[]));
+        let expected = "SERVER__PORT (server.port in the file) must be a whole number";
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn all_mistakes_are_told_at_once() {
+    let file = File::new("[log]\nformat = 'xml'\nlvl = 'info'");
+    let settings = refusal(file.load(&[("SERVER__PORT", "x"), ("AUTH__KEY", "x")]));
+    assert_eq!(settings.len(), 4, "{settings:?}");
+}
+
+#[test]
+fn no_refusal_repeats_a_value() {
+    let secret = "sensitive-9f3a";
+    for key in keys() {
+        // No setting takes this: control characters fit nowhere.
+        let value = format!("{secret}\u{1}");
+        let outcome = load(&[(&written(key.variable), &value)]);
+        let error = outcome.expect_err(key.variable);
+        assert!(!error.to_string().contains(secret), "{error}");
+        assert!(!format!("{error:?}").contains(secret), "{error:?}");
+    }
+}
+
+#[test]
+fn a_broken_file_is_named_with_the_place_but_without_its_text() {
+    let file = File::new("[auth]\nbootstrap_key = \"sensitive-9f3a\n");
+    let error = file.load(&[]).unwrap_err();
+    let message = error.to_string();
+    assert!(
+        message.contains("service.toml' is not valid TOML at line 2, column"),
+        "{message}"
+    );
+    assert!(
+        !format!("{message} {error:?}").contains("sensitive"),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_missing_file_is_refused_by_name() {
+    let error = Settings::load(Some("/nowhere/service.toml".as_ref()), []).unwrap_err();
+    assert!(
+        matches!(error, SettingsError::Unreadable { .. }),
+        "{error:?}"
+    );
+    assert!(
+        error.to_string().contains("/nowhere/service.toml"),
+        "{error}"
+    );
+}
