@@ -45,6 +45,23 @@ pub fn is_https_or_loopback_address(text: &str) -> bool {
     is_https_address(text) || authority("http://", text).is_some_and(|it| it.is_loopback)
 }
 
+/// Whether `text` is such an address, by https or http, on this very machine.
+pub fn is_loopback_address(text: &str) -> bool {
+    let authority = authority("https://", text).or_else(|| authority("http://", text));
+    authority.is_some_and(|it| it.is_loopback)
+}
+
+/// The host of an address, with its port: all of it that a log needs, since paths and queries may
+/// hold secrets.
+pub fn host(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
+    let authority = &rest[..end];
+    authority
+        .rsplit_once('@')
+        .map_or(authority, |(_, host)| host)
+}
+
 /// The authority of an absolute address with this beginning; nothing when anything in the address
 /// is not as it must be.
 fn authority(scheme: &str, text: &str) -> Option<Authority> {
@@ -104,6 +121,31 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
+
+    #[rstest]
+    #[case("https://id.example/realms/a?key=b#c", "id.example")]
+    #[case("https://id.example:8443", "id.example:8443")]
+    #[case("http://[::1]:8080/keys", "[::1]:8080")]
+    #[case("https://ada:secret@id.example/", "id.example")]
+    #[case("https://id.example?a=b@c", "id.example")]
+    #[case("https://id.example\\a@b", "id.example")]
+    #[case("id.example/a", "id.example")]
+    fn of_an_address_its_host_is_told(#[case] address: &str, #[case] expected: &str) {
+        assert_eq!(host(address), expected);
+    }
+
+    #[rstest]
+    #[case("http://127.0.0.1:8080/keys", true)]
+    #[case("https://localhost/keys", true)]
+    #[case("http://[::1]/", true)]
+    #[case("https://id.example/", false)]
+    #[case("http://id.example/", false)]
+    #[case("http://127.0.0.1.id.example/", false)]
+    #[case("http://ada@localhost/", false)]
+    #[case("ftp://localhost/", false)]
+    fn an_address_may_be_of_this_very_machine(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_loopback_address(text), expected);
+    }
 
     #[rstest]
     #[case("https://shop.example", true)]

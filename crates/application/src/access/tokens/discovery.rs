@@ -1,6 +1,9 @@
 //! Where a party publishes its keys.
 
-use domain::public_key_set::MOST_KEYS;
+use domain::{
+    public_key_set::MOST_KEYS,
+    web_address::{host, is_https_address, is_https_or_loopback_address, is_loopback_address},
+};
 use ports::{DocumentError, DocumentSource, NamedBy};
 use serde_json::Value;
 
@@ -18,19 +21,21 @@ pub enum KeyLocation {
     MetadataOf(String),
 }
 
-/// Why there are no keys.
+/// Why there are no keys. Addresses may hold secrets: of each its host is told.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoKeys {
-    #[error("'{url}' cannot be read")]
+    #[error("a document at '{host}' cannot be read")]
     Document {
-        url: String,
+        host: String,
         #[source]
         source: DocumentError,
     },
-    #[error("'{0}' is no key set")]
+    #[error("what '{0}' has is no key set")]
     NoKeySet(String),
-    #[error("'{0}' is no metadata of this issuer")]
+    #[error("what '{0}' has is no metadata of this issuer")]
     NoMetadata(String),
+    #[error("the metadata of '{0}' name an address for its keys that is not https")]
+    NotSecure(String),
 }
 
 impl KeyLocation {
@@ -45,7 +50,8 @@ impl KeyLocation {
             Self::MetadataOf(issuer) => key_address(issuer, documents, named_by).await?,
         };
         let set = read(documents, &url, named_by).await?;
-        VerifyingKeys::read(&set, most_keys(named_by)).ok_or(NoKeys::NoKeySet(url))
+        VerifyingKeys::read(&set, most_keys(named_by))
+            .ok_or_else(|| NoKeys::NoKeySet(host(&url).to_owned()))
     }
 }
 
@@ -83,8 +89,21 @@ async fn key_address_in(
     let metadata = read(documents, url, named_by).await?;
     let is_of_issuer = metadata.get("issuer").and_then(Value::as_str) == Some(issuer);
     match metadata.get("jwks_uri").and_then(Value::as_str) {
-        Some(address) if is_of_issuer => Ok(address.to_owned()),
-        _ => Err(NoKeys::NoMetadata(url.to_owned())),
+        Some(address) if is_of_issuer => {
+            let may_be = may_name(issuer, address).then(|| address.to_owned());
+            may_be.ok_or_else(|| NoKeys::NotSecure(host(issuer).to_owned()))
+        }
+        _ => Err(NoKeys::NoMetadata(host(url).to_owned())),
+    }
+}
+
+/// Whether an issuer may have its keys at an address. Plain http is for what is on this machine,
+/// and no issuer elsewhere is to say where on this machine something is read.
+fn may_name(issuer: &str, address: &str) -> bool {
+    if is_loopback_address(issuer) {
+        is_https_or_loopback_address(address)
+    } else {
+        is_https_address(address)
     }
 }
 
@@ -95,7 +114,7 @@ async fn read(
 ) -> Result<Value, NoKeys> {
     let document = documents.fetch(url, named_by).await;
     document.map_err(|source| NoKeys::Document {
-        url: url.to_owned(),
+        host: host(url).to_owned(),
         source,
     })
 }
@@ -119,7 +138,64 @@ fn oauth_metadata(issuer: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use async_trait::async_trait;
+    use serde_json::json;
+
     use super::*;
+
+    #[test]
+    fn keys_are_at_https_addresses_unless_the_issuer_is_on_this_machine() {
+        let remote = "https://id.example";
+        for (issuer, address, expected) in [
+            (remote, "https://keys.example/a?b=c", true),
+            (remote, "http://keys.example/a", false),
+            (remote, "http://127.0.0.1:8080/keys", false),
+            (remote, "http://localhost/keys", false),
+            (remote, "http://[::1]/keys", false),
+            (remote, "file:///etc/passwd", false),
+            ("http://127.0.0.1:8080", "http://localhost:9/keys", true),
+            ("https://localhost:8080", "http://127.0.0.1:9/keys", true),
+            ("http://127.0.0.1:8080", "https://keys.example/a", true),
+            ("http://127.0.0.1:8080", "http://keys.example/a", false),
+        ] {
+            assert_eq!(may_name(issuer, address), expected, "{issuer} {address}");
+        }
+    }
+
+    /// Answers the same to every question.
+    struct Everywhere(Value);
+
+    #[async_trait]
+    impl DocumentSource for Everywhere {
+        async fn fetch(&self, _: &str, _: NamedBy) -> Result<Value, DocumentError> {
+            match &self.0 {
+                Value::Null => Err(DocumentError::Forbidden),
+                document => Ok(document.clone()),
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn of_an_address_that_fails_its_host_is_told() {
+        let secret = "https://ada:secret@id.example/secret?key=secret";
+        let url = KeyLocation::Url(secret.to_owned());
+        let metadata = KeyLocation::MetadataOf(secret.to_owned());
+        let insecure = json!({"issuer": secret, "jwks_uri": "http://id.example/secret"});
+        for (location, answer) in [
+            (&url, Value::Null),
+            (&url, json!({})),
+            (&metadata, Value::Null),
+            (&metadata, json!({})),
+            (&metadata, insecure),
+        ] {
+            let documents = Everywhere(answer);
+            let fetched = location.fetch(&documents, NamedBy::Operator).await;
+            let error = fetched.err().expect("no keys");
+            let told = ports::error::chain(&error);
+            assert!(told.contains("'id.example'"), "{told}");
+            assert!(!told.contains("secret"), "{told}");
+        }
+    }
 
     #[test]
     fn metadata_stand_behind_the_path_or_before_it() {

@@ -97,3 +97,11 @@ async fn keys_must_be_where_the_metadata_say() {
     assert_eq!(proven, Err(KeysUnavailable));
     assert_eq!(asked, [OPENID, "https://keys.example/b"]);
 }
+
+#[tokio::test]
+async fn an_issuer_elsewhere_does_not_send_us_to_this_machine() {
+    let inward = json!({"issuer": ISSUER, "jwks_uri": "http://127.0.0.1:8080/keys"});
+    let (proven, asked) = found(inward.clone(), inward).await;
+    assert_eq!(proven, Err(KeysUnavailable));
+    assert_eq!(asked, [OPENID, OAUTH]);
+}
