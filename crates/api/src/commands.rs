@@ -2,6 +2,7 @@
 
 mod credentials;
 mod signing_keys;
+mod store;
 
 use std::{
     io::{self, Write},
@@ -13,10 +14,9 @@ use domain::CredentialSecret;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
+use self::store::WhereNoneIs;
 use crate::{
-    cli::{
-        Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand,
-    },
+    cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
     openapi,
     server::{GOODBYE, Service},
     settings::{self, Settings},
@@ -100,24 +100,12 @@ async fn migrate(settings: &Settings) -> Result<()> {
     print_line(&format!("{pending} migration(s) carried out"))
 }
 
-/// Opens the store for a command on it, beside a server that may be running; a store that no
-/// server has ever started on is migrated first.
-async fn open_for_command(settings: &Settings, tasks: &TaskTracker) -> Result<Store> {
-    // In another folder, or without its variable, this is not the store that one has in mind.
-    writeln!(io::stderr(), "store: {}", settings.database)?;
-    let store = Store::open(&settings.database, false, tasks).await?;
-    if store.pending_migrations().await? == 0 {
-        return Ok(store);
-    }
-    store.close().await;
-    let store = Store::open(&settings.database, true, tasks).await?;
-    store.migrate().await?;
-    Ok(store)
-}
-
 async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
-    let tasks = TaskTracker::new();
-    let store = open_for_command(settings, &tasks).await?;
+    let where_none_is = match command {
+        TenantsCommand::Create { .. } => WhereNoneIs::Make,
+        TenantsCommand::List => WhereNoneIs::Fail,
+    };
+    let store = store::open(settings, where_none_is, &TaskTracker::new()).await?;
     let repository = store.storage().tenants;
     let (clock, _) = wiring::system();
     let outcome = match command {

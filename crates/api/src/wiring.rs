@@ -5,7 +5,7 @@ mod limits;
 
 pub use self::access::signing_keys;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
 use actix_web::web::Data;
 use anyhow::{Context, Result, bail};
@@ -76,6 +76,14 @@ impl Store {
             }
         };
         opened.with_context(|| format!("the store at {url} cannot be opened"))
+    }
+
+    /// The file of a store that is one, from the root; none for a server.
+    pub fn file(url: &DatabaseUrl) -> Result<Option<PathBuf>> {
+        match url.kind() {
+            DatabaseKind::Sqlite => Ok(Some(sqlite_store::file_of(url.reveal())?)),
+            DatabaseKind::Postgres => Ok(None),
+        }
     }
 
     /// Brings the schema up to date.

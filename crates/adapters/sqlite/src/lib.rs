@@ -35,7 +35,7 @@ mod turn_row;
 mod turns;
 mod writer;
 
-pub use location::LocationError;
+pub use location::{LocationError, file_of};
 pub use store::{SqliteOptions, SqliteStore};
 
 /// Every statement of this crate, for the test that prepares them.

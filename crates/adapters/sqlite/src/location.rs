@@ -17,6 +17,15 @@ pub enum LocationError {
     /// Several connections would not see the same data.
     #[error("a store needs a file; SQLite in memory is not supported")]
     InMemory,
+    /// There is no working directory to begin at.
+    #[error("cannot tell where '{path}' is")]
+    Nowhere {
+        /// The path as it was given.
+        path: PathBuf,
+        /// Why not.
+        #[source]
+        source: std::io::Error,
+    },
     /// The folder or the lock file cannot be made.
     #[error("cannot make '{path}'")]
     Unwritable {
@@ -34,15 +43,32 @@ pub enum LocationError {
     },
 }
 
+/// The file that a URL names, from the root, whether it is there or not.
+pub fn file_of(url: &str) -> Result<PathBuf, LocationError> {
+    let options = read(url)?;
+    let path = options.get_filename();
+    std::path::absolute(path).map_err(|source| LocationError::Nowhere {
+        path: path.to_owned(),
+        source,
+    })
+}
+
 /// Reads a URL such as `sqlite://data/agent-service.db` (relative to the working directory) or
-/// `sqlite:///var/lib/agent-service.db`, and makes the folder.
-pub(crate) fn prepare(url: &str) -> Result<SqliteConnectOptions, LocationError> {
+/// `sqlite:///var/lib/agent-service.db`.
+fn read(url: &str) -> Result<SqliteConnectOptions, LocationError> {
     let options = SqliteConnectOptions::from_str(url).map_err(LocationError::Malformed)?;
     let path = options.get_filename();
     let in_memory = path.as_os_str().is_empty() || path.to_string_lossy().starts_with("file:");
     if in_memory {
         return Err(LocationError::InMemory);
     }
+    Ok(options)
+}
+
+/// Reads a URL and makes the folder that it names.
+pub(crate) fn prepare(url: &str) -> Result<SqliteConnectOptions, LocationError> {
+    let options = read(url)?;
+    let path = options.get_filename();
     if let Some(folder) = path.parent().filter(|path| !path.as_os_str().is_empty()) {
         fs::create_dir_all(folder).map_err(|source| LocationError::Unwritable {
             path: folder.to_owned(),

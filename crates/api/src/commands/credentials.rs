@@ -1,17 +1,20 @@
 //! What the commands on keys and clients do, on the store itself.
 
-use anyhow::{Context, Error, Result, bail};
+use anyhow::{Error, Result, anyhow, bail};
 use application::{
     CredentialService, PAGE_LIMIT,
     access::{CredentialError, MintedCredential, Rotation, operator},
 };
 use domain::{
-    Credential, CredentialDraft, CredentialKind, CredentialSecret, Fault, TenantId,
+    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, Fault, TenantId,
     credential_secret::RANDOM_BYTES,
 };
 use tokio_util::task::TaskTracker;
 
-use super::{open_for_command, print_line};
+use super::{
+    print_line,
+    store::{self, WhereNoneIs},
+};
 use crate::{
     cli::{ClientsCommand, CredentialOptions, KeysCommand, NewCredentialOptions, RotationOptions},
     settings::{Settings, SettingsError},
@@ -62,7 +65,12 @@ fn generate_key() -> Result<()> {
 }
 
 async fn carry_out(settings: &Settings, kind: CredentialKind, task: Task) -> Result<()> {
-    let desk = Desk::open(settings, kind).await?;
+    let where_none_is = match task {
+        Task::Create(..) => WhereNoneIs::Make,
+        Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => WhereNoneIs::Fail,
+    };
+    let store = store::open(settings, where_none_is, &TaskTracker::new()).await?;
+    let desk = Desk::new(settings, store, kind);
     let outcome = match task {
         Task::Create(options, jwks_uri) => desk.create(options, jwks_uri).await,
         Task::List(tenant) => desk.list(tenant).await,
@@ -81,16 +89,15 @@ struct Desk {
 }
 
 impl Desk {
-    async fn open(settings: &Settings, kind: CredentialKind) -> Result<Self> {
-        let store = open_for_command(settings, &TaskTracker::new()).await?;
+    fn new(settings: &Settings, store: Store, kind: CredentialKind) -> Self {
         let (clock, ids) = wiring::system();
         let most = settings.limits.sizes.name_characters;
         let service = CredentialService::new(store.storage().credentials, clock, ids, most);
-        Ok(Self {
+        Self {
             store,
             service,
             kind,
-        })
+        }
     }
 
     async fn create(&self, options: NewCredentialOptions, jwks_uri: Option<String>) -> Result<()> {
@@ -136,15 +143,15 @@ impl Desk {
             .service
             .rotate(&operator, self.kind, &id, rotation)
             .await;
-        let rotated = rotated.map_err(told);
-        self.show(&rotated.with_context(|| format!("{id} of tenant {}", operator.tenant))?)
+        let rotated = rotated.map_err(|error| told_of(&id, &operator.tenant, error));
+        self.show(&rotated?)
     }
 
     async fn revoke(&self, options: CredentialOptions) -> Result<()> {
         let CredentialOptions { id, tenant } = options;
         let operator = operator(tenant.tenant);
         let revoked = self.service.revoke(&operator, self.kind, &id).await;
-        revoked.with_context(|| format!("{id} of tenant {}", operator.tenant))
+        revoked.map_err(|error| told_of(&id, &operator.tenant, error))
     }
 
     /// A mistyped tenant would otherwise look like one that has nothing.
@@ -180,6 +187,17 @@ fn line(credential: &Credential) -> String {
     let name = credential.name.replace(char::is_control, " ");
     let scopes = credential.scopes.joined(",");
     format!("{}  {proof}  {state}  {name}  {scopes}", credential.id)
+}
+
+/// The error about one of a tenant. What is not in this tenant may be in another.
+fn told_of(id: &CredentialId, tenant: &TenantId, error: CredentialError) -> Error {
+    match error {
+        CredentialError::NotFound(kind) => anyhow!(
+            "there is no {} {id} in tenant {tenant}: with --tenant another one is looked into",
+            kind.as_str()
+        ),
+        other => told(other).context(format!("{id} of tenant {tenant}")),
+    }
 }
 
 /// The error with all that is wrong, by the names of the options.

@@ -5,7 +5,10 @@ use application::access::server::{PreviousKeys, SigningKeys};
 use domain::{SigningKey, Timestamp};
 use tokio_util::task::TaskTracker;
 
-use super::{open_for_command, print_line};
+use super::{
+    print_line,
+    store::{self, WhereNoneIs},
+};
 use crate::{
     cli::{SigningKeyRotationOptions, SigningKeysCommand},
     settings::Settings,
@@ -14,7 +17,7 @@ use crate::{
 
 /// Carries out a command on signing keys.
 pub(super) async fn signing_keys(settings: &Settings, command: SigningKeysCommand) -> Result<()> {
-    let store = open_for_command(settings, &TaskTracker::new()).await?;
+    let store = store::open(settings, WhereNoneIs::Fail, &TaskTracker::new()).await?;
     let (clock, ids) = wiring::system();
     let keys = wiring::signing_keys(settings, &store.storage(), &clock, &ids);
     let outcome = match command {

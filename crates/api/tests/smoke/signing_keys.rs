@@ -31,6 +31,7 @@ fn rotated(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Str
 fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
     let folder = folder();
     let folder = folder.path();
+    printed(folder, &["migrate"]);
     assert_eq!(listed(folder), []);
     let first = rotated(folder, &[], &[]);
     let second = rotated(folder, &[], &[]);
@@ -51,6 +52,7 @@ fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
 fn who_cannot_read_the_key_that_signs_does_not_serve() {
     let folder = folder();
     let folder = folder.path();
+    printed(folder, &["migrate"]);
     let kid = rotated(folder, &[], &[("AUTH__ENCRYPTION_KEY", ENCRYPTION_KEY)]);
     assert!(listed(folder)[0].1.ends_with("stored encrypted"));
     for wrong in ["", OTHER_KEY] {

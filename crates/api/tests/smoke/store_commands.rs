@@ -3,7 +3,7 @@
 use domain::{CredentialKind, CredentialSecret};
 
 use crate::{
-    process::{Running, folder, printed, refusal},
+    process::{Running, folder, printed, refusal, run},
     requests::status,
 };
 
@@ -11,6 +11,7 @@ use crate::{
 async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
     let folder = folder();
     let at = folder.path();
+    printed(at, &["migrate"]);
     assert_eq!(
         printed(at, &["keys", "list"]),
         "",
@@ -50,6 +51,43 @@ async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
     running.signal("TERM");
     running.signal("INT");
     assert!(!running.ended().1.contains("agk_"));
+}
+
+#[test]
+fn where_there_is_no_store_only_what_makes_something_makes_one() {
+    let folder = folder();
+    let at = folder.path();
+    let file = at
+        .canonicalize()
+        .expect("a path")
+        .join("data/agent-service.db");
+    for command in [
+        "keys list",
+        "keys rotate 0123456789ab",
+        "keys revoke 0123456789ab",
+        "clients list",
+        "clients rotate 0123456789ab",
+        "clients revoke 0123456789ab",
+        "signing-keys list",
+        "signing-keys rotate",
+        "tenants list",
+    ] {
+        let arguments: Vec<&str> = command.split(' ').collect();
+        let told = refusal(at, &arguments, &[]);
+        let expected = format!("there is no store at {};", file.display());
+        assert!(told.contains(&expected), "{command}: {told}");
+        assert!(!at.join("data").exists(), "{command} made a folder");
+    }
+    let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
+    for expected in ["which is new", ""] {
+        let output = run(at, &create, &[]);
+        let told = String::from_utf8(output.stderr).expect("UTF-8");
+        let place = format!("store: {}", file.display());
+        let rest = told.trim_end().strip_prefix(&place);
+        let rest = rest.unwrap_or_else(|| panic!("{told}"));
+        assert!(rest.contains(expected), "{told}");
+        assert_eq!(rest.is_empty(), expected.is_empty(), "{told}");
+    }
 }
 
 #[tokio::test]
@@ -182,6 +220,13 @@ fn tenants_are_made_and_listed() {
         "--tenant",
     ];
     printed(at, &[&create[..], &["acme"]].concat());
+    let made = printed(at, &["keys", "list", "--tenant", "acme"]);
+    let (id, _) = made.split_once(' ').expect("an id");
+    for verb in ["rotate", "revoke"] {
+        let elsewhere = refusal(at, &["keys", verb, id], &[]);
+        let expected = format!("there is no key {id} in tenant default: with --tenant");
+        assert!(elsewhere.contains(&expected), "{elsewhere}");
+    }
     let nowhere = refusal(at, &[&create[..], &["nowhere"]].concat(), &[]);
     assert!(nowhere.contains("nowhere"), "{nowhere}");
     assert_eq!(
