@@ -22,8 +22,10 @@ use tokio::{
 
 /// From its first byte to its last, a request's head may take so long.
 pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
-/// A client may take nothing of what is written to it for so long.
+/// A client that has to be waited for must take [`LEAST_TAKEN`] in this time.
 const STALL_DEADLINE: Duration = Duration::from_secs(30);
+/// About half a kilobyte a second: the slowest of radios is faster.
+const LEAST_TAKEN: usize = 16 * 1024;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -81,6 +83,8 @@ pub struct Connection<S = TcpStream> {
     /// How many requests had begun when the deadline of the head was last looked at.
     begun: u64,
     stall: Deadline,
+    /// Bytes that the client took since it had to be waited for.
+    taken: usize,
 }
 
 impl<S> Connection<S> {
@@ -92,6 +96,7 @@ impl<S> Connection<S> {
             head: Deadline::default(),
             begun: 0,
             stall: Deadline::default(),
+            taken: 0,
         }
     }
 
@@ -168,8 +173,11 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
         context: &mut Context<'_>,
         polled: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        if polled.is_ready() {
-            self.stall.clear();
+        if let Poll::Ready(written) = &polled {
+            self.taken += written.as_ref().copied().unwrap_or(0);
+            if self.taken >= LEAST_TAKEN {
+                self.catch_up();
+            }
             return polled;
         }
         self.stall.set(STALL_DEADLINE);
@@ -177,6 +185,12 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             return Poll::Ready(Err(late("the client does not read its answer")));
         }
         Poll::Pending
+    }
+
+    /// The client has taken enough, or all there is.
+    fn catch_up(&mut self) {
+        self.stall.clear();
+        self.taken = 0;
     }
 }
 
@@ -204,6 +218,8 @@ impl<S: AsyncWrite + Unpin> AsyncWrite for Connection<S> {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        // It is called when all is written.
+        self.catch_up();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
@@ -282,5 +298,38 @@ mod tests {
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
         assert_eq!(started.elapsed().as_secs(), STALL_DEADLINE.as_secs());
         drop(client);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_sips_is_left_too() {
+        let (mut connection, mut client) = connected(4);
+        let sipping = tokio::task::spawn(async move {
+            while client.read_u8().await.is_ok() {
+                tokio::time::sleep(Duration::from_secs(5)).await;
+            }
+        });
+        let started = Instant::now();
+        let error = connection.write_all(&[b'x'; 1_000]).await.unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(started.elapsed() < STALL_DEADLINE + Duration::from_secs(6));
+        drop(connection);
+        sipping.await.unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_reads_a_stream_as_it_comes_is_kept() {
+        let (mut connection, mut client) = connected(4);
+        let reading = tokio::task::spawn(async move {
+            let mut read = Vec::new();
+            client.read_to_end(&mut read).await.unwrap();
+            read.len()
+        });
+        for _ in 0..100 {
+            connection.write_all(b"an event").await.unwrap();
+            connection.flush().await.unwrap();
+            tokio::time::sleep(Duration::from_secs(20)).await;
+        }
+        drop(connection);
+        assert_eq!(reading.await.unwrap(), 800);
     }
 }

@@ -5,9 +5,12 @@ use std::collections::HashMap;
 
 use domain::{Fault, Timestamp};
 use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{excerpt::excerpt, explain::explain, faults::Faults};
+
+/// Where components stand in the document.
+const COMPONENT: &str = "#/components/schemas/";
 
 /// Validators for the components of the OpenAPI document that are request bodies.
 #[derive(Debug)]
@@ -30,13 +33,18 @@ impl Schemas {
     /// Compiles the components `names` of the finished OpenAPI `document`. Takes some 40 ms for
     /// the first: once, at the start.
     pub fn new(document: &Value, names: &[&str]) -> Result<Self, SchemaError> {
-        let document = json!({"components": {"schemas": document["components"]["schemas"]}});
-        let validators = names
-            .iter()
-            .map(|name| Ok(((*name).to_owned(), compile(&document, name)?)))
-            .collect::<Result<_, SchemaError>>()?;
+        let published = &document["components"]["schemas"];
+        let mut asked_for = Map::new();
+        let mut validators = HashMap::new();
+        for name in names {
+            // Each validator keeps what it is made of: the whole document would be megabytes.
+            let mut schemas = Map::new();
+            collect(published, name, &mut schemas);
+            validators.insert((*name).to_owned(), compile(&schemas, name)?);
+            asked_for.extend(schemas);
+        }
         Ok(Self {
-            document,
+            document: json!({"components": {"schemas": asked_for}}),
             validators,
         })
     }
@@ -75,9 +83,43 @@ impl Schemas {
     }
 }
 
-fn compile(document: &Value, name: &str) -> Result<Validator, SchemaError> {
-    let mut schema = document.clone();
-    schema["$ref"] = format!("#/components/schemas/{name}").into();
+/// Copies the schema `name` and all that it refers to.
+fn collect(published: &Value, name: &str, into: &mut Map<String, Value>) {
+    if into.contains_key(name) {
+        return;
+    }
+    // What is missing is told when the schema is compiled.
+    if let Some(schema) = published.get(name) {
+        into.insert(name.to_owned(), schema.clone());
+        collect_references(published, schema, into);
+    }
+}
+
+fn collect_references(published: &Value, within: &Value, into: &mut Map<String, Value>) {
+    match within {
+        Value::Object(members) => {
+            let reference = members.get("$ref").and_then(Value::as_str);
+            if let Some(name) = reference.and_then(|it| it.strip_prefix(COMPONENT)) {
+                collect(published, name, into);
+            }
+            for member in members.values() {
+                collect_references(published, member, into);
+            }
+        }
+        Value::Array(items) => {
+            for item in items {
+                collect_references(published, item, into);
+            }
+        }
+        _ => {}
+    }
+}
+
+fn compile(schemas: &Map<String, Value>, name: &str) -> Result<Validator, SchemaError> {
+    let schema = json!({
+        "components": {"schemas": schemas},
+        "$ref": format!("{COMPONENT}{name}"),
+    });
     jsonschema::options()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
