@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 #[expect(dead_code, reason = "stands for its schema alone")]
 pub struct PublicKeySet {
     /// The keys.
-    #[schema(min_items = 1, max_items = 10)]
+    #[schema(min_items = 1)]
     keys: Vec<PublicKey>,
 }
 
@@ -26,7 +26,7 @@ pub struct PublicKey {
     #[schema(nullable = false)]
     alg: Option<KeyAlgorithm>,
     /// Its name; each key of a set has another.
-    #[schema(min_length = 1, max_length = 256, nullable = false)]
+    #[schema(min_length = 1, nullable = false)]
     kid: Option<String>,
     /// Its curve, for `EC` and `OKP`.
     #[schema(nullable = false)]

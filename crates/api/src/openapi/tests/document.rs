@@ -5,7 +5,7 @@ use serde_json::Value;
 use utoipa::{OpenApi, ToSchema};
 
 use crate::{
-    credentials::{ClientDraft, KeyDraft},
+    credentials::{ClientDraft, ClientRotation, KeyDraft, KeyRotation},
     openapi::complete,
 };
 
@@ -67,7 +67,9 @@ struct Key {
     Start,
     Key,
     ClientDraft,
+    ClientRotation,
     KeyDraft,
+    KeyRotation,
 )))]
 struct Derived;
 
