@@ -5,7 +5,7 @@ use std::{
         Mutex, PoisonError,
         atomic::{AtomicI64, Ordering},
     },
-    time::{SystemTime, UNIX_EPOCH},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use domain::Timestamp;
@@ -13,9 +13,19 @@ use ports::{Clock, IdSource};
 use uuid::{ContextV7, Uuid};
 
 /// The computer's clock, which never goes backwards within this process.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub struct SystemClock {
     latest: AtomicI64,
+    started: Instant,
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self {
+            latest: AtomicI64::new(0),
+            started: Instant::now(),
+        }
+    }
 }
 
 impl Clock for SystemClock {
@@ -27,6 +37,10 @@ impl Clock for SystemClock {
         let now = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
         let before = self.latest.fetch_max(now, Ordering::Relaxed);
         Timestamp::from_milliseconds(now.max(before))
+    }
+
+    fn running_for(&self) -> Duration {
+        self.started.elapsed()
     }
 }
 
@@ -51,6 +65,16 @@ impl IdSource for SystemIds {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_clock_runs() {
+        let clock = SystemClock::default();
+        let (began, before) = (Instant::now(), clock.running_for());
+        while clock.running_for() < before + Duration::from_millis(1) {
+            assert!(began.elapsed() < Duration::from_secs(5), "it stands still");
+        }
+        assert!(clock.running_for() - before <= began.elapsed());
+    }
 
     #[test]
     fn ids_rise() {

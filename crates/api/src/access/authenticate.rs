@@ -8,7 +8,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::access::AccessError;
+use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
 use super::{authorized::CHALLENGE, scope_table::is_public};
@@ -34,10 +34,10 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
     let credential = if is_public(routed_path(request.request())) {
         Ok(None)
     } else {
-        credential(request.headers())
+        credential(request.headers()).map(|text| text.map(PresentedCredential::new))
     };
-    if let Ok(Some(text)) = credential
-        && let Some(entrant) = state.authenticator.recognise(text)
+    if let Ok(Some(credential)) = &credential
+        && let Some(entrant) = state.authenticator.recognise(credential)
     {
         request.extensions_mut().insert(entrant);
         return Ok(());
@@ -45,8 +45,8 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
     // Whoever is known was let in above: a flood from the same address does not touch it.
     #[cfg(feature = "address-guard")]
     state.address_guard.admit(request)?;
-    if let Some(text) = credential? {
-        let entrant = state.authenticator.authenticate(text).await;
+    if let Some(credential) = credential? {
+        let entrant = state.authenticator.authenticate(&credential).await;
         request.extensions_mut().insert(entrant.map_err(refused)?);
     }
     Ok(())

@@ -10,31 +10,16 @@ use std::{
 
 use domain::{Credential, CredentialKind, CredentialSecret, Principal, Timestamp};
 use ports::{Clock, CredentialRepository, RepositoryError};
-use quick_cache::sync::Cache;
-use sha2::{Digest, Sha256};
 use tokio_util::sync::CancellationToken;
 
-use super::{AccessError, Entrant, LastUsed, tokens::AccessTokens};
+use super::{
+    AccessError, Entrant, LastUsed, PresentedCredential, memory::Memory, tokens::AccessTokens,
+};
 
-/// How long a verified credential is trusted without another look at the store.
-const TRUSTED_FOR: Duration = Duration::from_secs(30);
-/// How many verified credentials are remembered.
-const REMEMBERED: usize = 10_000;
 /// How often the store is asked whether a credential was taken back.
 const WATCH_INTERVAL: Duration = Duration::from_millis(500);
 /// After so long without an answer to that, nothing remembered is trusted.
 const WATCH_TRUSTED_FOR: Duration = Duration::from_secs(5);
-
-/// SHA-256 of a credential's whole text: what it is remembered by.
-type Fingerprint = [u8; 32];
-
-#[derive(Clone)]
-struct Remembered {
-    entrant: Arc<Entrant>,
-    until: Timestamp,
-    /// The epoch before the store was asked.
-    epoch: u64,
-}
 
 /// From a credential to a principal, from memory where possible.
 pub struct Authenticator {
@@ -42,13 +27,11 @@ pub struct Authenticator {
     tokens: Arc<AccessTokens>,
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUsed>,
-    remembered: Cache<Fingerprint, Remembered>,
-    /// The store's access version when it was last read, and when that was.
+    memory: Memory,
+    /// The store's access version when it was last read.
     version: AtomicI64,
-    watched_at: AtomicI64,
-    /// Raised whenever all that is remembered is to be forgotten: what was begun before then is
-    /// not to be remembered any more.
-    epoch: AtomicU64,
+    /// Until when memory is trusted on that, in milliseconds as the clock runs.
+    watched_until: AtomicU64,
 }
 
 impl Authenticator {
@@ -62,48 +45,39 @@ impl Authenticator {
         Self {
             credentials,
             tokens,
+            memory: Memory::new(Arc::clone(&clock)),
             clock,
             last_used,
-            remembered: Cache::new(REMEMBERED),
             version: AtomicI64::new(-1),
-            watched_at: AtomicI64::new(0),
-            epoch: AtomicU64::new(0),
+            watched_until: AtomicU64::new(0),
         }
     }
 
     /// Lets a credential in that was verified a moment ago, from memory alone: without a
     /// signature check and without a query.
-    pub fn recognise(&self, text: &str) -> Option<Arc<Entrant>> {
-        let now = self.clock.now();
-        let remembered = self.remembered.get(&fingerprint(text))?;
-        let is_good = now < remembered.until
-            && remembered.epoch == self.epoch.load(Ordering::Acquire)
-            && self.is_watching(now);
-        is_good.then(|| self.entered(remembered.entrant, now))
+    pub fn recognise(&self, credential: &PresentedCredential<'_>) -> Option<Arc<Entrant>> {
+        let entrant = self.memory.recall(&credential.fingerprint)?;
+        self.is_watching()
+            .then(|| self.entered(entrant, self.clock.now()))
     }
 
     /// Lets a credential in, or not: an API key or an access token.
-    pub async fn authenticate(&self, text: &str) -> Result<Arc<Entrant>, AccessError> {
-        let now = self.clock.now();
-        let epoch = self.epoch.load(Ordering::Acquire);
+    pub async fn authenticate(
+        &self,
+        credential: &PresentedCredential<'_>,
+    ) -> Result<Arc<Entrant>, AccessError> {
+        let PresentedCredential { text, fingerprint } = credential;
+        let (now, epoch) = (self.clock.now(), self.memory.epoch());
         let verified = if text.starts_with(CredentialKind::Key.prefix()) {
             self.verify_key(text, now).await
         } else {
             self.tokens.verify(text).await
         };
         if matches!(verified, Err(AccessError::Invalid | AccessError::Expired)) {
-            self.remembered.remove(&fingerprint(text));
+            self.memory.drop_one(fingerprint);
         }
         let entrant = Arc::new(verified?);
-        let trusted_until = now + TRUSTED_FOR;
-        let remembered = Remembered {
-            entrant: Arc::clone(&entrant),
-            until: entrant
-                .ends_at
-                .map_or(trusted_until, |end| end.min(trusted_until)),
-            epoch,
-        };
-        self.remembered.insert(fingerprint(text), remembered);
+        self.memory.keep(*fingerprint, &entrant, epoch);
         Ok(self.entered(entrant, now))
     }
 
@@ -128,9 +102,10 @@ impl Authenticator {
         verified.ok_or(AccessError::Invalid)
     }
 
-    fn is_watching(&self, now: Timestamp) -> bool {
-        let watched = Timestamp::from_milliseconds(self.watched_at.load(Ordering::Acquire));
-        now.since(watched) < WATCH_TRUSTED_FOR
+    /// Whether it is known of the last seconds what was taken back in them.
+    fn is_watching(&self) -> bool {
+        let until = Duration::from_millis(self.watched_until.load(Ordering::Acquire));
+        self.clock.running_for() < until
     }
 
     /// Watches for credentials that are taken back, until `stop`.
@@ -149,17 +124,17 @@ impl Authenticator {
 
     /// Looks once whether credentials were taken back.
     pub async fn watch(&self) -> Result<(), RepositoryError> {
-        let asked_at = self.clock.now();
+        let until = self.clock.running_for() + WATCH_TRUSTED_FOR;
         let version = self.credentials.access_version().await?;
         if self.version.load(Ordering::Acquire) != version {
-            self.forget();
+            self.memory.forget();
             self.tokens.reload().await?;
             // What was let in meanwhile may rest on signing keys that count no more.
-            self.forget();
+            self.memory.forget();
             self.version.store(version, Ordering::Release);
         }
-        self.watched_at
-            .store(asked_at.milliseconds(), Ordering::Release);
+        let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
+        self.watched_until.store(until, Ordering::Release);
         Ok(())
     }
 
@@ -167,7 +142,7 @@ impl Authenticator {
     /// to be read anew. What was taken back is refused here from now on, whether or not that look
     /// succeeds: the regular one follows soon.
     pub async fn watch_after_change(&self) {
-        self.forget();
+        self.memory.forget();
         if let Err(error) = self.watch().await {
             tracing::warn!(
                 error = ports::error::chain(&error),
@@ -175,15 +150,6 @@ impl Authenticator {
             );
         }
     }
-
-    fn forget(&self) {
-        self.epoch.fetch_add(1, Ordering::AcqRel);
-        self.remembered.clear();
-    }
-}
-
-fn fingerprint(text: &str) -> Fingerprint {
-    Sha256::digest(text.as_bytes()).into()
 }
 
 fn entrant(key: Credential, ends_at: Option<Timestamp>) -> Entrant {

@@ -186,6 +186,10 @@ mod tests {
         fn now(&self) -> Timestamp {
             Timestamp::from_milliseconds(43_200_000)
         }
+
+        fn running_for(&self) -> Duration {
+            Duration::ZERO
+        }
     }
 
     fn limits(left: &[(RatePolicy, u32)]) -> (Limits, Arc<Script>) {

@@ -7,6 +7,8 @@ mod entrant;
 pub mod jwt;
 mod last_used;
 mod limits;
+mod memory;
+mod presented_credential;
 pub mod server;
 pub mod tokens;
 
@@ -16,3 +18,4 @@ pub use credentials::{CredentialError, CredentialService, MintedCredential, Rota
 pub use entrant::{AccessError, Entrant};
 pub use last_used::LastUsed;
 pub use limits::{Count, Limits};
+pub use presented_credential::PresentedCredential;

@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use application::access::{AccessError, server::PreviousKeys};
+use application::access::{AccessError, PresentedCredential, server::PreviousKeys};
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
 use ports::{RepositoryError, SigningKeyRepository};
@@ -22,23 +22,24 @@ async fn a_token_is_recognised_until_its_very_end() {
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
     let token = node.token(&secret).await;
+    let presented = PresentedCredential::new(&token);
     let authenticator = &node.authenticator;
     authenticator.watch().await.unwrap();
-    assert!(authenticator.recognise(&token).is_none());
-    let entrant = authenticator.authenticate(&token).await.unwrap();
+    assert!(authenticator.recognise(&presented).is_none());
+    let entrant = authenticator.authenticate(&presented).await.unwrap();
     assert_eq!(entrant.credential, Some(client.id));
-    assert_eq!(authenticator.recognise(&token), Some(entrant));
+    assert_eq!(authenticator.recognise(&presented), Some(entrant));
     world.clock.forward(Duration::from_secs(590));
     authenticator.watch().await.unwrap();
-    authenticator.authenticate(&token).await.unwrap();
+    authenticator.authenticate(&presented).await.unwrap();
     world.clock.forward(Duration::from_millis(9_999));
     authenticator.watch().await.unwrap();
-    assert!(authenticator.recognise(&token).is_some());
+    assert!(authenticator.recognise(&presented).is_some());
     world.clock.forward(Duration::from_millis(1));
-    assert!(authenticator.recognise(&token).is_none());
+    assert!(authenticator.recognise(&presented).is_none());
     // The leeway is for who asks again, never for what is remembered.
-    authenticator.authenticate(&token).await.unwrap();
-    assert!(authenticator.recognise(&token).is_none());
+    authenticator.authenticate(&presented).await.unwrap();
+    assert!(authenticator.recognise(&presented).is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -47,18 +48,19 @@ async fn a_revoked_token_is_forgotten_here_at_once_and_elsewhere_at_the_next_loo
     let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let (_, secret) = world.client(|_| {}).await;
     let token = here.token(&secret).await;
+    let presented = PresentedCredential::new(&token);
     for node in [&here, &there] {
         node.authenticator.watch().await.unwrap();
-        node.authenticator.authenticate(&token).await.unwrap();
+        node.authenticator.authenticate(&presented).await.unwrap();
     }
     let revoked = here.server.revoke(&basic(&secret), Some(&token)).await;
     revoked.unwrap();
-    assert!(here.authenticator.recognise(&token).is_none());
-    assert!(there.authenticator.recognise(&token).is_some());
+    assert!(here.authenticator.recognise(&presented).is_none());
+    assert!(there.authenticator.recognise(&presented).is_some());
     there.authenticator.watch().await.unwrap();
     for node in [&here, &there] {
-        assert!(node.authenticator.recognise(&token).is_none());
-        let outcome = node.authenticator.authenticate(&token).await;
+        assert!(node.authenticator.recognise(&presented).is_none());
+        let outcome = node.authenticator.authenticate(&presented).await;
         assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
     }
 }
@@ -101,6 +103,7 @@ async fn what_rests_on_a_dropped_key_is_not_remembered_while_the_keys_are_read()
     node.keys.prepare().await.unwrap();
     let (_, secret) = world.client(|_| {}).await;
     let token = node.token(&secret).await;
+    let presented = PresentedCredential::new(&token);
     let authenticator = &node.authenticator;
     authenticator.watch().await.unwrap();
     let elsewhere = Node::start(&world).await;
@@ -111,11 +114,11 @@ async fn what_rests_on_a_dropped_key_is_not_remembered_while_the_keys_are_read()
     let looking = async { authenticator.watch().await.unwrap() };
     let entering = async {
         has_begun.await.unwrap();
-        authenticator.authenticate(&token).await.unwrap();
+        authenticator.authenticate(&presented).await.unwrap();
         go.send(()).unwrap();
     };
     tokio::join!(looking, entering);
-    assert!(authenticator.recognise(&token).is_none());
-    let outcome = authenticator.authenticate(&token).await;
+    assert!(authenticator.recognise(&presented).is_none());
+    let outcome = authenticator.authenticate(&presented).await;
     assert!(matches!(outcome, Err(AccessError::Invalid)), "{outcome:?}");
 }

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use application::{
     Authenticator, CredentialService,
     access::{
-        AccessError, CredentialError, Entrant, LastUsed, MintedCredential, Rotation, operator,
+        AccessError, CredentialError, Entrant, LastUsed, MintedCredential, PresentedCredential,
+        Rotation, operator,
         tokens::{AccessTokens, Issuers, KeySets},
     },
 };
@@ -124,9 +125,10 @@ async fn enter(
     authenticator: &Authenticator,
     secret: &CredentialSecret,
 ) -> Result<Arc<Entrant>, AccessError> {
-    match authenticator.recognise(secret.reveal()) {
+    let credential = PresentedCredential::new(secret.reveal());
+    match authenticator.recognise(&credential) {
         Some(entrant) => Ok(entrant),
-        None => authenticator.authenticate(secret.reveal()).await,
+        None => authenticator.authenticate(&credential).await,
     }
 }
 

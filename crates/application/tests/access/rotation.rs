@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use application::access::{CredentialError, MintedCredential, Rotation, operator};
+use application::access::{
+    CredentialError, MintedCredential, PresentedCredential, Rotation, operator,
+};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use domain::{
     CredentialDraft, CredentialKind, CredentialSecret, FaultCode, Scope,
@@ -134,7 +136,9 @@ async fn a_key_is_last_used_when_it_was_last_let_in() {
     desk.last_used.write().await.unwrap();
     assert_eq!(last_used().await, Some(BEGINNING));
     desk.world.clock.forward(Duration::from_secs(3));
-    assert!(desk.here.recognise(secret(&key).reveal()).is_some());
+    let secret = secret(&key);
+    let credential = PresentedCredential::new(secret.reveal());
+    assert!(desk.here.recognise(&credential).is_some());
     desk.last_used.write().await.unwrap();
     let later = BEGINNING + Duration::from_secs(3);
     assert_eq!(last_used().await, Some(later), "from memory too");

@@ -25,22 +25,39 @@ use crate::web::Web;
 pub(crate) const BEGINNING: Timestamp = Timestamp::from_milliseconds(1_795_167_000_000);
 
 /// A clock that stands still until it is moved.
-pub(crate) struct StandingClock(AtomicI64);
+pub(crate) struct StandingClock {
+    now: AtomicI64,
+    running_for: AtomicU64,
+}
 
 impl StandingClock {
     pub(crate) fn new() -> Arc<Self> {
-        Arc::new(Self(AtomicI64::new(BEGINNING.milliseconds())))
+        Arc::new(Self {
+            now: AtomicI64::new(BEGINNING.milliseconds()),
+            running_for: AtomicU64::new(0),
+        })
     }
 
     pub(crate) fn forward(&self, by: Duration) {
         let milliseconds = i64::try_from(by.as_millis()).expect("a short time");
-        self.0.fetch_add(milliseconds, Ordering::SeqCst);
+        self.now.fetch_add(milliseconds, Ordering::SeqCst);
+        self.run(by);
+    }
+
+    /// Time passes that does not show in the time of day: that was set back.
+    pub(crate) fn run(&self, by: Duration) {
+        let milliseconds = u64::try_from(by.as_millis()).expect("a short time");
+        self.running_for.fetch_add(milliseconds, Ordering::SeqCst);
     }
 }
 
 impl Clock for StandingClock {
     fn now(&self) -> Timestamp {
-        Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
+        Timestamp::from_milliseconds(self.now.load(Ordering::SeqCst))
+    }
+
+    fn running_for(&self) -> Duration {
+        Duration::from_millis(self.running_for.load(Ordering::SeqCst))
     }
 }
 

@@ -2,7 +2,9 @@
 
 use std::{sync::Arc, time::Duration};
 
-use application::access::{AccessError, Authenticator, LastUsed, tokens::AccessTokens};
+use application::access::{
+    AccessError, Authenticator, LastUsed, PresentedCredential, tokens::AccessTokens,
+};
 use serde_json::json;
 
 use super::trust::{MAIN, NOW, Trust, claims};
@@ -30,23 +32,24 @@ async fn a_user_is_remembered_for_thirty_seconds_and_never_beyond_the_end_of_the
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (door, clock, token) = door(&world, &node).await;
-    let entrant = door.authenticate(&token).await.unwrap();
+    let presented = PresentedCredential::new(&token);
+    let entrant = door.authenticate(&presented).await.unwrap();
     assert_eq!(entrant.principal.id.as_str(), "main~ada");
     for (seconds, is_recognised) in [(29, true), (1, false)] {
         clock.forward(Duration::from_secs(seconds));
         door.watch().await.unwrap();
-        assert_eq!(door.recognise(&token).is_some(), is_recognised);
+        assert_eq!(door.recognise(&presented).is_some(), is_recognised);
     }
-    door.authenticate(&token).await.unwrap();
+    door.authenticate(&presented).await.unwrap();
     for (seconds, is_recognised) in [(9, true), (1, false)] {
         clock.forward(Duration::from_secs(seconds));
         door.watch().await.unwrap();
-        assert_eq!(door.recognise(&token).is_some(), is_recognised);
+        assert_eq!(door.recognise(&presented).is_some(), is_recognised);
     }
     // The leeway is for who asks again.
-    door.authenticate(&token).await.unwrap();
+    door.authenticate(&presented).await.unwrap();
     clock.forward(Duration::from_secs(30));
-    let outcome = door.authenticate(&token).await;
+    let outcome = door.authenticate(&presented).await;
     assert!(matches!(outcome, Err(AccessError::Expired)), "{outcome:?}");
 }
 
@@ -58,10 +61,19 @@ async fn our_own_tokens_and_those_of_others_come_in_by_one_door() {
     let (client, secret) = world.client(|_| {}).await;
     let own = node.token(&secret).await;
     assert_eq!(
-        door.authenticate(&own).await.unwrap().credential,
+        door.authenticate(&PresentedCredential::new(&own))
+            .await
+            .unwrap()
+            .credential,
         Some(client.id)
     );
-    assert_eq!(door.authenticate(&token).await.unwrap().credential, None);
+    assert_eq!(
+        door.authenticate(&PresentedCredential::new(&token))
+            .await
+            .unwrap()
+            .credential,
+        None
+    );
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -83,7 +95,7 @@ async fn nothing_else_is_a_credential() {
         &forged.key(MAIN).sign(&claims(&json!({"iss": null}))),
         &"a".repeat(64 * 1024),
     ] {
-        let outcome = door.authenticate(text).await;
+        let outcome = door.authenticate(&PresentedCredential::new(text)).await;
         assert!(
             matches!(outcome, Err(AccessError::Invalid)),
             "{text}: {outcome:?}"

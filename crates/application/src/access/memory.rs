@@ -1,0 +1,196 @@
+//! Those who were let in a moment ago.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use ports::Clock;
+use quick_cache::sync::Cache;
+
+use super::{Entrant, presented_credential::Fingerprint};
+
+/// How long a verified credential is trusted without another look at the store.
+const TRUSTED_FOR: Duration = Duration::from_secs(30);
+/// How many verified credentials are remembered.
+const REMEMBERED: usize = 10_000;
+
+#[derive(Clone)]
+struct Remembered {
+    entrant: Arc<Entrant>,
+    /// Until when, as the clock runs: setting the time of day does not make it longer.
+    until: Duration,
+    epoch: Epoch,
+}
+
+/// The time between two moments at which everything was forgotten.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Epoch(u64);
+
+/// Those who were let in a moment ago, by the fingerprints of their credentials.
+pub(super) struct Memory {
+    remembered: Cache<Fingerprint, Remembered>,
+    epoch: AtomicU64,
+    clock: Arc<dyn Clock>,
+}
+
+impl Memory {
+    /// Nobody yet.
+    pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            remembered: Cache::new(REMEMBERED),
+            epoch: AtomicU64::new(0),
+            clock,
+        }
+    }
+
+    /// The present epoch: to be asked for before a credential is looked at.
+    pub(super) fn epoch(&self) -> Epoch {
+        Epoch(self.epoch.load(Ordering::Acquire))
+    }
+
+    /// Who came in with a credential a moment ago, unless it has ended since.
+    pub(super) fn recall(&self, fingerprint: &Fingerprint) -> Option<Arc<Entrant>> {
+        let remembered = self.remembered.get(fingerprint)?;
+        let is_good = self.clock.running_for() < remembered.until
+            && !self.has_ended(&remembered.entrant)
+            && remembered.epoch == self.epoch();
+        is_good.then_some(remembered.entrant)
+    }
+
+    /// Remembers who was let in on a look that was begun in `epoch`: when everything was forgotten
+    /// since, that look does not count any more.
+    pub(super) fn keep(&self, fingerprint: Fingerprint, entrant: &Arc<Entrant>, epoch: Epoch) {
+        // A token is let in for a while after its end, but never from memory.
+        if self.has_ended(entrant) {
+            return;
+        }
+        let remembered = Remembered {
+            entrant: Arc::clone(entrant),
+            until: self.clock.running_for() + TRUSTED_FOR,
+            epoch,
+        };
+        self.remembered.insert(fingerprint, remembered);
+    }
+
+    /// Forgets one.
+    pub(super) fn drop_one(&self, fingerprint: &Fingerprint) {
+        self.remembered.remove(fingerprint);
+    }
+
+    /// Forgets all, also those about whom a look is under way.
+    pub(super) fn forget(&self) {
+        self.epoch.fetch_add(1, Ordering::AcqRel);
+        self.remembered.clear();
+    }
+
+    fn has_ended(&self, entrant: &Entrant) -> bool {
+        entrant.ends_at.is_some_and(|end| end <= self.clock.now())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Timestamp};
+
+    use super::*;
+
+    const SECOND: Duration = Duration::from_secs(1);
+    const FINGERPRINT: Fingerprint = [7; 32];
+
+    /// The time of day, and how long the clock has been running.
+    struct HandClock(Mutex<(Timestamp, Duration)>);
+
+    impl HandClock {
+        fn forward(&self, day: Duration, running: Duration) {
+            let mut time = self.0.lock().unwrap();
+            *time = (time.0 + day, time.1 + running);
+        }
+    }
+
+    impl Clock for HandClock {
+        fn now(&self) -> Timestamp {
+            self.0.lock().unwrap().0
+        }
+
+        fn running_for(&self) -> Duration {
+            self.0.lock().unwrap().1
+        }
+    }
+
+    fn given() -> (Memory, Arc<HandClock>) {
+        let noon = Timestamp::from_milliseconds(43_200_000);
+        let clock = Arc::new(HandClock(Mutex::new((noon, SECOND))));
+        (Memory::new(clock.clone()), clock)
+    }
+
+    fn entrant(ends_at: Option<Timestamp>) -> Arc<Entrant> {
+        Arc::new(Entrant {
+            principal: Principal {
+                id: PrincipalId::new("ada"),
+                tenant: "default".parse().unwrap(),
+                scopes: Scopes::all(),
+                user_id: None,
+            },
+            credential: None,
+            allowed_origins: Vec::new(),
+            limits: LimitOverrides::default(),
+            ends_at,
+        })
+    }
+
+    #[test]
+    fn remembers_for_thirty_seconds() {
+        let (memory, clock) = given();
+        memory.keep(FINGERPRINT, &entrant(None), memory.epoch());
+        clock.forward(29 * SECOND, 29 * SECOND);
+        assert!(memory.recall(&FINGERPRINT).is_some());
+        assert!(memory.recall(&[8; 32]).is_none());
+        clock.forward(SECOND, SECOND);
+        assert!(memory.recall(&FINGERPRINT).is_none());
+    }
+
+    #[test]
+    fn remembers_no_longer_when_the_time_of_day_is_set_back() {
+        let (memory, clock) = given();
+        memory.keep(FINGERPRINT, &entrant(None), memory.epoch());
+        clock.forward(Duration::ZERO, 30 * SECOND);
+        assert!(memory.recall(&FINGERPRINT).is_none());
+    }
+
+    #[test]
+    fn remembers_no_credential_beyond_its_end() {
+        let (memory, clock) = given();
+        let end = clock.now() + SECOND;
+        memory.keep(FINGERPRINT, &entrant(Some(end)), memory.epoch());
+        assert!(memory.recall(&FINGERPRINT).is_some());
+        clock.forward(SECOND, SECOND);
+        assert!(memory.recall(&FINGERPRINT).is_none());
+    }
+
+    #[test]
+    fn what_has_ended_takes_no_room() {
+        let (memory, clock) = given();
+        let ended = entrant(Some(clock.now()));
+        memory.keep(FINGERPRINT, &ended, memory.epoch());
+        assert_eq!(memory.remembered.len(), 0);
+    }
+
+    #[test]
+    fn a_look_that_was_begun_before_all_was_forgotten_does_not_count() {
+        let (memory, _) = given();
+        let before = memory.epoch();
+        memory.forget();
+        memory.keep(FINGERPRINT, &entrant(None), before);
+        assert!(memory.recall(&FINGERPRINT).is_none());
+        memory.keep(FINGERPRINT, &entrant(None), memory.epoch());
+        assert!(memory.recall(&FINGERPRINT).is_some());
+        memory.forget();
+        assert!(memory.recall(&FINGERPRINT).is_none());
+    }
+}

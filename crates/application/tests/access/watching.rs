@@ -1,0 +1,153 @@
+//! How a process hears of what another one takes back.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+use application::access::PresentedCredential;
+use async_trait::async_trait;
+use domain::{
+    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, TenantId, Timestamp,
+};
+use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    node::{Node, basic},
+    world::World,
+};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_taken_back_on_one_node_is_refused_by_another_within_a_second() {
+    let world = World::new().await;
+    let (here, there) = (Node::start(&world).await, Node::start(&world).await);
+    let stop = CancellationToken::new();
+    let watching = TaskTracker::new().spawn(Arc::clone(&there.authenticator).run(stop.clone()));
+    let mut longest = Duration::ZERO;
+    for _ in 0..3 {
+        let (_, secret) = world.client(|_| {}).await;
+        let token = here.token(&secret).await;
+        let presented = PresentedCredential::new(&token);
+        until(|| async {
+            there.authenticator.authenticate(&presented).await.unwrap();
+            there.authenticator.recognise(&presented).is_some()
+        })
+        .await;
+        let revoked = here.server.revoke(&basic(&secret), Some(&token)).await;
+        revoked.unwrap();
+        let refused = until(|| async { there.authenticator.recognise(&presented).is_none() });
+        longest = longest.max(refused.await);
+        let outcome = there.authenticator.authenticate(&presented).await;
+        assert!(outcome.is_err(), "{outcome:?}");
+    }
+    assert!(longest < Duration::from_secs(1), "it took {longest:?}");
+    stop.cancel();
+    watching.await.unwrap();
+}
+
+/// Asks again and again until it is so, and answers how long that took.
+async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) -> Duration {
+    let began = Instant::now();
+    while !is_so().await {
+        assert!(began.elapsed().as_secs() < 10, "it is not so yet");
+        tokio::task::yield_now().await;
+    }
+    began.elapsed()
+}
+
+/// Credentials of a store whose access version cannot be read while it is `blind`.
+struct Unwatchable {
+    inner: Arc<dyn CredentialRepository>,
+    blind: AtomicBool,
+}
+
+/// Hands every other method on.
+macro_rules! handed_on {
+    ($(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
+        #[async_trait]
+        impl CredentialRepository for Unwatchable {
+            async fn access_version(&self) -> Result<i64, RepositoryError> {
+                if self.blind.load(Ordering::SeqCst) {
+                    return Err(RepositoryError::Unavailable("away".into()));
+                }
+                self.inner.access_version().await
+            }
+
+            $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
+                self.inner.$method($($argument),*).await
+            })*
+        }
+    };
+}
+
+handed_on! {
+    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
+    fn insert_first_key(key: &Credential) -> bool;
+    fn has_ever_held_a_key() -> bool;
+    fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
+    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof) -> Option<Credential>;
+    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
+    fn touch(used: &[(CredentialId, Timestamp)]) -> ();
+}
+
+/// A node that let a token in, and what it reads credentials from.
+async fn remembering(world: &mut World) -> (Node, Arc<Unwatchable>, String) {
+    let credentials = Arc::new(Unwatchable {
+        inner: Arc::clone(&world.storage.credentials),
+        blind: AtomicBool::new(false),
+    });
+    world.storage.credentials = credentials.clone();
+    let node = Node::start(world).await;
+    let (_, secret) = world.client(|_| {}).await;
+    let token = node.token(&secret).await;
+    (node, credentials, token)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_remembered_is_trusted_after_five_seconds_of_not_knowing() {
+    let mut world = World::new().await;
+    let (node, credentials, token) = remembering(&mut world).await;
+    let (authenticator, presented) = (&node.authenticator, PresentedCredential::new(&token));
+    authenticator.watch().await.unwrap();
+    authenticator.authenticate(&presented).await.unwrap();
+    credentials.blind.store(true, Ordering::SeqCst);
+    world.clock.forward(Duration::from_millis(4_999));
+    assert!(authenticator.watch().await.is_err());
+    assert!(authenticator.recognise(&presented).is_some());
+    world.clock.forward(Duration::from_millis(1));
+    assert!(authenticator.watch().await.is_err());
+    assert!(authenticator.recognise(&presented).is_none());
+    // The store itself is still asked, and what it says is trusted again once it can be watched.
+    authenticator.authenticate(&presented).await.unwrap();
+    assert!(authenticator.recognise(&presented).is_none());
+    credentials.blind.store(false, Ordering::SeqCst);
+    authenticator.watch().await.unwrap();
+    assert!(authenticator.recognise(&presented).is_some());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn five_seconds_pass_also_when_the_time_of_day_is_set_back() {
+    let mut world = World::new().await;
+    let (node, credentials, token) = remembering(&mut world).await;
+    let (authenticator, presented) = (&node.authenticator, PresentedCredential::new(&token));
+    authenticator.watch().await.unwrap();
+    authenticator.authenticate(&presented).await.unwrap();
+    credentials.blind.store(true, Ordering::SeqCst);
+    world.clock.run(Duration::from_secs(5));
+    assert!(authenticator.watch().await.is_err());
+    assert!(authenticator.recognise(&presented).is_none());
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_trusted_before_the_first_look() {
+    let mut world = World::new().await;
+    let (node, _, token) = remembering(&mut world).await;
+    let presented = PresentedCredential::new(&token);
+    node.authenticator.authenticate(&presented).await.unwrap();
+    assert!(node.authenticator.recognise(&presented).is_none());
+}
