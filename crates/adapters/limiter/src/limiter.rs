@@ -84,6 +84,7 @@ mod tests {
     async fn sweeps_again_and_again_until_it_is_stopped() {
         let limiter = Arc::new(LocalRateLimiter::new());
         let stop = CancellationToken::new();
+        let began = std::time::Instant::now();
         let user = async {
             for _ in 0..3 {
                 // Rested after two nanoseconds.
@@ -91,6 +92,7 @@ mod tests {
                 let ada = holder("ada");
                 limiter.rates.take(&ada, RatePolicy::Chat, quota);
                 while limiter.rates.len() > 0 {
+                    assert!(began.elapsed() < Duration::from_secs(20), "it stays");
                     tokio::task::yield_now().await;
                 }
             }

@@ -1,6 +1,9 @@
 //! How often a known caller may come, and what it is told of it.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use domain::{LimitOverrides, ProblemCode};
 use insta::assert_snapshot;
@@ -87,11 +90,13 @@ async fn after_the_time_in_retry_after_one_more_is_let_in() {
         .setting("LIMITS__REQUESTS__BURST", "1")
         .start()
         .await;
+    let began = Instant::now();
     let refused = loop {
         let answer = api.reader().get("/api/engines").await;
         if answer.status != 200 {
             break answer;
         }
+        assert!(began.elapsed().as_secs() < 20, "nothing is refused");
     };
     let wait = assert_refused(&refused, "requests");
     assert_eq!(wait, 1, "half a second, rounded up");

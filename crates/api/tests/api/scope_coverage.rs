@@ -7,7 +7,9 @@ use domain::{ProblemCode, Scope};
 use serde_json::Value;
 
 use crate::{
+    caller::Caller,
     harness::Api,
+    oauth::Client,
     operations::{self, Operation, Sample},
     walk::Walk,
 };
@@ -125,11 +127,54 @@ async fn nobody_gets_in_without_a_credential() {
     api.stop().await;
 }
 
+/// With what somebody comes who is known.
+#[derive(Clone, Copy)]
+enum Credential {
+    /// A key.
+    Key,
+    /// The token of an OAuth client.
+    Token,
+}
+
+impl Credential {
+    /// Who comes with it and has these scopes, in the writer's tenant.
+    async fn holder_of(self, api: &Api, scopes: &[Scope]) -> Caller {
+        match self {
+            Self::Key => api.holder_of(scopes).await,
+            Self::Token => token_of(api, &api.writer(), scopes).await,
+        }
+    }
+
+    /// Who comes with it and may do everything, in another tenant.
+    async fn stranger(self, api: &Api) -> Caller {
+        match self {
+            Self::Key => api.stranger(),
+            Self::Token => token_of(api, &api.stranger(), Scope::ALL).await,
+        }
+    }
+}
+
+/// Who comes with the token of a client that `maker` makes.
+async fn token_of(api: &Api, maker: &Caller, scopes: &[Scope]) -> Caller {
+    let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
+    let client = Client::made_by(maker, &scopes).await;
+    api.caller(Some(&client.token(api).await))
+}
+
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_in_without_the_scope() {
+async fn no_key_gets_in_without_the_scope() {
+    walk_without_the_scope("a key without the scope", Credential::Key).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_token_gets_in_without_the_scope() {
+    walk_without_the_scope("a token without the scope", Credential::Token).await;
+}
+
+async fn walk_without_the_scope(identity: &'static str, credential: Credential) {
     let api = Api::start().await;
     let sample = Sample::make(&api).await;
-    let mut walk = Walk::of("one without the scope");
+    let mut walk = Walk::of(identity);
     for (operation, accepted) in guarded() {
         let others: Vec<Scope> = Scope::ALL
             .iter()
@@ -137,17 +182,16 @@ async fn nobody_gets_in_without_the_scope() {
             .filter(|it| !accepted.contains(it))
             .collect();
         if accepted.is_empty() {
-            let answer = operation
-                .request(&api.holder_of(&[]).await, &sample)
-                .send()
-                .await;
-            walk.note(&operation, &answer, operation.success(), &[]);
+            // Any credential will do, even a key without a scope.
+            let holder = credential.holder_of(&api, &others[..1]).await;
+            for holder in [holder, api.holder_of(&[]).await] {
+                let answer = operation.request(&holder, &sample).send().await;
+                walk.note(&operation, &answer, operation.success(), &[]);
+            }
             continue;
         }
-        let answer = operation
-            .request(&api.holder_of(&others).await, &sample)
-            .send()
-            .await;
+        let holder = credential.holder_of(&api, &others).await;
+        let answer = operation.request(&holder, &sample).send().await;
         walk.note(&operation, &answer, 403, &[]);
         answer.problem(ProblemCode::InsufficientScope);
         // One is enough, and several in one challenge would all be needed.
@@ -164,27 +208,35 @@ async fn each_of_the_accepted_scopes_is_enough() {
     let api = Api::start().await;
     for (operation, accepted) in guarded() {
         for scope in accepted {
-            let sample = Sample::make(&api).await;
-            let holder = api.holder_of(&[*scope]).await;
-            let answer = operation.request(&holder, &sample).send().await;
-            assert_eq!(
-                answer.status,
-                operation.success(),
-                "{} with {scope}",
-                operation.id
-            );
+            for credential in [Credential::Key, Credential::Token] {
+                let sample = Sample::make(&api).await;
+                let holder = credential.holder_of(&api, &[*scope]).await;
+                let answer = operation.request(&holder, &sample).send().await;
+                let (id, expected) = (operation.id, operation.success());
+                assert_eq!(answer.status, expected, "{id} with {scope}");
+            }
         }
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_another_tenants_is_not_there() {
+async fn what_is_another_tenants_is_not_there_for_a_key() {
+    walk_as_a_stranger("a key of a foreign tenant", Credential::Key).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_another_tenants_is_not_there_for_a_token() {
+    walk_as_a_stranger("a token of a foreign tenant", Credential::Token).await;
+}
+
+async fn walk_as_a_stranger(identity: &'static str, credential: Credential) {
     let api = Api::start().await;
     let sample = Sample::make(&api).await;
-    let mut walk = Walk::of("a foreign tenant");
+    let stranger = credential.stranger(&api).await;
+    let mut walk = Walk::of(identity);
     for (operation, _) in guarded() {
-        let answer = operation.request(&api.stranger(), &sample).send().await;
+        let answer = operation.request(&stranger, &sample).send().await;
         let names_it = operation.template.contains("{id}")
             || matches!(operation.id, "chat" | "create_conversation");
         if names_it {
