@@ -3,7 +3,7 @@
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
-    access::{AccessError, CredentialError},
+    access::{AccessError, CredentialError, tokens::PAUSE_BETWEEN_FETCHES},
     chat::engine_problem,
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
@@ -45,7 +45,7 @@ impl From<AccessError> for ApiError {
             AccessError::Expired => Self::new(ProblemCode::TokenExpired),
             AccessError::IssuerUnavailable(_) => Self {
                 // The issuer is not asked more often.
-                retry_after: Some(30),
+                retry_after: Some(seconds_to_wait(PAUSE_BETWEEN_FETCHES)),
                 ..Self::new(ProblemCode::Overloaded).because(error)
             },
             AccessError::Store(error) => error.into(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use application::access::{
-    jwt::SignatureAlgorithm,
+    jwt::{ACCESS_TOKEN, SignatureAlgorithm},
     tokens::{ClaimPath, Issuer, KeyLocation, TenantOfUsers, TokenType},
 };
 use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
@@ -120,7 +120,7 @@ fn web_address(text: &str) -> Option<String> {
 
 fn token_type(text: &str) -> Option<TokenType> {
     match text {
-        "at+jwt" => Some(TokenType::AccessToken),
+        ACCESS_TOKEN => Some(TokenType::AccessToken),
         "any" => Some(TokenType::Any),
         _ => None,
     }

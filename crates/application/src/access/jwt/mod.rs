@@ -11,6 +11,6 @@ mod verifying_keys;
 pub use algorithm::{SignatureAlgorithm, UnknownAlgorithm};
 pub use claims::{Claims, LEEWAY};
 pub use provider::install_provider;
-pub use token::UnverifiedToken;
+pub use token::{ACCESS_TOKEN, UnverifiedToken};
 pub use verifying_key::VerifyingKey;
 pub use verifying_keys::{SignatureCheck, VerifyingKeys};

@@ -8,6 +8,8 @@ use super::{
     strict_json::{optional_text, read_object},
 };
 
+/// The `typ` of access tokens (RFC 9068).
+pub const ACCESS_TOKEN: &str = "at+jwt";
 /// The longest token that is read.
 const LONGEST: usize = 16 * 1024;
 

@@ -10,13 +10,11 @@ use uuid::Uuid;
 use super::{SigningKeyError, SigningKeys};
 use crate::access::{
     AccessError, Entrant,
-    jwt::{Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
+    jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
 };
 
 /// How long an access token lives.
 pub(super) const LIFE: Duration = Duration::from_mins(10);
-/// The `typ` of access tokens.
-const MEDIA_TYPE: &str = "at+jwt";
 /// What this service signs with.
 const ALGORITHMS: &[SignatureAlgorithm] = &[SignatureAlgorithm::Es256];
 
@@ -133,7 +131,7 @@ impl OwnTokens {
     ) -> Result<OwnToken, AccessError> {
         let now = self.clock.now();
         let claims = self.signed_claims(token).await?;
-        let is_ours = token.is_of_type(MEDIA_TYPE)
+        let is_ours = token.is_of_type(ACCESS_TOKEN)
             && claims.text("iss") == Some(&*self.issuer)
             && claims.audiences() == [&*self.issuer];
         let claims = Some(claims).filter(|_| is_ours);
@@ -194,7 +192,7 @@ impl OwnTokens {
             jti: self.ids.next_id(),
             scope: &scopes.joined(" "),
         };
-        let text = self.keys.sign(MEDIA_TYPE, &claims, LIFE + LEEWAY)?;
+        let text = self.keys.sign(ACCESS_TOKEN, &claims, LIFE + LEEWAY)?;
         Ok(Some(IssuedToken {
             text,
             expires_in: ends_at - issued_at,

@@ -23,8 +23,8 @@ use crate::access::jwt::{
 const FRESH_FOR: Duration = Duration::from_mins(10);
 /// How long keys are used when their owner does not answer.
 const USED_FOR: Duration = Duration::from_hours(24);
-/// How long after an attempt the next may be made.
-const PAUSE: Duration = Duration::from_secs(30);
+/// How long after an attempt to fetch keys the next may be made.
+pub const PAUSE_BETWEEN_FETCHES: Duration = Duration::from_secs(30);
 /// How long a caller waits for newer keys when there are old ones that will do.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// How long a caller waits for keys without which nothing can be said. The fetch may go on longer,
@@ -173,7 +173,7 @@ impl KeySet {
         let now = self.0.common.clock.now();
         let is_due = state
             .last_attempt
-            .is_none_or(|last| now.since(last) >= PAUSE);
+            .is_none_or(|last| now.since(last) >= PAUSE_BETWEEN_FETCHES);
         if !is_due || state.running_fetch().is_some() {
             return Ok(None);
         }

@@ -16,4 +16,4 @@ pub use claim_path::{ClaimPath, MalformedClaimPath};
 pub use discovery::KeyLocation;
 pub use issuer::{Issuer, IssuerId, MalformedIssuerId, TenantOfUsers, TokenType};
 pub use issuers::Issuers;
-pub use key_set::{KeySet, KeySets, KeysUnavailable};
+pub use key_set::{KeySet, KeySets, KeysUnavailable, PAUSE_BETWEEN_FETCHES};

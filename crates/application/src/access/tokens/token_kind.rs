@@ -3,10 +3,8 @@
 use serde_json::Value;
 
 use super::TokenType;
-use crate::access::jwt::{Claims, UnverifiedToken};
+use crate::access::jwt::{ACCESS_TOKEN, Claims, UnverifiedToken};
 
-/// The `typ` of access tokens (RFC 9068).
-const ACCESS_TOKEN: &str = "at+jwt";
 /// The `typ` that says nothing.
 const ANY_TOKEN: &str = "JWT";
 /// What the claim `typ` of an access token says, where an issuer has it: others say `ID` or
