@@ -27,7 +27,7 @@ pub struct ApiState {
     /// How clients find it.
     pub oauth_metadata: Metadata,
     /// How often a principal may come.
-    pub limits: Limits,
+    pub limits: Arc<Limits>,
     /// How often strangers may come from one address.
     #[cfg(feature = "address-guard")]
     pub address_guard: AddressGuard,

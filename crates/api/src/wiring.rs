@@ -196,7 +196,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
                 .iter()
                 .map(|issuer| issuer.name.clone()),
         ),
-        limits: limits::limits(&parts, clock),
+        limits: access.limits,
         #[cfg(feature = "address-guard")]
         address_guard: limits::address_guard(&parts),
         address_quota: cfg!(feature = "address-guard").then_some(parts.settings.limits.address),

@@ -16,7 +16,7 @@ use ports::{BoxError, RepositoryError};
 use serde::Serialize;
 use utoipa::{IntoResponses, ToSchema};
 
-use crate::problem::{FailureCause, store_problem};
+use crate::problem::{FailureCause, seconds_to_wait, store_problem};
 
 /// How a client may authenticate by a header.
 const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"agent-service\"");
@@ -56,6 +56,8 @@ pub struct OAuthRefusal {
     status: StatusCode,
     error: &'static str,
     description: Cow<'static, str>,
+    /// Seconds after which the same may succeed.
+    retry_after: Option<u32>,
     /// The cause, for the log alone.
     source: Option<BoxError>,
 }
@@ -70,6 +72,7 @@ impl OAuthRefusal {
             status,
             error,
             description: description.into(),
+            retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
             source: None,
         }
     }
@@ -125,6 +128,16 @@ impl From<OAuthError> for OAuthRefusal {
             OAuthError::KeysUnavailable(_) => {
                 (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable")
             }
+            OAuthError::RateLimited { wait } => {
+                return Self {
+                    retry_after: Some(seconds_to_wait(wait)),
+                    ..Self::new(
+                        StatusCode::TOO_MANY_REQUESTS,
+                        "temporarily_unavailable",
+                        error.to_string(),
+                    )
+                };
+            }
             OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
             OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
             OAuthError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
@@ -134,6 +147,7 @@ impl From<OAuthError> for OAuthRefusal {
             }
             OAuthError::SigningKeys(
                 error @ (SigningKeyError::Unreadable { .. }
+                | SigningKeyError::Missing
                 | SigningKeyError::Contended
                 | SigningKeyError::Cryptography),
             ) => return Self::of_problem(ProblemCode::Internal, error),
@@ -165,8 +179,8 @@ impl ResponseError for OAuthRefusal {
         if self.status == StatusCode::UNAUTHORIZED {
             response.insert_header((header::WWW_AUTHENTICATE, CHALLENGE));
         }
-        if self.status == StatusCode::SERVICE_UNAVAILABLE {
-            response.insert_header((header::RETRY_AFTER, "1"));
+        if let Some(seconds) = self.retry_after {
+            response.insert_header((header::RETRY_AFTER, seconds));
         }
         let mut response = response.body(self.body());
         if self.status.is_server_error() {
@@ -178,6 +192,8 @@ impl ResponseError for OAuthRefusal {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use application::access::tokens::KeysUnavailable;
 
     use super::*;
@@ -202,6 +218,13 @@ mod tests {
                 503,
                 "temporarily_unavailable",
             ),
+            (
+                OAuthError::RateLimited {
+                    wait: Duration::from_millis(1_001),
+                },
+                429,
+                "temporarily_unavailable",
+            ),
             (OAuthError::InvalidGrant, 400, "invalid_grant"),
             (
                 OAuthError::UnsupportedGrantType,
@@ -216,6 +239,20 @@ mod tests {
             assert_eq!((refusal.status.as_u16(), refusal.error), (status, word));
             assert_eq!(refusal.description, sentence);
             assert!(is_allowed(&sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn who_asks_too_often_is_told_when_to_ask_again() {
+        let wait = Duration::from_millis(1_001);
+        for (error, expected) in [
+            (OAuthError::RateLimited { wait }, Some("2")),
+            (OAuthError::KeysUnavailable(KeysUnavailable), Some("1")),
+            (OAuthError::InvalidClient, None),
+        ] {
+            let answer = OAuthRefusal::from(error).error_response();
+            let told = answer.headers().get(header::RETRY_AFTER);
+            assert_eq!(told.map(|told| told.to_str().unwrap()), expected);
         }
     }
 

@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use application::{
     Authenticator,
     access::{
-        LastUsed,
+        LastUsed, Limits,
         server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
         tokens::{AccessTokens, Issuers, KeySets},
     },
@@ -15,7 +15,7 @@ use ports::{Clock, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
 
-use super::Parts;
+use super::{Parts, limits::limits};
 use crate::settings::Settings;
 
 /// What lets callers in, and the authorization server.
@@ -24,6 +24,8 @@ pub(super) struct Access {
     pub(super) authenticator: Arc<Authenticator>,
     /// Issues tokens.
     pub(super) server: AuthorizationServer,
+    /// How often who is let in may come.
+    pub(super) limits: Arc<Limits>,
 }
 
 /// Puts it together and starts what runs in the background.
@@ -36,8 +38,8 @@ pub(super) async fn wire(
     let signing_keys = signing_keys(parts.settings, storage, clock, ids);
     let signing_keys = Arc::new(signing_keys);
     signing_keys.prepare().await.context(
-        "the signing keys; when AUTH__ENCRYPTION_KEY is lost or changed, `agent-service \
-         signing-keys rotate` makes a new one",
+        "the signing keys; set AUTH__ENCRYPTION_KEY as it was, or, when that is lost, to a new one, \
+         with which `agent-service signing-keys rotate` then makes a new signing key",
     )?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
@@ -65,11 +67,13 @@ pub(super) async fn wire(
     ));
     authenticator.watch().await?;
     let clients = client_authentication(parts, key_sets, clock, &last_used);
+    let limits = Arc::new(limits(parts, Arc::clone(clock)));
     let server = AuthorizationServer::new(
         clients,
         own,
         Arc::clone(&signing_keys),
         Arc::clone(&authenticator),
+        Arc::clone(&limits),
         Arc::clone(clock),
     );
 
@@ -80,6 +84,7 @@ pub(super) async fn wire(
     Ok(Access {
         authenticator,
         server,
+        limits,
     })
 }
 

@@ -11,6 +11,7 @@ use jsonwebtoken::Algorithm;
 use ports::NewProof;
 
 use crate::{
+    allowance::WAIT,
     key_pairs::KeyPair,
     node::{Node, basic, post},
     world::{BEGINNING, World},
@@ -114,4 +115,44 @@ async fn a_rotated_secret_is_good_until_the_overlap_ends() {
     world.clock.forward(Duration::from_millis(1));
     assert!(is_refused(&node, &basic(&old)).await);
     assert!(!is_refused(&node, &basic(&new)).await);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_client_asks_counts_as_its_requests_do() {
+    let world = World::new().await;
+    let node = Node::start(&world).await;
+    let (client, secret) = world.client(|_| {}).await;
+    let shown = basic(&secret);
+    node.allowance.set(3);
+    let token = node.token(&secret).await;
+    let found = node.server.introspect(&shown, Some(&token)).await;
+    assert!(found.expect("it may ask").is_some());
+    let revoked = node.server.revoke(&shown, Some(&token)).await;
+    revoked.expect("it may ask");
+    let refused = [
+        node.ask(&shown, |_| {}).await.map(|_| ()),
+        node.server
+            .introspect(&shown, Some(&token))
+            .await
+            .map(|_| ()),
+        node.server.revoke(&shown, Some(&token)).await,
+    ];
+    for outcome in refused {
+        assert!(
+            matches!(outcome, Err(OAuthError::RateLimited { wait: WAIT })),
+            "{outcome:?}"
+        );
+    }
+    let (_, of_another) = world.client(|_| {}).await;
+    node.allowance.set(1);
+    let pretender = post(&client, &of_another);
+    let outcome = node.ask(&pretender, |_| {}).await;
+    assert!(
+        matches!(outcome, Err(OAuthError::InvalidClient)),
+        "{outcome:?}"
+    );
+    assert!(
+        node.ask(&shown, |_| {}).await.is_ok(),
+        "who is not let in does not count"
+    );
 }

@@ -1,5 +1,6 @@
 //! Who is let in, over a real store, with a clock that stands still until it is moved.
 
+mod allowance;
 mod assertions;
 mod authenticator;
 mod client_authentication;
@@ -15,5 +16,6 @@ mod rotation;
 mod sealed_keys;
 mod signing_keys;
 mod tokens;
+mod watching;
 mod web;
 mod world;

@@ -16,7 +16,7 @@ use ports::{Clock, SigningKeyRepository};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use crate::world::World;
+use crate::{allowance::Allowance, world::World};
 
 /// Where the service is reached.
 pub(crate) const ISSUER: &str = "https://agents.example";
@@ -30,6 +30,8 @@ pub(crate) struct Node {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) server: AuthorizationServer,
     pub(crate) last_used: Arc<LastUsed>,
+    /// What clients may ask of the server.
+    pub(crate) allowance: Arc<Allowance>,
 }
 
 impl Node {
@@ -90,11 +92,13 @@ impl Node {
             Arc::clone(&last_used),
         );
         let authenticator = authenticator(world, &tokens, &last_used);
+        let (allowance, limits) = Allowance::limits(Arc::clone(&clock));
         let server = AuthorizationServer::new(
             clients,
             Arc::clone(&tokens),
             Arc::clone(&keys),
             Arc::clone(&authenticator),
+            limits,
             clock,
         );
         Self {
@@ -103,6 +107,7 @@ impl Node {
             authenticator,
             server,
             last_used,
+            allowance,
         }
     }
 

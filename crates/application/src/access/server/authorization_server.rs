@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use domain::{Credential, Scope, Scopes};
+use domain::{Credential, Principal, RatePolicy, Scope, Scopes};
 use ports::Clock;
 use serde_json::Value;
 
 use super::{
     ClientAuthentication, IssuedToken, OAuthError, OwnToken, OwnTokens, Presented, SigningKeys,
 };
-use crate::access::{AccessError, Authenticator, jwt::UnverifiedToken};
+use crate::access::{AccessError, Authenticator, Count, Entrant, Limits, jwt::UnverifiedToken};
 
 /// The one grant: machines act for themselves.
 pub const CLIENT_CREDENTIALS: &str = "client_credentials";
@@ -31,16 +31,19 @@ pub struct AuthorizationServer {
     tokens: Arc<OwnTokens>,
     keys: Arc<SigningKeys>,
     authenticator: Arc<Authenticator>,
+    limits: Arc<Limits>,
     clock: Arc<dyn Clock>,
 }
 
 impl AuthorizationServer {
-    /// A server that issues these tokens to these clients, beside what lets them in.
+    /// A server that issues these tokens to these clients, beside what lets them in. What a client
+    /// asks of it counts as its requests to the service do.
     pub fn new(
         clients: ClientAuthentication,
         tokens: Arc<OwnTokens>,
         keys: Arc<SigningKeys>,
         authenticator: Arc<Authenticator>,
+        limits: Arc<Limits>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -48,6 +51,7 @@ impl AuthorizationServer {
             tokens,
             keys,
             authenticator,
+            limits,
             clock,
         }
     }
@@ -73,7 +77,7 @@ impl AuthorizationServer {
             Some(_) => return Err(OAuthError::UnsupportedGrantType),
             None => return Err(OAuthError::InvalidRequest("grant_type is missing")),
         }
-        let client = self.clients.authenticate(shown).await?;
+        let client = self.client(shown).await?;
         let is_for_us = |resource: &String| resource == self.issuer();
         if !request.resource.as_ref().is_none_or(is_for_us) {
             return Err(OAuthError::InvalidTarget);
@@ -111,6 +115,18 @@ impl AuthorizationServer {
         Ok(token.filter(|token| token.client.tenant == client.tenant && now < token.ends_at))
     }
 
+    /// The client that asks, unless it has asked too often. A token that is revoked has every
+    /// process forget whom it knows, so that no client is to do so without end.
+    async fn client(&self, shown: &Presented) -> Result<Credential, OAuthError> {
+        let client = self.clients.authenticate(shown).await?;
+        let (entrant, policies) = (entrant(&client), [RatePolicy::Requests]);
+        let counts = self.limits.take(&entrant, &policies).await;
+        match counts.iter().find_map(Count::refused_for) {
+            Some(wait) => Err(OAuthError::RateLimited { wait }),
+            None => Ok(client),
+        }
+    }
+
     /// The client that asks, and the good token that it asks about.
     async fn asked_about(
         &self,
@@ -118,7 +134,7 @@ impl AuthorizationServer {
         token: Option<&str>,
     ) -> Result<(Credential, Option<OwnToken>), OAuthError> {
         let token = token.ok_or(OAuthError::InvalidRequest("token is missing"))?;
-        let client = self.clients.authenticate(shown).await?;
+        let client = self.client(shown).await?;
         let Some(token) = UnverifiedToken::read(token) else {
             return Ok((client, None));
         };
@@ -129,6 +145,22 @@ impl AuthorizationServer {
             ) => Ok((client, None)),
             Err(AccessError::Store(error)) => Err(error.into()),
         }
+    }
+}
+
+/// A client as it would be let in.
+fn entrant(client: &Credential) -> Entrant {
+    Entrant {
+        principal: Principal {
+            id: client.principal(),
+            tenant: client.tenant.clone(),
+            scopes: client.scopes,
+            user_id: None,
+        },
+        credential: Some(client.id.clone()),
+        allowed_origins: client.allowed_origins.clone(),
+        limits: client.limits,
+        ends_at: client.expires_at,
     }
 }
 

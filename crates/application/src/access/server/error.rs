@@ -1,5 +1,7 @@
 //! Why a request to the authorization server was refused.
 
+use std::time::Duration;
+
 use ports::RepositoryError;
 
 use super::SigningKeyError;
@@ -20,6 +22,12 @@ pub enum OAuthError {
     /// it shows.
     #[error("the keys that the client publishes cannot be had at the moment")]
     KeysUnavailable(#[from] KeysUnavailable),
+    /// The client has asked more often than it may.
+    #[error("too many requests of this client, try later")]
+    RateLimited {
+        /// After so long it may ask again.
+        wait: Duration,
+    },
     /// The token was issued to another client.
     #[error("the token was issued to another client")]
     InvalidGrant,
