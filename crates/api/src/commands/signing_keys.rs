@@ -1,7 +1,9 @@
 //! What the commands on signing keys do, on the store itself.
 
+use std::io::{self, Write};
+
 use anyhow::Result;
-use application::access::server::{PreviousKeys, SigningKeys};
+use application::access::server::{PreviousKeys, SigningKeys, dropped_at};
 use domain::{SigningKey, Timestamp};
 use tokio_util::task::TaskTracker;
 
@@ -29,8 +31,9 @@ pub(super) async fn signing_keys(settings: &Settings, command: SigningKeysComman
 }
 
 async fn list(keys: &SigningKeys, now: Timestamp) -> Result<()> {
-    for key in keys.list().await? {
-        print_line(&described(&key, now))?;
+    let keys = keys.list().await?;
+    for (index, key) in keys.iter().enumerate() {
+        print_line(&described(key, &keys[..index], now))?;
     }
     Ok(())
 }
@@ -41,14 +44,27 @@ async fn rotate(keys: &SigningKeys, options: SigningKeyRotationOptions) -> Resul
     } else {
         PreviousKeys::Overlap
     };
-    print_line(&keys.rotate(previous).await?)
+    let kid = keys.rotate(previous).await?;
+    if let [newest, before, ..] = &keys.list().await?[..]
+        && before.is_sealed
+        && !newest.is_sealed
+    {
+        writeln!(
+            io::stderr(),
+            "warning: AUTH__ENCRYPTION_KEY is not set, so that the new key is stored as it is, \
+             unlike the one before; set it and rotate again to have it encrypted"
+        )?;
+    }
+    print_line(&kid)
 }
 
-fn described(key: &SigningKey, now: Timestamp) -> String {
-    let state = match key.valid_until {
-        None => "signs".to_owned(),
-        Some(end) if now < end => format!("counts until {end}"),
-        Some(end) => format!("ended {end}"),
+/// What there is to say of a key, of which these are newer.
+fn described(key: &SigningKey, newer: &[SigningKey], now: Timestamp) -> String {
+    let state = match (key.valid_until, dropped_at(key, newer)) {
+        (None, _) => "signs".to_owned(),
+        (_, Some(at)) => format!("dropped {at}"),
+        (Some(end), None) if now < end => format!("counts until {end}"),
+        (Some(end), None) => format!("ended {end}"),
     };
     let storage = if key.is_sealed {
         "encrypted"

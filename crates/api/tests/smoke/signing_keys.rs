@@ -45,7 +45,12 @@ fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
     let all = listed(folder);
     let ids: Vec<&str> = all.iter().map(|(kid, _)| kid.as_str()).collect();
     assert_eq!(ids, [&third, &second, &first]);
-    assert!(all[1..].iter().all(|(_, state)| state.contains("ended")));
+    let (newest, dropped) = all.split_first().expect("three keys");
+    let since = newest.1.split("  ").next().expect("since when");
+    let expected = format!("  dropped {}  ", since.trim_start_matches("since "));
+    for (kid, state) in dropped {
+        assert!(state.contains(&expected), "{kid}: {state}");
+    }
 }
 
 #[test]
@@ -55,12 +60,36 @@ fn who_cannot_read_the_key_that_signs_does_not_serve() {
     printed(folder, &["migrate"]);
     let kid = rotated(folder, &[], &[("AUTH__ENCRYPTION_KEY", ENCRYPTION_KEY)]);
     assert!(listed(folder)[0].1.ends_with("stored encrypted"));
-    for wrong in ["", OTHER_KEY] {
+    for (wrong, why) in [("", "is not set"), (OTHER_KEY, "is not the one with which")] {
         let variables = [("SERVER__PORT", "0"), ("AUTH__ENCRYPTION_KEY", wrong)];
         let told = refusal(folder, &["serve"], &variables);
         let expected = format!("the signing key {kid} cannot be read");
         assert!(told.contains(&expected), "{told}");
+        let why = format!("AUTH__ENCRYPTION_KEY {why}");
+        assert_eq!(
+            told.matches(&why).count(),
+            2,
+            "in the log and at the end: {told}"
+        );
         assert!(told.contains("signing-keys rotate"), "{told}");
         assert!(!told.contains(OTHER_KEY), "{told}");
     }
+}
+
+#[test]
+fn who_rotates_without_the_encryption_key_is_warned_that_the_new_key_lies_open() {
+    let folder = folder();
+    let folder = folder.path();
+    printed(folder, &["migrate"]);
+    let warned = |key: &str| {
+        let variables = [("AUTH__ENCRYPTION_KEY", key)];
+        let output = run(folder, &["signing-keys", "rotate"], &variables);
+        assert!(output.status.success());
+        let told = String::from_utf8(output.stderr).expect("UTF-8");
+        told.contains("warning: AUTH__ENCRYPTION_KEY is not set")
+    };
+    assert!(!warned(""), "nothing was encrypted before");
+    assert!(!warned(ENCRYPTION_KEY));
+    assert!(warned(""));
+    assert!(!warned(""), "it has been said");
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 
-use application::access::server::{OAuthError, PreviousKeys, SigningKeyError};
+use application::access::server::{KeyObstacle, OAuthError, PreviousKeys, SigningKeyError};
 
 use crate::{
     key_pairs::KeyPair,
@@ -12,9 +12,9 @@ use crate::{
 
 const HOUR: Duration = Duration::from_hours(1);
 
-async fn refused(world: &World, key: Option<u8>) -> String {
+async fn refused(world: &World, key: Option<u8>) -> (String, KeyObstacle) {
     match Node::start_with(world, key).await {
-        Err(SigningKeyError::Unreadable { kid }) => kid,
+        Err(SigningKeyError::Unreadable { kid, obstacle }) => (kid, obstacle),
         Err(error) => panic!("{error:?}"),
         Ok(_) => panic!("it starts"),
     }
@@ -39,8 +39,12 @@ async fn a_key_is_stored_as_it_is_without_an_encryption_key_and_sealed_with_one(
 async fn who_cannot_read_the_key_that_signs_does_not_start() {
     let world = World::new().await;
     let first = Node::start_with(&world, Some(1)).await.unwrap().published();
-    assert_eq!(refused(&world, None).await, first[0]);
-    assert_eq!(refused(&world, Some(2)).await, first[0]);
+    for (key, obstacle) in [
+        (None, KeyObstacle::NoEncryptionKey),
+        (Some(2), KeyObstacle::OtherEncryptionKey),
+    ] {
+        assert_eq!(refused(&world, key).await, (first[0].clone(), obstacle));
+    }
     let again = Node::start_with(&world, Some(1)).await.unwrap();
     assert_eq!(again.published(), first);
 }
@@ -110,5 +114,6 @@ async fn a_key_under_the_name_of_another_is_not_read() {
     let repository = Arc::clone(&world.storage.signing_keys);
     let added = repository.add(&swapped, None, swapped.created_at).await;
     assert!(added.unwrap());
-    assert_eq!(refused(&world, None).await, "swapped");
+    let expected = ("swapped".to_owned(), KeyObstacle::Damaged);
+    assert_eq!(refused(&world, None).await, expected);
 }

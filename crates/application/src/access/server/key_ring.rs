@@ -6,7 +6,7 @@ use domain::{SigningKey, Timestamp};
 use ports::RepositoryError;
 use serde_json::Value;
 
-use super::{EncryptionKey, key_pair::KeyPair};
+use super::{EncryptionKey, KeyObstacle, SigningKeyError, key_pair::KeyPair};
 use crate::access::jwt::VerifyingKey;
 
 /// A signing key as this process can use it.
@@ -14,8 +14,7 @@ struct Held {
     kid: String,
     public_key: Value,
     verifying: VerifyingKey,
-    /// Absent when the private half is encrypted with another key than ours.
-    pair: Option<KeyPair>,
+    pair: Result<KeyPair, KeyObstacle>,
     valid_until: Option<Timestamp>,
 }
 
@@ -48,23 +47,28 @@ impl KeyRing {
 
     /// The newest key that this process can sign with, and whose signatures count for `life` at
     /// least.
-    pub(super) fn signer(&self, now: Timestamp, life: Duration) -> Option<&KeyPair> {
+    pub(super) fn signer(
+        &self,
+        now: Timestamp,
+        life: Duration,
+    ) -> Result<&KeyPair, SigningKeyError> {
         let lives = |held: &&Held| held.valid_until.is_none_or(|end| now + life <= end);
-        self.0
-            .iter()
-            .filter(lives)
-            .find_map(|held| held.pair.as_ref())
+        let mut living = self.0.iter().filter(lives);
+        let signer = living.find_map(|held| held.pair.as_ref().ok());
+        signer.ok_or_else(|| self.unreadable().unwrap_or(SigningKeyError::Missing))
     }
 
-    /// The id of the newest key.
-    pub(super) fn newest(&self) -> Option<&str> {
-        self.0.first().map(|held| held.kid.as_str())
+    /// Whether no key has been made yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
-    /// The newest key, when this process cannot sign with it.
-    pub(super) fn unreadable(&self) -> Option<&str> {
+    /// Why this process cannot sign with the newest key, if it cannot.
+    pub(super) fn unreadable(&self) -> Option<SigningKeyError> {
         let newest = self.0.first()?;
-        newest.pair.is_none().then_some(newest.kid.as_str())
+        let obstacle = *newest.pair.as_ref().err()?;
+        let kid = newest.kid.clone();
+        Some(SigningKeyError::Unreadable { kid, obstacle })
     }
 
     /// The key of this id, if its signatures count.
@@ -89,11 +93,14 @@ impl KeyRing {
 
 /// The key pair of a stored key. Its private half must be that of the public one: its thumbprint
 /// says so.
-fn open(key: &SigningKey, encryption: Option<&EncryptionKey>) -> Option<KeyPair> {
+fn open(key: &SigningKey, encryption: Option<&EncryptionKey>) -> Result<KeyPair, KeyObstacle> {
     let pair = if key.is_sealed {
-        KeyPair::read(&encryption?.open(&key.kid, &key.private_key)?)
+        let encryption = encryption.ok_or(KeyObstacle::NoEncryptionKey)?;
+        let opened = encryption.open(&key.kid, &key.private_key);
+        KeyPair::read(&opened.ok_or(KeyObstacle::OtherEncryptionKey)?)
     } else {
         KeyPair::read(&key.private_key)
     };
     pair.filter(|pair| pair.kid == key.kid)
+        .ok_or(KeyObstacle::Damaged)
 }

@@ -8,6 +8,7 @@ mod error;
 mod key_pair;
 mod key_ring;
 mod own_tokens;
+mod previous_keys;
 mod signing_key_error;
 mod signing_keys;
 
@@ -17,5 +18,6 @@ pub use client_authentication::{ClientAuthentication, Presented};
 pub use encryption_key::EncryptionKey;
 pub use error::OAuthError;
 pub use own_tokens::{IssuedToken, OwnToken, OwnTokens, seconds};
-pub use signing_key_error::SigningKeyError;
-pub use signing_keys::{PreviousKeys, SigningKeys};
+pub use previous_keys::{PreviousKeys, dropped_at};
+pub use signing_key_error::{KeyObstacle, SigningKeyError};
+pub use signing_keys::SigningKeys;

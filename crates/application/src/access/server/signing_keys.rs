@@ -13,27 +13,15 @@ use serde_json::Value;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use super::{EncryptionKey, SigningKeyError, key_pair::KeyPair, key_ring::KeyRing};
-use crate::access::jwt::{LEEWAY, VerifyingKey};
+use super::{EncryptionKey, PreviousKeys, SigningKeyError, key_pair::KeyPair, key_ring::KeyRing};
+use crate::access::jwt::VerifyingKey;
 
-/// How long the signatures of a superseded key count: far longer than its last token lives, so
-/// that a node which learns late of the new key goes on with the old one.
-const OVERLAP: Duration = Duration::from_hours(1);
 /// How often it is looked whether the newest key is too old.
 const INTERVAL: Duration = Duration::from_hours(1);
 /// The shortest time between two looks at the store for keys that nobody has heard of.
 const COOL_DOWN: Duration = Duration::from_secs(1);
 /// So often a rotation by command begins anew when another process was quicker.
 const ATTEMPTS: usize = 5;
-
-/// What becomes of the keys before a new one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum PreviousKeys {
-    /// What they signed counts for an hour.
-    Overlap,
-    /// What they signed counts no more: for keys that were stolen.
-    Drop,
-}
 
 /// The signing keys of a store, as this process remembers them.
 pub struct SigningKeys {
@@ -81,14 +69,12 @@ impl SigningKeys {
     /// cannot be read.
     pub async fn prepare(&self) -> Result<(), SigningKeyError> {
         self.reload().await?;
-        if self.ring().newest().is_none() {
+        if self.ring().is_empty() {
             // When it was added by another process meanwhile, that one is as good.
             self.add(None, PreviousKeys::Overlap).await?;
         }
         match self.ring().unreadable() {
-            Some(kid) => Err(SigningKeyError::Unreadable {
-                kid: kid.to_owned(),
-            }),
+            Some(error) => Err(error),
             None => Ok(()),
         }
     }
@@ -105,11 +91,10 @@ impl SigningKeys {
     async fn read(&self) -> Result<(), RepositoryError> {
         let stored = self.repository.list().await?;
         let ring = KeyRing::open(&stored, self.encryption.as_ref())?;
-        if let Some(kid) = ring.unreadable() {
+        if let Some(error) = ring.unreadable() {
             tracing::error!(
-                kid,
-                "the newest signing key cannot be read: AUTH__ENCRYPTION_KEY is not the one with \
-                 which it was encrypted"
+                error = ports::error::chain(&error),
+                "nothing can be signed with the newest key"
             );
         }
         *self.ring.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(ring);
@@ -177,10 +162,7 @@ impl SigningKeys {
         life: Duration,
     ) -> Result<String, SigningKeyError> {
         let ring = self.ring();
-        let signer = ring.signer(self.clock.now(), life);
-        let signer = signer.ok_or_else(|| SigningKeyError::Unreadable {
-            kid: ring.newest().unwrap_or_default().to_owned(),
-        })?;
+        let signer = ring.signer(self.clock.now(), life)?;
         signer.sign(media_type, claims)
     }
 
@@ -225,13 +207,11 @@ impl SigningKeys {
         // Newer than the one before also when another node's clock is ahead.
         let after = newest.map(|newest| newest.created_at + Duration::from_millis(1));
         let key = self.make(after.map_or(now, |after| after.max(now)))?;
-        let previous_until = match previous {
-            PreviousKeys::Overlap => now + OVERLAP,
-            // Also for nodes whose clock is a little behind.
-            PreviousKeys::Drop => before(now, LEEWAY),
-        };
         let newest = newest.map(|newest| newest.kid.as_str());
-        let is_added = self.repository.add(&key, newest, previous_until).await?;
+        let is_added = self
+            .repository
+            .add(&key, newest, previous.until(now))
+            .await?;
         self.reload().await?;
         Ok(is_added.then_some(key.kid))
     }
@@ -270,9 +250,4 @@ fn again(failure: &Arc<RepositoryError>) -> RepositoryError {
         | RepositoryError::Stale { .. }
         | RepositoryError::Unavailable(_) => RepositoryError::Unavailable(Box::new(cause)),
     }
-}
-
-fn before(time: Timestamp, by: Duration) -> Timestamp {
-    let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
-    Timestamp::from_milliseconds(time.milliseconds().saturating_sub(by))
 }

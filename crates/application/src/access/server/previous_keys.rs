@@ -1,0 +1,78 @@
+//! What becomes of the signing keys before a new one.
+
+use std::time::Duration;
+
+use domain::{SigningKey, Timestamp};
+
+use crate::access::jwt::LEEWAY;
+
+/// How long the signatures of a superseded key count: far longer than its last token lives, so
+/// that a node which learns late of the new key goes on with the old one.
+const OVERLAP: Duration = Duration::from_hours(1);
+
+/// What becomes of the keys before a new one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PreviousKeys {
+    /// What they signed counts for an hour.
+    Overlap,
+    /// What they signed counts no more: for keys that were stolen.
+    Drop,
+}
+
+impl PreviousKeys {
+    /// Until when the keys before one that is made now count.
+    pub(super) fn until(self, now: Timestamp) -> Timestamp {
+        match self {
+            Self::Overlap => now + OVERLAP,
+            // Also for nodes whose clock is a little behind.
+            Self::Drop => before(now, LEEWAY),
+        }
+    }
+}
+
+/// When a key was dropped, if it was: by one of these newer ones.
+pub fn dropped_at(key: &SigningKey, newer: &[SigningKey]) -> Option<Timestamp> {
+    let end = key.valid_until?;
+    let mut made_at = newer.iter().map(|newer| newer.created_at);
+    made_at.find(|made_at| PreviousKeys::Drop.until(*made_at) == end)
+}
+
+fn before(time: Timestamp, by: Duration) -> Timestamp {
+    let by = i64::try_from(by.as_millis()).unwrap_or(i64::MAX);
+    Timestamp::from_milliseconds(time.milliseconds().saturating_sub(by))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const DAY: i64 = 86_400_000;
+
+    fn key(created_at: i64, valid_until: Option<Timestamp>) -> SigningKey {
+        SigningKey {
+            kid: created_at.to_string(),
+            private_key: Vec::new(),
+            is_sealed: false,
+            public_key: serde_json::Value::Null,
+            created_at: Timestamp::from_milliseconds(created_at),
+            valid_until,
+        }
+    }
+
+    #[test]
+    fn a_dropped_key_is_told_from_one_that_ended_by_itself() {
+        let at = Timestamp::from_milliseconds;
+        let newest = key(DAY + 5_000, None);
+        let dropped = PreviousKeys::Drop.until(newest.created_at);
+        // Made five seconds before, so that it ended before it was made.
+        let before = key(DAY, Some(dropped));
+        assert!(dropped < before.created_at);
+        let newer = [newest, before];
+        assert_eq!(dropped_at(&newer[1], &newer[..1]), Some(at(DAY + 5_000)));
+        let older = key(1, Some(dropped));
+        assert_eq!(dropped_at(&older, &newer), Some(at(DAY + 5_000)));
+        let superseded = key(1, Some(PreviousKeys::Overlap.until(at(DAY))));
+        assert_eq!(dropped_at(&superseded, &newer), None);
+        assert_eq!(dropped_at(&newer[0], &[]), None);
+    }
+}
