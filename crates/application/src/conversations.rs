@@ -36,7 +36,10 @@ pub enum ConversationError {
     #[error("the conversation is not valid")]
     Invalid(Vec<Fault>),
     /// The caller may not use this user id.
-    #[error("the user id is another's")]
+    #[error(
+        "must be absent or the caller's own id: only `conversations:all` lets a user reach the \
+         conversations of others"
+    )]
     ForeignUser,
     /// Others kept changing it at the same time; nothing was written.
     #[error("the conversation is changed too often at once")]

@@ -60,7 +60,7 @@ problem_codes! {
     TokenExpired = "token_expired", 401, "The token has expired.", false, "Fetch a new token.";
     InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is good once, for 30 seconds.";
     InsufficientScope = "insufficient_scope", 403, "The credential does not allow this.", false, "Use a credential with the scope named in `detail`.";
-    OriginNotAllowed = "origin_not_allowed", 403, "This origin may not use the credential.", false, "Call from an origin that the key or the server allows.";
+    OriginNotAllowed = "origin_not_allowed", 403, "This origin may not use the credential.", false, "Call from one of the key's `allowedOrigins` or, where it has none, from an origin that the server allows.";
     RouteNotFound = "route_not_found", 404, "There is nothing at this path.", false, "Compare the path with `/openapi.json`.";
     AgentNotFound = "agent_not_found", 404, "There is no such agent.", false, "Check the id; the agent may have been deleted.";
     ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", false, "Check the id; the conversation or its agent may have been deleted.";

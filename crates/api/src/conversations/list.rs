@@ -54,7 +54,7 @@ pub async fn list_conversations(
         .await
         .map_err(|error| match error {
             ConversationError::ForeignUser => {
-                ApiError::parameter("userId", FaultCode::NotCombinable, "another user's id")
+                ApiError::parameter("userId", FaultCode::NotCombinable, error.to_string())
             }
             other => other.into(),
         })?;

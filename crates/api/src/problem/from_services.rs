@@ -106,7 +106,8 @@ impl From<ConversationError> for ApiError {
                 Self::faults(ProblemCode::ValidationFailed, faults)
             }
             ConversationError::ForeignUser => {
-                let fault = Fault::new("/userId", FaultCode::NotCombinable, "another user's id");
+                let detail = error.to_string();
+                let fault = Fault::new("/userId", FaultCode::NotCombinable, detail);
                 Self::faults(ProblemCode::ValidationFailed, vec![fault])
             }
             ConversationError::Contended => Self::new(ProblemCode::Overloaded),

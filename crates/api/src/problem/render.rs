@@ -86,7 +86,8 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
     let (media_type, body) = body(error, asked, &problem);
     response.content_type(media_type);
     let mut response = response.body(body);
-    if problem.status >= 500 {
+    // To leave in order is no failure.
+    if problem.status >= 500 && error.code != ProblemCode::Draining {
         FailureCause::attach(&mut response, error.source.as_ref());
     }
     response

@@ -13,7 +13,7 @@ use super::{
     error::ChatError,
     ports::ChatPorts,
 };
-use crate::conversations::own_user_id;
+use crate::{ConversationError, conversations::own_user_id};
 
 /// One chat on its way: what was asked, and what is known of where.
 pub(super) struct Question {
@@ -41,8 +41,8 @@ pub(super) async fn place(
 ) -> Result<Place, ChatError> {
     let (caller, command) = (&question.caller, &question.command);
     let Some(id) = command.conversation_id else {
-        let user_id =
-            own_user_id(caller, command.user_id.as_deref()).map_err(|_foreign| foreign_user())?;
+        let user_id = own_user_id(caller, command.user_id.as_deref())
+            .map_err(|foreign| foreign_user(&foreign))?;
         let agent = agent(ports, caller, command).await?;
         let new = Conversation {
             user_id: user_id.clone(),
@@ -134,11 +134,10 @@ pub(super) fn request(question: &Question, place: &Place) -> ReplyRequest {
     }
 }
 
-fn foreign_user() -> ChatError {
-    let detail = "another user's id";
+fn foreign_user(foreign: &ConversationError) -> ChatError {
     ChatError::Invalid(vec![Fault::new(
         "/userId",
         FaultCode::NotCombinable,
-        detail,
+        foreign.to_string(),
     )])
 }

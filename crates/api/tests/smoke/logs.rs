@@ -1,0 +1,66 @@
+//! What the log tells, and what it leaves alone.
+
+use std::fs;
+
+use serde_json::Value;
+
+use crate::{
+    process::{Running, folder},
+    requests::status,
+};
+
+/// Ends a service at once; answers the lines of its log.
+fn logged(running: Running) -> Vec<Value> {
+    running.signal("TERM");
+    running.signal("INT");
+    let (_, told) = running.ended();
+    let lines = told.lines().filter(|line| line.starts_with('{'));
+    let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
+    lines.collect()
+}
+
+#[tokio::test]
+async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
+    let folder = folder();
+    let at = folder.path();
+    fs::write(
+        at.join("told.toml"),
+        "[log]\nlevel = \"info,application=debug\"\n",
+    )
+    .expect("a file");
+    let running = Running::start(at, &["--config", "told.toml"]);
+    // {"alg":"ES256","typ":"at+jwt"}, {"iss":"https://id.example/"}
+    let token = "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.\
+                 eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIn0.AA";
+    let request = reqwest::Client::new().get(format!("{}/api/agents", running.url));
+    let answer = request.bearer_auth(token).send().await.expect("an answer");
+    assert_eq!(answer.status(), 401);
+    let lines = logged(running);
+    let line = lines
+        .iter()
+        .find(|line| line["message"] == "a token is refused");
+    let line = line.unwrap_or_else(|| panic!("no line in {lines:?}"));
+    assert_eq!(line["iss"], "\"https://id.example/\"");
+    assert!(
+        line["why"].as_str().is_some_and(|why| why.contains("iss")),
+        "{line}"
+    );
+}
+
+#[tokio::test]
+async fn an_orderly_end_is_no_error() {
+    let folder = folder();
+    let running = Running::start(folder.path(), &[]);
+    running.signal("TERM");
+    while status(&running.url, "", "/readyz").await != 503 {
+        tokio::task::yield_now().await;
+    }
+    let lines = logged(running);
+    let said = |text: &str| lines.iter().any(|line| line["message"] == text);
+    assert!(said("draining; a second signal aborts"), "{lines:?}");
+    let errors: Vec<&Value> = lines
+        .iter()
+        .filter(|line| line["level"] == "ERROR")
+        .collect();
+    assert_eq!(errors, Vec::<&Value>::new());
+}
