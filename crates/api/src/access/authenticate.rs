@@ -42,9 +42,11 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
         request.extensions_mut().insert(entrant);
         return Ok(());
     }
-    // Whoever is known was let in above: a flood from the same address does not touch it.
+    // A flood from the same address does not touch whoever is known.
     #[cfg(feature = "address-guard")]
-    state.address_guard.admit(request)?;
+    if !matches!(&credential, Ok(Some(known)) if state.authenticator.knows(known)) {
+        state.address_guard.admit(request)?;
+    }
     if let Some(credential) = credential? {
         let entrant = state.authenticator.authenticate(&credential).await;
         request.extensions_mut().insert(entrant.map_err(refused)?);

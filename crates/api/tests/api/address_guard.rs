@@ -147,3 +147,25 @@ async fn limits_tells_what_the_guard_lets_in() {
     assert_eq!(told["rates"]["address"], quota);
     api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_is_known_stays_so_when_other_credentials_are_taken_back() {
+    let api = guarded("3").start().await;
+    let (reader, writer) = (api.reader(), api.writer());
+    reader.get("/api/engines").await.ok();
+    let draft = json!({"name": "ci", "scopes": ["agents:read"]});
+    let made = writer.post("/api/keys", draft).await.made();
+    let id = made["id"].as_str().expect("an id");
+    let taken_back = api.caller(made["secret"].as_str());
+    taken_back.get("/api/agents").await.ok();
+    assert_refused(&api.anonymous().get("/problems").await);
+    // Now nobody is trusted without another look.
+    let revoked = writer.delete(&format!("/api/keys/{id}")).await;
+    assert_eq!(revoked.status, 204);
+    reader.get("/api/engines").await.ok();
+    // Who was known and is refused, is known no more.
+    let refused = taken_back.get("/api/agents").await;
+    refused.problem(ProblemCode::InvalidCredentials);
+    assert_refused(&taken_back.get("/api/agents").await);
+    api.stop().await;
+}

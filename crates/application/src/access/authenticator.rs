@@ -61,6 +61,11 @@ impl Authenticator {
             .then(|| self.entered(entrant, self.clock.now()))
     }
 
+    /// Whether a credential was good not long ago, though it must be looked at anew.
+    pub fn knows(&self, credential: &PresentedCredential<'_>) -> bool {
+        self.memory.knows(&credential.fingerprint)
+    }
+
     /// Lets a credential in, or not: an API key or an access token.
     pub async fn authenticate(
         &self,

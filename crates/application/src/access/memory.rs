@@ -15,14 +15,16 @@ use super::{Entrant, presented_credential::Fingerprint};
 
 /// How long a verified credential is trusted without another look at the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
+/// How long it is remembered that a credential was good, though it is to be looked at anew.
+const KNOWN_FOR: Duration = Duration::from_mins(10);
 /// How many verified credentials are remembered.
 const REMEMBERED: usize = 10_000;
 
 #[derive(Clone)]
 struct Remembered {
     entrant: Arc<Entrant>,
-    /// Until when, as the clock runs: setting the time of day does not make it longer.
-    until: Duration,
+    /// Since when, as the clock runs: setting the time of day does not make it longer.
+    since: Duration,
     epoch: Epoch,
 }
 
@@ -55,10 +57,20 @@ impl Memory {
     /// Who came in with a credential a moment ago, unless it has ended since.
     pub(super) fn recall(&self, fingerprint: &Fingerprint) -> Option<Arc<Entrant>> {
         let remembered = self.remembered.get(fingerprint)?;
-        let is_good = self.clock.running_for() < remembered.until
-            && !self.has_ended(&remembered.entrant)
-            && remembered.epoch == self.epoch();
+        let is_good = self.is_within(&remembered, TRUSTED_FOR) && remembered.epoch == self.epoch();
         is_good.then_some(remembered.entrant)
+    }
+
+    /// Whether a credential was good not long ago, and nothing else was heard of it since. Who is
+    /// known is no guesser, so that neither a change of other credentials nor a flood from the same
+    /// address turns them away before they are looked at anew.
+    pub(super) fn knows(&self, fingerprint: &Fingerprint) -> bool {
+        let remembered = self.remembered.get(fingerprint);
+        remembered.is_some_and(|remembered| self.is_within(&remembered, KNOWN_FOR))
+    }
+
+    fn is_within(&self, remembered: &Remembered, time: Duration) -> bool {
+        self.clock.running_for() < remembered.since + time && !self.has_ended(&remembered.entrant)
     }
 
     /// Remembers who was let in on a look that was begun in `epoch`: when everything was forgotten
@@ -70,7 +82,7 @@ impl Memory {
         }
         let remembered = Remembered {
             entrant: Arc::clone(entrant),
-            until: self.clock.running_for() + TRUSTED_FOR,
+            since: self.clock.running_for(),
             epoch,
         };
         self.remembered.insert(fingerprint, remembered);
@@ -81,10 +93,9 @@ impl Memory {
         self.remembered.remove(fingerprint);
     }
 
-    /// Forgets all, also those about whom a look is under way.
+    /// Trusts nobody any more without another look, also those about whom one is under way.
     pub(super) fn forget(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
-        self.remembered.clear();
     }
 
     fn has_ended(&self, entrant: &Entrant) -> bool {
@@ -192,5 +203,25 @@ mod tests {
         assert!(memory.recall(&FINGERPRINT).is_some());
         memory.forget();
         assert!(memory.recall(&FINGERPRINT).is_none());
+    }
+
+    #[test]
+    fn who_was_good_is_known_until_something_else_is_heard() {
+        let (memory, clock) = given();
+        assert!(!memory.knows(&FINGERPRINT));
+        let end = clock.now() + 300 * SECOND;
+        memory.keep(FINGERPRINT, &entrant(Some(end)), memory.epoch());
+        memory.forget();
+        clock.forward(60 * SECOND, 60 * SECOND);
+        assert!(memory.recall(&FINGERPRINT).is_none());
+        assert!(memory.knows(&FINGERPRINT));
+        clock.forward(240 * SECOND, 240 * SECOND);
+        assert!(!memory.knows(&FINGERPRINT), "it has ended");
+        memory.keep(FINGERPRINT, &entrant(None), memory.epoch());
+        memory.drop_one(&FINGERPRINT);
+        assert!(!memory.knows(&FINGERPRINT), "it was refused");
+        memory.keep(FINGERPRINT, &entrant(None), memory.epoch());
+        clock.forward(KNOWN_FOR, KNOWN_FOR);
+        assert!(!memory.knows(&FINGERPRINT), "that was long ago");
     }
 }
