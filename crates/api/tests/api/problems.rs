@@ -166,7 +166,11 @@ async fn request_timeout() {
         .setting("LIMITS__BODY_SECONDS", "1")
         .start()
         .await;
-    let request = "POST /api/agents HTTP/1.1\r\nHost: test\r\nContent-Length: 9\r\n\r\n{";
+    // The body of nobody is not waited for.
+    let request = format!(
+        "POST /api/agents HTTP/1.1\r\nHost: test\r\nX-API-Key: {}\r\nContent-Length: 9\r\n\r\n{{",
+        api.writer().key()
+    );
     let answer = raw::answer(api.address, request).await;
     answer.problem(ProblemCode::RequestTimeout);
     api.stop().await;
