@@ -1,14 +1,18 @@
 //! The OpenAPI document.
 
+mod bodies;
 mod common;
 mod complete;
 mod component;
 mod config_body;
 mod constraints;
 mod document;
+mod headers;
 mod links;
 mod merge_patch;
+mod operation;
 mod operations;
+mod problems;
 mod sizes;
 mod swagger;
 #[cfg(test)]

@@ -1,0 +1,77 @@
+//! Components and texts that no handler derives.
+
+use domain::EventType;
+use serde_json::{Value, json};
+
+use super::component::{self, reference};
+use crate::problem::LimitPolicy;
+
+/// The component of problems that tell which limit was met.
+pub(super) const RATE_LIMIT_PROBLEM: &str = "RateLimitProblem";
+
+/// The types that a page of the log can be narrowed to, separated by commas.
+pub(super) fn list_event_types(document: &mut Value) {
+    let types: Vec<String> = EventType::ALL
+        .iter()
+        .map(|kind| kind.as_str().replace('.', "\\."))
+        .collect();
+    let one = format!("({})", types.join("|"));
+    let parameters = document.pointer_mut("/paths/~1api~1events/get/parameters");
+    for parameter in parameters
+        .and_then(Value::as_array_mut)
+        .into_iter()
+        .flatten()
+    {
+        if parameter["name"] == "types" {
+            parameter["schema"]["pattern"] = format!("^{one}(,{one})*$").into();
+        }
+    }
+}
+
+/// Bodies that no single type describes have components of their own.
+pub(super) fn point_bodies_to_components(document: &mut Value) {
+    for (pointer, component) in [
+        ("/paths/~1api~1agents~1{id}/patch", "AgentDraftPatch"),
+        ("/paths/~1api~1agents~1{id}~1config/put", "ConfigBody"),
+        (
+            "/paths/~1api~1conversations~1{id}/patch",
+            "ConversationDraftPatch",
+        ),
+    ] {
+        let content = document.pointer_mut(&format!("{pointer}/requestBody/content"));
+        for media_type in content.and_then(Value::as_object_mut).into_iter().flatten() {
+            media_type.1["schema"] = json!({"$ref": format!("#/components/schemas/{component}")});
+        }
+    }
+}
+
+/// Adds the components that no type stands for.
+pub(super) fn add_components(document: &mut Value) {
+    let components = super::common::components();
+    let Value::Object(parts) = components else {
+        return;
+    };
+    for (kind, entries) in parts {
+        document["components"][kind] = entries;
+    }
+    component::put(document, RATE_LIMIT_PROBLEM, rate_limit_problem());
+}
+
+/// What a 429 says beside what every problem says.
+fn rate_limit_problem() -> Value {
+    json!({
+        "allOf": [
+            {"$ref": reference("Problem")},
+            {
+                "type": "object",
+                "properties": {
+                    "violatedPolicies": {
+                        "type": "array",
+                        "description": "The limits that refused, by their names in `RateLimit-Policy`; `address` counts all that comes from one network address without a credential that was verified lately.",
+                        "items": {"type": "string", "enum": LimitPolicy::ALL},
+                    },
+                },
+            },
+        ],
+    })
+}
