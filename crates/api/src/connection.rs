@@ -303,33 +303,33 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn who_sips_is_left_too() {
         let (mut connection, mut client) = connected(4);
-        let sipping = tokio::task::spawn(async move {
+        let sipping = async {
             while client.read_u8().await.is_ok() {
                 tokio::time::sleep(Duration::from_secs(5)).await;
             }
-        });
-        let started = Instant::now();
-        let error = connection.write_all(&[b'x'; 1_000]).await.unwrap_err();
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(started.elapsed() < STALL_DEADLINE + Duration::from_secs(6));
-        drop(connection);
-        sipping.await.unwrap();
+        };
+        let writing = async move {
+            let started = Instant::now();
+            let error = connection.write_all(&[b'x'; 1_000]).await.unwrap_err();
+            assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+            assert!(started.elapsed() < STALL_DEADLINE + Duration::from_secs(6));
+        };
+        tokio::join!(sipping, writing);
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_reads_a_stream_as_it_comes_is_kept() {
         let (mut connection, mut client) = connected(4);
-        let reading = tokio::task::spawn(async move {
-            let mut read = Vec::new();
-            client.read_to_end(&mut read).await.unwrap();
-            read.len()
-        });
-        for _ in 0..100 {
-            connection.write_all(b"an event").await.unwrap();
-            connection.flush().await.unwrap();
-            tokio::time::sleep(Duration::from_secs(20)).await;
-        }
-        drop(connection);
-        assert_eq!(reading.await.unwrap(), 800);
+        let mut read = Vec::new();
+        let reading = client.read_to_end(&mut read);
+        let writing = async move {
+            for _ in 0..100 {
+                connection.write_all(b"an event").await.unwrap();
+                connection.flush().await.unwrap();
+                tokio::time::sleep(Duration::from_secs(20)).await;
+            }
+        };
+        let (count, ()) = tokio::join!(reading, writing);
+        assert_eq!(count.unwrap(), 800);
     }
 }
