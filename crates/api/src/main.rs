@@ -16,7 +16,8 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;
-            let _ = writeln!(std::io::stderr(), "agent-service: {error:#}");
+            let told = ports::error::told(error.as_ref());
+            let _ = writeln!(std::io::stderr(), "agent-service: {told}");
             ExitCode::FAILURE
         }
     }

@@ -44,6 +44,11 @@ impl RepositoryError {
 
 /// An error and all its causes in one line, for the log.
 pub fn chain(error: &dyn Error) -> String {
+    told(error).replace(['\n', '\r'], " ")
+}
+
+/// An error and all its causes, each of them once.
+pub fn told(error: &dyn Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {
@@ -55,7 +60,7 @@ pub fn chain(error: &dyn Error) -> String {
         }
         cause = error.source();
     }
-    text.replace(['\n', '\r'], " ")
+    text
 }
 
 #[cfg(test)]

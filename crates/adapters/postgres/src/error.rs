@@ -22,7 +22,16 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
         },
+        sqlx::Error::Database(source) => RepositoryError::Unavailable(told(&*source).into()),
         error => RepositoryError::Unavailable(error.into()),
+    }
+}
+
+/// What the server says, without the line of its own source that the library adds.
+fn told(error: &dyn sqlx::error::DatabaseError) -> String {
+    match error.code() {
+        Some(code) => format!("{} (SQLSTATE {code})", error.message()),
+        None => error.message().to_owned(),
     }
 }
 

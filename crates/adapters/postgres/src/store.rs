@@ -82,11 +82,23 @@ impl PostgresStore {
             connections,
             group,
         };
-        store
-            .connections
-            .run(|_| Box::pin(async { Ok(()) }))
-            .await?;
-        Ok(store)
+        let reached = store.connections.run(|_| Box::pin(async { Ok(()) })).await;
+        match reached {
+            Ok(()) => Ok(store),
+            Err(error) => Err(store.obstacle().await.unwrap_or(error)),
+        }
+    }
+
+    /// Why the server cannot be reached. The pool tries for as long as a call may take, and then
+    /// tells that it has waited, but not for what.
+    async fn obstacle(&self) -> Option<RepositoryError> {
+        match timeout(CALL_LIMIT, self.options.connect()).await {
+            Ok(Ok(_reached_after_all)) => None,
+            Ok(Err(error)) => Some(from_sqlx(error)),
+            Err(_elapsed) => Some(RepositoryError::Unavailable(
+                "the server does not answer".into(),
+            )),
+        }
     }
 
     /// Brings the schema up to this version of the service. Of several processes that do this at

@@ -8,4 +8,5 @@ mod newer_version;
 mod signing_keys;
 mod statements;
 mod tenant_lock;
+mod unreachable;
 mod wire;

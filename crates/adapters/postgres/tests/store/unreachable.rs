@@ -1,0 +1,40 @@
+//! A server that cannot be reached is told with the reason.
+
+use std::{net::TcpListener, str::FromStr};
+
+use ports::error::told;
+use postgres_store::{PostgresOptions, PostgresStore};
+use sqlx::{ConnectOptions, postgres::PgConnectOptions};
+use tokio_util::task::TaskTracker;
+
+use crate::database::Database;
+
+async fn refusal(options: &PgConnectOptions) -> String {
+    let url = options.to_url_lossy();
+    let options = PostgresOptions::default();
+    let connected = PostgresStore::connect(url.as_str(), options, &TaskTracker::new()).await;
+    told(&connected.err().expect("it is not reached"))
+}
+
+#[tokio::test]
+async fn nobody_who_listens_is_told_as_that() {
+    // Nothing listens on a port that was free a moment ago.
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("its address").port();
+    drop(free);
+    let nobody = PgConnectOptions::from_str("postgres://ada@127.0.0.1/agents");
+    let refused = refusal(&nobody.expect("a URL").port(port)).await;
+    assert!(refused.contains("Connection refused"), "{refused}");
+    assert_eq!(refused.matches("refused").count(), 1, "{refused}");
+}
+
+#[tokio::test]
+async fn what_the_server_says_is_told_once_with_its_code() {
+    let database = Database::make_empty().await;
+    let missing = database.options().database("there_is_none_of_this_name");
+    assert_eq!(
+        refusal(&missing).await,
+        "the store is unavailable: database \"there_is_none_of_this_name\" does not exist \
+         (SQLSTATE 3D000)"
+    );
+}
