@@ -220,6 +220,13 @@ async fn nobody_revokes_the_token_of_another_client() {
     let node = Node::start(&world).await;
     let ((_, owner), (_, other)) = (world.client(|_| {}).await, world.client(|_| {}).await);
     let token = node.token(&owner).await;
+    // Whoever is of another tenant does not even learn that there is such a token.
+    let tenant: TenantId = "other".parse().unwrap();
+    let tenants = &world.storage.tenants;
+    tenants.insert(&tenant, world.clock.now()).await.unwrap();
+    let (_, stranger) = world.client(|client| client.tenant = tenant).await;
+    let outcome = node.server.revoke(&basic(&stranger), Some(&token)).await;
+    outcome.expect("what is no token of its tenant is none");
     let outcome = node.server.revoke(&basic(&other), Some(&token)).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidGrant)),

@@ -112,7 +112,7 @@ impl AuthorizationServer {
         let (client, token) = self.asked_about(shown, token).await?;
         let now = self.clock.now();
         // The leeway is for clocks that differ; here there is one.
-        Ok(token.filter(|token| token.client.tenant == client.tenant && now < token.ends_at))
+        Ok(token.filter(|token| now < token.ends_at))
     }
 
     /// The client that asks, unless it has asked too often. A token that is revoked has every
@@ -127,7 +127,8 @@ impl AuthorizationServer {
         }
     }
 
-    /// The client that asks, and the good token that it asks about.
+    /// The client that asks, and the good token that it asks about. Nobody learns anything of the
+    /// tokens of another tenant, not even that there are some.
     async fn asked_about(
         &self,
         shown: &Presented,
@@ -139,7 +140,10 @@ impl AuthorizationServer {
             return Ok((client, None));
         };
         match self.tokens.examine(&token).await {
-            Ok(token) => Ok((client, Some(token))),
+            Ok(token) => {
+                let is_own = token.client.tenant == client.tenant;
+                Ok((client, is_own.then_some(token)))
+            }
             Err(
                 AccessError::Invalid | AccessError::Expired | AccessError::IssuerUnavailable(_),
             ) => Ok((client, None)),
