@@ -109,7 +109,7 @@ impl AuthorizationServer {
         shown: &Presented,
         token: Option<&str>,
     ) -> Result<Option<OwnToken>, OAuthError> {
-        let (client, token) = self.asked_about(shown, token).await?;
+        let (_, token) = self.asked_about(shown, token).await?;
         let now = self.clock.now();
         // The leeway is for clocks that differ; here there is one.
         Ok(token.filter(|token| now < token.ends_at))
