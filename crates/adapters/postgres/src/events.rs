@@ -18,7 +18,7 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    conversations::{ConversationRow, conversation_columns, visible},
+    conversation_row::{ConversationRow, conversation_columns, visible},
     error::in_table,
     facts::kind,
     messages::{MessageRow, message_columns},

@@ -15,6 +15,7 @@ mod agents;
 mod batch;
 mod claims;
 mod connections;
+mod conversation_row;
 mod conversations;
 mod credential_row;
 mod credentials;

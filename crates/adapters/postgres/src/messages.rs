@@ -9,7 +9,7 @@ use sqlx::Row;
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::{PostgresStore, conversations::visible, error::in_table, row};
+use crate::{PostgresStore, conversation_row::visible, error::in_table, row};
 
 /// The columns of a message `m`.
 macro_rules! message_columns {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page,
-    Stamp, TenantId, TurnId,
+    Stamp, TenantId,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
@@ -17,28 +17,10 @@ use uuid::Uuid;
 
 use crate::{
     SqliteStore, claims,
+    conversation_row::{ConversationRow, HeadRow, conversation_columns, visible},
     error::{from_sqlx, in_table},
     messages, row, rows, tenants, turns,
 };
-
-/// Whether conversation `c` can be found: neither it nor its agent is deleted.
-macro_rules! visible {
-    () => {
-        "c.deleted_at is null and exists (select 1 from agents a \
-         where a.tenant_id = c.tenant_id and a.id = c.agent_id and a.deleted_at is null)"
-    };
-}
-pub(crate) use visible;
-
-/// The columns of a conversation `c`.
-macro_rules! conversation_columns {
-    () => {
-        "c.id, c.agent_id, c.user_id, c.title, c.metadata, c.version, c.message_count, \
-         c.created_at, c.updated_at, c.last_message_at"
-    };
-}
-
-pub(crate) use conversation_columns;
 
 /// A page of conversations joined to the tenant's head, so that page and position are of one
 /// state.
@@ -105,63 +87,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     UPDATE,
     DELETE,
 ];
-
-/// A conversation as it is stored.
-#[derive(sqlx::FromRow)]
-pub(crate) struct ConversationRow {
-    id: Uuid,
-    agent_id: Uuid,
-    user_id: Option<String>,
-    title: Option<String>,
-    metadata: String,
-    version: i64,
-    message_count: i64,
-    created_at: i64,
-    updated_at: i64,
-    last_message_at: Option<i64>,
-}
-
-impl TryFrom<ConversationRow> for Conversation {
-    type Error = RepositoryError;
-
-    fn try_from(row: ConversationRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            id: ConversationId::new(row.id),
-            agent_id: AgentId::new(row.agent_id),
-            user_id: row.user_id,
-            title: row.title,
-            metadata: row::from_json("conversations.metadata", &row.metadata)?,
-            version: row.version,
-            message_count: row.message_count,
-            created_at: row::time(row.created_at),
-            updated_at: row::time(row.updated_at),
-            last_message_at: row.last_message_at.map(row::time),
-        })
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct HeadRow {
-    id: Uuid,
-    agent_id: Uuid,
-    user_id: Option<String>,
-    message_count: i64,
-    turn_count: i64,
-    running_turn: Option<Uuid>,
-}
-
-impl From<HeadRow> for ConversationHead {
-    fn from(row: HeadRow) -> Self {
-        Self {
-            id: ConversationId::new(row.id),
-            agent_id: AgentId::new(row.agent_id),
-            user_id: row.user_id,
-            message_count: row.message_count,
-            turn_count: row.turn_count,
-            running_turn: row.running_turn.map(TurnId::new),
-        }
-    }
-}
 
 /// Conversations in SQLite.
 pub(crate) struct SqliteConversations {

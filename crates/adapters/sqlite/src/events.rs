@@ -16,7 +16,7 @@ use uuid::Uuid;
 
 use crate::{
     SqliteStore,
-    conversations::{ConversationRow, conversation_columns, visible},
+    conversation_row::{ConversationRow, conversation_columns, visible},
     error::{from_sqlx, in_table},
     facts::kind,
     messages::{MessageRow, message_columns},

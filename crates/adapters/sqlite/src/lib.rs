@@ -14,6 +14,7 @@
 mod agents;
 mod batch;
 mod claims;
+mod conversation_row;
 mod conversations;
 mod credential_row;
 mod credentials;

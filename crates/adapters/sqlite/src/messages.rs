@@ -10,7 +10,7 @@ use uuid::Uuid;
 
 use crate::{
     SqliteStore,
-    conversations::visible,
+    conversation_row::visible,
     error::{from_sqlx, in_table},
     row,
 };

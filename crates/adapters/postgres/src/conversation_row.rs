@@ -1,0 +1,87 @@
+//! A conversation as it is stored.
+
+use domain::{AgentId, Conversation, ConversationHead, ConversationId, TurnId, config::Metadata};
+use ports::RepositoryError;
+use sqlx::types::Json;
+use time::OffsetDateTime;
+use uuid::Uuid;
+
+use crate::row;
+
+/// Whether conversation `c` can be found: neither it nor its agent is deleted. A subquery for each
+/// row, because a join could be turned around and read every conversation of every agent.
+macro_rules! visible {
+    () => {
+        "num_nonnulls(c.deleted_at) = 0 and (select num_nonnulls(a.deleted_at) = 0 from agents a \
+         where a.tenant_id = c.tenant_id and a.id = c.agent_id)"
+    };
+}
+pub(crate) use visible;
+
+/// The columns of a conversation `c`.
+macro_rules! conversation_columns {
+    () => {
+        "c.id, c.agent_id, c.user_id, c.title, c.metadata, c.version, c.message_count, \
+         c.created_at, c.updated_at, c.last_message_at"
+    };
+}
+
+pub(crate) use conversation_columns;
+
+/// A conversation as it is stored.
+#[derive(sqlx::FromRow)]
+pub(crate) struct ConversationRow {
+    id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+    title: Option<String>,
+    metadata: Json<Metadata>,
+    version: i64,
+    message_count: i64,
+    created_at: OffsetDateTime,
+    updated_at: OffsetDateTime,
+    last_message_at: Option<OffsetDateTime>,
+}
+
+impl TryFrom<ConversationRow> for Conversation {
+    type Error = RepositoryError;
+
+    fn try_from(row: ConversationRow) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            id: ConversationId::new(row.id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+            title: row.title,
+            metadata: row.metadata.0,
+            version: row.version,
+            message_count: row.message_count,
+            created_at: row::time(row.created_at),
+            updated_at: row::time(row.updated_at),
+            last_message_at: row.last_message_at.map(row::time),
+        })
+    }
+}
+
+/// The head of a conversation as it is stored.
+#[derive(sqlx::FromRow)]
+pub(crate) struct HeadRow {
+    id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+    message_count: i64,
+    turn_count: i64,
+    running_turn: Option<Uuid>,
+}
+
+impl From<HeadRow> for ConversationHead {
+    fn from(row: HeadRow) -> Self {
+        Self {
+            id: ConversationId::new(row.id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+            message_count: row.message_count,
+            turn_count: row.turn_count,
+            running_turn: row.running_turn.map(TurnId::new),
+        }
+    }
+}
