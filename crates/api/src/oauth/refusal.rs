@@ -1,6 +1,6 @@
 //! Refusals in the words of OAuth.
 
-use std::{borrow::Cow, fmt};
+use std::{borrow::Cow, fmt, time::Duration};
 
 use actix_web::{
     HttpResponse, ResponseError,
@@ -10,7 +10,10 @@ use actix_web::{
     },
     web::Bytes,
 };
-use application::access::server::{OAuthError, SigningKeyError};
+use application::access::{
+    server::{OAuthError, SigningKeyError},
+    tokens::PAUSE_BETWEEN_FETCHES,
+};
 use domain::ProblemCode;
 use ports::{BoxError, RepositoryError};
 use serde::Serialize;
@@ -77,6 +80,14 @@ impl OAuthRefusal {
         }
     }
 
+    /// A refusal that ends by itself after a while.
+    fn for_now(status: StatusCode, wait: Duration, error: &OAuthError) -> Self {
+        Self {
+            retry_after: Some(seconds_to_wait(wait)),
+            ..Self::new(status, "temporarily_unavailable", error.to_string())
+        }
+    }
+
     /// A problem of the service itself.
     fn of_problem(code: ProblemCode, cause: impl Into<BoxError>) -> Self {
         Self {
@@ -125,18 +136,13 @@ impl From<OAuthError> for OAuthRefusal {
         let (status, word) = match error {
             OAuthError::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
             OAuthError::InvalidClient => (StatusCode::UNAUTHORIZED, "invalid_client"),
+            // The keys are not asked for more often.
             OAuthError::KeysUnavailable(_) => {
-                (StatusCode::SERVICE_UNAVAILABLE, "temporarily_unavailable")
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                return Self::for_now(status, PAUSE_BETWEEN_FETCHES, &error);
             }
             OAuthError::RateLimited { wait } => {
-                return Self {
-                    retry_after: Some(seconds_to_wait(wait)),
-                    ..Self::new(
-                        StatusCode::TOO_MANY_REQUESTS,
-                        "temporarily_unavailable",
-                        error.to_string(),
-                    )
-                };
+                return Self::for_now(StatusCode::TOO_MANY_REQUESTS, wait, &error);
             }
             OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
             OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
@@ -192,8 +198,6 @@ impl ResponseError for OAuthRefusal {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use application::access::tokens::KeysUnavailable;
 
     use super::*;
@@ -247,7 +251,7 @@ mod tests {
         let wait = Duration::from_millis(1_001);
         for (error, expected) in [
             (OAuthError::RateLimited { wait }, Some("2")),
-            (OAuthError::KeysUnavailable(KeysUnavailable), Some("1")),
+            (OAuthError::KeysUnavailable(KeysUnavailable), Some("30")),
             (OAuthError::InvalidClient, None),
         ] {
             let answer = OAuthRefusal::from(error).error_response();

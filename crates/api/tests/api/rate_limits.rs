@@ -26,6 +26,18 @@ fn slow_plan(burst: &str) -> Plan {
         .setting("LIMITS__REQUESTS__BURST", burst)
 }
 
+/// What a caller is told who asks until it is too often.
+pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> Answer {
+    let began = Instant::now();
+    loop {
+        let answer = caller.get(path).await;
+        if answer.status != 200 {
+            return answer;
+        }
+        assert!(began.elapsed().as_secs() < 20, "nothing is refused");
+    }
+}
+
 /// `(r, t)` of a policy in `RateLimit`.
 #[track_caller]
 fn left(answer: &Answer, policy: &str) -> (u32, u64) {
@@ -90,14 +102,7 @@ async fn after_the_time_in_retry_after_one_more_is_let_in() {
         .setting("LIMITS__REQUESTS__BURST", "1")
         .start()
         .await;
-    let began = Instant::now();
-    let refused = loop {
-        let answer = api.reader().get("/api/engines").await;
-        if answer.status != 200 {
-            break answer;
-        }
-        assert!(began.elapsed().as_secs() < 20, "nothing is refused");
-    };
+    let refused = first_refusal(&api.reader(), "/api/engines").await;
     let wait = assert_refused(&refused, "requests");
     assert_eq!(wait, 1, "half a second, rounded up");
     tokio::time::sleep(Duration::from_secs(wait)).await;
