@@ -1,12 +1,16 @@
 //! What the engine says to what.
 
-use std::sync::Arc;
+use std::{
+    pin::pin,
+    sync::{Arc, mpsc},
+};
 
 use domain::{FinishReason, Rule};
 use futures::FutureExt as _;
 use ports::ReplyEngine as _;
 use rstest::rstest;
 use rule_engine::RuleReplyEngine;
+use tokio::{runtime, task::spawn_blocking};
 
 use crate::given::{agent, agent_with, answer, ask, keyword_rule, pattern_rule, request, tenant};
 
@@ -184,17 +188,24 @@ async fn a_prepared_agent_answers_short_messages_without_waiting() {
     );
 }
 
-#[tokio::test]
-async fn long_messages_are_searched_off_the_async_thread() {
-    let agent = Arc::new(agent_with([
-        pattern_rule("absent", "no"),
-        pattern_rule("hello$", "found at the end"),
-    ]));
-    let engine = RuleReplyEngine::new();
-    engine.prepare(&tenant(), &agent).await.unwrap();
+/// The only thread that may block is held until the reply was polled. There is one rule, because
+/// no search pauses before its first.
+#[test]
+fn long_messages_are_searched_off_the_async_thread() {
+    let agent = Arc::new(agent_with([pattern_rule("hello$", "found at the end")]));
     let message = format!("{} hello", "x".repeat(32_000));
-    let reply = engine.reply(request(&agent, &message)).now_or_never();
-    assert!(reply.is_none(), "it was searched at once");
-    let (text, _) = ask(&engine, request(&agent, &message)).await;
-    assert_eq!(text, "found at the end");
+    let mut runtime = runtime::Builder::new_current_thread();
+    let runtime = runtime.max_blocking_threads(1).build().unwrap();
+    runtime.block_on(async {
+        let engine = RuleReplyEngine::new();
+        engine.prepare(&tenant(), &agent).await.unwrap();
+        let (release, released) = mpsc::channel::<()>();
+        let gate = spawn_blocking(move || released.recv());
+        let mut reply = pin!(ask(&engine, request(&agent, &message)));
+        let at_once = reply.as_mut().now_or_never();
+        assert!(at_once.is_none(), "it was searched at once");
+        drop(release);
+        assert_eq!(reply.await.0, "found at the end");
+        assert!(gate.await.unwrap().is_err(), "nobody sent anything");
+    });
 }
