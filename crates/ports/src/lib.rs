@@ -9,11 +9,13 @@
 //! `api/src/wiring.rs` and nowhere else.
 
 pub mod agent_repository;
+pub mod claim_repository;
 pub mod clock;
 pub mod conversation_repository;
 pub mod credential_repository;
 pub mod document_source;
 pub mod error;
+pub mod event_bus;
 pub mod event_log;
 pub mod id_source;
 pub mod maintenance;
@@ -25,9 +27,11 @@ pub mod signing_key_repository;
 pub mod storage;
 pub mod tenant_repository;
 pub mod token_repository;
+pub mod turn_recovery;
 pub mod turn_repository;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
+pub use claim_repository::ClaimRepository;
 pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
@@ -36,6 +40,7 @@ pub use conversation_repository::{
 pub use credential_repository::{CredentialPosition, CredentialRepository, NewProof};
 pub use document_source::{DocumentError, DocumentSource, NamedBy};
 pub use error::{BoxError, RepositoryError};
+pub use event_bus::{EventBus, Signal};
 pub use event_log::{EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange};
 pub use id_source::IdSource;
 pub use maintenance::{Maintenance, Outdated};
@@ -47,6 +52,7 @@ pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
 pub use tenant_repository::TenantRepository;
 pub use token_repository::TokenRepository;
+pub use turn_recovery::{Sweep, Swept, TurnInProgress, TurnRecovery};
 pub use turn_repository::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
     FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, Reply, TurnEnding, TurnRepository,

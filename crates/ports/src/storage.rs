@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ConversationRepository, CredentialRepository, EventLog, Maintenance,
+    AgentRepository, ClaimRepository, ConversationRepository, CredentialRepository, EventLog, Maintenance,
     NodeRepository, SigningKeyRepository, TenantRepository, TokenRepository, TurnRepository,
 };
 
@@ -16,6 +16,8 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
+    /// Idempotency records.
+    pub claims: Arc<dyn ClaimRepository>,
     /// The log.
     pub events: Arc<dyn EventLog>,
     /// API keys and OAuth clients.

@@ -273,11 +273,4 @@ pub trait TurnRepository: Send + Sync {
         tenant: &TenantId,
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError>;
-
-    /// Finds what a key was used for, if it was and is still remembered.
-    async fn find_claim(
-        &self,
-        tenant: &TenantId,
-        claim: &IdempotencyClaim,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError>;
 }

@@ -1,0 +1,17 @@
+-- Turns that wait, keys that failed turns gave back, tickets for sockets.
+
+-- Since when a turn waits, by the store's clock: its time is measured by no process's.
+alter table turns add column queued_at timestamptz;
+
+-- Where the turn took place that gave its key back: the next use of the key goes on there.
+alter table idempotency_records add column released_into uuid;
+
+-- Good once, for half a minute, to open a socket; known by their digests alone.
+create table tickets (
+    digest bytea primary key,
+    -- Whom it lets in, and from where.
+    content jsonb not null,
+    ends_at timestamptz not null
+);
+
+create index tickets_by_end on tickets (ends_at);
