@@ -303,6 +303,7 @@ fn cached_ports(
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
+        claims: Arc::clone(&storage.claims),
         clock: Arc::clone(clock),
         ids: Arc::clone(ids),
     }

@@ -57,7 +57,7 @@ pub(crate) async fn claim(
     storage: &Storage,
     claim: &IdempotencyClaim,
 ) -> Option<IdempotencyRecord> {
-    let found = storage.turns.find_claim(&samples::tenant(), claim).await;
+    let found = storage.claims.find(&samples::tenant(), claim).await;
     found.answered()
 }
 

@@ -31,6 +31,7 @@ pub mod agent_listing;
 pub mod agent_repository;
 pub mod begin_turn;
 pub mod cancel_turn;
+pub mod claim_repository;
 pub mod concurrency;
 pub mod concurrent_turns;
 pub mod conversation_deletion;

@@ -180,6 +180,8 @@ macro_rules! storage_promises {
                 finds_a_turn_with_its_owner,
                 a_promoted_turn_keeps_its_owner,
                 finds_no_turn_that_was_never_asked,
+            }
+            claim_repository {
                 tells_keys_apart_by_principal_and_operation,
                 finds_a_key_whatever_its_command,
                 forgets_keys_after_their_time,

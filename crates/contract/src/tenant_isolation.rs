@@ -137,14 +137,12 @@ pub async fn conversations_of_another_tenant_are_not_touched(storage: &Storage) 
     neighbours.assert_undisturbed(storage).await;
 }
 
-/// Turns: `find`, `find_claim`, `finish_turn`, `cancel_turn`.
+/// Turns: `find`, `finish_turn`, `cancel_turn`.
 pub async fn turns_of_another_tenant_are_not_there(storage: &Storage) {
     let neighbours = Neighbours::settled(storage).await;
     let Neighbours { running, other, .. } = &neighbours;
     let (turns, id) = (&storage.turns, running.turn_id);
     assert_eq!(turns.find(other, id).await.answered().value, None);
-    let claim = turns.find_claim(other, &samples::claim("k")).await;
-    assert_eq!(claim.answered(), None);
     let ending = TurnEnding::Completed(samples::reply(1));
     let mut finish = samples::finish(running, ending);
     finish.tenant = other.clone();
@@ -255,10 +253,12 @@ pub async fn credentials_of_another_tenant_are_not_touched(storage: &Storage) {
 pub async fn idempotency_keys_are_each_tenants_own(storage: &Storage) {
     let Neighbours { other, .. } = Neighbours::settled(storage).await;
     let (agent, stamp, claim) = (samples::agent(1), samples::stamp(0), samples::claim("k"));
+    let before = storage.claims.find(&other, &claim).await.answered();
+    assert_eq!(before, None);
     let answer = storage.agents.insert(&other, &agent, &stamp, Some(&claim));
     answer.await.done();
     let ours = found::claim(storage, &claim).await;
-    let theirs = storage.turns.find_claim(&other, &claim).await.answered();
+    let theirs = storage.claims.find(&other, &claim).await.answered();
     assert!(ours.is_some_and(|record| record.turn_id.is_some()));
     assert!(theirs.is_some_and(|record| record.turn_id.is_none()));
 }

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ClaimRepository, ConversationRepository, CredentialRepository, EventLog, Maintenance,
-    NodeRepository, SigningKeyRepository, TenantRepository, TokenRepository, TurnRepository,
+    AgentRepository, ClaimRepository, ConversationRepository, CredentialRepository, EventLog,
+    Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TokenRepository,
+    TurnRepository,
 };
 
 /// All ports of a store together, as an adapter hands them over.

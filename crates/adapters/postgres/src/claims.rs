@@ -1,14 +1,15 @@
 //! Idempotency records.
 
+use async_trait::async_trait;
 use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
-use ports::RepositoryError;
+use ports::{ClaimRepository, RepositoryError};
 use relational::{ClaimRow, column::corrupt, facts::is_remembered};
 use serde_json::Value;
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
-use crate::{error::in_table, row};
+use crate::{PostgresStore, error::in_table, row};
 
 const FIND: &str = "\
     select fingerprint, turn_id, answer, created_at from idempotency_records \
@@ -39,6 +40,26 @@ impl TryFrom<RecordRow> for IdempotencyRecord {
             answer: row.answer,
             created_at: row::time(row.created_at),
         })
+    }
+}
+
+/// Idempotency records in PostgreSQL.
+pub(crate) struct PostgresClaims {
+    pub(crate) store: PostgresStore,
+}
+
+#[async_trait]
+impl ClaimRepository for PostgresClaims {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyClaim,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        let (tenant, claim) = (tenant.clone(), claim.clone());
+        self.store
+            .connections
+            .run(move |connection| Box::pin(async move { find(connection, &tenant, &claim).await }))
+            .await
     }
 }
 

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     agents::PostgresAgents,
     batch::PostgresBatches,
+    claims::PostgresClaims,
     connections::{CALL_LIMIT, Connections},
     conversations::PostgresConversations,
     credentials::PostgresCredentials,
@@ -145,6 +146,7 @@ impl PostgresStore {
             agents: Arc::new(PostgresAgents { store: store() }),
             conversations: Arc::new(PostgresConversations { store: store() }),
             turns: Arc::new(PostgresTurns { store: store() }),
+            claims: Arc::new(PostgresClaims { store: store() }),
             events: Arc::new(PostgresEvents { store: store() }),
             credentials: Arc::new(PostgresCredentials { store: store() }),
             tokens: Arc::new(PostgresTokens { store: store() }),

@@ -1,10 +1,7 @@
 //! Turns.
 
 use async_trait::async_trait;
-use domain::{
-    AgentId, AsOf, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId, Stamp, TenantId,
-    TurnId,
-};
+use domain::{AgentId, AsOf, ConversationId, NodeId, Stamp, TenantId, TurnId};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
     FoundTurn, Reply, RepositoryError, TurnRepository,
@@ -17,7 +14,7 @@ use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
-    PostgresStore, claims,
+    PostgresStore,
     error::in_table,
     facts, row, rows, tenants,
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
@@ -145,20 +142,6 @@ impl TurnRepository for PostgresTurns {
         let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
         let row = self.store.connections.fetch_optional(find).await?;
         row::as_of_one("turns", row.as_ref(), |row: FoundRow| row.try_into())
-    }
-
-    async fn find_claim(
-        &self,
-        tenant: &TenantId,
-        claim: &IdempotencyClaim,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        let (tenant, claim) = (tenant.clone(), claim.clone());
-        self.store
-            .connections
-            .run(move |connection| {
-                Box::pin(async move { claims::find(connection, &tenant, &claim).await })
-            })
-            .await
     }
 }
 

@@ -1,12 +1,13 @@
 //! Idempotency records.
 
+use async_trait::async_trait;
 use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
-use ports::RepositoryError;
+use ports::{ClaimRepository, RepositoryError};
 use relational::{ClaimRow, column::corrupt, facts::is_remembered};
 use sqlx::{SqliteConnection, SqliteExecutor};
 use uuid::Uuid;
 
-use crate::{error::in_table, row};
+use crate::{SqliteStore, error::in_table, row};
 
 const FIND: &str = "\
     select fingerprint, turn_id, answer, created_at from idempotency_records \
@@ -40,6 +41,22 @@ impl TryFrom<RecordRow> for IdempotencyRecord {
                 .transpose()?,
             created_at: row::time(row.created_at),
         })
+    }
+}
+
+/// Idempotency records in SQLite.
+pub(crate) struct SqliteClaims {
+    pub(crate) store: SqliteStore,
+}
+
+#[async_trait]
+impl ClaimRepository for SqliteClaims {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyClaim,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        find(&self.store.readers, tenant, claim).await
     }
 }
 

@@ -15,6 +15,7 @@ use tokio_util::task::TaskTracker;
 use crate::{
     agents::SqliteAgents,
     batch::SqliteBatches,
+    claims::SqliteClaims,
     conversations::SqliteConversations,
     credentials::SqliteCredentials,
     error::from_sqlx,
@@ -138,6 +139,7 @@ impl SqliteStore {
             agents: Arc::new(SqliteAgents { store: store() }),
             conversations: Arc::new(SqliteConversations { store: store() }),
             turns: Arc::new(SqliteTurns { store: store() }),
+            claims: Arc::new(SqliteClaims { store: store() }),
             events: Arc::new(SqliteEvents { store: store() }),
             credentials: Arc::new(SqliteCredentials { store: store() }),
             tokens: Arc::new(SqliteTokens { store: store() }),

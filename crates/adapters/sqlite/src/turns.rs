@@ -1,10 +1,7 @@
 //! Turns.
 
 use async_trait::async_trait;
-use domain::{
-    AgentId, AsOf, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId, Stamp, TenantId,
-    TurnId,
-};
+use domain::{AgentId, AsOf, ConversationId, NodeId, Stamp, TenantId, TurnId};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
     FoundTurn, Reply, RepositoryError, TurnRepository,
@@ -17,7 +14,7 @@ use sqlx::{FromRow, Row, SqliteConnection, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use crate::{
-    SqliteStore, claims,
+    SqliteStore,
     error::{from_sqlx, in_table},
     facts, row, rows, tenants,
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
@@ -149,14 +146,6 @@ impl TurnRepository for SqliteTurns {
             .await
             .map_err(from_sqlx)?;
         row::as_of_one("turns", row.as_ref(), |row: FoundRow| row.try_into())
-    }
-
-    async fn find_claim(
-        &self,
-        tenant: &TenantId,
-        claim: &IdempotencyClaim,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        claims::find(&self.store.readers, tenant, claim).await
     }
 }
 

@@ -12,12 +12,12 @@ use domain::{
     SigningKey, Stamp, TenantId, Timestamp, TurnId,
 };
 use ports::{
-    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed,
-    ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository, Deletion,
-    EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
-    FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof, Once,
-    Outdated, Reply, RepositoryError, SigningKeyRepository, Storage, TokenRepository,
-    TurnRepository,
+    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, ClaimRepository,
+    Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
+    Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
+    FinishTurn, FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery,
+    NewProof, Once, Outdated, Reply, RepositoryError, SigningKeyRepository, Storage,
+    TokenRepository, TurnRepository,
 };
 use uuid::Uuid;
 
@@ -46,6 +46,7 @@ impl Probe {
             agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
             turns: Arc::new(Turns(storage.turns, Arc::clone(self))),
+            claims: Arc::new(Claims(storage.claims, Arc::clone(self))),
             events: Arc::new(Events(storage.events, Arc::clone(self))),
             credentials: Arc::new(Credentials(storage.credentials, Arc::clone(self))),
             tokens: Arc::new(Tokens(storage.tokens, Arc::clone(self))),
@@ -142,7 +143,10 @@ probed! { Turns of TurnRepository as "turns" {
     fn finish_turn(finish: FinishTurn) -> FinishOutcome;
     fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
-    fn find_claim(tenant: &TenantId, claim: &IdempotencyClaim) -> Option<IdempotencyRecord>;
+} }
+
+probed! { Claims of ClaimRepository as "claims" {
+    fn find(tenant: &TenantId, claim: &IdempotencyClaim) -> Option<IdempotencyRecord>;
 } }
 
 probed! { Events of EventLog as "events" {

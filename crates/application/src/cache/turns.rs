@@ -3,10 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{
-    AgentId, AsOf, ConversationHead, ConversationId, IdempotencyClaim, IdempotencyRecord, NodeId,
-    Stamp, TenantId, TurnId,
-};
+use domain::{AgentId, AsOf, ConversationHead, ConversationId, NodeId, Stamp, TenantId, TurnId};
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Committed, Exchange, ExchangeOutcome, ExchangeTarget,
     FinishOutcome, FinishTurn, FoundTurn, Reply, RepositoryError, TurnEnding, TurnRepository,
@@ -209,13 +206,5 @@ impl TurnRepository for CachedTurns {
         id: TurnId,
     ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
         self.inner.find(tenant, id).await
-    }
-
-    async fn find_claim(
-        &self,
-        tenant: &TenantId,
-        claim: &IdempotencyClaim,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        self.inner.find_claim(tenant, claim).await
     }
 }

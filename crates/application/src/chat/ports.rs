@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use ports::{AgentRepository, Clock, ConversationRepository, IdSource, TurnRepository};
+use ports::{
+    AgentRepository, ClaimRepository, Clock, ConversationRepository, IdSource, TurnRepository,
+};
 
 /// What chat needs from outside.
 #[derive(Clone)]
@@ -13,6 +15,8 @@ pub struct ChatPorts {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
+    /// Idempotency records.
+    pub claims: Arc<dyn ClaimRepository>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.

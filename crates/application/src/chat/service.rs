@@ -85,7 +85,7 @@ impl ChatService {
         match (&outcome, &claim) {
             // A request that was refused early may still repeat one that was carried out.
             (Err(error), Some(claim)) if error.is_early() => {
-                match ports.turns.find_claim(&caller.tenant, claim).await? {
+                match ports.claims.find(&caller.tenant, claim).await? {
                     Some(record) => Err(IdempotencyRefused::judge(Some(claim), &record).into()),
                     None => outcome,
                 }
