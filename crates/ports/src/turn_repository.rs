@@ -173,6 +173,8 @@ pub struct PromotedTurn {
     pub principal: PrincipalId,
     /// The person the conversation belongs to.
     pub user_id: Option<String>,
+    /// The user's message.
+    pub message_id: MessageId,
     /// `seq` of the user's message in the conversation.
     pub message_seq: i64,
     /// The number of this turn in its conversation, from 0.
@@ -216,6 +218,8 @@ pub enum CancelOutcome {
 pub struct FoundTurn {
     /// The turn.
     pub turn: Turn,
+    /// The id that the user's message has, or gets when the turn starts.
+    pub message_id: MessageId,
     /// Who started it.
     pub principal: PrincipalId,
     /// The person its conversation belongs to.

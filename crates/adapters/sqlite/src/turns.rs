@@ -68,6 +68,7 @@ impl TryFrom<FoundRow> for FoundTurn {
         let turn = TurnRow::try_from(row.turn)?;
         Ok(Self {
             turn: turn.turn,
+            message_id: turn.message_id,
             principal: turn.principal,
             user_id: row.owner,
         })

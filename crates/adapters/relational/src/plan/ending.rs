@@ -137,6 +137,7 @@ impl Planner<'_> {
             turn: row.turn,
             principal: row.principal,
             user_id: conversation.user_id.clone(),
+            message_id: row.message_id,
             message_seq: after.message_count,
             turn_number: after.turn_count,
         };

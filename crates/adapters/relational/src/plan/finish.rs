@@ -86,6 +86,7 @@ pub(super) fn promoted(row: &TurnRow, user_id: Option<&str>) -> Option<PromotedT
         turn: row.turn.clone(),
         principal: row.principal.clone(),
         user_id: user_id.map(str::to_owned),
+        message_id: row.message_id,
         message_seq: row.message_seq?,
         turn_number: row.turn_number?,
     })
