@@ -121,7 +121,7 @@ impl Bench {
     }
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn an_idle_writer_writes_at_once_and_a_busy_one_in_groups() {
     let bench = Bench::start(0, []);
     let first = bench.submit(item(1));
@@ -136,7 +136,7 @@ async fn an_idle_writer_writes_at_once_and_a_busy_one_in_groups() {
     assert_eq!(bench.sizes(), [1, 3]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn items_of_a_batch_that_failed_run_singly() {
     let attempts = [
         Attempt::Commits,
@@ -159,7 +159,7 @@ async fn items_of_a_batch_that_failed_run_singly() {
     assert_eq!(bench.sizes(), [1, 2, 1, 1]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_store_that_is_away_is_not_asked_for_each_item() {
     let bench = Bench::start(0, [Attempt::Commits, Attempt::Fails(unavailable("away"))]);
     let first = bench.submit(item(1));
@@ -285,7 +285,7 @@ async fn a_store_that_goes_away_meanwhile_is_not_asked_for_the_other_items() {
     assert_eq!(bench.sizes(), [1, 3, 1]);
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
     let bench = Bench::start(0, []);
     let running = bench.submit(item(1));
@@ -315,7 +315,7 @@ async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
     );
 }
 
-#[tokio::test]
+#[tokio::test(start_paused = true)]
 async fn a_writer_that_has_died_is_told() {
     let bench = Bench::start(1, [Attempt::Panics]);
     assert!(
