@@ -18,7 +18,7 @@ impl Layer {
     }
 }
 
-/// From the inside out. No crate may use `contract` except in its tests.
+/// From the inside out. No crate may use `contract` or `scripted_engine` except in its tests.
 pub(super) const LAYERS: &[Layer] = &[
     Layer::new("domain", &[]),
     Layer::new("ports", &["domain"]),
@@ -28,6 +28,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
     Layer::new("rule_engine", &["domain", "ports"]),
+    Layer::new("scripted_engine", &["domain", "ports"]),
     Layer::new("local_limiter", &["domain", "ports"]),
     Layer::new("web_documents", &["domain", "ports"]),
     Layer {
@@ -67,6 +68,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "postgres_store",
             "sqlite_store",
             "rule_engine",
+            "scripted_engine",
             "local_limiter",
             "web_documents",
             "agent-service",
@@ -111,6 +113,7 @@ mod tests {
         "postgres_store",
         "sqlite_store",
         "rule_engine",
+        "scripted_engine",
         "local_limiter",
         "web_documents",
     ];
@@ -202,9 +205,9 @@ mod tests {
     }
 
     #[test]
-    fn nobody_ships_the_contract_or_the_developer_commands() {
+    fn nobody_ships_what_is_for_tests_or_the_developer_commands() {
         for layer in LAYERS {
-            for tool in ["contract", "xtask"]
+            for tool in ["contract", "scripted_engine", "xtask"]
                 .iter()
                 .filter(|tool| **tool != layer.package)
             {
