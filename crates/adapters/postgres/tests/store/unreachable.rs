@@ -1,10 +1,11 @@
 //! A server that cannot be reached is told with the reason.
 
-use std::{net::TcpListener, str::FromStr};
+use std::str::FromStr;
 
 use ports::error::told;
 use postgres_store::{PostgresOptions, PostgresStore};
 use sqlx::{ConnectOptions, postgres::PgConnectOptions};
+use tokio::net::TcpSocket;
 use tokio_util::task::TaskTracker;
 
 use crate::database::Database;
@@ -18,10 +19,11 @@ async fn refusal(options: &PgConnectOptions) -> String {
 
 #[tokio::test]
 async fn nobody_who_listens_is_told_as_that() {
-    // Nothing listens on a port that was free a moment ago.
-    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let port = free.local_addr().expect("its address").port();
-    drop(free);
+    // It is bound, so that nobody else takes it, and never listens.
+    let deaf = TcpSocket::new_v4().expect("a socket");
+    let anywhere = "127.0.0.1:0".parse().expect("an address");
+    deaf.bind(anywhere).expect("a free port");
+    let port = deaf.local_addr().expect("its address").port();
     let nobody = PgConnectOptions::from_str("postgres://ada@127.0.0.1/agents");
     let refused = refusal(&nobody.expect("a URL").port(port)).await;
     assert!(refused.contains("Connection refused"), "{refused}");

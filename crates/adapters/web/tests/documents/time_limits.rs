@@ -8,6 +8,7 @@ use std::{
 
 use ports::{DocumentError, DocumentSource as _, NamedBy};
 use rstest::rstest;
+use tokio::net::TcpSocket;
 use web_documents::{Deadlines, WebDocuments};
 
 use crate::{server::Server, told};
@@ -80,8 +81,9 @@ async fn a_server_that_does_not_finish_the_handshake_is_given_up_sooner() {
 
 #[tokio::test]
 async fn nobody_listening_is_unavailable_at_once() {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let url = format!("http://{}/keys", listener.local_addr().unwrap());
-    drop(listener);
+    // It is bound, so that nobody else takes it, and never listens.
+    let deaf = TcpSocket::new_v4().unwrap();
+    deaf.bind("127.0.0.1:0".parse().unwrap()).unwrap();
+    let url = format!("http://{}/keys", deaf.local_addr().unwrap());
     assert_unavailable_after(Duration::ZERO, &patient(LONG, LONG), &url).await;
 }
