@@ -10,6 +10,7 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use crate::{
     answer::answer,
     cache::RuleBooks,
+    deltas::Deltas,
     search::{Match, Progress, Search},
     template::Answer,
     workbench::{Interrupted, Workbench},
@@ -100,19 +101,19 @@ impl ReplyEngine for RuleReplyEngine {
     }
 }
 
-/// The answer as one delta, or none where it is empty, and the end.
+/// The answer, sentence by sentence, and the end.
 fn stream_of(answer: Answer) -> ReplyStream {
     let finish_reason = if answer.is_cut {
         FinishReason::Length
     } else {
         FinishReason::Stop
     };
-    let delta = (!answer.text.is_empty()).then_some(ReplyChunk::Delta(answer.text));
+    let deltas = Deltas::of(answer.text).map(ReplyChunk::Delta);
     let end = ReplyChunk::End {
         finish_reason,
         usage: None,
     };
-    stream::iter(delta.into_iter().chain([end]).map(Ok)).boxed()
+    stream::iter(deltas.chain([end]).map(Ok)).boxed()
 }
 
 fn unavailable(interrupted: Interrupted) -> ReplyError {

@@ -8,10 +8,11 @@
 //! rules, so it happens on the `workbench`, off the async threads, when the agent is saved, and
 //! the book is kept in a `cache` weighed in bytes. A `search` then asks the rules one by one.
 //! To add a way to match, add a variant to `rule_book::Matcher`; to add a placeholder, one to
-//! `template::Value`.
+//! `template::Value`. The answer streams as `deltas`.
 
 mod answer;
 mod cache;
+mod deltas;
 mod engine;
 mod keywords;
 mod pattern;

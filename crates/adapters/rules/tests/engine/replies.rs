@@ -6,7 +6,7 @@ use std::{
 };
 
 use domain::{FinishReason, Rule};
-use futures::FutureExt as _;
+use futures::{FutureExt as _, StreamExt as _};
 use ports::ReplyEngine as _;
 use rstest::rstest;
 use rule_engine::RuleReplyEngine;
@@ -208,4 +208,22 @@ fn long_messages_are_searched_off_the_async_thread() {
         assert_eq!(reply.await.0, "found at the end");
         assert!(gate.await.unwrap().is_err(), "nobody sent anything");
     });
+}
+
+#[tokio::test]
+async fn a_long_reply_streams_sentence_by_sentence_and_a_short_one_at_once() {
+    let engine = RuleReplyEngine::new();
+    for (sentences, reply) in [
+        (1, "Good morning! How are you? Well, I hope."),
+        (
+            2,
+            "The weather will be fine until the evening. Then {{agent.name}} would stay inside.",
+        ),
+    ] {
+        let agent = Arc::new(agent_with([pattern_rule("hello", reply)]));
+        let stream = engine.reply(request(&agent, "hello")).await.unwrap();
+        assert_eq!(stream.count().await, sentences + 1, "{reply}");
+        let (text, _) = ask(&engine, request(&agent, "hello")).await;
+        assert_eq!(text, reply.replace("{{agent.name}}", "Ada"));
+    }
 }
