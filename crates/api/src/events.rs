@@ -78,7 +78,7 @@ pub async fn list_events(
         .insert_header(reads::position(page.head))
         .json(EventPageBody {
             has_more: page.next_since < page.head,
-            data: page.events,
+            data: page.events.into_iter().map(|logged| logged.event).collect(),
             next_since: page.next_since,
             first_seq: page.first,
             head_seq: page.head,

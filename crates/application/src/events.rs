@@ -62,7 +62,7 @@ impl EventService {
             types: listing.types,
             agent_id: listing.agent_id,
             conversation_id: listing.conversation_id,
-            visibility: visibility(caller),
+            visibility: Some(visibility(caller)),
         };
         let page = self.events.page(&caller.tenant, &query).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after

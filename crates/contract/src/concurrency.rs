@@ -57,7 +57,8 @@ async fn written_by_all(
 
 async fn whole_log(storage: &Storage, tenant: &TenantId) -> Vec<Event> {
     let page = storage.events.page(tenant, &log::query(Seq(0))).await;
-    page.answered().events
+    let logged = page.answered().events.into_iter();
+    logged.map(|logged| logged.event).collect()
 }
 
 /// Fails unless every tenant's log is 1, 2, 3 … and holds each answered change just where the
@@ -133,7 +134,7 @@ async fn follow(storage: Storage, tenant: TenantId, head: Seq) -> Vec<Seq> {
             ..log::query(since)
         };
         let page = storage.events.page(&tenant, &query).await.answered();
-        seen.extend(page.events.iter().map(|event| event.seq));
+        seen.extend(page.events.iter().map(|logged| logged.event.seq));
         since = page.next_since;
         tokio::task::yield_now().await;
     }

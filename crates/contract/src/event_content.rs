@@ -4,7 +4,7 @@ use domain::{
     Agent, Conversation, Event, EventData, EventType, Message, Seq, Turn, TurnStatus,
     event::EventMessage, sizes::EVENT_MESSAGE_BYTES,
 };
-use ports::{ExchangeTarget, Storage, TurnEnding};
+use ports::{EventVisibility, ExchangeTarget, Storage, TurnEnding};
 
 use crate::{answers::OnceAnswer as _, found, given, log, samples};
 
@@ -248,15 +248,22 @@ pub async fn finds_hidden_events_by_the_same_filters(storage: &Storage) {
     let mut query = log::query(Seq(0));
     query.conversation_id = Some(talk.id);
     query.types = vec![EventType::TurnCompleted, EventType::TurnCancelled];
-    query.visibility.user_id.clone_from(&talk.user_id);
+    let mut visibility = EventVisibility {
+        agents: false,
+        conversations: true,
+        principal: samples::principal(),
+        user_id: talk.user_id.clone(),
+    };
+    query.visibility = Some(visibility.clone());
     let page = log::page(storage, &query).await;
     let turns: Vec<_> = page
         .events
         .iter()
-        .filter_map(|event| event.turn_id)
+        .filter_map(|logged| logged.event.turn_id)
         .collect();
     assert_eq!(turns, [1, 2, 3].map(samples::turn_id));
-    query.visibility.conversations = false;
+    visibility.conversations = false;
+    query.visibility = Some(visibility);
     let own = log::page(storage, &query).await;
     assert_eq!(own.events, page.events, "all were asked by this principal");
 }

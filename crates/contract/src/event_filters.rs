@@ -3,7 +3,7 @@
 use domain::{Conversation, EventType, PrincipalId, Seq};
 use ports::{BeginTurn, EventQuery, EventVisibility, ExchangeTarget, Storage};
 
-use crate::{given, log, samples};
+use crate::{given, log, samples, upkeep};
 
 /// Two agents with a conversation each, of `ada` and of `bob`, in which two principals ask.
 ///
@@ -47,7 +47,10 @@ async fn shown(storage: &Storage, query: EventQuery) -> Vec<i64> {
         (Seq(1), Seq(7)),
         "filters hide no bounds"
     );
-    page.events.iter().map(|event| event.seq.0).collect()
+    page.events
+        .iter()
+        .map(|logged| logged.event.seq.0)
+        .collect()
 }
 
 fn everything() -> EventQuery {
@@ -56,12 +59,12 @@ fn everything() -> EventQuery {
 
 fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str>) -> EventQuery {
     EventQuery {
-        visibility: EventVisibility {
+        visibility: Some(EventVisibility {
             agents,
             conversations,
             principal: PrincipalId::new(principal),
             user_id: user.map(ToOwned::to_owned),
-        },
+        }),
         ..everything()
     }
 }
@@ -168,9 +171,64 @@ pub async fn own_turns_are_told_by_who_asked(storage: &Storage) {
     let seen: Vec<_> = page
         .events
         .iter()
-        .map(|event| (event.kind, event.turn_id))
+        .map(|logged| (logged.event.kind, logged.event.turn_id))
         .collect();
     assert_eq!(seen, [(EventType::TurnStarted, Some(samples::turn_id(3)))]);
+}
+
+/// An event names who started its turn, whoever ended it and whatever was deleted since; nobody
+/// once the turn is purged, and without a turn.
+pub async fn tells_who_asked(storage: &Storage) {
+    two_talks(storage).await;
+    let agent = samples::agent(1);
+    let talk = samples::conversation(1, agent.id);
+    let running = samples::question(1, &agent, samples::existing(&talk, 0));
+    given::cancelled(storage, &running, Some(running.node)).await;
+    given::conversation_deleted(storage, &talk).await;
+    let (ours, of_bob) = (samples::principal(), PrincipalId::new("main~bob"));
+    let ours = || Some(ours.clone());
+    let of_bob = || Some(of_bob.clone());
+    // 8 and 9: turn 1 is cancelled and turn 3 starts; 10 and 11: it is cancelled and the
+    // conversation goes.
+    let by_ada = [None, None, None, ours(), None];
+    let by_bob = [of_bob(), of_bob(), ours(), of_bob(), of_bob(), None];
+    let expected: Vec<_> = by_ada.into_iter().chain(by_bob).collect();
+    let askers = async || {
+        let page = log::page(storage, &everything()).await;
+        let askers = page.events.into_iter().map(|logged| logged.asker);
+        askers.collect::<Vec<_>>()
+    };
+    assert_eq!(askers().await, expected);
+    upkeep::purge_all(storage, 100, upkeep::deleted_before(samples::at(10_000))).await;
+    let left: Vec<_> = (1..).zip(askers().await).collect();
+    let left = left.iter().filter(|(_, asker)| asker.is_some());
+    assert_eq!(left.map(|(seq, _)| *seq).collect::<Vec<_>>(), [6]);
+}
+
+/// What a page shows is what [`EventVisibility::shows`] tells of a page without a view of its own.
+pub async fn the_rule_and_the_page_show_the_same(storage: &Storage) {
+    two_talks(storage).await;
+    let agent = samples::agent(2);
+    let talk = samples::conversation(3, agent.id);
+    let of_nobody = Conversation {
+        user_id: None,
+        ..talk
+    };
+    given::stored_conversation(storage, of_nobody).await;
+    given::agent_deleted(storage, &agent).await;
+    let whole = log::page(storage, &everything()).await.events;
+    for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
+        for principal in ["main~bob", samples::principal().as_str(), "key:any"] {
+            for user in [None, Some("ada"), Some("bob"), Some("")] {
+                let query = visible(agents, conversations, principal, user);
+                let by_page = log::page(storage, &query).await.events;
+                let rule = query.visibility.expect("one is set");
+                let mut by_rule = whole.clone();
+                by_rule.retain(|logged| rule.shows(logged));
+                assert_eq!(by_page, by_rule, "{rule:?}");
+            }
+        }
+    }
 }
 
 /// A user sees only what belongs to its own conversations, agents aside.

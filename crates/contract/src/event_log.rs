@@ -14,7 +14,10 @@ async fn agents(storage: &Storage, count: u32) {
 }
 
 fn places(page: &ports::EventPage) -> Vec<i64> {
-    page.events.iter().map(|event| event.seq.0).collect()
+    page.events
+        .iter()
+        .map(|logged| logged.event.seq.0)
+        .collect()
 }
 
 /// 1, 2, 3 …, one event for each change, in the order of the changes.
@@ -28,7 +31,7 @@ pub async fn numbers_events_without_a_gap(storage: &Storage) {
     given::agent_deleted(storage, &agent).await;
     let page = log::page(storage, &log::query(Seq(0))).await;
     assert_eq!(places(&page), (1..=8).collect::<Vec<_>>());
-    let types: Vec<_> = page.events.iter().map(|event| event.kind).collect();
+    let types: Vec<_> = page.events.iter().map(|logged| logged.event.kind).collect();
     let expected = [
         EventType::AgentCreated,
         EventType::ConversationCreated,

@@ -1,11 +1,11 @@
 //! Reading a tenant's log in tests.
 
 use domain::{Event, EventType, Seq, TenantId};
-use ports::{Committed, EventPage, EventQuery, EventVisibility, Storage};
+use ports::{Committed, EventPage, EventQuery, Storage};
 
 use crate::{answers::Answer as _, samples};
 
-/// The whole log after `since`, as one who may see everything.
+/// The whole log after `since`.
 pub(crate) fn query(since: Seq) -> EventQuery {
     EventQuery {
         since,
@@ -13,12 +13,7 @@ pub(crate) fn query(since: Seq) -> EventQuery {
         types: Vec::new(),
         agent_id: None,
         conversation_id: None,
-        visibility: EventVisibility {
-            agents: true,
-            conversations: true,
-            principal: samples::principal(),
-            user_id: None,
-        },
+        visibility: None,
     }
 }
 
@@ -35,7 +30,13 @@ pub(crate) async fn head(storage: &Storage, tenant: &TenantId) -> Seq {
 
 /// All events of the samples' tenant.
 pub(crate) async fn events(storage: &Storage) -> Vec<Event> {
-    page(storage, &query(Seq(0))).await.events
+    events_after(storage, Seq(0)).await
+}
+
+/// The events of the samples' tenant after `since`.
+async fn events_after(storage: &Storage, since: Seq) -> Vec<Event> {
+    let page = page(storage, &query(since)).await;
+    page.events.into_iter().map(|logged| logged.event).collect()
 }
 
 /// What happened in the samples' tenant, in order.
@@ -46,9 +47,7 @@ pub(crate) async fn types(storage: &Storage) -> Vec<EventType> {
 
 /// The events that a change of the samples' tenant wrote.
 pub(crate) async fn events_of(storage: &Storage, committed: Committed) -> Vec<Event> {
-    let mut events = page(storage, &query(Seq(committed.first.0 - 1)))
-        .await
-        .events;
+    let mut events = events_after(storage, Seq(committed.first.0 - 1)).await;
     events.retain(|event| event.seq <= committed.last);
     events
 }

@@ -221,6 +221,8 @@ macro_rules! storage_promises {
                 hides_agents_from_those_who_may_not_read_them,
                 shows_own_turns_to_those_who_may_not_read_conversations,
                 own_turns_are_told_by_who_asked,
+                tells_who_asked,
+                the_rule_and_the_page_show_the_same,
                 confines_a_user_to_its_own_conversations,
             }
             credential_repository {

@@ -198,7 +198,7 @@ pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
     assert_eq!(namesake.id, agent.id);
     given::stored_agent_of(storage, &other, namesake.clone()).await;
     let page = storage.events.page(&other, &log::query(Seq(0))).await;
-    let event = page.answered().events.remove(0);
+    let event = page.answered().events.remove(0).event;
     assert_eq!((event.seq, event.tenant_id), (Seq(1), other));
     assert_eq!(event.data, domain::EventData::Agent { agent: namesake });
 }

@@ -19,6 +19,27 @@ pub struct EventVisibility {
     pub user_id: Option<String>,
 }
 
+impl EventVisibility {
+    /// Whether this event is shown: the rule by which [`EventLog::page`] chooses.
+    pub fn shows(&self, logged: &LoggedEvent) -> bool {
+        if logged.event.conversation_id.is_none() {
+            return self.agents;
+        }
+        let may_read = self.conversations || logged.asker.as_ref() == Some(&self.principal);
+        let is_own = self.user_id.is_none() || self.user_id == logged.event.user_id;
+        may_read && is_own
+    }
+}
+
+/// An event, and what is told of it to nobody.
+#[derive(Debug, Clone, PartialEq)]
+pub struct LoggedEvent {
+    /// The event.
+    pub event: Event,
+    /// Who started the turn that it speaks of, until that turn is purged.
+    pub asker: Option<PrincipalId>,
+}
+
 /// One page of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
@@ -32,15 +53,15 @@ pub struct EventQuery {
     pub agent_id: Option<AgentId>,
     /// Only those that concern this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// Only what the reader may see.
-    pub visibility: EventVisibility,
+    /// Only what the reader may see; everything when absent.
+    pub visibility: Option<EventVisibility>,
 }
 
 /// Events in order, and where the log stands.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventPage {
     /// The events that passed the filters, by `seq`.
-    pub events: Vec<Event>,
+    pub events: Vec<LoggedEvent>,
     /// The position up to which the log was scanned: where the next page begins.
     pub next_since: Seq,
     /// The oldest event still there; one more than the head when all are gone.
@@ -80,8 +101,8 @@ pub trait EventLog: Send + Sync {
     /// Reads a page. `first` and `head` MUST come from the same statement as the events. Scans at
     /// most 10,000 events, so a page may be short and still have more behind `next_since`. Content
     /// is joined as it is now: a turn as the event's type says, a conversation as it is; what
-    /// belongs to something deleted carries `EventData::DELETED`. When `since` is before the
-    /// oldest event or after the head, there are no events.
+    /// belongs to something deleted carries `EventData::DELETED`, and its asker all the same. When
+    /// `since` is before the oldest event or after the head, there are no events.
     async fn page(
         &self,
         tenant: &TenantId,

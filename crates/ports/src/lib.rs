@@ -41,7 +41,9 @@ pub use credential_repository::{CredentialPosition, CredentialRepository, NewPro
 pub use document_source::{DocumentError, DocumentSource, NamedBy};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{EventBus, Signal};
-pub use event_log::{EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange};
+pub use event_log::{
+    EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange, LoggedEvent,
+};
 pub use id_source::IdSource;
 pub use maintenance::{Maintenance, Outdated};
 pub use node_repository::NodeRepository;

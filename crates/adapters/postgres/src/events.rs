@@ -9,7 +9,7 @@ use domain::{
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
-    event_page::{MOST_SCANNED, calculable},
+    event_page::{MOST_SCANNED, calculable, everything},
 };
 use serde_json::Value;
 use sqlx::{FromRow, Row, postgres::PgRow};
@@ -34,7 +34,8 @@ const PAGE: &str = "\
         exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
             and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists \
+            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker \
     from tenants t left join lateral ( \
         select * from events e \
         where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
@@ -98,6 +99,7 @@ struct RecordRow {
     turn_id: Option<Uuid>,
     actor: String,
     data: Option<Value>,
+    asker: Option<String>,
     agent_exists: bool,
     conversation_exists: bool,
 }
@@ -118,6 +120,7 @@ impl RecordRow {
         };
         Ok(EventRecord {
             row,
+            asker: self.asker.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
         })
@@ -210,7 +213,7 @@ impl PostgresEvents {
     ) -> Result<EventScan, RepositoryError> {
         let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
         let types = (!types.is_empty()).then_some(types);
-        let visibility = &query.visibility;
+        let visibility = query.visibility.clone().unwrap_or_else(everything);
         let page = sqlx::query(PAGE)
             .bind(tenant.as_str())
             .bind(calculable(query.since))

@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use domain::{
-    Agent, Conversation, ConversationId, Event, EventData, EventType, Message, Seq, Turn, TurnId,
-    TurnStatus,
+    Agent, Conversation, ConversationId, Event, EventData, EventType, Message, PrincipalId, Seq,
+    Turn, TurnId, TurnStatus,
     event::{Tombstone, event_id},
 };
-use ports::{EventPage, RepositoryError};
+use ports::{EventPage, EventVisibility, LoggedEvent, RepositoryError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -21,11 +21,23 @@ pub fn calculable(since: Seq) -> i64 {
     since.0.min(i64::MAX - MOST_SCANNED)
 }
 
+/// What a page is filtered by when nobody's view is to be kept to.
+pub fn everything() -> EventVisibility {
+    EventVisibility {
+        agents: true,
+        conversations: true,
+        principal: PrincipalId::new(""),
+        user_id: None,
+    }
+}
+
 /// A row of the log, and whether what it concerns is still there.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRecord {
     /// The row.
     pub row: EventRow,
+    /// Who started its turn, if that is still there.
+    pub asker: Option<PrincipalId>,
     /// Whether its agent exists.
     pub agent_exists: bool,
     /// Whether its conversation exists (false when it concerns none).
@@ -120,7 +132,7 @@ impl EventScan {
         let events = self
             .records
             .into_iter()
-            .map(|record| event(record, content))
+            .map(|record| logged(record, content))
             .collect::<Result<_, _>>()?;
         Ok(EventPage {
             events,
@@ -141,7 +153,7 @@ impl EventScan {
     }
 }
 
-fn event(record: EventRecord, content: &EventContent) -> Result<Event, RepositoryError> {
+fn logged(record: EventRecord, content: &EventContent) -> Result<LoggedEvent, RepositoryError> {
     let data = data(&record, content)?;
     let EventRow {
         tenant,
@@ -155,18 +167,21 @@ fn event(record: EventRecord, content: &EventContent) -> Result<Event, Repositor
         actor,
         ..
     } = record.row;
-    Ok(Event {
-        seq,
-        id: event_id(&tenant, seq, time),
-        kind,
-        time,
-        tenant_id: tenant,
-        agent_id,
-        conversation_id,
-        user_id,
-        turn_id,
-        actor,
-        data,
+    Ok(LoggedEvent {
+        event: Event {
+            seq,
+            id: event_id(&tenant, seq, time),
+            kind,
+            time,
+            tenant_id: tenant,
+            agent_id,
+            conversation_id,
+            user_id,
+            turn_id,
+            actor,
+            data,
+        },
+        asker: record.asker,
     })
 }
 

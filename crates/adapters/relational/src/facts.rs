@@ -165,7 +165,7 @@ pub struct Facts {
     /// Processes that are registered and not marked as dead.
     pub live_nodes: HashSet<NodeId>,
     /// Events that an attempt in doubt may have written, by position.
-    pub logged: Vec<LoggedEvent>,
+    pub logged: Vec<EventInDoubt>,
 }
 
 impl Facts {
@@ -227,7 +227,7 @@ pub struct ConversationFacts {
 
 /// An event that may be the work of an attempt in doubt.
 #[derive(Debug, Clone, PartialEq)]
-pub struct LoggedEvent {
+pub struct EventInDoubt {
     /// Whose log.
     pub tenant: TenantId,
     /// Its position.

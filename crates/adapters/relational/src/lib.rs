@@ -19,7 +19,7 @@ pub mod rows;
 pub mod text_range;
 
 pub use event_page::{EventContent, EventRecord, EventScan};
-pub use facts::{ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent};
+pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
 pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, Patience};
 pub use item::{Item, Outcome, Outcomes};
 pub use plan::{Plan, plan};

@@ -9,7 +9,7 @@ use domain::{
 use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
-    event_page::{MOST_SCANNED, calculable},
+    event_page::{MOST_SCANNED, calculable, everything},
 };
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -32,7 +32,8 @@ const PAGE: &str = "\
         exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
             and a.deleted_at is null) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists \
+            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker \
     from tenants t left join ( \
         select * from events e \
         where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
@@ -96,6 +97,7 @@ struct RecordRow {
     turn_id: Option<Uuid>,
     actor: String,
     data: Option<String>,
+    asker: Option<String>,
     agent_exists: bool,
     conversation_exists: bool,
 }
@@ -119,6 +121,7 @@ impl RecordRow {
         };
         Ok(EventRecord {
             row,
+            asker: self.asker.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
         })
@@ -219,7 +222,7 @@ impl SqliteEvents {
         } else {
             Some(row::to_json(&types)?)
         };
-        let visibility = &query.visibility;
+        let visibility = query.visibility.clone().unwrap_or_else(everything);
         let rows = sqlx::query(PAGE)
             .bind(tenant.as_str())
             .bind(calculable(query.since))

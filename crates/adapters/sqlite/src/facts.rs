@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::RepositoryError;
 use relational::{
-    ClaimKey, ConversationFacts, Facts, FactsQuery, InTenant, LoggedEvent, TurnRow, column,
+    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, column,
 };
 use serde::Serialize;
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
@@ -257,7 +257,7 @@ async fn live_nodes(
 async fn logged(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
-) -> Result<Vec<LoggedEvent>, RepositoryError> {
+) -> Result<Vec<EventInDoubt>, RepositoryError> {
     if query.logged_since.is_empty() {
         return Ok(Vec::new());
     }
@@ -275,7 +275,7 @@ async fn logged(
         // An event of an unknown type is no work of this process.
         .filter_map(|row| Some((kind(&row.r#type).ok()?, row)))
         .map(|(kind, row)| {
-            Ok(LoggedEvent {
+            Ok(EventInDoubt {
                 tenant: tenant(&row.tenant_id)?,
                 seq: Seq(row.seq),
                 kind,

@@ -35,6 +35,7 @@ fn record(seq: i64, kind: EventType) -> EventRecord {
     };
     EventRecord {
         row,
+        asker: None,
         agent_exists: true,
         conversation_exists: !kind.is_of_agent(),
     }
@@ -76,7 +77,7 @@ fn is_told(record: EventRecord) -> bool {
     let page = scan(vec![record], 1, 1)
         .into_page(Seq(0), 1, &EventContent::default())
         .unwrap();
-    page.events[0].data != EventData::DELETED
+    page.events[0].event.data != EventData::DELETED
 }
 
 #[test]

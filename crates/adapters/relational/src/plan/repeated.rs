@@ -7,7 +7,7 @@ use ports::{
 };
 
 use super::{committed, finish};
-use crate::{Facts, Item, LoggedEvent, Outcome, TurnRow};
+use crate::{EventInDoubt, Facts, Item, Outcome, TurnRow};
 
 /// The outcome of an item that is done; none when it is still to be done.
 pub(super) fn outcome(facts: &Facts, item: &Item) -> Option<Outcome> {
@@ -83,7 +83,7 @@ fn logged(facts: &Facts, question: &BeginTurn, kind: EventType) -> Option<Seq> {
 }
 
 fn event_of(facts: &Facts, tenant: &TenantId, turn: TurnId, kind: EventType) -> Option<Seq> {
-    let is_it = |event: &&LoggedEvent| {
+    let is_it = |event: &&EventInDoubt| {
         event.tenant == *tenant && event.turn_id == Some(turn) && event.kind == kind
     };
     facts.logged.iter().find(is_it).map(|event| event.seq)
@@ -94,7 +94,7 @@ fn creation(facts: &Facts, question: &BeginTurn) -> Option<Seq> {
     let ExchangeTarget::New(conversation) = &question.target else {
         return None;
     };
-    let is_it = |event: &&LoggedEvent| {
+    let is_it = |event: &&EventInDoubt| {
         event.tenant == question.tenant
             && event.conversation_id == Some(conversation.id)
             && event.kind == EventType::ConversationCreated

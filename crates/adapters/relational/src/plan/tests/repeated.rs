@@ -4,10 +4,10 @@ use domain::EventType;
 use ports::{BeginOutcome, Committed, ExchangeOutcome, FinishOutcome, FinishTurn, TurnEnding};
 
 use super::*;
-use crate::LoggedEvent;
+use crate::EventInDoubt;
 
-fn logged(seq: i64, kind: EventType, turn: u32) -> LoggedEvent {
-    LoggedEvent {
+fn logged(seq: i64, kind: EventType, turn: u32) -> EventInDoubt {
+    EventInDoubt {
         tenant: samples::tenant(),
         seq: Seq(seq),
         kind,
@@ -47,7 +47,7 @@ fn a_conversation_that_was_made_belongs_to_the_answer() {
     let conversation = samples::conversation(1, agent().id);
     let mut facts = facts();
     facts.logged = vec![
-        LoggedEvent {
+        EventInDoubt {
             turn_id: None,
             ..logged(11, EventType::ConversationCreated, 1)
         },
