@@ -28,6 +28,7 @@ pub mod request;
 pub mod routes;
 pub mod server;
 pub mod settings;
+pub mod socket;
 pub mod state;
 pub mod system;
 pub mod telemetry;

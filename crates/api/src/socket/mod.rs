@@ -1,0 +1,18 @@
+//! What a WebSocket connection stands on: limits on what comes in ([`FrameGuard`],
+//! [`CommandRate`]), what waits to go out ([`Outbox`]), and why it closes ([`CloseCode`]).
+
+mod close;
+mod command_rate;
+mod fault;
+mod frame_guard;
+mod frame_headers;
+mod outbox;
+#[cfg(test)]
+mod raw_client;
+
+pub use close::{CloseCode, ComeBack};
+pub use command_rate::CommandRate;
+pub use fault::close_code_of;
+pub use frame_guard::{FrameGuard, guarded};
+pub use frame_headers::{FRAME_BYTES, MESSAGE_BYTES};
+pub use outbox::{Outbox, Overfull};
