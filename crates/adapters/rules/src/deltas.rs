@@ -121,7 +121,8 @@ mod tests {
         let text = text.to_owned();
         let place = text.as_ptr();
         let mut deltas = Deltas::of(text);
-        assert_eq!(deltas.next().unwrap().as_ptr(), place);
+        let whole = deltas.next().unwrap();
+        assert_eq!(whole.as_ptr(), place);
         assert_eq!(deltas.next(), None);
     }
 
