@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Ports outside a store have a macro of their own: `reply_engine_contract!`,
-//! `rate_limiter_contract!`.
+//! `rate_limiter_contract!`, `event_bus_contract!`.
 //!
 //! To add a promise: write it as `pub async fn` with a sentence for a name in the file of its
 //! port, and list it in `promises.rs`, or in the port's own macro; a test of this crate fails when
@@ -41,6 +41,7 @@ pub mod credential_claims;
 pub mod credential_repository;
 pub mod credential_revocation;
 pub mod credential_rotation;
+pub mod event_bus;
 pub mod event_content;
 pub mod event_filters;
 pub mod event_log;

@@ -42,6 +42,11 @@ const BESIDE_STORES: &[(&str, &str, &str)] = &[
         include_str!("reply_engine.rs"),
     ),
     (
+        "event_bus",
+        include_str!("event_bus.rs"),
+        include_str!("event_bus.rs"),
+    ),
+    (
         "rate_limiter",
         include_str!("rate_limiter.rs"),
         include_str!("rate_limiter.rs"),

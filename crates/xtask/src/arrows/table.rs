@@ -30,6 +30,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("rule_engine", &["domain", "ports"]),
     Layer::new("scripted_engine", &["domain", "ports"]),
     Layer::new("local_limiter", &["domain", "ports"]),
+    Layer::new("local_bus", &["domain", "ports"]),
     Layer::new("web_documents", &["domain", "ports"]),
     Layer {
         package: "agent-service",
@@ -39,6 +40,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "sqlite_store",
             "rule_engine",
             "local_limiter",
+            "local_bus",
             "web_documents",
         ],
     },
@@ -70,6 +72,7 @@ const HOMES: &[(&str, &[&str])] = &[
             "rule_engine",
             "scripted_engine",
             "local_limiter",
+            "local_bus",
             "web_documents",
             "agent-service",
             "xtask",
@@ -115,6 +118,7 @@ mod tests {
         "rule_engine",
         "scripted_engine",
         "local_limiter",
+        "local_bus",
         "web_documents",
     ];
 

@@ -1,0 +1,13 @@
+//! The promises of the port.
+
+use std::sync::Arc;
+
+use local_bus::LocalBus;
+use ports::EventBus;
+
+#[expect(clippy::unused_async, reason = "the contract awaits its fixture")]
+async fn fixture() -> Arc<dyn EventBus> {
+    Arc::new(LocalBus::new())
+}
+
+contract::event_bus_contract!(crate::fixture);
