@@ -126,28 +126,10 @@ impl From<ChatError> for ApiError {
             ChatError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
-            ChatError::Engine(error) => error.into(),
-            ChatError::NoEngine => Self::new(ProblemCode::EngineFailed).because("no such engine"),
-            ChatError::Panicked => Self::new(ProblemCode::Internal).because(error),
-            ChatError::Interrupted => Self::new(ProblemCode::Interrupted),
+            ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
+            ChatError::Failed(problem) => Self::new(problem.code),
             ChatError::Idempotency(refused) => refused.into(),
             ChatError::Store(error) => error.into(),
-        }
-    }
-}
-
-impl From<ReplyError> for ApiError {
-    fn from(error: ReplyError) -> Self {
-        let retry_after = match &error {
-            ReplyError::RateLimited { retry_after } => retry_after.map(seconds_to_wait),
-            ReplyError::Unavailable(_)
-            | ReplyError::TimedOut
-            | ReplyError::Refused(_)
-            | ReplyError::BadAnswer(_) => None,
-        };
-        Self {
-            retry_after,
-            ..Self::new(engine_problem(&error)).because(error)
         }
     }
 }

@@ -31,6 +31,8 @@ pub struct ApiError {
     pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
     pub log_bounds: Option<(i64, i64)>,
+    /// Whether it was answered before, to the first request with this idempotency key.
+    pub is_replayed: bool,
     /// The cause, for the log alone.
     pub source: Option<BoxError>,
 }
@@ -46,6 +48,7 @@ impl ApiError {
             violated_policy: None,
             challenge: None,
             log_bounds: None,
+            is_replayed: false,
             source: None,
         }
     }

@@ -14,7 +14,11 @@ use ports::BoxError;
 use serde::Serialize;
 
 use super::{ApiError, LimitPolicy};
-use crate::{layers::RequestId, oauth, request::routed_path};
+use crate::{
+    layers::RequestId,
+    oauth,
+    request::{REPLAYED, routed_path},
+};
 
 /// The media type of every problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
@@ -75,6 +79,9 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
     }
     if let Some(challenge) = &error.challenge {
         response.insert_header((header::WWW_AUTHENTICATE, &**challenge));
+    }
+    if error.is_replayed {
+        response.insert_header(REPLAYED);
     }
     if matches!(
         error.code,

@@ -2,12 +2,15 @@
 
 use std::future::{Ready, ready};
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload};
+use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::HeaderName};
 use domain::IdempotencyKey;
 
 use crate::problem::ApiError;
 
 const NAME: &str = "Idempotency-Key";
+
+/// Says of an answer that it was given before, to the first request with this key.
+pub const REPLAYED: (HeaderName, &str) = (HeaderName::from_static("idempotency-replayed"), "true");
 
 /// The request's idempotency key, if it has one.
 #[derive(Debug)]
