@@ -205,7 +205,8 @@ impl utoipa::PartialSchema for PrincipalId {
 impl utoipa::ToSchema for PrincipalId {}
 
 /// Who makes a request, as far as use cases need to know.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Principal {
     /// Whose data they work on.
     pub tenant: TenantId,

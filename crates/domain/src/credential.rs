@@ -63,8 +63,8 @@ impl FromStr for CredentialKind {
 pub struct UnknownCredentialKind;
 
 /// The public part of a credential: 12 base62 digits. A client's is its `client_id`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
-#[serde(transparent)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "String")]
 pub struct CredentialId(String);
 
 /// The text is no credential's id.
@@ -91,6 +91,14 @@ impl FromStr for CredentialId {
             return Err(MalformedCredentialId);
         }
         Ok(Self(text.to_owned()))
+    }
+}
+
+impl TryFrom<String> for CredentialId {
+    type Error = MalformedCredentialId;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        text.parse()
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::fmt;
 
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use subtle::ConstantTimeEq;
 
@@ -106,7 +107,8 @@ fn checksum(body: &str) -> String {
 
 /// SHA-256 of a secret. High entropy needs no slow hash, and a slow one per request would be a
 /// denial of service of our own making.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct SecretDigest([u8; 32]);
 
 impl SecretDigest {
