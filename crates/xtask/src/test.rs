@@ -27,7 +27,8 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let database = steps.take("database", || Database::provide(options.install))?;
-    let clients = if needs_clients(&options.arguments) {
+    let is_the_service_tested = tests_the_service(&options.arguments);
+    let clients = if is_the_service_tested {
         Some(steps.take("client libraries", || Clients::provide(options.install))?)
     } else {
         None
@@ -51,11 +52,23 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             ]))
         })?;
     }
-    steps.take("tests", || test(suite(&options.arguments)))
+    let has_nextest = succeeds(&mut cargo(["nextest", "--version"]));
+    // Tests start one of them. Nextest builds them by itself.
+    if is_the_service_tested && !has_nextest {
+        steps.take("examples", || {
+            run_program(&mut cargo([
+                "build",
+                "--locked",
+                "--workspace",
+                "--examples",
+            ]))
+        })?;
+    }
+    steps.take("tests", || test(suite(has_nextest, &options.arguments)))
 }
 
-fn suite(arguments: &[String]) -> Command {
-    let mut command = if succeeds(&mut cargo(["nextest", "--version"])) {
+fn suite(has_nextest: bool, arguments: &[String]) -> Command {
+    let mut command = if has_nextest {
         cargo(["nextest", "run", "--locked"])
     } else {
         cargo(["test", "--locked", "--lib", "--bins", "--tests"])
@@ -67,8 +80,8 @@ fn suite(arguments: &[String]) -> Command {
     command
 }
 
-/// Whether tests may run that talk to the libraries: only those of the service do.
-fn needs_clients(arguments: &[String]) -> bool {
+/// Whether tests of the service may run: they talk to the client libraries and start an example.
+fn tests_the_service(arguments: &[String]) -> bool {
     let packages = packages_of(arguments);
     packages.is_empty() || packages.contains(&"agent-service")
 }
@@ -106,10 +119,10 @@ mod tests {
     }
 
     #[test]
-    fn only_the_service_needs_the_client_libraries() {
-        assert!(needs_clients(&[]));
-        assert!(needs_clients(&words("refuses_a_duplicate_id")));
-        assert!(needs_clients(&words("-p domain -p agent-service")));
-        assert!(!needs_clients(&words("-p domain")));
+    fn the_service_is_tested_unless_other_packages_are_named() {
+        assert!(tests_the_service(&[]));
+        assert!(tests_the_service(&words("refuses_a_duplicate_id")));
+        assert!(tests_the_service(&words("-p domain -p agent-service")));
+        assert!(!tests_the_service(&words("-p domain")));
     }
 }
