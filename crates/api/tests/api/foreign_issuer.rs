@@ -8,11 +8,8 @@ use serde_json::{Value, json};
 use crate::{
     answer::Answer,
     harness::Api,
-    issuer::{ForeignIssuer, Imitation, variable},
+    issuer::{ForeignIssuer, Imitation, UNTIL_KEYS_ARE_FETCHED_AGAIN, get_with_keys, variable},
 };
-
-/// After an attempt to fetch keys the next is made after 30 s; with this a slow machine has time.
-const UNTIL_KEYS_ARE_FETCHED_AGAIN: Duration = Duration::from_mins(1);
 
 /// What is in a token, so that it allows to read agents and events, as each provider says it.
 fn reading(imitation: Imitation, login: Option<&str>) -> Value {
@@ -38,7 +35,7 @@ async fn agents_by_key_header(api: &Api, token: &str) -> Answer {
 }
 
 async fn agents(api: &Api, token: &str) -> Answer {
-    api.caller(Some(token)).get("/api/agents").await
+    get_with_keys(&api.caller(Some(token)), "/api/agents").await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -49,7 +46,7 @@ async fn each_provider_s_users_and_machines_may_do_what_their_tokens_say() {
         for login in [None, Some("auth0|5f7c8ec7c33c6c004bbafe82")] {
             let minted = issuer.mint(reading(imitation, login)).await;
             let caller = api.caller(Some(minted.token()));
-            caller.get("/api/agents").await.ok();
+            get_with_keys(&caller, "/api/agents").await.ok();
             caller.get("/api/events?since=0").await.ok();
             for (path, body) in [
                 ("/api/agents", json!({"name": "Ada"})),
@@ -212,7 +209,7 @@ async fn a_provider_that_is_down_from_the_start_is_asked_again() {
     let api = issuer.trusted().start().await;
     let minted = issuer.mint(reading(Imitation::Auth0, None)).await;
     issuer.fall().await;
-    let answer = agents(&api, minted.token()).await;
+    let answer = api.caller(Some(minted.token())).get("/api/agents").await;
     answer.problem(ProblemCode::Overloaded);
     // Who does not need the provider does not notice.
     api.reader().get("/api/agents").await.ok();
@@ -256,7 +253,7 @@ async fn a_claim_names_the_user_s_tenant() {
     let get = |at: usize| {
         let caller = api.caller(Some(tokens[at].token()));
         let path = &path;
-        async move { caller.get(path).await }
+        async move { get_with_keys(&caller, path).await }
     };
     get(0).await.ok();
     get(1).await.problem(ProblemCode::AgentNotFound);

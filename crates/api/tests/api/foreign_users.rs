@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::{
     caller::Caller,
     harness::Api,
-    issuer::{ForeignIssuer, Imitation},
+    issuer::{ForeignIssuer, Imitation, get_with_keys},
 };
 
 const EVERYTHING_OF_TALKS: &str =
@@ -58,6 +58,7 @@ impl Scene {
         let agent = api.agent_id().await;
         let ada = User::sign_in(&mut issuer, &api, "auth0|ada", "").await;
         let bob = User::sign_in(&mut issuer, &api, "auth0|bob", "").await;
+        get_with_keys(&ada.caller, "/api/agents").await.ok();
         let reply = ada.chat(&agent).await;
         Self {
             api,

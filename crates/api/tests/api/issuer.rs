@@ -1,8 +1,13 @@
 //! An identity provider of somebody else's, and services that trust it.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
-use crate::{harness::Plan, partner::Partner};
+use crate::{answer::Answer, caller::Caller, harness::Plan, partner::Partner};
+
+/// After an attempt to fetch keys the next is made after 30 s; with this a slow machine has time.
+pub(crate) const UNTIL_KEYS_ARE_FETCHED_AGAIN: Duration = Duration::from_mins(1);
 
 /// Which product it imitates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -117,6 +122,19 @@ impl ForeignIssuer {
 /// The variable of a setting of this issuer.
 pub(crate) fn variable(name: &str) -> String {
     format!("AUTH__ISSUERS__IDP__{name}")
+}
+
+/// What is answered once the service has the keys of the caller's provider: on a slow machine it
+/// waits for them for too short a time at first, but goes on to fetch them.
+pub(crate) async fn get_with_keys(caller: &Caller, path: &str) -> Answer {
+    let started = Instant::now();
+    loop {
+        let answer = caller.get(path).await;
+        if answer.status != 503 || started.elapsed() > UNTIL_KEYS_ARE_FETCHED_AGAIN {
+            return answer;
+        }
+        tokio::time::sleep(Duration::from_millis(250)).await;
+    }
 }
 
 /// What the provider issued.

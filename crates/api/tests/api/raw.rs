@@ -14,7 +14,7 @@ use tokio::{
 use crate::answer::Answer;
 
 /// Long enough for a slow machine, short enough for a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A connection of the test's own.
 pub(crate) struct Connection(TcpStream);
@@ -32,6 +32,11 @@ impl Connection {
     /// Sends bytes, and answers whether the connection was still open.
     pub(crate) async fn send_if_open(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.0.write_all(bytes.as_ref()).await.is_ok()
+    }
+
+    /// What arrives next in one piece.
+    pub(crate) async fn receive(&mut self) -> Vec<u8> {
+        self.receive_for(PATIENCE).await
     }
 
     /// What arrives in one piece within this time, if anything.

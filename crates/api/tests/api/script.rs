@@ -9,7 +9,7 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use tokio::sync::{mpsc, oneshot};
 
 /// Long enough for a slow machine, short enough for a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const PATIENCE: Duration = Duration::from_secs(30);
 
 type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
 

@@ -9,6 +9,7 @@ use crate::{
     answer::Answer,
     caller::Caller,
     harness::Api,
+    issuer::get_with_keys,
     operations::{self, Operation, Sample},
     user_issuer::UserIssuer,
     walk::Walk,
@@ -80,6 +81,7 @@ async fn what_is_another_users_is_not_there() {
     let issuer = UserIssuer::start().await;
     let api = issuer.trusted().start().await;
     let user = api.caller(Some(&issuer.token("ada", &confined())));
+    get_with_keys(&user, "/api/agents").await.ok();
     let mut walk = Walk::of("another user");
     for operation in operations::all() {
         if access_of(operation.id) == Some(Access::Public) {
