@@ -1,10 +1,7 @@
 //! `TurnRepository::finish_turn`: how a running turn ends.
 
-use domain::{
-    EventType, FinishReason, Message, Problem, Role, ToolCall, Turn, TurnStatus, Usage,
-    idempotency::RETENTION,
-};
-use ports::{BeginOutcome, BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
+use domain::{EventType, FinishReason, Message, Problem, Role, ToolCall, Turn, TurnStatus, Usage};
+use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
 use serde_json::json;
 
 use crate::{
@@ -232,78 +229,4 @@ pub async fn ends_the_turn_of_a_node_that_has_left(storage: &Storage) {
     given::finished(storage, completed(&question, 1)).await;
     let turn = found::turn(storage, question.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Completed));
-}
-
-async fn begun_with_key(storage: &Storage, number: u32, count: i64) -> BeginTurn {
-    let (agent, talk) = (
-        samples::agent(1),
-        samples::conversation(1, samples::agent_id(1)),
-    );
-    let question = BeginTurn {
-        claim: Some(samples::claim("k")),
-        ..samples::question(number, &agent, samples::existing(&talk, count))
-    };
-    given::started(storage, &question).await;
-    question
-}
-
-/// A retryable problem releases the turn's idempotency key.
-pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
-    given::chat(storage).await;
-    let first = begun_with_key(storage, 1, 0).await;
-    given::finished(storage, failed(&first, samples::retryable_problem())).await;
-    assert_eq!(found::claim(storage, &samples::claim("k")).await, None);
-    let second = begun_with_key(storage, 2, 1).await;
-    let record = found::claim(storage, &samples::claim("k")).await;
-    let named = record.and_then(|record| record.turn_id);
-    assert_eq!(named, Some(second.turn_id));
-}
-
-/// Any other end keeps it.
-pub async fn any_other_end_keeps_the_key(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    for (number, key) in [(1, "fails"), (2, "completes"), (3, "is cancelled")] {
-        let count = i64::from(number) - 1;
-        let claim = samples::claim(&key.replace(' ', "-"));
-        let question = BeginTurn {
-            claim: Some(claim.clone()),
-            ..samples::question(number, &agent, samples::existing(&talk, count))
-        };
-        given::started(storage, &question).await;
-        match key {
-            "fails" => {
-                let finish = failed(&question, samples::lasting_problem());
-                given::finished(storage, finish).await;
-            }
-            "completes" => {
-                given::finished(storage, completed(&question, number)).await;
-            }
-            _ => {
-                given::cancelled(storage, &question, None).await;
-            }
-        }
-        let record = found::claim(storage, &claim).await;
-        let named = record.and_then(|record| record.turn_id);
-        assert_eq!(named, Some(question.turn_id), "a turn that {key}");
-        let again = storage.turns.begin_turn(question).await.answered();
-        assert!(matches!(again, BeginOutcome::Repeated(_)), "{again:?}");
-    }
-}
-
-/// A turn releases its own key only: one that another turn took over when it was forgotten stays.
-pub async fn releases_no_key_that_another_turn_has_taken_over(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
-    let first = begun_with_key(storage, 1, 0).await;
-    let mut claim = samples::claim("k");
-    claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
-    let other_talk = given::conversation(storage, 2, &agent).await;
-    let second = BeginTurn {
-        claim: Some(claim.clone()),
-        ..samples::question(2, &agent, samples::existing(&other_talk, 0))
-    };
-    given::started(storage, &second).await;
-    given::finished(storage, failed(&first, samples::retryable_problem())).await;
-    let record = found::claim(storage, &claim).await;
-    let named = record.and_then(|record| record.turn_id);
-    assert_eq!(named, Some(second.turn_id));
 }

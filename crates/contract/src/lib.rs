@@ -54,6 +54,7 @@ pub mod messages;
 pub mod node_repository;
 pub mod rate_limiter;
 pub mod record_exchange;
+pub mod released_keys;
 pub mod reply_engine;
 pub mod round_trips;
 pub mod signing_key_repository;

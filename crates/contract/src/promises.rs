@@ -147,7 +147,16 @@ macro_rules! storage_promises {
                 an_end_is_told_again_after_its_conversation_is_deleted,
                 refuses_to_end_a_turn_twice,
                 ends_the_turn_of_a_node_that_has_left,
-                a_retryable_failure_releases_the_key,
+            }
+            released_keys {
+                a_retryable_failure_gives_the_key_back,
+                a_key_given_back_is_told_to_who_would_make_a_conversation,
+                a_key_given_back_is_taken_over_in_its_conversation,
+                a_key_given_back_is_taken_over_by_who_knows_of_it,
+                a_key_given_back_is_taken_over_by_another_command,
+                an_exchange_takes_over_a_key_given_back,
+                one_of_many_takes_over_a_key_given_back,
+                a_key_given_back_is_forgotten_after_its_time,
                 any_other_end_keeps_the_key,
                 releases_no_key_that_another_turn_has_taken_over,
             }

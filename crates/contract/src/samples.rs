@@ -194,6 +194,7 @@ pub fn question(number: u32, agent: &Agent, target: ExchangeTarget) -> BeginTurn
         node: node_id(1),
         on_busy: OnBusy::Queue,
         claim: None,
+        goes_on: false,
     }
 }
 

@@ -210,7 +210,7 @@ pub async fn promotes_within_the_conversation_only(storage: &Storage) {
     assert_eq!(promoted.turn.id, waits[0].turn_id);
 }
 
-/// The key of a turn that was promoted is released like any other.
+/// A turn that was promoted gives back its own key, like any other.
 pub async fn a_promoted_turn_keeps_its_own_key(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
     let running = samples::question(1, &agent, samples::existing(&talk, 0));
@@ -224,5 +224,7 @@ pub async fn a_promoted_turn_keeps_its_own_key(storage: &Storage) {
     assert!(found::claim(storage, &samples::claim("k")).await.is_some());
     let ending = TurnEnding::Failed(samples::retryable_problem());
     given::finished(storage, samples::finish(&waiting, ending)).await;
-    assert_eq!(found::claim(storage, &samples::claim("k")).await, None);
+    let record = found::claim(storage, &samples::claim("k")).await;
+    let released_into = record.and_then(|record| record.released_into);
+    assert_eq!(released_into, Some(talk.id));
 }

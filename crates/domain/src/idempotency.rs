@@ -5,7 +5,7 @@ use std::{fmt, str::FromStr};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
-use crate::{PrincipalId, Timestamp, TurnId};
+use crate::{ConversationId, PrincipalId, Timestamp, TurnId};
 
 /// How long a key is remembered.
 pub const RETENTION: std::time::Duration = std::time::Duration::from_hours(24);
@@ -92,8 +92,10 @@ pub struct IdempotencyClaim {
 pub struct IdempotencyRecord {
     /// The command that used the key.
     pub fingerprint: Fingerprint,
-    /// The turn that it began, for chat.
+    /// The turn that it began, for chat; none once that turn has given the key back.
     pub turn_id: Option<TurnId>,
+    /// Where that turn took place, once it has given the key back: the next one goes on there.
+    pub released_into: Option<ConversationId>,
     /// The answer to give again.
     pub answer: Option<serde_json::Value>,
     /// When the key was used.

@@ -10,7 +10,8 @@ use crate::RepositoryError;
 #[async_trait]
 pub trait ClaimRepository: Send + Sync {
     /// Finds what the key of a claim was used for by its principal and operation. MUST answer it
-    /// whatever the command was, and `None` when the tenant's record is older than its retention.
+    /// whatever the command was, also when its turn gave it back, and `None` when the tenant's
+    /// record is older than its retention.
     async fn find(
         &self,
         tenant: &TenantId,

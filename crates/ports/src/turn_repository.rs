@@ -60,6 +60,9 @@ pub struct BeginTurn {
     pub on_busy: OnBusy,
     /// The request's idempotency key.
     pub claim: Option<IdempotencyClaim>,
+    /// Whether the caller knows where the turn took place that gave the key back: then it means
+    /// what `target` says, also when that is a new conversation.
+    pub goes_on: bool,
 }
 
 /// An answer that an engine gave.
@@ -97,7 +100,8 @@ pub struct Exchange {
 pub enum ExchangeOutcome {
     /// It is stored.
     Recorded(Committed),
-    /// Nothing was written: the key was used before.
+    /// Nothing was written: the key was used before. If the turn gave it back since, the record
+    /// tells where to go on.
     Repeated(IdempotencyRecord),
     /// Nothing was written: a turn runs or waits in the conversation.
     Busy,
@@ -121,7 +125,8 @@ pub enum BeginOutcome {
     },
     /// It waits; its place is the `seq` of its `turn.queued` event.
     Queued(Committed),
-    /// Nothing was written: the key was used before.
+    /// Nothing was written: the key was used before. If the turn gave it back since, the record
+    /// tells where to go on.
     Repeated(IdempotencyRecord),
     /// Nothing was written: something runs or waits and it was to be refused, or the queue is full.
     Busy,
@@ -139,7 +144,7 @@ pub enum BeginOutcome {
 pub enum TurnEnding {
     /// With an answer.
     Completed(Reply),
-    /// Without one; a retryable problem releases the turn's idempotency key.
+    /// Without one; a retryable problem gives the turn's idempotency key back.
     Failed(Problem),
 }
 
@@ -230,6 +235,11 @@ pub struct FoundTurn {
 /// the outcome of each MUST be as if it were a transaction of its own, a bad one MUST fail alone,
 /// and one whose commit got no answer MUST be repeated until its outcome is known, without ever
 /// taking effect twice or being refused because of its own rows.
+///
+/// A key that its turn gave back (`IdempotencyRecord::released_into`) is free: the next question
+/// takes it over. But one that repeats the command, would make a conversation and does not
+/// [go on](BeginTurn::goes_on) MUST be answered `Repeated`, so that its caller goes on in the
+/// conversation of that turn.
 #[async_trait]
 pub trait TurnRepository: Send + Sync {
     /// Stores a whole turn, completed: the conversation if it is new (with
@@ -249,8 +259,8 @@ pub trait TurnRepository: Send + Sync {
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError>;
 
     /// Ends a running turn with its answer (turn completed, the agent's message,
-    /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem releases the
-    /// idempotency key). MUST write nothing unless the turn is in progress under `node`. MUST
+    /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem gives the
+    /// idempotency key back: its record names the conversation instead of the turn). MUST write nothing unless the turn is in progress under `node`. MUST
     /// answer `Finished` again, and write nothing, when the turn has ended in this very way under
     /// `node`: a caller that was told `Unavailable` repeats the call, and its end may be stored. MUST
     /// promote the first turn that waits, if any and if allowed, in the same transaction; but to

@@ -63,8 +63,8 @@ const TURNS: &str = concat!(
     join_reply!()
 );
 const CLAIMS: &str = "\
-    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
-        r.created_at \
+    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
+        r.released_into, r.answer, r.created_at \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[]) \
         as q (tenant_id, principal, operation, key) \
     join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \

@@ -24,7 +24,8 @@ pub struct Rows {
     pub messages: Vec<MessageRow>,
     /// New events.
     pub events: Vec<EventRow>,
-    /// Keys that are used now; a record that is there already is outdated and replaced.
+    /// Keys that are used now; a record that is there already is outdated or released, and
+    /// replaced.
     pub claims: Vec<ClaimRow>,
     /// Keys that may be used again.
     pub released: Vec<ReleasedClaim>,
@@ -208,6 +209,8 @@ pub struct ReleasedClaim {
     pub principal: PrincipalId,
     /// The key.
     pub name: ClaimName,
-    /// The turn that it began; a record of another turn stays.
+    /// The turn that it began; a record of another turn stays as it is.
     pub turn_id: TurnId,
+    /// Where that turn took place.
+    pub conversation_id: ConversationId,
 }

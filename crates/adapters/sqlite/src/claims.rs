@@ -1,7 +1,7 @@
 //! Idempotency records.
 
 use async_trait::async_trait;
-use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
+use domain::{ConversationId, Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
 use ports::{ClaimRepository, RepositoryError};
 use relational::{ClaimRow, column::corrupt, facts::is_remembered};
 use sqlx::{SqliteConnection, SqliteExecutor};
@@ -10,7 +10,7 @@ use uuid::Uuid;
 use crate::{SqliteStore, error::in_table, row};
 
 const FIND: &str = "\
-    select fingerprint, turn_id, answer, created_at from idempotency_records \
+    select fingerprint, turn_id, released_into, answer, created_at from idempotency_records \
     where tenant_id = ?1 and principal = ?2 and operation = ?3 and key = ?4";
 
 /// The statements of this file.
@@ -21,6 +21,7 @@ pub(crate) const STATEMENTS: &[&str] = &[FIND];
 pub(crate) struct RecordRow {
     fingerprint: Vec<u8>,
     turn_id: Option<Uuid>,
+    released_into: Option<Uuid>,
     answer: Option<String>,
     created_at: i64,
 }
@@ -36,6 +37,7 @@ impl TryFrom<RecordRow> for IdempotencyRecord {
                 fingerprint.map_err(corrupt("idempotency_records.fingerprint"))?,
             ),
             turn_id: row.turn_id.map(TurnId::new),
+            released_into: row.released_into.map(ConversationId::new),
             answer: answer
                 .map(|answer| row::from_json("idempotency_records.answer", answer))
                 .transpose()?,

@@ -54,8 +54,8 @@ const TURNS: &str = concat!(
     join_reply!()
 );
 const CLAIMS: &str = "\
-    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, r.answer, \
-        r.created_at \
+    select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
+        r.released_into, r.answer, r.created_at \
     from json_each(?1) q cross join idempotency_records r \
         on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
         and r.operation = q.value ->> 2 and r.key = q.value ->> 3";

@@ -118,6 +118,7 @@ pub(super) fn begin_turn(question: &Question, place: &Place, node: NodeId) -> Be
         // Those who wait do so in this process's lanes.
         on_busy: OnBusy::Reject,
         claim: question.claim.clone(),
+        goes_on: false,
     }
 }
 

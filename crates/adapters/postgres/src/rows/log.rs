@@ -13,9 +13,9 @@ const INSERT_EVENTS: &str = "\
     select * from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
         $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[])";
 const RELEASE_CLAIMS: &str = "\
-    delete from idempotency_records r \
-    using unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[]) \
-        as n (tenant, principal, operation, key, turn) \
+    update idempotency_records r set turn_id = null, released_into = n.conversation \
+    from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
+        as n (tenant, principal, operation, key, turn, conversation) \
     where r.tenant_id = n.tenant and r.principal = n.principal and r.operation = n.operation \
         and r.key = n.key and r.turn_id = n.turn";
 const WRITE_CLAIMS: &str = "\
@@ -25,7 +25,7 @@ const WRITE_CLAIMS: &str = "\
         $6::uuid[], $7::jsonb[], $8::timestamptz[]) \
     on conflict (tenant_id, principal, operation, key) do update \
         set fingerprint = excluded.fingerprint, turn_id = excluded.turn_id, \
-            answer = excluded.answer, created_at = excluded.created_at";
+            released_into = null, answer = excluded.answer, created_at = excluded.created_at";
 const RAISE_HEADS: &str = "\
     update tenants set head_seq = n.head from unnest($1::text[], $2::bigint[]) as n (tenant, head) \
     where tenants.id = n.tenant";
@@ -68,11 +68,12 @@ pub(crate) async fn release_claims(
             .bind(column(rows, |row| row.name.operation.as_str()))
             .bind(column(rows, |row| row.name.key.as_str()))
             .bind(column(rows, |row| row.turn_id.uuid()))
+            .bind(column(rows, |row| row.conversation_id.uuid()))
     })
     .await
 }
 
-/// Keys that are used now, in place of outdated records.
+/// Keys that are used now, in place of records that are outdated or released.
 pub(crate) async fn write_claims(
     connection: &mut PgConnection,
     rows: &[ClaimRow],

@@ -72,7 +72,7 @@ impl Planner<'_> {
         (first, last, promoted.map(|(_, turn)| turn))
     }
 
-    /// Lets a turn's key be used again.
+    /// Lets a turn's key be used again, in the conversation where the turn took place.
     fn release(&mut self, row: &TurnRow) {
         self.rows
             .released
@@ -81,6 +81,7 @@ impl Planner<'_> {
                 principal: row.principal.clone(),
                 name: name.clone(),
                 turn_id: row.turn.id,
+                conversation_id: row.turn.conversation_id,
             }));
     }
 

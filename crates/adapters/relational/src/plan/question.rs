@@ -35,7 +35,8 @@ impl<'a> Room<'a> {
     /// Judges the key first, then whether agent and conversation exist.
     pub(super) fn of(facts: &'a Facts, question: &'a BeginTurn) -> Result<Self, Refusal> {
         let claim = question.claim.as_ref();
-        if let Some(record) = claim.and_then(|claim| facts.used(&question.tenant, claim)) {
+        let used = claim.and_then(|claim| facts.used(&question.tenant, claim));
+        if let Some(record) = used.filter(|record| counts(record, question)) {
             return Err(Refusal::Repeated(record.clone()));
         }
         if facts.agent_version(question).is_none() {
@@ -106,6 +107,14 @@ impl<'a> Room<'a> {
             Self::Existing(found) => found.turn_count,
         }
     }
+}
+
+/// Whether a record stands in the way of `question`. One that was released is free, but for a
+/// repetition that would begin a conversation and does not know of the one there was.
+fn counts(record: &IdempotencyRecord, question: &BeginTurn) -> bool {
+    let fingerprint = question.claim.as_ref().map(|claim| claim.fingerprint);
+    let begins_anew = matches!(question.target, ExchangeTarget::New(_)) && !question.goes_on;
+    record.released_into.is_none() || (begins_anew && fingerprint == Some(record.fingerprint))
 }
 
 impl Planner<'_> {

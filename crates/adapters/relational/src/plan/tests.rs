@@ -113,6 +113,7 @@ fn used(claim: &IdempotencyClaim) -> (ClaimKey, IdempotencyRecord) {
     let record = IdempotencyRecord {
         fingerprint: claim.fingerprint,
         turn_id: Some(samples::turn_id(77)),
+        released_into: None,
         answer: None,
         created_at: claim.created_at,
     };

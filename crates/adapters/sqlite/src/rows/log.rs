@@ -23,13 +23,15 @@ const INSERT_EVENTS: &str = concat!(
 );
 const RELEASE_CLAIMS: &str = concat!(
     given!(),
-    "delete from idempotency_records \
-    where (tenant_id, principal, operation, key) in ( \
-        select r.tenant_id, r.principal, r.operation, r.key \
-        from given cross join idempotency_records r \
-        on r.tenant_id = entry ->> 'tenant' and r.principal = entry ->> 'principal' \
-            and r.operation = entry ->> 'operation' and r.key = entry ->> 'key' \
-        where r.turn_id = unhex(entry ->> 'turn'))"
+    "update idempotency_records set turn_id = null, released_into = n.conversation \
+    from (select entry ->> 'tenant' as tenant, entry ->> 'principal' as principal, \
+        entry ->> 'operation' as operation, entry ->> 'key' as key, \
+        unhex(entry ->> 'turn') as turn, unhex(entry ->> 'conversation') as conversation \
+        from given) n \
+    where idempotency_records.tenant_id = n.tenant \
+        and idempotency_records.principal = n.principal \
+        and idempotency_records.operation = n.operation and idempotency_records.key = n.key \
+        and idempotency_records.turn_id = n.turn"
 );
 const WRITE_CLAIMS: &str = concat!(
     given!(),
@@ -71,6 +73,7 @@ struct Released<'r> {
     operation: &'r str,
     key: &'r str,
     turn: Simple,
+    conversation: Simple,
 }
 
 #[derive(Serialize)]
@@ -119,12 +122,13 @@ pub(crate) async fn release_claims(
             operation: &row.name.operation,
             key: &row.name.key,
             turn: row.turn_id.uuid().simple(),
+            conversation: row.conversation_id.uuid().simple(),
         })
     })
     .await
 }
 
-/// Keys that are used now, in place of outdated records.
+/// Keys that are used now, in place of records that are outdated or released.
 pub(crate) async fn write_claims(
     connection: &mut SqliteConnection,
     rows: &[ClaimRow],

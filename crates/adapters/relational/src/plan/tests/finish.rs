@@ -66,6 +66,8 @@ fn a_problem_that_passes_releases_the_key() {
     let (rows, _) = carried_out(failed(samples::retryable_problem()), &busy_facts());
     assert_eq!(rows.released[0].turn_id, samples::turn_id(8));
     assert_eq!(rows.released[0].name.key, "key-8");
+    let talk = samples::conversation_id(1);
+    assert_eq!(rows.released[0].conversation_id, talk);
     let (rows, _) = carried_out(failed(samples::lasting_problem()), &busy_facts());
     assert!(rows.released.is_empty());
 }
