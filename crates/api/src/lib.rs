@@ -29,6 +29,7 @@ pub mod routes;
 pub mod server;
 pub mod settings;
 pub mod socket;
+pub mod sse;
 pub mod state;
 pub mod system;
 pub mod telemetry;

@@ -1,0 +1,145 @@
+use actix_web::body::MessageBody;
+use futures::{FutureExt as _, StreamExt as _, channel::mpsc, stream};
+use proptest::prelude::*;
+
+use super::*;
+
+fn event(seq: i64, data: &str) -> Event {
+    Event {
+        id: Some(Seq(seq)),
+        name: "agent.created",
+        data: data.into(),
+    }
+}
+
+fn text(frame: &Frame) -> String {
+    String::from_utf8(encode(frame).to_vec()).unwrap()
+}
+
+/// What a client that follows the standard makes of a stream: type, last id and data of each event.
+fn dispatched(stream: &str) -> Vec<(String, String, String)> {
+    let (mut name, mut id, mut data) = (String::new(), String::new(), String::new());
+    let mut events = Vec::new();
+    for line in lines(stream) {
+        if line.is_empty() {
+            if let Some(data) = data.strip_suffix('\n') {
+                events.push((name.clone(), id.clone(), data.to_owned()));
+            }
+            (name, data) = (String::new(), String::new());
+            continue;
+        }
+        let (field, value) = line.split_once(':').unwrap_or((line, ""));
+        let value = value.strip_prefix(' ').unwrap_or(value);
+        match field {
+            "event" => value.clone_into(&mut name),
+            "id" => value.clone_into(&mut id),
+            "data" => {
+                data.push_str(value);
+                data.push('\n');
+            }
+            _ => {}
+        }
+    }
+    events
+}
+
+#[test]
+fn an_event_has_type_id_and_data() {
+    let text = text(&event(7, r#"{"seq":7}"#).into());
+    assert_eq!(text, "event: agent.created\nid: 7\ndata: {\"seq\":7}\n\n");
+}
+
+#[test]
+fn an_event_outside_of_the_log_has_no_id() {
+    let delta = Event {
+        id: None,
+        ..event(7, "{}")
+    };
+    assert_eq!(text(&delta.into()), "event: agent.created\ndata: {}\n\n");
+}
+
+#[test]
+fn a_client_is_told_how_to_reconnect_without_seeing_an_event() {
+    let frame = Frame::Reconnect {
+        after: Duration::from_millis(1_500),
+        from: Seq(4),
+    };
+    assert_eq!(text(&frame), "retry: 1500\nid: 4\n\n");
+    assert_eq!(dispatched(&text(&frame)), []);
+}
+
+proptest! {
+    #[test]
+    fn whatever_an_event_carries_a_client_reads_it(data in "[a-z: \r\n]{0,20}", seq in 1i64..) {
+        let read = dispatched(&text(&event(seq, &data).into()));
+        // The standard knows one end of a line in what an event carries.
+        let data = data.replace("\r\n", "\n").replace('\r', "\n");
+        prop_assert_eq!(read, [("agent.created".to_owned(), seq.to_string(), data)]);
+    }
+}
+
+/// The stream's next bytes as far as they are there.
+fn next_text(body: &mut Pin<Box<impl MessageBody>>) -> Option<String> {
+    let next = std::future::poll_fn(|context| body.as_mut().poll_next(context));
+    let bytes = next.now_or_never()??;
+    let Ok(bytes) = bytes else {
+        panic!("the stream fails")
+    };
+    Some(String::from_utf8(bytes.to_vec()).unwrap())
+}
+
+#[tokio::test(start_paused = true)]
+async fn comments_come_where_there_was_silence_for_15_seconds() {
+    let (sender, frames) = mpsc::unbounded::<Frame>();
+    let mut body = Box::pin(stream(frames).into_body());
+    assert_eq!(next_text(&mut body), None);
+    tokio::time::advance(Duration::from_secs(14)).await;
+    sender.unbounded_send(event(1, "{}").into()).unwrap();
+    assert!(next_text(&mut body).unwrap().starts_with("event: "));
+    tokio::time::advance(Duration::from_secs(14)).await;
+    assert_eq!(next_text(&mut body), None);
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_secs(15)).await;
+        assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+        assert_eq!(next_text(&mut body), None);
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_is_told_with_the_next_comment_once() {
+    let (sender, frames) = mpsc::unbounded();
+    let mut body = Box::pin(stream(frames).into_body());
+    for seq in [5, 9] {
+        sender.unbounded_send(Frame::Position(Seq(seq))).unwrap();
+    }
+    assert_eq!(next_text(&mut body), None);
+    tokio::time::advance(Duration::from_secs(15)).await;
+    assert_eq!(next_text(&mut body).unwrap(), ":\nid: 9\n\n");
+    tokio::time::advance(Duration::from_secs(15)).await;
+    assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_position_behind_an_event_is_not_told() {
+    let frames = [Frame::Position(Seq(5)), event(9, "{}").into()];
+    let frames = stream::iter(frames).chain(stream::pending());
+    let mut body = Box::pin(stream(frames).into_body());
+    assert!(next_text(&mut body).unwrap().contains("id: 9"));
+    assert_eq!(next_text(&mut body), None);
+    tokio::time::advance(Duration::from_secs(15)).await;
+    assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+}
+
+#[tokio::test]
+async fn nobody_keeps_or_gathers_a_stream_and_it_ends_with_its_frames() {
+    let response = stream(stream::iter([event(1, "{}")]));
+    let header = |name| response.headers().get(name).unwrap().to_str().unwrap();
+    assert_eq!(header("content-type"), "text/event-stream");
+    assert_eq!(header("cache-control"), "no-store");
+    assert_eq!(header("x-accel-buffering"), "no");
+    let body = actix_web::body::to_bytes(response.into_body()).await;
+    let Ok(body) = body else {
+        panic!("the stream fails")
+    };
+    assert_eq!(body, "event: agent.created\nid: 1\ndata: {}\n\n");
+}
