@@ -17,6 +17,7 @@ pub mod events;
 pub mod idempotency;
 pub mod node;
 pub mod purge;
+pub mod recovery;
 pub mod turns;
 
 pub use access::{Authenticator, CredentialService};
@@ -25,7 +26,7 @@ pub use chat::{ChatCommand, ChatError, ChatService};
 pub use conversations::{ConversationError, ConversationService};
 pub use engines::Engines;
 pub use events::{EventError, EventService};
-pub use idempotency::IdempotencyRefused;
+pub use idempotency::{Created, IdempotencyRefused};
 pub use turns::{TurnError, TurnService};
 
 /// Longest page of every listing.

@@ -7,7 +7,10 @@ use std::{
 
 use domain::NodeId;
 use ports::{IdSource, NodeRepository, RepositoryError};
-use tokio::sync::Mutex;
+use tokio::{
+    sync::{Mutex, watch},
+    time::Instant,
+};
 use tokio_util::sync::CancellationToken;
 
 /// How long a lease holds without being renewed.
@@ -19,8 +22,10 @@ const RENEWAL: Duration = Duration::from_secs(3);
 pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
-    id: RwLock<NodeId>,
+    id: watch::Sender<NodeId>,
     renewing: Mutex<()>,
+    /// Since when every renewal has succeeded; none when the last one failed.
+    steady_since: RwLock<Option<Instant>>,
 }
 
 impl Node {
@@ -34,14 +39,33 @@ impl Node {
         Ok(Self {
             nodes,
             ids,
-            id: RwLock::new(id),
+            id: watch::Sender::new(id),
             renewing: Mutex::new(()),
+            steady_since: RwLock::new(Some(Instant::now())),
         })
     }
 
     /// The id under which turns run now.
     pub fn id(&self) -> NodeId {
-        *self.id.read().unwrap_or_else(PoisonError::into_inner)
+        *self.id.borrow()
+    }
+
+    /// The id, and when it changes: turns that run under the one before are ended by others then.
+    pub fn watch(&self) -> watch::Receiver<NodeId> {
+        self.id.subscribe()
+    }
+
+    /// For how long every renewal of the lease has succeeded.
+    pub fn steady_for(&self) -> Duration {
+        let since = self.steady_since.read();
+        let since = *since.unwrap_or_else(PoisonError::into_inner);
+        since.map_or(Duration::ZERO, |since| since.elapsed())
+    }
+
+    fn note_renewal(&self, has_succeeded: bool) {
+        let since = self.steady_since.write();
+        let mut since = since.unwrap_or_else(PoisonError::into_inner);
+        *since = has_succeeded.then(|| since.unwrap_or_else(Instant::now));
     }
 
     /// Goes on under a new id: `refused` was taken for dead. Whoever comes second finds that
@@ -53,7 +77,12 @@ impl Node {
         }
         let id = NodeId::new(self.ids.next_id());
         self.nodes.insert(id, LEASE).await?;
-        *self.id.write().unwrap_or_else(PoisonError::into_inner) = id;
+        tracing::warn!(
+            before = %refused,
+            now = %id,
+            "this node was taken for dead and goes on under a new id"
+        );
+        self.id.send_replace(id);
         Ok(())
     }
 
@@ -68,6 +97,7 @@ impl Node {
                 Ok(false) => self.renew_identity(id).await,
                 Err(error) => Err(error),
             };
+            self.note_renewal(renewed.is_ok());
             if let Err(error) = renewed {
                 tracing::warn!(
                     error = ports::error::chain(&error),

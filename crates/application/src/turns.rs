@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId};
 use ports::{CancelOutcome, Clock, IdSource, Reply, RepositoryError, TurnRepository};
 
-use crate::chat::RunningTurns;
+use crate::chat::{LiveTurn, TurnOutcome, TurnRunner};
 
 /// Why a use case of turns was refused.
 #[derive(Debug, thiserror::Error)]
@@ -21,22 +21,22 @@ pub enum TurnError {
 /// Turns: read and cancel.
 pub struct TurnService {
     turns: Arc<dyn TurnRepository>,
-    running: Arc<RunningTurns>,
+    runner: Arc<TurnRunner>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
 
 impl TurnService {
-    /// A service over these ports, which knows the turns that run in this process.
+    /// A service over these ports; `runner` knows the turns of this process.
     pub fn new(
         turns: Arc<dyn TurnRepository>,
-        running: Arc<RunningTurns>,
+        runner: Arc<TurnRunner>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
         Self {
             turns,
-            running,
+            runner,
             clock,
             ids,
         }
@@ -62,36 +62,44 @@ impl TurnService {
         if turn.status.is_final() {
             return Ok(turn);
         }
-        let running = self.running.get(id);
-        let partial = running.as_ref().and_then(|running| {
-            let said = running.said().clone();
-            (!said.text.is_empty()).then(|| Reply {
-                message_id: MessageId::new(self.ids.next_id()),
-                content: said.text,
-                engine: said.engine,
-                degraded: said.degraded,
-                finish_reason: FinishReason::Cancelled,
-                usage: None,
-                tool_calls: Vec::new(),
-            })
-        });
+        let live = self.runner.live().get(id);
+        let partial = live.as_ref().and_then(|live| self.partial_reply(live));
         let stamp = Stamp {
             time: self.clock.now(),
             actor: caller.id.clone(),
         };
+        let node = self.runner.promotes_to();
         match self
             .turns
-            .cancel_turn(&caller.tenant, id, partial, None, &stamp)
+            .cancel_turn(&caller.tenant, id, partial, node, &stamp)
             .await?
         {
-            CancelOutcome::Cancelled { .. } => {
-                if let Some(running) = running {
-                    running.stop.cancel();
+            CancelOutcome::Cancelled { promoted, .. } => {
+                if let Some(live) = live {
+                    live.end(TurnOutcome::Cancelled);
+                    live.stop();
+                }
+                if let (Some(promoted), Some(node)) = (promoted, node) {
+                    self.runner.run_promoted(*promoted, node);
                 }
             }
             CancelOutcome::AlreadyFinal => {}
             CancelOutcome::NotFound => return Err(TurnError::NotFound),
         }
         Ok(self.get(caller, id).await?.value)
+    }
+
+    /// What the engine has said so far, to be kept.
+    fn partial_reply(&self, live: &LiveTurn) -> Option<Reply> {
+        let said = live.progress().said.clone();
+        (!said.text.is_empty()).then(|| Reply {
+            message_id: MessageId::new(self.ids.next_id()),
+            content: said.text,
+            engine: said.engine,
+            degraded: said.degraded,
+            finish_reason: FinishReason::Cancelled,
+            usage: None,
+            tool_calls: Vec::new(),
+        })
     }
 }

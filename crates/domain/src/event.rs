@@ -101,6 +101,14 @@ impl EventType {
         )
     }
 
+    /// Whether the event says that a turn has reached its final status.
+    pub const fn is_end_of_turn(self) -> bool {
+        matches!(
+            self,
+            Self::TurnCompleted | Self::TurnFailed | Self::TurnCancelled
+        )
+    }
+
     /// Whether the event speaks of a turn.
     pub const fn is_of_turn(self) -> bool {
         matches!(

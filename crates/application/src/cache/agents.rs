@@ -111,6 +111,7 @@ impl AgentRepository for CachedAgents {
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         if let Ok(Deletion::Deleted(committed)) = &outcome {
+            self.caches.live.stop_of_agent(tenant, id);
             self.caches
                 .agents
                 .mark_changed((tenant.clone(), id), committed.last);

@@ -137,6 +137,7 @@ impl ConversationRepository for CachedConversations {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         self.caches.heads.remove(&(tenant.clone(), id));
         if let Ok(Deletion::Deleted(committed)) = &outcome {
+            self.caches.live.stop_of_conversation(tenant, id);
             self.caches.applied.note(tenant, *committed);
         }
         outcome

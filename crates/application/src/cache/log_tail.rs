@@ -75,6 +75,10 @@ impl LogTail {
     }
 
     fn drop_changed(&self, tenant: &TenantId, change: &LoggedChange) {
+        if let Some(id) = change.turn_id {
+            let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);
+            self.caches.live.changed_elsewhere(id, has_ended);
+        }
         if let Some(id) = change.conversation_id
             && change.kind != Some(EventType::ConversationUpdated)
         {

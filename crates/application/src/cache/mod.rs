@@ -16,6 +16,7 @@ use std::{sync::Arc, time::Duration};
 
 use domain::{AgentId, ConversationId, TenantId};
 
+use crate::chat::LiveTurns;
 pub use agents::CachedAgents;
 pub use applied_log::AppliedLog;
 pub use conversations::CachedConversations;
@@ -40,6 +41,8 @@ pub struct Caches {
     pub heads: Arc<HeadCache>,
     /// How far this process has applied each tenant's log.
     pub applied: Arc<AppliedLog>,
+    /// The turns that this process runs or waits for: whoever ends one from outside stops it.
+    pub live: Arc<LiveTurns>,
 }
 
 impl Caches {
@@ -49,6 +52,7 @@ impl Caches {
             agents: Arc::new(StampedCache::new(agents)),
             heads: Arc::new(StampedCache::new(heads)),
             applied: Arc::new(AppliedLog::default()),
+            live: Arc::default(),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! Getting an answer out of a chain of engines.
 
 use std::{
-    sync::Arc,
+    sync::{Arc, Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
@@ -9,7 +9,7 @@ use domain::{FinishReason, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
-use super::running::RunningTurn;
+use super::live_turn::{LiveTurn, Said};
 use crate::engines::Candidate;
 
 /// An answer longer than this is refused as bad: no engine is trusted with the memory.
@@ -25,28 +25,56 @@ pub(super) struct Answer {
     pub(super) usage: Option<Usage>,
 }
 
+/// Whoever hears an answer while it is given.
+pub(super) trait Hearer: Sync {
+    /// Looks at what was said, or adds to it.
+    fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R;
+
+    /// Something was added.
+    fn heard(&self) {}
+}
+
+impl Hearer for LiveTurn {
+    fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R {
+        look(&mut self.progress().said)
+    }
+
+    fn heard(&self) {
+        self.wake();
+    }
+}
+
+/// Hears an answer that nobody else waits to see grow.
+#[derive(Default)]
+pub(super) struct Notes(Mutex<Said>);
+
+impl Hearer for Notes {
+    fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R {
+        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+}
+
 /// Asks the engines in turn. The next one is asked only while nothing was said: an answer is never
 /// a mix of two voices. Answers the last error when none speaks, `None` when there is no engine.
 pub(super) async fn answer(
     chain: &[Candidate],
     request: &ReplyRequest,
-    running: &RunningTurn,
+    hearer: &impl Hearer,
 ) -> Option<Result<Answer, ReplyError>> {
     let mut last = None;
     for candidate in chain {
-        {
-            let mut said = running.said();
+        hearer.with_said(|said| {
             said.engine.clone_from(&candidate.name);
             said.degraded = candidate.is_fallback;
-        }
+        });
         let started = Instant::now();
-        let result = attempt(&candidate.engine, request.clone(), running).await;
+        let result = attempt(&candidate.engine, request.clone(), hearer).await;
         record(candidate, started.elapsed(), &result);
         match result {
             Ok((finish_reason, usage)) => {
                 return Some(Ok(Answer {
                     // A cancellation that comes before this is stored still keeps the text.
-                    content: running.said().text.clone(),
+                    content: hearer.with_said(|said| said.text.clone()),
                     engine: candidate.name.clone(),
                     degraded: candidate.is_fallback,
                     finish_reason,
@@ -59,9 +87,8 @@ pub(super) async fn answer(
                     error = ports::error::chain(&error),
                     "the engine gave no answer"
                 );
-                let spoke = !running.said().text.is_empty();
                 last = Some(Err(error));
-                if spoke {
+                if hearer.with_said(|said| !said.text.is_empty()) {
                     break;
                 }
             }
@@ -74,10 +101,10 @@ pub(super) async fn answer(
 async fn attempt(
     engine: &Arc<dyn ReplyEngine>,
     request: ReplyRequest,
-    running: &RunningTurn,
+    hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let time = request.agent.config.timeout();
-    tokio::time::timeout(time, collect(engine, request, running))
+    tokio::time::timeout(time, collect(engine, request, hearer))
         .await
         .unwrap_or(Err(ReplyError::TimedOut))
 }
@@ -85,18 +112,12 @@ async fn attempt(
 async fn collect(
     engine: &Arc<dyn ReplyEngine>,
     request: ReplyRequest,
-    running: &RunningTurn,
+    hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
         match chunk? {
-            ReplyChunk::Delta(text) => {
-                let mut said = running.said();
-                if said.text.len() + text.len() > ANSWER_BYTES {
-                    return Err(ReplyError::BadAnswer("the answer is too long".into()));
-                }
-                said.text.push_str(&text);
-            }
+            ReplyChunk::Delta(text) => hear(hearer, &text)?,
             ReplyChunk::End {
                 finish_reason,
                 usage,
@@ -104,6 +125,21 @@ async fn collect(
         }
     }
     Err(ReplyError::BadAnswer("the answer has no end".into()))
+}
+
+fn hear(hearer: &impl Hearer, text: &str) -> Result<(), ReplyError> {
+    let fits = hearer.with_said(|said| {
+        let fits = said.text.len() + text.len() <= ANSWER_BYTES;
+        if fits {
+            said.text.push_str(text);
+        }
+        fits
+    });
+    if !fits {
+        return Err(ReplyError::BadAnswer("the answer is too long".into()));
+    }
+    hearer.heard();
+    Ok(())
 }
 
 fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, ReplyError>) {

@@ -53,3 +53,14 @@ pub struct Chatted {
     /// Time spent in engines.
     pub engine: Duration,
 }
+
+impl Chatted {
+    /// A reply that was read from the store.
+    pub(super) const fn replayed(reply: ChatReply) -> Self {
+        Self {
+            reply,
+            store: Duration::ZERO,
+            engine: Duration::ZERO,
+        }
+    }
+}

@@ -20,27 +20,37 @@ pub enum ChatError {
     /// A turn is in progress, or too many wait.
     #[error("the conversation is busy")]
     Busy,
-    /// The turn was cancelled while it ran.
+    /// Too many finished turns wait to be stored.
+    #[error("too many finished turns wait for the store")]
+    Overloaded,
+    /// The turn was cancelled.
     #[error("the turn was cancelled")]
     Cancelled,
-    /// The engines gave no answer.
-    #[error("no engine answered")]
-    Engine(#[source] ReplyError),
-    /// No engine of the agent's choice is on this server any more.
-    #[error("the server has none of the agent's engines")]
-    NoEngine,
-    /// The engine panicked: a mistake of ours, and in the log.
-    #[error("the engine panicked")]
-    Panicked,
-    /// The server stopped before the reply was there.
-    #[error("the turn was interrupted")]
-    Interrupted,
+    /// The turn failed.
+    #[error("the turn failed: {}", .0.code.slug())]
+    Failed(Problem),
     /// The idempotency key was used before.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyRefused),
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
+}
+
+impl ChatError {
+    /// Whether the refusal came before the write that judges the idempotency key.
+    pub(super) const fn is_early(&self) -> bool {
+        matches!(
+            self,
+            Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
+        )
+    }
+}
+
+impl From<ProblemCode> for ChatError {
+    fn from(code: ProblemCode) -> Self {
+        Self::Failed(Problem::new(code))
+    }
 }
 
 /// The problem that an engine's error is to clients; the cause stays in the log.
@@ -52,9 +62,4 @@ pub fn engine_problem(error: &ReplyError) -> ProblemCode {
         ReplyError::TimedOut => ProblemCode::EngineTimeout,
         ReplyError::Refused(_) | ReplyError::BadAnswer(_) => ProblemCode::EngineFailed,
     }
-}
-
-/// The problem that a failed turn carries.
-pub(super) fn turn_problem(error: &ReplyError) -> Problem {
-    Problem::new(engine_problem(error))
 }

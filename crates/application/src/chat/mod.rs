@@ -1,18 +1,35 @@
 //! Chat: a message goes in, a turn is stored, the agent's reply comes out.
+//!
+//! [`ChatService::ask`] takes a message and answers once its turn is stored; the reply can be had
+//! from [`Asked`] as a whole or as it grows. Turns are run by [`TurnRunner`] in tasks of their
+//! own, whoever began them, and [`LiveTurns`] lets everybody in the process see how far they have
+//! come.
 
 mod answer;
 mod answering;
+mod asked;
 mod command;
 mod error;
+mod followed;
 mod lanes;
+mod live_turn;
+mod live_turns;
 mod place;
 mod ports;
-mod running;
+mod runner;
 mod service;
+mod signals;
+mod stored;
 mod turn_task;
+mod unfinished;
+mod written;
 
+pub use asked::Asked;
 pub use command::{ChatCommand, Chatted, OnBusy};
 pub use error::{ChatError, engine_problem};
+pub use live_turn::{LiveTurn, Progress, StartedTurn, TurnOutcome, TurnSubject};
+pub use live_turns::LiveTurns;
 pub use ports::ChatPorts;
-pub use running::RunningTurns;
-pub use service::ChatService;
+pub use runner::TurnRunner;
+pub use service::{ChatService, LONGEST_WAIT};
+pub use signals::{Delta, TurnSignal, TurnSignals, delta_since};

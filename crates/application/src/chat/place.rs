@@ -8,14 +8,11 @@ use domain::{
 };
 use ports::{BeginTurn, ExchangeTarget, ReplyRequest};
 
-use super::{
-    command::{ChatCommand, OnBusy},
-    error::ChatError,
-    ports::ChatPorts,
-};
+use super::{command::ChatCommand, error::ChatError, ports::ChatPorts};
 use crate::{ConversationError, conversations::own_user_id};
 
 /// One chat on its way: what was asked, and what is known of where.
+#[derive(Clone)]
 pub(super) struct Question {
     pub(super) caller: Principal,
     pub(super) command: ChatCommand,
@@ -23,6 +20,37 @@ pub(super) struct Question {
     pub(super) stamp: Stamp,
     pub(super) turn_id: TurnId,
     pub(super) message_id: MessageId,
+    /// The conversation that is made when none is named.
+    pub(super) new_conversation: ConversationId,
+    pub(super) resumption: Resumption,
+}
+
+/// Whether the question's key was given back by a turn that failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Resumption {
+    /// Not that it was known.
+    None,
+    /// By a turn in this conversation: the question goes on there.
+    In(ConversationId),
+    /// By a turn whose conversation is gone: the question begins a new one.
+    Anew,
+}
+
+impl Resumption {
+    pub(super) const fn is_in_conversation(self) -> bool {
+        matches!(self, Self::In(_))
+    }
+}
+
+impl Question {
+    /// The conversation that it goes on with, if it does not begin one.
+    pub(super) const fn conversation_id(&self) -> Option<ConversationId> {
+        match (self.command.conversation_id, self.resumption) {
+            (Some(named), _) => Some(named),
+            (None, Resumption::In(resumed)) => Some(resumed),
+            (None, Resumption::None | Resumption::Anew) => None,
+        }
+    }
 }
 
 /// Where a question goes, as far as it was known when it was computed.
@@ -34,19 +62,15 @@ pub(super) struct Place {
 }
 
 /// Finds out where the question goes and who answers.
-pub(super) async fn place(
-    ports: &ChatPorts,
-    question: &Question,
-    new_id: ConversationId,
-) -> Result<Place, ChatError> {
+pub(super) async fn place(ports: &ChatPorts, question: &Question) -> Result<Place, ChatError> {
     let (caller, command) = (&question.caller, &question.command);
-    let Some(id) = command.conversation_id else {
+    let Some(id) = question.conversation_id() else {
         let user_id = own_user_id(caller, command.user_id.as_deref())
             .map_err(|foreign| foreign_user(&foreign))?;
         let agent = agent(ports, caller, command).await?;
         let new = Conversation {
             user_id: user_id.clone(),
-            ..Conversation::empty(new_id, agent.id, question.stamp.time)
+            ..Conversation::empty(question.new_conversation, agent.id, question.stamp.time)
         };
         return Ok(Place {
             target: ExchangeTarget::New(new),
@@ -115,10 +139,9 @@ pub(super) fn begin_turn(question: &Question, place: &Place, node: NodeId) -> Be
         metadata: question.command.metadata.clone(),
         stamp: question.stamp.clone(),
         node,
-        // Those who wait do so in this process's lanes.
-        on_busy: OnBusy::Reject,
+        on_busy: question.command.on_busy,
         claim: question.claim.clone(),
-        goes_on: false,
+        goes_on: question.resumption != Resumption::None,
     }
 }
 

@@ -1,0 +1,211 @@
+//! A turn as this process sees it while it lasts: how far it has come, and what was said.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+
+use domain::{AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, TenantId, TurnId};
+use serde::Serialize;
+use tokio::sync::Notify;
+use tokio_util::sync::CancellationToken;
+
+use super::{command::Chatted, live_turns::LiveTurns};
+
+/// Which turn it is, and whom it concerns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TurnSubject {
+    /// Whose data.
+    pub tenant: TenantId,
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Its conversation.
+    pub conversation_id: ConversationId,
+    /// Who answers.
+    pub agent_id: AgentId,
+    /// The person the conversation belongs to.
+    pub user_id: Option<String>,
+    /// Who asked.
+    pub asker: PrincipalId,
+}
+
+/// What is known of a turn once it has started.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StartedTurn {
+    /// The turn.
+    pub turn_id: TurnId,
+    /// Its conversation.
+    pub conversation_id: ConversationId,
+    /// The user's message.
+    pub message_id: MessageId,
+    /// Who answers.
+    pub agent_id: AgentId,
+    /// The version of the agent that answers.
+    pub agent_version: i64,
+}
+
+/// How a turn ended.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnOutcome {
+    /// With an answer.
+    Completed(Chatted),
+    /// Without one.
+    Failed(Problem),
+    /// By a caller or a deletion.
+    Cancelled,
+}
+
+/// What an engine has said so far.
+#[derive(Debug, Default, Clone)]
+pub struct Said {
+    /// The engine that speaks.
+    pub engine: String,
+    /// Whether it is a fallback.
+    pub degraded: bool,
+    /// The text so far.
+    pub text: String,
+}
+
+/// How far a turn has come.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Whether it waits, or has waited, in the queue.
+    pub was_queued: bool,
+    /// What is known since it started.
+    pub started: Option<StartedTurn>,
+    /// What was said so far.
+    pub said: Said,
+    /// How it ended.
+    pub outcome: Option<TurnOutcome>,
+    /// The node id under which this process runs it.
+    runs_under: Option<NodeId>,
+    /// Set when it is stopped because the process ends or lost its lease, not because somebody
+    /// ended the turn.
+    is_interrupted: bool,
+}
+
+/// A turn that this process runs, or that somebody here waits for.
+pub struct LiveTurn {
+    subject: TurnSubject,
+    stop: CancellationToken,
+    progress: Mutex<Progress>,
+    listeners: Mutex<Vec<Weak<Notify>>>,
+    turns: Weak<LiveTurns>,
+}
+
+impl LiveTurn {
+    pub(super) fn new(subject: TurnSubject, turns: Weak<LiveTurns>) -> Self {
+        Self {
+            subject,
+            stop: CancellationToken::new(),
+            progress: Mutex::default(),
+            listeners: Mutex::default(),
+            turns,
+        }
+    }
+
+    /// Which turn it is.
+    pub fn subject(&self) -> &TurnSubject {
+        &self.subject
+    }
+
+    /// How far it has come.
+    pub fn progress(&self) -> MutexGuard<'_, Progress> {
+        // Text is whole after every push, also after a panic elsewhere.
+        self.progress.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Wakes `listener` whenever something changes, for as long as it lives.
+    pub fn listen(&self, listener: &Arc<Notify>) {
+        let mut listeners = self.listeners();
+        listeners.retain(|known| known.strong_count() > 0);
+        listeners.push(Arc::downgrade(listener));
+    }
+
+    /// Lets everybody who listens look again.
+    pub fn wake(&self) {
+        for listener in self.listeners().iter().filter_map(Weak::upgrade) {
+            listener.notify_one();
+        }
+    }
+
+    /// The node id under which this process runs the turn, if it does.
+    pub fn runs_under(&self) -> Option<NodeId> {
+        self.progress().runs_under
+    }
+
+    /// Whether it has ended, as far as this process knows.
+    pub fn has_ended(&self) -> bool {
+        self.progress().outcome.is_some()
+    }
+
+    /// Whether it waits in the queue, as far as this process knows.
+    pub fn is_queued(&self) -> bool {
+        let progress = self.progress();
+        progress.was_queued && progress.started.is_none() && progress.outcome.is_none()
+    }
+
+    /// Whether it is known to be in the store: before that, it is about to be begun here.
+    pub fn was_stored(&self) -> bool {
+        let progress = self.progress();
+        progress.was_queued || progress.started.is_some() || progress.outcome.is_some()
+    }
+
+    pub(super) fn is_interrupted(&self) -> bool {
+        self.progress().is_interrupted
+    }
+
+    /// Ends with what the engine was asked elsewhere, too.
+    pub(super) fn stopped(&self) -> &CancellationToken {
+        &self.stop
+    }
+
+    /// Stops the engine: the turn has been ended.
+    pub fn stop(&self) {
+        self.stop.cancel();
+    }
+
+    /// Stops the engine: the turn is to fail as interrupted.
+    pub(super) fn interrupt(&self) {
+        self.progress().is_interrupted = true;
+        self.stop.cancel();
+    }
+
+    pub(super) fn queued(&self) {
+        self.progress().was_queued = true;
+        self.wake();
+    }
+
+    /// This process is about to run it under `node`.
+    pub(super) fn claim(&self, node: NodeId) {
+        self.progress().runs_under = Some(node);
+    }
+
+    /// It started; under `node` if this process runs it.
+    pub(super) fn started(&self, started: StartedTurn, node: Option<NodeId>) {
+        {
+            let mut progress = self.progress();
+            progress.started = Some(started);
+            progress.runs_under = node.or(progress.runs_under);
+        }
+        self.wake();
+    }
+
+    /// It ended; the first end counts.
+    pub fn end(&self, outcome: TurnOutcome) {
+        self.progress().outcome.get_or_insert(outcome);
+        self.wake();
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, Vec<Weak<Notify>>> {
+        self.listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for LiveTurn {
+    fn drop(&mut self) {
+        if let Some(turns) = self.turns.upgrade() {
+            turns.forget(self.subject.turn_id);
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! Ends the turns of dead processes, and starts or ends those that wait.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::TenantId;
+use ports::{Clock, EventBus, RepositoryError, Signal, Sweep, TurnRecovery};
+use tokio_util::sync::CancellationToken;
+
+use crate::{
+    chat::{LONGEST_WAIT, TurnRunner},
+    node::Node,
+};
+
+/// How often it is looked for such turns.
+const INTERVAL: Duration = Duration::from_secs(2);
+/// For how long this process must have kept its own lease before it judges others: one that was
+/// asleep or cut off from the store would take everybody for dead.
+const STEADY: Duration = Duration::from_secs(10);
+/// Turns that one transaction ends or starts at most.
+const CHUNK: usize = 100;
+
+/// Ends the turns of dead processes, and starts or ends those that wait.
+pub struct Sweeper {
+    recovery: Arc<dyn TurnRecovery>,
+    runner: Arc<TurnRunner>,
+    node: Arc<Node>,
+    bus: Arc<dyn EventBus>,
+    clock: Arc<dyn Clock>,
+}
+
+impl Sweeper {
+    /// A sweeper whose promoted turns `runner` runs.
+    pub fn new(
+        recovery: Arc<dyn TurnRecovery>,
+        runner: Arc<TurnRunner>,
+        node: Arc<Node>,
+        bus: Arc<dyn EventBus>,
+        clock: Arc<dyn Clock>,
+    ) -> Self {
+        Self {
+            recovery,
+            runner,
+            node,
+            bus,
+            clock,
+        }
+    }
+
+    /// Sweeps until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            if !self.recovery.is_of_one_process() && self.node.steady_for() < STEADY {
+                continue;
+            }
+            if let Err(error) = self.pass().await {
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    "turns of dead processes cannot be looked for"
+                );
+            }
+        }
+    }
+
+    /// Looks once, through all tenants.
+    pub async fn pass(&self) -> Result<(), RepositoryError> {
+        let marked = self.recovery.mark_dead_nodes(self.node.id()).await?;
+        if marked > 0 {
+            tracing::warn!(marked, "processes were taken for dead");
+        }
+        for tenant in self.recovery.tenants_to_sweep(LONGEST_WAIT).await? {
+            self.sweep(&tenant).await?;
+        }
+        Ok(())
+    }
+
+    async fn sweep(&self, tenant: &TenantId) -> Result<(), RepositoryError> {
+        loop {
+            let node = self.runner.promotes_to();
+            let sweep = Sweep {
+                tenant: tenant.clone(),
+                node,
+                longest_wait: LONGEST_WAIT,
+                now: self.clock.now(),
+                limit: CHUNK,
+            };
+            let swept = self.recovery.sweep(&sweep).await?;
+            let touched = swept.failed.len() + swept.promoted.len();
+            if let Some(committed) = swept.committed {
+                let (tenant, head) = (tenant.clone(), committed.last);
+                self.bus.publish(Signal::Grew { tenant, head });
+            }
+            for id in swept.failed {
+                tracing::warn!(turn = %id, "a turn was failed that nobody ran or that waited too long");
+                self.runner.live().changed_elsewhere(id, true);
+            }
+            for (promoted, node) in swept.promoted.into_iter().zip(node.into_iter().cycle()) {
+                self.runner.run_promoted(promoted, node);
+            }
+            if touched < CHUNK {
+                return Ok(());
+            }
+        }
+    }
+}
