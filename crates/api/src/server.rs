@@ -2,16 +2,16 @@
 
 use std::{
     net::{SocketAddr, TcpListener},
-    sync::Arc,
     time::Duration,
 };
 
 use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
-use application::{access::Bootstrap, chat::RunningTurns};
+use application::access::Bootstrap;
 use domain::{CredentialSecret, TenantId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::Storage;
+use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -20,16 +20,18 @@ use crate::{
     listener, routes,
     settings::Settings,
     state::ApiState,
-    wiring::{self, EnginesByName, Parts, Store, Wired},
+    wiring::{self, EnginesByName, Parts, Store, Turns, Wired},
 };
 
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
-/// How long requests and turns under way may take to end by themselves.
-const GRACE: Duration = Duration::from_secs(20);
-/// How long what is left may take to be stored: with the goodbye before, a shutdown stays under
-/// the 40 s that a container is given.
-const LAST_WRITES: Duration = Duration::from_secs(4);
+/// How long turns under way may take to end by themselves: with the goodbye before and the last
+/// writes behind, a shutdown takes 34 s at most.
+const GRACE: Duration = Duration::from_secs(25);
+/// How long answers may still take once every turn has ended.
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
+/// How long what is left may take to be stored.
+const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// A service that is up.
 pub struct Service {
@@ -38,7 +40,7 @@ pub struct Service {
     /// The first key of the store, if it was minted just now.
     pub minted_key: Option<CredentialSecret>,
     state: Data<ApiState>,
-    running: Arc<RunningTurns>,
+    turns: Turns,
     handle: ServerHandle,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Store,
@@ -86,7 +88,7 @@ impl Service {
             stop: stop.clone(),
         })
         .await?;
-        let (state, running) = (wired.state.clone(), Arc::clone(&wired.running));
+        let (state, turns) = (wired.state.clone(), wired.turns.clone());
         let http = http_server(wired, listener, settings.server.workers)?;
         let handle = http.handle();
         let served = tasks.spawn(http);
@@ -94,7 +96,7 @@ impl Service {
             address,
             minted_key,
             state,
-            running,
+            turns,
             handle,
             served,
             store,
@@ -116,9 +118,10 @@ impl Service {
     pub async fn drain(self, goodbye: Duration) {
         self.state.readiness.drain();
         tokio::time::sleep(goodbye).await;
-        self.handle.stop(true).await;
-        // Whoever waited for a turn is gone now; what still runs fails as interrupted.
-        self.running.interrupt_all();
+        // From here on nobody new is let in; who waits for a turn is answered when that ends.
+        let stopped = self.handle.stop(true);
+        self.turns.drain(Instant::now() + GRACE).await;
+        stopped.await;
         self.stop.cancel();
         self.tasks.close();
         end(&self.tasks, "turns").await;
@@ -150,7 +153,7 @@ fn http_server(
     let Wired {
         state, services, ..
     } = wired;
-    let server = listener::serve(listener, workers, GRACE, move || {
+    let server = listener::serve(listener, workers, GRACE + LAST_ANSWERS, move || {
         // The layer that is wrapped last is the outermost.
         App::new()
             .app_data(state.clone())

@@ -2,8 +2,9 @@
 
 mod access;
 mod limits;
+mod turns;
 
-pub use self::access::signing_keys;
+pub use self::{access::signing_keys, turns::Turns};
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -13,16 +14,16 @@ use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
     EventService, TurnService,
     cache::{CachedAgents, CachedConversations, CachedTurns, Caches, LogTail},
-    chat::{ChatPorts, RunningTurns},
+    chat::ChatPorts,
     node::Node,
     purge::Purge,
 };
+use local_bus::LocalBus;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, ReplyEngine, Storage};
+use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage};
 use postgres_store::{PostgresOptions, PostgresStore};
 use rule_engine::RuleReplyEngine;
 use sqlite_store::{SqliteOptions, SqliteStore};
-use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -134,8 +135,8 @@ pub struct Wired {
     pub state: Data<ApiState>,
     /// For handlers.
     pub services: SealedServices,
-    /// To interrupt what still runs at the end.
-    pub running: Arc<RunningTurns>,
+    /// To end them in order.
+    pub turns: Turns,
 }
 
 /// What everything is built from.
@@ -171,7 +172,9 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let document = openapi::document(&parts.settings.limits.sizes, &parts.public_url)?;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
+    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::default());
     let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
+    let live = Arc::clone(&caches.live);
     let over_caches = cached_ports(storage, &caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
     let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));
@@ -210,13 +213,14 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         documents: Documents::new(&document),
         metrics: parts.metrics.clone(),
     };
-    let running = Arc::new(RunningTurns::default());
+    let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
+    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &live, &bus).await?;
     let authenticator = Arc::clone(&state.authenticator);
-    let services = services(parts, over_caches, authenticator, node, &running)?;
+    let services = services(parts, over_caches, authenticator, engines, &turns);
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
-        running,
+        turns,
     })
 }
 
@@ -225,17 +229,13 @@ fn services(
     parts: Parts<'_>,
     cached: ChatPorts,
     authenticator: Arc<Authenticator>,
-    node: Arc<Node>,
-    running: &Arc<RunningTurns>,
-) -> Result<Services> {
+    engines: Arc<Engines>,
+    turns: &Turns,
+) -> Services {
     let Parts {
-        settings,
-        storage,
-        engines,
-        tasks,
-        ..
+        settings, storage, ..
     } = parts;
-    let engines = Arc::new(choose_engines(settings, engines)?);
+    let runner = || Arc::clone(&turns.runner);
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     let credentials = CredentialService::new(
         storage.credentials,
@@ -243,7 +243,7 @@ fn services(
         Arc::clone(&ids),
         settings.limits.sizes.name_characters,
     );
-    Ok(Services {
+    Services {
         agents: AgentService::new(
             Arc::clone(&cached.agents),
             storage.agents,
@@ -258,19 +258,12 @@ fn services(
             Arc::clone(&clock),
             Arc::clone(&ids),
         ),
-        turns: TurnService::new(Arc::clone(&cached.turns), Arc::clone(running), clock, ids),
+        turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
         events: EventService::new(storage.events),
         credentials: credentials.beside(authenticator),
-        chat: ChatService::new(
-            cached,
-            Arc::clone(&engines),
-            node,
-            Arc::clone(running),
-            tasks,
-            Handle::current(),
-        ),
+        chat: ChatService::new(runner()),
         engines,
-    })
+    }
 }
 
 /// The engines of this server, with the configured one as the default.

@@ -1,20 +1,11 @@
-//! `POST /api/chat`.
+//! The body of a chat.
 
-use std::time::{Duration, Instant};
-
-use actix_web::{HttpResponse, http::header::HeaderName};
 use application::{ChatCommand, chat::OnBusy};
-use domain::{ChatReply, ProblemCode, config::Metadata};
+use domain::{ProblemCode, config::Metadata};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
-use crate::{
-    access::{Authorized, ChatWrite},
-    problem::ApiError,
-    request::{IdempotencyHeader, Json, JsonBody},
-};
-
-const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
+use crate::{problem::ApiError, request::JsonBody};
 
 /// A message to an agent.
 #[derive(Debug, Deserialize, ToSchema)]
@@ -47,6 +38,10 @@ pub struct ChatRequest {
     /// What to do while a turn is in progress in the conversation. Default: `queue`.
     #[serde(default)]
     on_busy: WhenBusy,
+    /// Whether the answer is streamed as server-sent events. Default: what `Accept` says.
+    #[serde(default)]
+    #[schema(nullable = false)]
+    stream: Option<bool>,
 }
 
 /// What to do while a turn is in progress.
@@ -65,7 +60,13 @@ impl JsonBody for ChatRequest {
 }
 
 impl ChatRequest {
-    fn into_command(self) -> Result<ChatCommand, ApiError> {
+    /// Whether the answer is to be streamed; none when `Accept` decides.
+    pub fn stream(&self) -> Option<bool> {
+        self.stream
+    }
+
+    /// The command; ids that are none are of nothing.
+    pub fn into_command(self) -> Result<ChatCommand, ApiError> {
         let conversation_id = match self.conversation_id.map(|id| id.parse()) {
             Some(Err(_malformed)) => return Err(ProblemCode::ConversationNotFound.into()),
             Some(Ok(id)) => Some(id),
@@ -86,43 +87,4 @@ impl ChatRequest {
             },
         })
     }
-}
-
-/// Chat with an agent: send a message, receive its reply.
-#[utoipa::path(
-    post, path = "/api/chat", operation_id = "chat", tag = "Chat",
-    request_body(content = ChatRequest, example = json!({
-        "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "message": "Hello!",
-    })),
-    responses(
-        (status = 200, description = "The agent's reply.", body = ChatReply),
-        (status = 409, description = "The conversation is busy, the turn was cancelled, or the idempotency key is in use."),
-        (status = 502, description = "The engine failed."),
-        (status = 504, description = "The engine took too long."),
-    ),
-)]
-pub async fn chat(
-    authorized: Authorized<ChatWrite>,
-    key: IdempotencyHeader,
-    body: Json<ChatRequest>,
-) -> Result<HttpResponse, ApiError> {
-    let started = Instant::now();
-    let command = body.0.into_command()?;
-    let chatted = authorized
-        .chat
-        .chat(authorized.caller(), command, key.0)
-        .await?;
-    let timing = format!(
-        "store;dur={:.3}, engine;dur={:.3}, total;dur={:.3}",
-        milliseconds(chatted.store),
-        milliseconds(chatted.engine),
-        milliseconds(started.elapsed()),
-    );
-    Ok(HttpResponse::Ok()
-        .insert_header((SERVER_TIMING, timing))
-        .json(chatted.reply))
-}
-
-fn milliseconds(duration: Duration) -> f64 {
-    duration.as_secs_f64() * 1_000.0
 }

@@ -1,0 +1,95 @@
+//! The form in which a chat's answer is wanted.
+
+use actix_web::http::header::{ACCEPT, HeaderMap, HeaderName};
+use domain::ProblemCode;
+
+use crate::{problem::ApiError, request::accepts, sse::EVENT_STREAM};
+
+const PREFER: HeaderName = HeaderName::from_static("prefer");
+/// The preference of a client that does not wait for the reply.
+pub const RESPOND_ASYNC: &str = "respond-async";
+
+/// The form in which a chat's answer is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Form {
+    /// The reply, once it is there.
+    Whole,
+    /// What happens, as it happens.
+    Stream,
+    /// The turn, at once.
+    Turn,
+}
+
+impl Form {
+    /// What the request says: `stream` in its body before `Accept`, and both before `Prefer`.
+    pub fn of(headers: &HeaderMap, stream: Option<bool>) -> Result<Self, ApiError> {
+        let names_stream = || names(headers, ACCEPT, EVENT_STREAM);
+        if stream.unwrap_or_else(names_stream) {
+            return match accepts(headers, EVENT_STREAM) {
+                true => Ok(Self::Stream),
+                false => Err(ProblemCode::NotAcceptable.into()),
+            };
+        }
+        if !accepts(headers, "application/json") {
+            return Err(ProblemCode::NotAcceptable.into());
+        }
+        match names(headers, PREFER, RESPOND_ASYNC) {
+            true => Ok(Self::Turn),
+            false => Ok(Self::Whole),
+        }
+    }
+}
+
+/// Whether `wanted` stands by its full name in a list of values with parameters, and is not ruled
+/// out there.
+fn names(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
+    headers
+        .get_all(header)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|item| {
+            let mut parts = item.split(';').map(str::trim);
+            parts.next().is_some_and(|it| it.eq_ignore_ascii_case(wanted))
+                && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::http::header::HeaderValue;
+
+    use super::*;
+
+    fn form(lines: &[(HeaderName, &'static str)], stream: Option<bool>) -> Option<Form> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in lines {
+            headers.append(name.clone(), HeaderValue::from_static(value));
+        }
+        Form::of(&headers, stream).ok()
+    }
+
+    #[test]
+    fn the_body_decides_before_accept_and_both_before_prefer() {
+        let sse = (ACCEPT, "text/event-stream");
+        let later = (PREFER, "wait=5, respond-async");
+        assert_eq!(form(&[], None), Some(Form::Whole));
+        assert_eq!(form(&[(ACCEPT, "*/*")], None), Some(Form::Whole));
+        assert_eq!(form(&[sse.clone()], None), Some(Form::Stream));
+        assert_eq!(form(&[], Some(true)), Some(Form::Stream));
+        assert_eq!(form(&[later.clone()], None), Some(Form::Turn));
+        assert_eq!(form(&[later.clone(), sse], None), Some(Form::Stream));
+        assert_eq!(form(&[later], Some(true)), Some(Form::Stream));
+        let both = (ACCEPT, "application/json, text/event-stream");
+        assert_eq!(form(&[both.clone()], None), Some(Form::Stream));
+        assert_eq!(form(&[both], Some(false)), Some(Form::Whole));
+    }
+
+    #[test]
+    fn what_does_not_fit_accept_is_not_given() {
+        assert_eq!(form(&[(ACCEPT, "text/event-stream")], Some(false)), None);
+        assert_eq!(form(&[(ACCEPT, "application/json")], Some(true)), None);
+        assert_eq!(form(&[(ACCEPT, "text/html")], None), None);
+        let refused = (ACCEPT, "application/json, text/event-stream;q=0");
+        assert_eq!(form(&[refused], None), Some(Form::Whole));
+    }
+}
