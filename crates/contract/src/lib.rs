@@ -61,5 +61,6 @@ pub mod signing_key_repository;
 pub mod stream_slots;
 pub mod tenant_isolation;
 pub mod tenant_repository;
+pub mod ticket_repository;
 pub mod token_repository;
 pub mod turn_queue;

@@ -179,6 +179,25 @@ pub async fn removes_used_assertions_that_ended(storage: &Storage) {
     assert_eq!(used_up().await, [true, false, false, true]);
 }
 
+/// Tickets that ended before the given moment are removed, and no others.
+pub async fn removes_tickets_that_ended(storage: &Storage) {
+    let ticket = samples::ticket(1);
+    for (number, ends_at) in (1..).zip([149, 150, 151, 100]) {
+        let (digest, ends_at) = (samples::digest(number), samples::at(ends_at));
+        let answer = storage.tickets.insert(&digest, &ticket, ends_at).await;
+        answer.answered();
+    }
+    let removed = purge_all(storage, 1, ended_before(samples::at(150))).await;
+    assert_eq!(removed, 2);
+    let mut left = Vec::new();
+    for number in 1..=4 {
+        let digest = samples::digest(number);
+        let answer = storage.tickets.redeem(&digest, samples::at(0));
+        left.push(answer.await.answered().is_some());
+    }
+    assert_eq!(left, [false, true, true, false]);
+}
+
 /// Signing keys that ended before the given moment are removed, and no others: never the newest,
 /// however old.
 pub async fn removes_signing_keys_that_ended(storage: &Storage) {
@@ -212,15 +231,18 @@ pub async fn removes_everything_outdated_in_chunks_of_any_size(storage: &Storage
         }
         let used = storage.tokens.use_assertion(&digest, ends_at).await;
         assert!(used.answered(), "in round {round}");
+        let ticket = samples::ticket(1);
+        let stored = storage.tickets.insert(&digest, &ticket, ends_at).await;
+        stored.answered();
         let outdated = Outdated {
             deleted_before: samples::at(10_000),
             claims_before: samples::at(10),
             ended_before: samples::at(30),
         };
         // A conversation that is marked; 3 answered turns and 1 that was not; 7 messages; the
-        // conversation; the agent; the claim; 4 tokens and the assertion.
+        // conversation; the agent; the claim; 4 tokens, the assertion and the ticket.
         let touched = purge_all(storage, limit, outdated).await;
-        assert_eq!(touched, 1 + 4 + 7 + 1 + 1 + 1 + 5, "in chunks of {limit}");
+        assert_eq!(touched, 1 + 4 + 7 + 1 + 1 + 1 + 6, "in chunks of {limit}");
         assert_eq!(found::claim(storage, &claim).await, None);
         let revoked = storage.tokens.is_revoked(samples::token(0)).await;
         assert!(!revoked.answered(), "in chunks of {limit}");

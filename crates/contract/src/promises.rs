@@ -291,6 +291,14 @@ macro_rules! storage_promises {
                 an_assertion_is_used_up_once,
                 one_of_eight_racing_uses_of_an_assertion_counts,
             }
+            ticket_repository {
+                redeems_tickets_as_they_were_given,
+                redeems_a_ticket_once,
+                one_of_eight_racing_redemptions_counts,
+                redeems_no_ticket_from_its_end_on,
+                redeems_no_ticket_that_was_never_made,
+                refuses_a_duplicate_ticket,
+            }
             signing_key_repository {
                 a_migrated_store_holds_no_signing_key,
                 stores_a_signing_key_as_it_was_given,
@@ -326,6 +334,7 @@ macro_rules! storage_promises {
                 removes_old_idempotency_records,
                 removes_revoked_tokens_that_ended,
                 removes_used_assertions_that_ended,
+                removes_tickets_that_ended,
                 removes_signing_keys_that_ended,
                 removes_everything_outdated_in_chunks_of_any_size,
             }

@@ -5,8 +5,8 @@
 use domain::{
     Agent, AgentConfig, AgentId, Conversation, ConversationId, Credential, CredentialId,
     CredentialKind, Fingerprint, IdempotencyClaim, LimitOverrides, Message, MessageId, NodeId,
-    PrincipalId, Problem, ProblemCode, Role, Scope, SecretDigest, SigningKey, Stamp, TenantId,
-    Timestamp, TurnId,
+    Principal, PrincipalId, Problem, ProblemCode, Role, Scope, SecretDigest, SigningKey, Stamp,
+    Standing, TenantId, Ticket, Timestamp, TurnId,
     admission::OnBusy,
     config::Metadata,
     credential::{Proof, PublicKeys, StoredSecret},
@@ -320,6 +320,31 @@ pub fn new_secret(number: u8, previous_until: Option<Timestamp>) -> NewProof {
 /// A numbered token's id.
 pub fn token(number: u32) -> Uuid {
     sample_uuid(6, number)
+}
+
+/// A ticket that a page fetched with a numbered key.
+pub fn ticket(number: u32) -> Ticket {
+    let key = key(number);
+    Ticket {
+        principal: Principal {
+            tenant: tenant(),
+            id: key.principal(),
+            scopes: [Scope::AgentsRead, Scope::EventsRead].into_iter().collect(),
+            user_id: None,
+        },
+        credential: Some(key.id.clone()),
+        allowed_origins: vec!["https://shop.example".to_owned()],
+        limits: LimitOverrides {
+            streams: Some(2),
+            ..LimitOverrides::default()
+        },
+        standing: Standing::Key {
+            id: key.id,
+            digest: digest(7),
+        },
+        credential_ends_at: Some(at(600_000)),
+        origin: Some("https://shop.example".to_owned()),
+    }
 }
 
 /// A key that signs from the moment of its number on.

@@ -26,6 +26,7 @@ pub mod reply_engine;
 pub mod signing_key_repository;
 pub mod storage;
 pub mod tenant_repository;
+pub mod ticket_repository;
 pub mod token_repository;
 pub mod turn_recovery;
 pub mod turn_repository;
@@ -53,6 +54,7 @@ pub use reply_engine::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyS
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
 pub use tenant_repository::TenantRepository;
+pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
 pub use turn_recovery::{Sweep, Swept, TurnInProgress, TurnRecovery};
 pub use turn_repository::{

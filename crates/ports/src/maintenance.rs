@@ -12,7 +12,7 @@ pub struct Outdated {
     pub deleted_before: Timestamp,
     /// Idempotency records made before this time.
     pub claims_before: Timestamp,
-    /// Revoked tokens, used assertions and signing keys that ended before this time.
+    /// Revoked tokens, used assertions, tickets and signing keys that ended before this time.
     pub ended_before: Timestamp,
 }
 
@@ -25,7 +25,7 @@ pub trait Maintenance: Send + Sync {
     /// Cleans up to `limit` rows after deletions: marks the conversations of deleted agents as
     /// deleted too (so that listings need not skip them), and removes what is `outdated`: what
     /// was deleted (messages, turns, conversations, then the agents themselves), idempotency
-    /// records, revoked tokens, used assertions and signing keys. MUST be short transactions that
-    /// emit no events. Answers how many rows it touched; 0 when nothing is left to do.
+    /// records, revoked tokens, used assertions, tickets and signing keys. MUST be short transactions
+    /// that emit no events. Answers how many rows it touched; 0 when nothing is left to do.
     async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError>;
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use crate::{
     AgentRepository, ClaimRepository, ConversationRepository, CredentialRepository, EventLog,
-    Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TokenRepository,
-    TurnRepository,
+    Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TicketRepository,
+    TokenRepository, TurnRecovery, TurnRepository,
 };
 
 /// All ports of a store together, as an adapter hands them over.
@@ -17,6 +17,8 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
+    /// Turns that nobody runs any more, and turns that waited too long.
+    pub recovery: Arc<dyn TurnRecovery>,
     /// Idempotency records.
     pub claims: Arc<dyn ClaimRepository>,
     /// The log.
@@ -25,6 +27,8 @@ pub struct Storage {
     pub credentials: Arc<dyn CredentialRepository>,
     /// Revoked tokens and used assertions.
     pub tokens: Arc<dyn TokenRepository>,
+    /// Tickets for sockets.
+    pub tickets: Arc<dyn TicketRepository>,
     /// Keys that sign tokens.
     pub signing_keys: Arc<dyn SigningKeyRepository>,
     /// Tenants.

@@ -31,6 +31,7 @@ mod signing_keys;
 mod store;
 mod store_state;
 mod tenants;
+mod tickets;
 mod tokens;
 mod turn_row;
 mod turns;
@@ -54,6 +55,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         store::STATEMENTS,
         store_state::STATEMENTS,
         tenants::STATEMENTS,
+        tickets::STATEMENTS,
         tokens::STATEMENTS,
         turns::STATEMENTS,
     ]

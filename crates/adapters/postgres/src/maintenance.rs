@@ -109,6 +109,11 @@ const DELETE_USED_ASSERTIONS: &str = "\
         select digest from used_assertions \
         where ends_at < $2 order by ends_at limit $1 for update skip locked) \
     delete from used_assertions u using chosen c where u.digest = c.digest";
+const DELETE_TICKETS: &str = "\
+    with chosen as materialized ( \
+        select digest from tickets \
+        where ends_at < $2 order by ends_at limit $1 for update skip locked) \
+    delete from tickets t using chosen c where t.digest = c.digest";
 const DELETE_SIGNING_KEYS: &str = "\
     with chosen as materialized ( \
         select kid from signing_keys \
@@ -128,6 +133,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_CLAIMS,
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
+    DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
 
@@ -141,9 +147,10 @@ const REMOVALS: [&str; 4] = [
 ];
 
 /// What is removed once its end has passed.
-const ENDED: [&str; 3] = [
+const ENDED: [&str; 4] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
+    DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
 

@@ -25,6 +25,7 @@ use crate::{
     nodes::PostgresNodes,
     signing_keys::PostgresSigningKeys,
     tenants::PostgresTenants,
+    tickets::PostgresTickets,
     tokens::PostgresTokens,
     turns::PostgresTurns,
 };
@@ -150,6 +151,7 @@ impl PostgresStore {
             events: Arc::new(PostgresEvents { store: store() }),
             credentials: Arc::new(PostgresCredentials { store: store() }),
             tokens: Arc::new(PostgresTokens { store: store() }),
+            tickets: Arc::new(PostgresTickets { store: store() }),
             signing_keys: Arc::new(PostgresSigningKeys { store: store() }),
             tenants: Arc::new(PostgresTenants { store: store() }),
             nodes: Arc::new(PostgresNodes { store: store() }),

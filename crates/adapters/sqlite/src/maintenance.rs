@@ -72,6 +72,9 @@ const DELETE_REVOKED_TOKENS: &str = "\
 const DELETE_USED_ASSERTIONS: &str = "\
     delete from used_assertions where digest in ( \
         select digest from used_assertions where ends_at < ?2 limit ?1)";
+const DELETE_TICKETS: &str = "\
+    delete from tickets where digest in ( \
+        select digest from tickets where ends_at < ?2 limit ?1)";
 const DELETE_SIGNING_KEYS: &str = "\
     delete from signing_keys where kid in ( \
         select kid from signing_keys where valid_until < ?2 limit ?1)";
@@ -88,6 +91,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_CLAIMS,
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
+    DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
 
@@ -103,9 +107,10 @@ const REMOVALS: [&str; 5] = [
 ];
 
 /// What is removed once its end has passed.
-const ENDED: [&str; 3] = [
+const ENDED: [&str; 4] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
+    DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
 
