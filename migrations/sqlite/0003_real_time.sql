@@ -2,6 +2,8 @@
 
 -- Since when a turn waits, by the store's clock: its time is measured by no process's.
 alter table turns add column queued_at integer;
+update turns set queued_at = cast(unixepoch('subsec') * 1000 as integer) where status = 'queued';
+create index turns_waiting on turns (tenant_id, queued_at) where status = 'queued';
 
 -- Where the turn took place that gave its key back: the next use of the key goes on there.
 alter table idempotency_records add column released_into blob;

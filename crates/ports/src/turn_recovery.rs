@@ -52,8 +52,9 @@ pub trait TurnRecovery: Send + Sync {
     /// Whether only one process can open this store, so that all others are known to be dead.
     fn is_of_one_process(&self) -> bool;
 
-    /// Marks processes as dead: those whose lease has run out by the store's clock; in a store of
-    /// one process, all but `own`. Answers how many it marked.
+    /// Marks processes as dead, but never `own`: those whose lease has run out by the store's
+    /// clock; in a store of one process, all. Answers how many it marked. Forgets those that were
+    /// marked before and have no turn in progress.
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError>;
 
     /// The tenants in which [`Self::sweep`] would find something, in one statement.
@@ -67,8 +68,7 @@ pub trait TurnRecovery: Send + Sync {
     /// retryable failure does); MUST fail as `engine_timeout` turns that have waited for longer
     /// than `longest_wait`; MUST promote the first turn that waits wherever none is in progress,
     /// also behind those that it failed, in the order of their `turn.queued` events. Touches at
-    /// most `limit` turns; whoever gets that many back calls again. Forgets processes that are
-    /// marked as dead and have no turn in progress.
+    /// most `limit` turns; whoever gets that many back calls again.
     async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError>;
 
     /// The turns in progress under a process.

@@ -25,6 +25,7 @@ mod facts;
 mod maintenance;
 mod messages;
 mod nodes;
+mod recovery;
 mod row;
 mod rows;
 mod signing_keys;
@@ -51,6 +52,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         maintenance::STATEMENTS,
         messages::STATEMENTS,
         nodes::STATEMENTS,
+        recovery::STATEMENTS,
         signing_keys::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,

@@ -27,7 +27,8 @@ pub(crate) struct PostgresNodes {
     pub(crate) store: PostgresStore,
 }
 
-fn milliseconds(lease: Duration) -> i64 {
+/// A time as statements take it.
+pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
 }
 

@@ -11,6 +11,13 @@
 //! To add a statement: a `const` next to the row it reads, and its name in the file's
 //! `STATEMENTS`, by which a test prepares it against a migrated database.
 
+/// The store's clock: the time of this machine, in milliseconds.
+macro_rules! now {
+    () => {
+        "cast(unixepoch('subsec') * 1000 as integer)"
+    };
+}
+
 mod agents;
 mod batch;
 mod claims;
@@ -25,6 +32,7 @@ mod location;
 mod maintenance;
 mod messages;
 mod nodes;
+mod recovery;
 mod row;
 mod rows;
 mod signing_keys;
@@ -53,6 +61,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         maintenance::STATEMENTS,
         messages::STATEMENTS,
         nodes::STATEMENTS,
+        recovery::STATEMENTS,
         signing_keys::STATEMENTS,
         store::STATEMENTS,
         store_state::STATEMENTS,

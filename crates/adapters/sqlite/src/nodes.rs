@@ -11,12 +11,16 @@ use crate::{
     error::{conflict_on, from_sqlx},
 };
 
-const INSERT: &str = "\
-    insert into nodes (id, lease_until) \
-    values (?1, cast(unixepoch('subsec') * 1000 as integer) + ?2)";
-const RENEW: &str = "\
-    update nodes set lease_until = cast(unixepoch('subsec') * 1000 as integer) + ?2 \
-    where id = ?1 and swept = 0";
+const INSERT: &str = concat!(
+    "insert into nodes (id, lease_until) values (?1, ",
+    now!(),
+    " + ?2)"
+);
+const RENEW: &str = concat!(
+    "update nodes set lease_until = ",
+    now!(),
+    " + ?2 where id = ?1 and swept = 0"
+);
 const DELETE: &str = "delete from nodes where id = ?1";
 
 /// The statements of this file.
@@ -27,7 +31,8 @@ pub(crate) struct SqliteNodes {
     pub(crate) store: SqliteStore,
 }
 
-fn milliseconds(lease: Duration) -> i64 {
+/// A time as statements take it.
+pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX / 2)
 }
 

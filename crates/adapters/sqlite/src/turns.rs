@@ -7,7 +7,7 @@ use ports::{
     FoundTurn, Reply, RepositoryError, TurnRepository,
 };
 use relational::{
-    FactsQuery, TurnRow,
+    Facts, FactsQuery, TurnRow,
     plan::{self, OpenTurn},
 };
 use sqlx::{FromRow, Row, SqliteConnection, sqlite::SqliteRow};
@@ -158,10 +158,26 @@ async fn cancel(
     node: Option<NodeId>,
     stamp: &Stamp,
 ) -> Result<CancelOutcome, RepositoryError> {
+    let Some((row, facts)) = found_to_end(connection, tenant, id, node).await? else {
+        return Ok(CancelOutcome::NotFound);
+    };
+    let (rows, outcome) = plan::cancel_turn(&facts, &row, partial, node, stamp);
+    rows::write(connection, &rows).await?;
+    Ok(outcome)
+}
+
+/// Locks the tenant and finds a turn that is to be ended from outside, with the facts on which
+/// that is decided; `node` is where the one that waits behind it is to start.
+pub(crate) async fn found_to_end(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    id: TurnId,
+    node: Option<NodeId>,
+) -> Result<Option<(TurnRow, Facts)>, RepositoryError> {
     tenants::lock(connection, tenant).await?;
     let mut turns = facts::turns(connection, &[(tenant.clone(), id)]).await?;
     let Some(row) = turns.remove(&(tenant.clone(), id)) else {
-        return Ok(CancelOutcome::NotFound);
+        return Ok(None);
     };
     let conversation = (tenant.clone(), row.turn.conversation_id);
     let mut query = FactsQuery::default();
@@ -172,9 +188,7 @@ async fn cancel(
         query.nodes.insert(node);
     }
     let facts = facts::read(connection, &query).await?;
-    let (rows, outcome) = plan::cancel_turn(&facts, &row, partial, node, stamp);
-    rows::write(connection, &rows).await?;
-    Ok(outcome)
+    Ok(Some((row, facts)))
 }
 
 /// The turns of an agent that wait or run, by id.

@@ -11,12 +11,12 @@ const INSERT: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
         principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
         metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at) \
-    select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], \
+        started_at, finished_at, queued_at) \
+    select n.*, case n.status when 'queued' then clock_timestamp() end from unnest($1::text[], $2::uuid[], $3::uuid[], $4::uuid[], $5::bigint[], \
         $6::text[], $7::text[], $8::text[], $9::uuid[], $10::bigint[], $11::bigint[], \
         $12::bigint[], $13::boolean[], $14::jsonb[], $15::jsonb[], $16::jsonb[], $17::uuid[], \
         $18::bigint[], $19::text[], $20::text[], $21::timestamptz[], $22::timestamptz[], \
-        $23::timestamptz[])";
+        $23::timestamptz[]) as n (tenant, id, conversation, agent, agent_version, status)";
 const END: &str = "\
     update turns set status = n.status, reply_seq = n.reply_seq, degraded = n.degraded, \
         tool_calls = n.tool_calls, error = n.error, finished_at = n.finished \

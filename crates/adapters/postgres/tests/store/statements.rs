@@ -25,8 +25,8 @@ async fn prepares_every_statement() {
     }
 }
 
-/// An index of what waits to be purged, which is always read from its start.
-const WAITING_FOR_PURGE: &str = "agents_deleted";
+/// Indexes of what waits: to be purged, or to be run. They are always read from the start.
+const OF_WHAT_WAITS: [&str; 2] = ["agents_deleted", "turns_waiting"];
 
 /// The columns of every index, in their order.
 async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> {
@@ -65,7 +65,7 @@ fn growing<'p>(plan: &'p [String], indexes: &HashMap<String, Vec<String>>) -> Op
         let index = index.split(' ').next().unwrap_or_default();
         let columns = &indexes[index];
         let fixed: Vec<bool> = columns.iter().map(is_fixed).collect();
-        index != WAITING_FOR_PURGE && !fixed[0]
+        !OF_WHAT_WAITS.contains(&index) && !fixed[0]
             || fixed.windows(2).any(|pair| pair == [false, true])
     };
     let mut lines = plan.iter().enumerate();

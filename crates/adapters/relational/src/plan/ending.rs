@@ -1,6 +1,8 @@
 //! How a turn ends, whoever ends it, and how the next one starts in its place.
 
-use domain::{EventType, NodeId, Problem, Seq, Stamp, Turn, TurnStatus};
+use domain::{
+    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, Turn, TurnStatus,
+};
 use ports::{PromotedTurn, Reply};
 
 use super::{Planner, question::agent_message};
@@ -35,14 +37,8 @@ impl Planner<'_> {
         let was_running = row.turn.status == TurnStatus::InProgress;
         let reply = end.reply.filter(|_| was_running);
         let first = self.log_turn(&row.tenant, stamp, end.kind, place(&row.turn, conversation));
-        let mut after = ConversationAdvance {
-            tenant: row.tenant.clone(),
-            id: row.turn.conversation_id,
-            message_count: conversation.message_count,
-            turn_count: conversation.turn_count,
-            updated_at: stamp.time,
-            last_message_at: None,
-        };
+        let place = (&row.tenant, row.turn.conversation_id);
+        let mut after = as_it_stands(place, conversation, stamp.time);
         if let Some(reply) = reply {
             after.message_count += 1;
             after.last_message_at = Some(stamp.time);
@@ -64,7 +60,7 @@ impl Planner<'_> {
         }
         let promoted = node
             .filter(|_| was_running)
-            .and_then(|node| self.promote(conversation, &mut after, node, stamp));
+            .and_then(|node| self.promote(conversation, &mut after, node, stamp.time));
         let last = promoted.as_ref().map_or(first, |(seq, _)| *seq);
         if after.last_message_at.is_some() {
             self.advance(conversation, after);
@@ -85,13 +81,28 @@ impl Planner<'_> {
             }));
     }
 
+    /// Starts the first turn that waits in a conversation where none is in progress, on `node` if
+    /// that is alive.
+    pub(super) fn promote_alone(
+        &mut self,
+        place: (&TenantId, ConversationId),
+        conversation: &ConversationFacts,
+        node: NodeId,
+        at: Timestamp,
+    ) -> Option<PromotedTurn> {
+        let mut after = as_it_stands(place, conversation, at);
+        let (_, promoted) = self.promote(conversation, &mut after, node, at)?;
+        self.advance(conversation, after);
+        Some(promoted)
+    }
+
     /// Starts the first turn that waits. Its event names who asked, as that of any start does.
     fn promote(
         &mut self,
         conversation: &ConversationFacts,
         after: &mut ConversationAdvance,
         node: NodeId,
-        stamp: &Stamp,
+        at: Timestamp,
     ) -> Option<(Seq, PromotedTurn)> {
         let facts = self.facts;
         let waiting = facts.turn(&after.tenant, conversation.first_waiting?)?;
@@ -99,12 +110,12 @@ impl Planner<'_> {
             return None;
         }
         after.message_count += 1;
-        after.last_message_at = Some(stamp.time);
+        after.last_message_at = Some(at);
         let row = TurnRow {
             turn: Turn {
                 status: TurnStatus::InProgress,
                 agent_version: Some(conversation.agent_version),
-                started_at: Some(stamp.time),
+                started_at: Some(at),
                 ..waiting.turn.clone()
             },
             message_seq: Some(after.message_count),
@@ -112,7 +123,7 @@ impl Planner<'_> {
             ..waiting.clone()
         };
         let by_asker = Stamp {
-            time: stamp.time,
+            time: at,
             actor: row.principal.clone(),
         };
         let seq = self.log_turn(
@@ -131,7 +142,7 @@ impl Planner<'_> {
             agent_version: conversation.agent_version,
             turn_number: after.turn_count,
             message_seq: after.message_count,
-            started_at: stamp.time,
+            started_at: at,
         });
         let promoted = PromotedTurn {
             tenant: after.tenant.clone(),
@@ -144,6 +155,22 @@ impl Planner<'_> {
         };
         after.turn_count += 1;
         Some((seq, promoted))
+    }
+}
+
+/// A conversation that has not come further.
+fn as_it_stands(
+    (tenant, id): (&TenantId, ConversationId),
+    conversation: &ConversationFacts,
+    at: Timestamp,
+) -> ConversationAdvance {
+    ConversationAdvance {
+        tenant: tenant.clone(),
+        id,
+        message_count: conversation.message_count,
+        turn_count: conversation.turn_count,
+        updated_at: at,
+        last_message_at: None,
     }
 }
 

@@ -8,6 +8,7 @@ mod exchange;
 mod finish;
 mod question;
 mod repeated;
+mod sweep;
 
 use std::collections::BTreeMap;
 
@@ -17,6 +18,7 @@ use ports::Committed;
 pub use self::{
     cancel::{OpenTurn, cancel_turn, change, delete},
     conversation::new_conversation,
+    sweep::{SweptConversation, WaitingTurn, fail_queued, sweep, sweep_query, swept_conversations},
 };
 use crate::{
     ConversationAdvance, ConversationFacts, EventRow, Facts, Item, Rows,

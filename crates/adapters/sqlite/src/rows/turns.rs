@@ -15,15 +15,17 @@ const INSERT: &str = concat!(
     "insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
         principal, input, message_id, turn_number, message_seq, reply_seq, degraded, tool_calls, \
         metadata, error, node_id, queued_seq, claim_operation, claim_key, created_at, \
-        started_at, finished_at) \
+        started_at, finished_at, queued_at) \
     select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'conversation'), \
         unhex(entry ->> 'agent'), entry ->> 'agentVersion', entry ->> 'status', \
         entry ->> 'principal', entry ->> 'input', unhex(entry ->> 'message'), \
         entry ->> 'turnNumber', entry ->> 'messageSeq', entry ->> 'replySeq', \
         entry ->> 'degraded', entry ->> 'toolCalls', entry ->> 'metadata', entry ->> 'error', \
         unhex(entry ->> 'node'), entry ->> 'queuedSeq', entry ->> 'claimOperation', \
-        entry ->> 'claimKey', entry ->> 'created', entry ->> 'started', entry ->> 'finished' \
-    from given"
+        entry ->> 'claimKey', entry ->> 'created', entry ->> 'started', entry ->> 'finished', \
+        case entry ->> 'status' when 'queued' then ",
+    now!(),
+    " end from given"
 );
 const END: &str = concat!(
     given!(),

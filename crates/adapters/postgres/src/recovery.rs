@@ -1,0 +1,254 @@
+//! Turns that nobody runs any more, and turns that waited too long.
+
+use std::{collections::HashSet, time::Duration};
+
+use async_trait::async_trait;
+use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
+use ports::{Committed, RepositoryError, Sweep, Swept, TurnInProgress, TurnRecovery};
+use relational::{
+    column,
+    plan::{self, SweptConversation, WaitingTurn},
+};
+use sqlx::PgConnection;
+use uuid::Uuid;
+
+use crate::{
+    PostgresStore,
+    error::{from_sqlx, in_table},
+    facts,
+    nodes::milliseconds,
+    row, rows, tenants, turns,
+};
+
+/// Begins a statement on `lost`: the processes that are marked or unknown, and under which turns
+/// are in progress. They are found by leaps through the index, one a process.
+macro_rules! lost_nodes {
+    () => {
+        "with recursive holders (node_id) as ( \
+             (select r.node_id from turns r where r.status = 'in_progress' \
+                 and r.node_id >= '00000000-0000-0000-0000-000000000000' \
+                 order by r.node_id limit 1) \
+             union all \
+             select (select r.node_id from turns r where r.status = 'in_progress' \
+                 and r.node_id > h.node_id order by r.node_id limit 1) \
+             from holders h where h.node_id is not null), \
+         lost as ( \
+             select h.node_id from holders h where h.node_id is not null and not exists ( \
+                 select 1 from nodes n where n.id = h.node_id and not n.swept)) "
+    };
+}
+
+/// Whether the turn `q` has waited for longer than the milliseconds of `$1`.
+macro_rules! is_expired {
+    () => {
+        "q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond'"
+    };
+}
+
+/// Whether no turn is in progress in the conversation of the turn `q`.
+macro_rules! is_free {
+    () => {
+        "(select not bool_or(r.status = 'in_progress') from turns r \
+             where r.tenant_id = q.tenant_id and r.agent_id = q.agent_id \
+             and r.conversation_id = q.conversation_id and r.status in ('queued', 'in_progress'))"
+    };
+}
+
+/// One that is being renewed at this moment is alive.
+const MARK: &str = "\
+    with dead as materialized ( \
+        select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
+        order by id for update skip locked) \
+    update nodes set swept = true from dead where nodes.id = dead.id";
+const FORGET: &str = "\
+    delete from nodes n where n.swept and (select r.node_id from turns r \
+        where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
+const TENANTS: &str = concat!(
+    lost_nodes!(),
+    "select r.tenant_id from lost l cross join lateral ( \
+         select distinct r.tenant_id from turns r where r.node_id = l.node_id \
+             and r.status = 'in_progress') r \
+     union \
+     select q.tenant_id from turns q where q.status = 'queued' and (",
+    is_expired!(),
+    " or ",
+    is_free!(),
+    ")"
+);
+const LOST: &str = concat!(
+    lost_nodes!(),
+    "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
+         select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
+             and r.status = 'in_progress' and r.tenant_id = $1 order by r.id limit $2) r \
+     order by r.id limit $2"
+);
+/// The condition on `queued_at` holds for all that wait: it leads the planner to their index.
+const DUE: &str = concat!(
+    "select q.conversation_id, q.agent_id from turns q \
+     where q.tenant_id = $2 and q.status = 'queued' and q.queued_at < 'infinity' and (",
+    is_expired!(),
+    " or ($3 and ",
+    is_free!(),
+    ")) group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $4"
+);
+const WAITING: &str = concat!(
+    "select q.conversation_id, q.id, ",
+    is_expired!(),
+    " as is_expired \
+     from unnest($3::uuid[], $4::uuid[]) as c (id, agent_id) cross join lateral ( \
+         select * from turns r where r.tenant_id = $2 and r.agent_id = c.agent_id \
+             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
+             and r.status = 'queued') q \
+     order by q.queued_seq"
+);
+const IN_PROGRESS_UNDER: &str = "\
+    select tenant_id, conversation_id, id from turns \
+    where node_id = $1 and status = 'in_progress'";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] =
+    &[MARK, FORGET, TENANTS, LOST, DUE, WAITING, IN_PROGRESS_UNDER];
+
+/// Recovery of turns in PostgreSQL.
+pub(crate) struct PostgresRecovery {
+    pub(crate) store: PostgresStore,
+}
+
+#[async_trait]
+impl TurnRecovery for PostgresRecovery {
+    fn is_of_one_process(&self) -> bool {
+        false
+    }
+
+    async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
+        let (forget, mark) = (sqlx::query(FORGET), sqlx::query(MARK).bind(own.uuid()));
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    forget.execute(&mut *connection).await.map_err(from_sqlx)?;
+                    let marked = mark.execute(connection).await.map_err(from_sqlx)?;
+                    Ok(marked.rows_affected())
+                })
+            })
+            .await
+    }
+
+    async fn tenants_to_sweep(
+        &self,
+        longest_wait: Duration,
+    ) -> Result<Vec<TenantId>, RepositoryError> {
+        let tenants = sqlx::query(TENANTS).bind(milliseconds(longest_wait));
+        let rows = self.store.connections.fetch_all(tenants).await?;
+        let read = |row| {
+            let (id,): (String,) = row::read("turns", row)?;
+            column::parse("turns.tenant_id", &id)
+        };
+        rows.iter().map(read).collect()
+    }
+
+    async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+        let sweep = sweep.clone();
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move { carry_out(connection, &sweep).await })
+            })
+            .await
+    }
+
+    async fn in_progress_under(
+        &self,
+        node: NodeId,
+    ) -> Result<Vec<TurnInProgress>, RepositoryError> {
+        let turns = sqlx::query(IN_PROGRESS_UNDER).bind(node.uuid());
+        let rows = self.store.connections.fetch_all(turns).await?;
+        let read = |row| {
+            let (tenant, conversation, turn): (String, Uuid, Uuid) = row::read("turns", row)?;
+            Ok(TurnInProgress {
+                tenant: column::parse("turns.tenant_id", &tenant)?,
+                conversation_id: ConversationId::new(conversation),
+                turn_id: TurnId::new(turn),
+            })
+        };
+        rows.iter().map(read).collect()
+    }
+
+    async fn fail_queued(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        problem: &Problem,
+        stamp: &Stamp,
+    ) -> Result<Option<Committed>, RepositoryError> {
+        let (tenant, problem, stamp) = (tenant.clone(), problem.clone(), stamp.clone());
+        self.store
+            .connections
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let found = turns::found_to_end(connection, &tenant, id, None).await?;
+                    let Some((row, facts)) = found else {
+                        return Ok(None);
+                    };
+                    let (rows, committed) = plan::fail_queued(&facts, &row, &problem, &stamp);
+                    rows::write(connection, &rows).await?;
+                    Ok(committed)
+                })
+            })
+            .await
+    }
+}
+
+async fn carry_out(connection: &mut PgConnection, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+    tenants::lock(connection, &sweep.tenant).await?;
+    let conversations = conversations(connection, sweep).await?;
+    if conversations.is_empty() {
+        return Ok(Swept::default());
+    }
+    let query = plan::sweep_query(sweep, &conversations);
+    let facts = facts::read(connection, &query).await?;
+    let (rows, swept) = plan::sweep(&facts, &conversations, sweep);
+    rows::write(connection, &rows).await?;
+    Ok(swept)
+}
+
+/// The conversations in which there is something to do, with the turns that wait there.
+async fn conversations(
+    connection: &mut PgConnection,
+    sweep: &Sweep,
+) -> Result<Vec<SweptConversation>, RepositoryError> {
+    let (tenant, limit) = (sweep.tenant.as_str(), row::count(sweep.limit));
+    let longest_wait = milliseconds(sweep.longest_wait);
+    let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE)
+        .bind(longest_wait)
+        .bind(tenant)
+        .bind(facts::is_alive(connection, sweep.node).await?)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let of_lost = lost.iter().map(|(talk, _, agent)| (*talk, *agent));
+    let talks: HashSet<_> = of_lost.chain(due).collect();
+    let (talks, agents): (Vec<_>, Vec<_>) = talks.into_iter().unzip();
+    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(WAITING)
+        .bind(longest_wait)
+        .bind(tenant)
+        .bind(talks)
+        .bind(agents)
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let lost = lost.into_iter();
+    let lost = lost.map(|(talk, turn, _)| (ConversationId::new(talk), TurnId::new(turn)));
+    let waiting = waiting.into_iter().map(|(talk, turn, is_expired)| {
+        let id = TurnId::new(turn);
+        (ConversationId::new(talk), WaitingTurn { id, is_expired })
+    });
+    Ok(plan::swept_conversations(lost, waiting))
+}

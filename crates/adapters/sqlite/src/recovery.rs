@@ -1,0 +1,250 @@
+//! Turns that nobody runs any more, and turns that waited too long.
+
+use std::{collections::HashSet, time::Duration};
+
+use async_trait::async_trait;
+use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
+use ports::{Committed, RepositoryError, Sweep, Swept, TurnInProgress, TurnRecovery};
+use relational::{
+    column,
+    plan::{self, SweptConversation, WaitingTurn},
+};
+use sqlx::SqliteConnection;
+use uuid::Uuid;
+
+use crate::{
+    SqliteStore,
+    error::{from_sqlx, in_table},
+    facts,
+    nodes::milliseconds,
+    row, rows, tenants, turns,
+};
+
+/// Begins a statement on `lost`: the processes that are marked or unknown, and under which turns
+/// are in progress. They are found by leaps through the index, one a process.
+macro_rules! lost_nodes {
+    () => {
+        "with recursive holders (node_id) as ( \
+             select * from (select r.node_id from turns r where r.status = 'in_progress' \
+                 and r.node_id > x'' order by r.node_id limit 1) \
+             union all \
+             select (select r.node_id from turns r where r.status = 'in_progress' \
+                 and r.node_id > holders.node_id order by r.node_id limit 1) \
+             from holders where holders.node_id is not null), \
+         lost as ( \
+             select node_id from holders where node_id is not null and not exists ( \
+                 select 1 from nodes n where n.id = holders.node_id and n.swept = 0)) "
+    };
+}
+
+/// Whether the turn `q` has waited for longer than the milliseconds of `?1`.
+macro_rules! is_expired {
+    () => {
+        concat!("q.queued_at <= ", now!(), " - ?1")
+    };
+}
+
+/// Whether no turn is in progress in the conversation of the turn `q`.
+macro_rules! is_free {
+    () => {
+        "not exists (select 1 from turns r where r.tenant_id = q.tenant_id \
+             and r.agent_id = q.agent_id and r.conversation_id = q.conversation_id \
+             and r.status in ('queued', 'in_progress') and r.status = 'in_progress')"
+    };
+}
+
+/// Being the one that has the store, this process knows all others dead.
+const MARK: &str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
+const FORGET: &str = "\
+    delete from nodes where swept = 1 and not exists (select 1 from turns r \
+        where r.node_id = nodes.id and r.status = 'in_progress')";
+const TENANTS: &str = concat!(
+    lost_nodes!(),
+    "select r.tenant_id from lost cross join turns r \
+         on r.node_id = lost.node_id and r.status = 'in_progress' \
+     union \
+     select q.tenant_id from turns q indexed by turns_waiting where q.status = 'queued' and (",
+    is_expired!(),
+    " or ",
+    is_free!(),
+    ")"
+);
+const LOST: &str = concat!(
+    lost_nodes!(),
+    "select r.conversation_id, r.id from lost cross join turns r \
+         on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 \
+     order by r.id limit ?2"
+);
+const DUE: &str = concat!(
+    "select q.conversation_id from turns q indexed by turns_waiting \
+     where q.tenant_id = ?2 and q.status = 'queued' and (",
+    is_expired!(),
+    " or (?3 and ",
+    is_free!(),
+    ")) group by q.conversation_id order by min(q.queued_seq) limit ?4"
+);
+const WAITING: &str = concat!(
+    "select q.conversation_id, q.id, ",
+    is_expired!(),
+    " as is_expired \
+     from json_each(?3) c cross join conversations t \
+         on t.tenant_id = ?2 and t.id = unhex(c.value) \
+     cross join turns q on q.tenant_id = ?2 and q.agent_id = t.agent_id \
+         and q.conversation_id = t.id and q.status in ('queued', 'in_progress') \
+         and q.status = 'queued' \
+     order by q.queued_seq"
+);
+const IN_PROGRESS_UNDER: &str = "\
+    select tenant_id, conversation_id, id from turns \
+    where node_id = ?1 and status = 'in_progress'";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] =
+    &[MARK, FORGET, TENANTS, LOST, DUE, WAITING, IN_PROGRESS_UNDER];
+
+/// Recovery of turns in SQLite.
+pub(crate) struct SqliteRecovery {
+    pub(crate) store: SqliteStore,
+}
+
+#[async_trait]
+impl TurnRecovery for SqliteRecovery {
+    fn is_of_one_process(&self) -> bool {
+        true
+    }
+
+    async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
+        let (forget, mark) = (sqlx::query(FORGET), sqlx::query(MARK).bind(own.uuid()));
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    forget.execute(&mut *connection).await.map_err(from_sqlx)?;
+                    let marked = mark.execute(connection).await.map_err(from_sqlx)?;
+                    Ok(marked.rows_affected())
+                })
+            })
+            .await
+    }
+
+    async fn tenants_to_sweep(
+        &self,
+        longest_wait: Duration,
+    ) -> Result<Vec<TenantId>, RepositoryError> {
+        let tenants: Vec<String> = sqlx::query_scalar(TENANTS)
+            .bind(milliseconds(longest_wait))
+            .fetch_all(&self.store.readers)
+            .await
+            .map_err(in_table("turns"))?;
+        let read = |id: &String| column::parse("turns.tenant_id", id);
+        tenants.iter().map(read).collect()
+    }
+
+    async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+        let sweep = sweep.clone();
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move { carry_out(connection, &sweep).await })
+            })
+            .await
+    }
+
+    async fn in_progress_under(
+        &self,
+        node: NodeId,
+    ) -> Result<Vec<TurnInProgress>, RepositoryError> {
+        let rows: Vec<(String, Uuid, Uuid)> = sqlx::query_as(IN_PROGRESS_UNDER)
+            .bind(node.uuid())
+            .fetch_all(&self.store.readers)
+            .await
+            .map_err(in_table("turns"))?;
+        let read = |(tenant, conversation, turn): (String, Uuid, Uuid)| {
+            Ok(TurnInProgress {
+                tenant: column::parse("turns.tenant_id", &tenant)?,
+                conversation_id: ConversationId::new(conversation),
+                turn_id: TurnId::new(turn),
+            })
+        };
+        rows.into_iter().map(read).collect()
+    }
+
+    async fn fail_queued(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        problem: &Problem,
+        stamp: &Stamp,
+    ) -> Result<Option<Committed>, RepositoryError> {
+        let (tenant, problem, stamp) = (tenant.clone(), problem.clone(), stamp.clone());
+        self.store
+            .writer
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let found = turns::found_to_end(connection, &tenant, id, None).await?;
+                    let Some((row, facts)) = found else {
+                        return Ok(None);
+                    };
+                    let (rows, committed) = plan::fail_queued(&facts, &row, &problem, &stamp);
+                    rows::write(connection, &rows).await?;
+                    Ok(committed)
+                })
+            })
+            .await
+    }
+}
+
+async fn carry_out(
+    connection: &mut SqliteConnection,
+    sweep: &Sweep,
+) -> Result<Swept, RepositoryError> {
+    tenants::lock(connection, &sweep.tenant).await?;
+    let conversations = conversations(connection, sweep).await?;
+    if conversations.is_empty() {
+        return Ok(Swept::default());
+    }
+    let query = plan::sweep_query(sweep, &conversations);
+    let facts = facts::read(connection, &query).await?;
+    let (rows, swept) = plan::sweep(&facts, &conversations, sweep);
+    rows::write(connection, &rows).await?;
+    Ok(swept)
+}
+
+/// The conversations in which there is something to do, with the turns that wait there.
+async fn conversations(
+    connection: &mut SqliteConnection,
+    sweep: &Sweep,
+) -> Result<Vec<SweptConversation>, RepositoryError> {
+    let (tenant, limit) = (sweep.tenant.as_str(), row::count(sweep.limit));
+    let longest_wait = milliseconds(sweep.longest_wait);
+    let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST)
+        .bind(tenant)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let due: Vec<Uuid> = sqlx::query_scalar(DUE)
+        .bind(longest_wait)
+        .bind(tenant)
+        .bind(facts::is_alive(connection, sweep.node).await?)
+        .bind(limit)
+        .fetch_all(&mut *connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let of_lost = lost.iter().map(|(talk, _)| *talk);
+    let talks: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
+    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(WAITING)
+        .bind(longest_wait)
+        .bind(tenant)
+        .bind(row::to_json(&talks)?)
+        .fetch_all(connection)
+        .await
+        .map_err(in_table("turns"))?;
+    let lost = lost.into_iter();
+    let lost = lost.map(|(talk, turn)| (ConversationId::new(talk), TurnId::new(turn)));
+    let waiting = waiting.into_iter().map(|(talk, turn, is_expired)| {
+        let id = TurnId::new(turn);
+        (ConversationId::new(talk), WaitingTurn { id, is_expired })
+    });
+    Ok(plan::swept_conversations(lost, waiting))
+}
