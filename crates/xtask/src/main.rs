@@ -19,6 +19,7 @@ mod environment;
 mod install;
 mod openapi;
 mod process;
+mod rig;
 mod steps;
 mod test;
 

@@ -5,12 +5,12 @@ use anyhow::Result;
 use super::{
     Row,
     figures::{Figure, Part, Target},
-    load::{Latencies, median},
     pgbench::{CLIENTS, Pgbench},
     rounds::{Bearer, ROUNDS, TURN, WARM_UP, ratio},
     stage::Stage,
     talk::Talk,
 };
+use crate::rig::load::{Latencies, median};
 
 const CONNECTIONS: usize = 128;
 

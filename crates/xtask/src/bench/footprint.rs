@@ -7,11 +7,10 @@ use anyhow::{Context as _, Result};
 use super::{
     chatting::Talks,
     figures::{Figure, Part, Target},
-    load::median,
     rounds::ROUNDS,
-    service::Service,
     stage::Stage,
 };
+use crate::rig::{load::median, service::Service};
 
 /// How long a service that was started has nothing to do before its memory is read.
 const IDLE: Duration = Duration::from_secs(3);

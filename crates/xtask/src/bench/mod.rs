@@ -2,17 +2,12 @@
 //! run. Absolute times drift with the machine and its other users; ratios do not.
 
 mod access;
-mod binaries;
 mod chatting;
 mod figures;
 mod footprint;
-mod listening;
-mod load;
 mod pgbench;
-mod processor;
 mod reading;
 mod rounds;
-mod service;
 mod stage;
 mod talk;
 mod writers;
@@ -23,11 +18,12 @@ use anyhow::{Context as _, Result};
 use clap::ValueEnum;
 use serde_json::json;
 
-use self::{
-    binaries::Binaries, chatting::Talks, figures::Figure, pgbench::Pgbench, stage::Stage,
-    talk::Talk,
+use self::{chatting::Talks, figures::Figure, pgbench::Pgbench, stage::Stage, talk::Talk};
+use crate::{
+    process::root,
+    rig::binaries::{self, Binaries},
+    steps::Steps,
 };
-use crate::{process::root, steps::Steps};
 
 /// Where the figures are written.
 const JSON: &str = "target/bench.json";

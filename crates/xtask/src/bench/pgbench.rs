@@ -5,11 +5,10 @@ use std::{fs, path::Path, time::Duration};
 use anyhow::{Context as _, Result, bail};
 
 use super::{
-    load::Latencies,
     stage::Stage,
     talk::{CONVERSATIONS, MESSAGE, REPLY},
 };
-use crate::{database::MeasuredServer, process::output};
+use crate::{database::MeasuredServer, process::output, rig::load::Latencies};
 
 const DATABASE: &str = "baseline";
 const SCRIPT: &str = include_str!("pgbench/chat.sql");

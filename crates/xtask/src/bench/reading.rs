@@ -4,11 +4,13 @@ use anyhow::{Context as _, Result};
 
 use super::{
     figures::{Figure, Part, Target},
-    listening::Listening,
-    load::{Script, median},
     rounds::{Bearer, ROUNDS, ratio},
     stage::Stage,
     talk::Talk,
+};
+use crate::rig::{
+    listening::Listening,
+    load::{Script, median},
 };
 
 /// Clients that read at once.

@@ -4,7 +4,7 @@ use std::{net::SocketAddr, time::Duration};
 
 use anyhow::Result;
 
-use super::{
+use crate::rig::{
     load::{self, Round, Script, median},
     processor,
 };

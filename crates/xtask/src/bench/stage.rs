@@ -5,13 +5,15 @@ use std::thread::available_parallelism;
 use anyhow::{Context as _, Result};
 use tempfile::TempDir;
 
-use super::{
-    access::Issuer,
-    binaries::Binaries,
-    listening::Listening,
-    service::{Service, Settings, generate_key},
+use super::access::Issuer;
+use crate::{
+    database::MeasuredServer,
+    rig::{
+        binaries::Binaries,
+        listening::Listening,
+        service::{Service, Settings, generate_key},
+    },
 };
-use crate::database::MeasuredServer;
 
 /// The service on both stores, and what they stand on. Goes away with everything when dropped.
 pub(crate) struct Stage {

@@ -3,7 +3,7 @@
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use super::load::{Client, Credential, Endpoint, Script};
+use crate::rig::load::{Client, Credential, Endpoint, Script};
 
 /// What people say.
 pub(crate) const MESSAGE: &str = "Hello! Can you tell me where my order 4711 is?";

@@ -2,14 +2,18 @@
 
 use anyhow::Result;
 
-use crate::bench::{
-    figures::{Figure, Part},
-    load::{Credential, Script, median},
-    reading::CONNECTIONS,
-    rounds::{Bearer, ROUNDS, ratio},
-    service::Service,
-    stage::Stage,
-    talk::Talk,
+use crate::{
+    bench::{
+        figures::{Figure, Part},
+        reading::CONNECTIONS,
+        rounds::{Bearer, ROUNDS, ratio},
+        stage::Stage,
+        talk::Talk,
+    },
+    rig::{
+        load::{Credential, Script, median},
+        service::Service,
+    },
 };
 
 /// Tokens of a round. Each is used once, so that nobody has seen any of them before.

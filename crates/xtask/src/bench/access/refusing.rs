@@ -5,14 +5,18 @@ use std::{net::SocketAddr, thread, time::Duration};
 use anyhow::{Context as _, Result, anyhow};
 use serde_json::json;
 
-use crate::bench::{
-    figures::{Figure, Part, Target},
-    load::{self, Client, Connection, Credential, Endpoint, Round, Script, median},
-    reading::{CONNECTIONS, greeting},
-    rounds::{Bearer, ROUNDS, TURN, ratio},
-    service::{Service, generate_key},
-    stage::Stage,
-    talk::{Talk, text},
+use crate::{
+    bench::{
+        figures::{Figure, Part, Target},
+        reading::{CONNECTIONS, greeting},
+        rounds::{Bearer, ROUNDS, TURN, ratio},
+        stage::Stage,
+        talk::{Talk, text},
+    },
+    rig::{
+        load::{self, Client, Connection, Credential, Endpoint, Round, Script, median},
+        service::{Service, generate_key},
+    },
 };
 
 /// How long a flood runs before and after others are looked at.

@@ -6,7 +6,7 @@ use anyhow::{Context as _, Result};
 use serde_json::Value;
 
 use super::deed::EventName;
-use crate::bench::{load::Client, talk::text};
+use crate::{bench::talk::text, rig::load::Client};
 
 /// Events of a page.
 const PAGE: usize = 100;

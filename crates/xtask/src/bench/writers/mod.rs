@@ -17,7 +17,7 @@ use anyhow::{Context as _, Result, bail};
 use tokio::{task::JoinSet, time::timeout};
 
 use self::{deed::Deed, log::Logged, writer::Writer};
-use super::load::{Client, Endpoint, runtime};
+use crate::rig::load::{Client, Endpoint, runtime};
 
 const WRITERS: usize = 64;
 const MUTATIONS: usize = 10_000;

@@ -12,9 +12,9 @@ use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
 use super::deed::{Deed, EventName};
-use crate::bench::{
-    load::{Connection, Endpoint},
-    talk::{MESSAGE, text},
+use crate::{
+    bench::talk::{MESSAGE, text},
+    rig::load::{Connection, Endpoint},
 };
 
 /// An agent and a conversation with it.

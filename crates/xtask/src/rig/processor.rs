@@ -8,7 +8,7 @@ use anyhow::{Context as _, Result};
 const TICKS_PER_SECOND: f64 = 100.0;
 
 /// Seconds of processor time that a process has taken since its start, in all its threads.
-pub(super) fn seconds(process: u32) -> Result<f64> {
+pub(crate) fn seconds(process: u32) -> Result<f64> {
     let path = format!("/proc/{process}/stat");
     let stat = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let ticks = ticks(&stat).with_context(|| format!("{path} has another form"))?;
