@@ -17,6 +17,7 @@ use application::{
     chat::ChatPorts,
     node::Node,
     purge::Purge,
+    realtime::Feed,
 };
 use local_bus::LocalBus;
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -24,6 +25,7 @@ use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage};
 use postgres_store::{PostgresOptions, PostgresStore};
 use rule_engine::RuleReplyEngine;
 use sqlite_store::{SqliteOptions, SqliteStore};
+use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -173,16 +175,29 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let bus: Arc<dyn EventBus> = Arc::new(LocalBus::default());
-    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS);
+    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS, Arc::clone(&bus));
     let live = Arc::clone(&caches.live);
     let over_caches = cached_ports(storage, &caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
-    let tail = LogTail::new(Arc::clone(&storage.events), caches, Arc::clone(&clock));
+    let feed = Arc::new(Feed::new(
+        Arc::clone(&storage.events),
+        parts.tasks.clone(),
+        Handle::current(),
+        parts.stop.clone(),
+    ));
+    let tail = LogTail::new(
+        Arc::clone(&storage.events),
+        caches,
+        Arc::clone(&clock),
+        Arc::clone(&bus),
+        Arc::clone(&feed),
+    );
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
     tail.catch_up().await?;
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(tail.run(stop.clone()));
+    tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(Arc::clone(&node).run(stop.clone()));
     tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
@@ -199,6 +214,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
                 .iter()
                 .map(|issuer| issuer.name.clone()),
         ),
+        tickets: access.tickets,
         limits: access.limits,
         #[cfg(feature = "address-guard")]
         address_guard: limits::address_guard(&parts),
@@ -239,6 +255,7 @@ fn services(
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     let credentials = CredentialService::new(
         storage.credentials,
+        Arc::clone(&storage.claims),
         Arc::clone(&clock),
         Arc::clone(&ids),
         settings.limits.sizes.name_characters,
@@ -247,6 +264,7 @@ fn services(
         agents: AgentService::new(
             Arc::clone(&cached.agents),
             storage.agents,
+            Arc::clone(&storage.claims),
             Arc::clone(&engines),
             Arc::clone(&clock),
             Arc::clone(&ids),
@@ -255,6 +273,7 @@ fn services(
         conversations: ConversationService::new(
             Arc::clone(&cached.conversations),
             Arc::clone(&cached.agents),
+            storage.claims,
             Arc::clone(&clock),
             Arc::clone(&ids),
         ),

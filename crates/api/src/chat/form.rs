@@ -7,11 +7,11 @@ use crate::{problem::ApiError, request::accepts, sse::EVENT_STREAM};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// The preference of a client that does not wait for the reply.
-pub const RESPOND_ASYNC: &str = "respond-async";
+pub(super) const RESPOND_ASYNC: &str = "respond-async";
 
 /// The form in which a chat's answer is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Form {
+pub(super) enum Form {
     /// The reply, once it is there.
     Whole,
     /// What happens, as it happens.
@@ -22,7 +22,7 @@ pub enum Form {
 
 impl Form {
     /// What the request says: `stream` in its body before `Accept`, and both before `Prefer`.
-    pub fn of(headers: &HeaderMap, stream: Option<bool>) -> Result<Self, ApiError> {
+    pub(super) fn of(headers: &HeaderMap, stream: Option<bool>) -> Result<Self, ApiError> {
         let names_stream = || names(headers, ACCEPT, EVENT_STREAM);
         if stream.unwrap_or_else(names_stream) {
             return match accepts(headers, EVENT_STREAM) {
@@ -49,8 +49,11 @@ fn names(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
         .flat_map(|value| value.split(','))
         .any(|item| {
             let mut parts = item.split(';').map(str::trim);
-            parts.next().is_some_and(|it| it.eq_ignore_ascii_case(wanted))
-                && !parts.any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+            parts
+                .next()
+                .is_some_and(|it| it.eq_ignore_ascii_case(wanted))
+                && !parts
+                    .any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
         })
 }
 

@@ -90,10 +90,7 @@ async fn whole(asked: Asked, began: Instant) -> Result<HttpResponse, ApiError> {
         .json(chatted.reply))
 }
 
-async fn turn(
-    authorized: &Authorized<ChatWrite>,
-    asked: Asked,
-) -> Result<HttpResponse, ApiError> {
+async fn turn(authorized: &Authorized<ChatWrite>, asked: Asked) -> Result<HttpResponse, ApiError> {
     let caller = authorized.caller();
     let turn = authorized.turns.get(caller, asked.turn_id).await?.value;
     Ok(HttpResponse::Accepted()

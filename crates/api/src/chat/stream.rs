@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::chat::{Asked, Delta, StartedTurn, TurnSignal, TurnSignals};
-use domain::{ChatReply, ConversationId, MessageId, AgentId, Problem, TurnId};
+use domain::{AgentId, ChatReply, ConversationId, MessageId, Problem, TurnId};
 use futures::{Stream, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -79,7 +79,7 @@ pub enum ChatEvent {
 }
 
 /// What happens in a turn, as events.
-pub fn events(asked: Asked) -> impl Stream<Item = Event> {
+pub(super) fn events(asked: Asked) -> impl Stream<Item = Event> {
     let place = (asked.turn_id, asked.conversation_id);
     stream::unfold(asked.signals(), move |signals| next(signals, place))
 }
