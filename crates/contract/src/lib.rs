@@ -49,6 +49,7 @@ pub mod find_turn;
 pub mod finish_turn;
 pub mod first_key;
 pub mod history;
+pub mod log_retention;
 pub mod maintenance;
 pub mod messages;
 pub mod node_repository;

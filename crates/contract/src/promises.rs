@@ -330,6 +330,16 @@ macro_rules! storage_promises {
                 removes_what_was_deleted_before,
                 removes_a_deleted_conversation_and_keeps_its_agent,
                 keeps_what_was_deleted_later,
+            log_retention {
+                removes_events_that_are_older,
+                removes_nothing_behind_a_younger_event,
+                an_emptied_log_goes_on_numbering,
+                a_page_from_before_the_first_event_has_none,
+                removes_events_in_chunks,
+                trims_the_logs_of_all_tenants,
+                readers_never_see_a_hole,
+                trims_beside_writers_and_other_trimmers,
+            }
                 upkeep_emits_no_events,
                 removes_old_idempotency_records,
                 removes_revoked_tokens_that_ended,

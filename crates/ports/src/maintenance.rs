@@ -28,4 +28,12 @@ pub trait Maintenance: Send + Sync {
     /// records, revoked tokens, used assertions, tickets and signing keys. MUST be short transactions
     /// that emit no events. Answers how many rows it touched; 0 when nothing is left to do.
     async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError>;
+
+    /// Removes from the beginning of every tenant's log the events that are older than `before`,
+    /// up to the first that is not; at most `limit` of all tenants together. MUST raise the log's
+    /// first position in the transaction that removes them, to one more than the head when all are
+    /// gone, so that nobody reads a log with a hole. MUST be short transactions, and cost the same
+    /// however long the logs are. Answers how many it removed; fewer than `limit` when nothing is
+    /// left to do.
+    async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError>;
 }

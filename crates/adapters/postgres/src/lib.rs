@@ -22,6 +22,7 @@ mod credentials;
 mod error;
 mod events;
 mod facts;
+mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
@@ -49,6 +50,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
+        log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,
         nodes::STATEMENTS,

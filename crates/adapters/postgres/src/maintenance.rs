@@ -1,6 +1,7 @@
 //! Upkeep.
 
 use async_trait::async_trait;
+use domain::Timestamp;
 use ports::{Maintenance, Outdated, RepositoryError};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
@@ -9,7 +10,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     error::{from_sqlx, in_table},
-    row,
+    log_trim, row,
 };
 
 const PING: &str = "select 1";
@@ -188,6 +189,10 @@ impl Maintenance for PostgresMaintenance {
                 })
             })
             .await
+    }
+
+    async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
+        log_trim::trim(&self.store, before, limit).await
     }
 }
 

@@ -29,6 +29,7 @@ mod error;
 mod events;
 mod facts;
 mod location;
+mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
@@ -58,6 +59,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
+        log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,
         nodes::STATEMENTS,

@@ -5,7 +5,7 @@ use domain::Timestamp;
 use ports::{Maintenance, Outdated, RepositoryError};
 use sqlx::SqliteConnection;
 
-use crate::{SqliteStore, error::from_sqlx, row};
+use crate::{SqliteStore, error::from_sqlx, log_trim, row};
 
 /// The conversations that are removed next: the same ones for every statement of a transaction.
 macro_rules! doomed {
@@ -144,6 +144,10 @@ impl Maintenance for SqliteMaintenance {
                 })
             })
             .await
+    }
+
+    async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
+        log_trim::trim(&self.store, before, limit).await
     }
 }
 

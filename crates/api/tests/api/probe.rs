@@ -182,4 +182,5 @@ probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
 probed! { Upkeep of Maintenance as "maintenance" {
     fn ping() -> ();
     fn purge(limit: usize, outdated: Outdated) -> u64;
+    fn trim_log(before: Timestamp, limit: usize) -> u64;
 } }

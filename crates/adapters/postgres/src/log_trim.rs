@@ -1,0 +1,90 @@
+//! Removing the beginnings of logs.
+
+use domain::{TenantId, Timestamp};
+use ports::RepositoryError;
+use relational::column;
+use sqlx::PgConnection;
+
+use crate::{
+    PostgresStore,
+    error::{from_sqlx, in_table},
+    row,
+};
+
+const TENANTS: &str = "\
+    select t.id from tenants t cross join lateral ( \
+        select e.time from events e where e.tenant_id = t.id and e.seq >= t.first_seq \
+        order by e.seq limit 1) e \
+    where e.time < $1 order by t.id";
+/// Where a log begins, and its last event before the first that is young enough to stay, as far
+/// as the limit goes.
+const OLD: &str = "\
+    select min(t.first_seq), coalesce(min(e.seq) filter (where e.time >= $2) - 1, max(e.seq)) \
+    from tenants t cross join lateral ( \
+        select e.seq, e.time from events e where e.tenant_id = t.id and e.seq >= t.first_seq \
+        order by e.seq limit $3) e \
+    where t.id = $1";
+const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and seq <= $3";
+/// This locks the tenant, when the events are removed already: nobody waits for that. Another
+/// process that trims the same log may have come further.
+const RAISE_FIRST: &str =
+    "update tenants set first_seq = greatest(first_seq, $2 + 1) where id = $1";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
+
+/// Removes at most `limit` events that are older than `before`, in one transaction for each
+/// tenant. Answers how many.
+pub(crate) async fn trim(
+    store: &PostgresStore,
+    before: Timestamp,
+    limit: usize,
+) -> Result<u64, RepositoryError> {
+    let tenants = sqlx::query(TENANTS).bind(before.date_time());
+    let rows = store.connections.fetch_all(tenants).await?;
+    let mut left = row::count(limit);
+    for row in &rows {
+        let (tenant,): (String,) = row::read("tenants", row)?;
+        let tenant: TenantId = column::parse("tenants.id", &tenant)?;
+        if left <= 0 {
+            break;
+        }
+        let removed = store.connections.transaction(move |connection| {
+            Box::pin(async move { trim_one(connection, &tenant, before, left).await })
+        });
+        left = left.saturating_sub_unsigned(removed.await?);
+    }
+    Ok((row::count(limit) - left).unsigned_abs())
+}
+
+async fn trim_one(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    before: Timestamp,
+    limit: i64,
+) -> Result<u64, RepositoryError> {
+    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD)
+        .bind(tenant.as_str())
+        .bind(before.date_time())
+        .bind(limit)
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(in_table("events"))?;
+    let (Some(first), Some(last)) = old else {
+        return Ok(0);
+    };
+    let removed = sqlx::query(DELETE)
+        .bind(tenant.as_str())
+        .bind(first)
+        .bind(last)
+        .execute(&mut *connection)
+        .await
+        .map_err(from_sqlx)?;
+    sqlx::query(RAISE_FIRST)
+        .bind(tenant.as_str())
+        .bind(last)
+        .execute(connection)
+        .await
+        .map_err(from_sqlx)?;
+    Ok(removed.rows_affected())
+}

@@ -1,0 +1,90 @@
+//! Removing the beginnings of logs.
+
+use domain::{TenantId, Timestamp};
+use ports::RepositoryError;
+use relational::column;
+use sqlx::SqliteConnection;
+
+use crate::{
+    SqliteStore,
+    error::{from_sqlx, in_table},
+    row,
+};
+
+const TENANTS: &str = "\
+    select id from tenants where ( \
+        select e.time from events e where e.tenant_id = tenants.id and e.seq >= first_seq \
+        order by e.seq limit 1) < ?1 \
+    order by id";
+/// Where a log begins, and its last event before the first that is young enough to stay, as far
+/// as the limit goes.
+const OLD: &str = "\
+    with oldest as materialized ( \
+        select t.first_seq, e.seq, e.time from tenants t cross join events e \
+            on e.tenant_id = t.id and e.seq >= t.first_seq \
+        where t.id = ?1 order by e.seq limit ?3) \
+    select min(first_seq), coalesce(min(seq) filter (where time >= ?2) - 1, max(seq)) \
+    from oldest";
+const DELETE: &str = "delete from events where tenant_id = ?1 and seq >= ?2 and seq <= ?3";
+const RAISE_FIRST: &str = "update tenants set first_seq = ?2 + 1 where id = ?1";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
+
+/// Removes at most `limit` events that are older than `before`, in one transaction for each
+/// tenant. Answers how many.
+pub(crate) async fn trim(
+    store: &SqliteStore,
+    before: Timestamp,
+    limit: usize,
+) -> Result<u64, RepositoryError> {
+    let tenants: Vec<String> = sqlx::query_scalar(TENANTS)
+        .bind(before.milliseconds())
+        .fetch_all(&store.readers)
+        .await
+        .map_err(in_table("tenants"))?;
+    let mut left = row::count(limit);
+    for tenant in tenants {
+        let tenant: TenantId = column::parse("tenants.id", &tenant)?;
+        if left <= 0 {
+            break;
+        }
+        let removed = store.writer.transaction(move |connection| {
+            Box::pin(async move { trim_one(connection, &tenant, before, left).await })
+        });
+        left = left.saturating_sub_unsigned(removed.await?);
+    }
+    Ok((row::count(limit) - left).unsigned_abs())
+}
+
+async fn trim_one(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    before: Timestamp,
+    limit: i64,
+) -> Result<u64, RepositoryError> {
+    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD)
+        .bind(tenant.as_str())
+        .bind(before.milliseconds())
+        .bind(limit)
+        .fetch_one(&mut *connection)
+        .await
+        .map_err(in_table("events"))?;
+    let (Some(first), Some(last)) = old else {
+        return Ok(0);
+    };
+    let removed = sqlx::query(DELETE)
+        .bind(tenant.as_str())
+        .bind(first)
+        .bind(last)
+        .execute(&mut *connection)
+        .await
+        .map_err(from_sqlx)?;
+    sqlx::query(RAISE_FIRST)
+        .bind(tenant.as_str())
+        .bind(last)
+        .execute(connection)
+        .await
+        .map_err(from_sqlx)?;
+    Ok(removed.rows_affected())
+}
