@@ -12,7 +12,11 @@ use domain::{ProblemCode, Sizes};
 use crate::{
     problem::{ApiError, PROBLEM_JSON},
     request::{accepts, routed_path},
+    sse::EVENT_STREAM,
 };
+
+/// Paths that answer with a stream of events where that is asked for.
+const STREAMING: [&str; 2] = ["/api/chat", "/api/events"];
 
 /// Refuses a request whose head nothing here can answer.
 pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), ApiError> {
@@ -29,9 +33,11 @@ pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), 
             "an HTTP/1.1 request names its host once",
         ));
     }
-    let is_api = routed_path(request.request()).starts_with("/api/");
+    let path = routed_path(request.request());
     let takes = |media_type| accepts(request.headers(), media_type);
-    if is_api && !takes("application/json") && !takes(PROBLEM_JSON) {
+    let takes_stream = STREAMING.contains(&path) && takes(EVENT_STREAM);
+    if path.starts_with("/api/") && !takes("application/json") && !takes(PROBLEM_JSON) && !takes_stream
+    {
         return Err(ApiError::new(ProblemCode::NotAcceptable));
     }
     Ok(())
