@@ -4,6 +4,7 @@ mod commands;
 mod logs;
 mod process;
 mod requests;
+mod scripted;
 mod serving;
 mod signing_keys;
 mod store_commands;

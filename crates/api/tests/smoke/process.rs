@@ -8,9 +8,30 @@ use std::{
 
 use tempfile::TempDir;
 
+const SERVICE: &str = env!("CARGO_BIN_EXE_agent-service");
+
 /// A command line of the service, in a folder and an environment of the test's own.
 pub(crate) fn service(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_agent-service"));
+    program(Path::new(SERVICE), folder, arguments, variables)
+}
+
+/// The same of the service that has the scripted engine as well.
+pub(crate) fn scripted_service(
+    folder: &Path,
+    arguments: &[&str],
+    variables: &[(&str, &str)],
+) -> Command {
+    // Cargo tells tests where binaries are, and of examples only that they stand beside these.
+    let path = Path::new(SERVICE).with_file_name("examples/scripted_service");
+    assert!(
+        path.exists(),
+        "it is not built: `cargo build -p agent-service --example scripted_service`"
+    );
+    program(&path, folder, arguments, variables)
+}
+
+fn program(path: &Path, folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
+    let mut command = Command::new(path);
     command
         .args(arguments)
         .current_dir(folder)
@@ -57,9 +78,12 @@ pub(crate) struct Running {
 impl Running {
     /// Starts it on a free port and waits until it listens.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
-        let mut process = service(folder, arguments, &[("SERVER__PORT", "0")])
-            .spawn()
-            .expect("the binary starts");
+        Self::of(service(folder, arguments, &[("SERVER__PORT", "0")]))
+    }
+
+    /// Runs a command line that serves and waits until it listens.
+    pub(crate) fn of(mut command: Command) -> Self {
+        let mut process = command.spawn().expect("the binary starts");
         let out = process.stdout.take().expect("its stdout");
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line).expect("a line");
