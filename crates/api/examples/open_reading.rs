@@ -24,7 +24,7 @@ use api::{
     wiring::{self, Parts, Store, Wired},
 };
 use application::access::{Entrant, jwt};
-use domain::{LimitOverrides, Principal, PrincipalId, Scope, TenantId};
+use domain::{LimitOverrides, Principal, PrincipalId, Scope, Standing, TenantId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[global_allocator]
@@ -84,6 +84,7 @@ fn anybody() -> Result<Arc<Entrant>> {
             user_id: None,
         },
         credential: None,
+        standing: Standing::ForeignToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: None,

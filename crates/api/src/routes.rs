@@ -5,7 +5,7 @@ use domain::ProblemCode;
 
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health,
-    layers::resource, limits, oauth, openapi, problem::ApiError, turns,
+    layers::resource, limits, oauth, openapi, problem::ApiError, socket, turns,
 };
 
 /// Registers every route. One resource a path, with its methods: what is not among them is 405.
@@ -40,6 +40,8 @@ pub fn configure(config: &mut web::ServiceConfig) {
             .route(web::post().to(turns::cancel_turn)))
         .service(resource("/api/events")
             .route(web::get().to(events::list_events)))
+        .service(resource("/api/ws/tickets")
+            .route(web::post().to(socket::create_ticket)))
         .service(resource("/api/keys")
             .route(web::post().to(credentials::create_key))
             .route(web::get().to(credentials::list_keys)))

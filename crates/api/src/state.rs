@@ -5,7 +5,7 @@ use std::{sync::Arc, time::Duration};
 use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
     EventService, TurnService,
-    access::{Limits, server::AuthorizationServer},
+    access::{Limits, Tickets, server::AuthorizationServer},
 };
 use domain::{Quota, Sizes};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -26,6 +26,8 @@ pub struct ApiState {
     pub oauth: AuthorizationServer,
     /// How clients find it.
     pub oauth_metadata: Metadata,
+    /// In place of credentials where none can be sent.
+    pub tickets: Arc<Tickets>,
     /// How often a principal may come.
     pub limits: Arc<Limits>,
     /// How often strangers may come from one address.

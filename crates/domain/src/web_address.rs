@@ -51,6 +51,21 @@ pub fn is_loopback_address(text: &str) -> bool {
     authority.is_some_and(|it| it.is_loopback)
 }
 
+/// The origin of a page at an address, as browsers send it in `Origin`; nothing when pages cannot
+/// be there.
+pub fn origin_of(address: &str) -> Option<String> {
+    let (scheme, _) = address.split_once("://")?;
+    let own_port = match scheme {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return None,
+    };
+    let authority = host(address).to_ascii_lowercase();
+    let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
+    let origin = format!("{scheme}://{authority}");
+    is_origin(&origin).then_some(origin)
+}
+
 /// The host of an address, with its port: all of it that a log needs, since paths and queries may
 /// hold secrets.
 pub fn host(address: &str) -> &str {
@@ -132,6 +147,25 @@ mod tests {
     #[case("id.example/a", "id.example")]
     fn of_an_address_its_host_is_told(#[case] address: &str, #[case] expected: &str) {
         assert_eq!(host(address), expected);
+    }
+
+    #[rstest]
+    #[case("https://agents.example", Some("https://agents.example"))]
+    #[case("https://agents.example/behind/a/path", Some("https://agents.example"))]
+    #[case("https://Agents.Example:443/", Some("https://agents.example"))]
+    #[case("http://agents.example:80", Some("http://agents.example"))]
+    #[case("http://agents.example:443", Some("http://agents.example:443"))]
+    #[case("https://agents.example:80", Some("https://agents.example:80"))]
+    #[case("http://[::1]:8080", Some("http://[::1]:8080"))]
+    #[case("http://[::80]", Some("http://[::80]"))]
+    #[case("ftp://agents.example", None)]
+    #[case("https://", None)]
+    #[case("agents.example", None)]
+    fn an_origin_is_told_as_browsers_send_it(
+        #[case] address: &str,
+        #[case] expected: Option<&str>,
+    ) {
+        assert_eq!(origin_of(address).as_deref(), expected);
     }
 
     #[rstest]

@@ -6,15 +6,24 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     http::header::{self, HeaderMap},
     middleware::Next,
-    web::Data,
+    web::{Data, Query},
 };
 use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
-use super::{authorized::CHALLENGE, scope_table::is_public};
+use super::{authorized::CHALLENGE, origin::page_of, scope_table::is_public};
 use crate::{layers::refuse, problem::ApiError, request::routed_path, state::ApiState};
 
 const X_API_KEY: &str = "x-api-key";
+/// The one path on which a ticket lets in.
+const SOCKET_PATH: &str = "/api/ws";
+
+/// What a request brings to be let in by.
+enum Sent<'a> {
+    Nothing,
+    Credential(PresentedCredential<'a>),
+    Ticket(String),
+}
 
 /// Refuses a bad credential, never a missing one: whether one is needed is known after routing.
 pub async fn authenticate(
@@ -31,12 +40,8 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
     let state = request
         .app_data::<Data<ApiState>>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let credential = if is_public(routed_path(request.request())) {
-        Ok(None)
-    } else {
-        credential(request.headers()).map(|text| text.map(PresentedCredential::new))
-    };
-    if let Ok(Some(credential)) = &credential
+    let sent = sent(request);
+    if let Ok(Sent::Credential(credential)) = &sent
         && let Some(entrant) = state.authenticator.recognise(credential)
     {
         request.extensions_mut().insert(entrant);
@@ -44,14 +49,49 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
     }
     // A flood from the same address does not touch whoever is known.
     #[cfg(feature = "address-guard")]
-    if !matches!(&credential, Ok(Some(known)) if state.authenticator.knows(known)) {
+    if !matches!(&sent, Ok(Sent::Credential(known)) if state.authenticator.knows(known)) {
         state.address_guard.admit(request)?;
     }
-    if let Some(credential) = credential? {
-        let entrant = state.authenticator.authenticate(&credential).await;
-        request.extensions_mut().insert(entrant.map_err(refused)?);
-    }
+    let entrant = match sent? {
+        Sent::Nothing => return Ok(()),
+        Sent::Credential(credential) => state.authenticator.authenticate(&credential).await,
+        Sent::Ticket(ticket) => {
+            let page = page_of(request.headers())?;
+            state.tickets.redeem(&ticket, page).await
+        }
+    };
+    request.extensions_mut().insert(entrant.map_err(refused)?);
     Ok(())
+}
+
+/// The one credential of a request, or its ticket.
+fn sent(request: &ServiceRequest) -> Result<Sent<'_>, ApiError> {
+    let path = routed_path(request.request());
+    if is_public(path) {
+        return Ok(Sent::Nothing);
+    }
+    let credential = credential(request.headers())?;
+    let ticket = match path {
+        SOCKET_PATH => ticket(request.query_string())?,
+        _ => None,
+    };
+    match (credential, ticket) {
+        (None, None) => Ok(Sent::Nothing),
+        (Some(text), None) => Ok(Sent::Credential(PresentedCredential::new(text))),
+        (None, Some(ticket)) => Ok(Sent::Ticket(ticket)),
+        (Some(_), Some(_)) => Err(ApiError::new(ProblemCode::AmbiguousCredentials)),
+    }
+}
+
+/// The one ticket of a query.
+fn ticket(query: &str) -> Result<Option<String>, ApiError> {
+    let pairs = Query::<Vec<(String, String)>>::from_query(query);
+    let pairs = pairs.map(Query::into_inner).unwrap_or_default();
+    let mut tickets = pairs.into_iter().filter(|(name, _)| name == "ticket");
+    match (tickets.next(), tickets.next()) {
+        (_, Some(_)) => Err(ApiError::new(ProblemCode::AmbiguousCredentials)),
+        (ticket, None) => Ok(ticket.map(|(_, ticket)| ticket)),
+    }
 }
 
 /// The one credential of a request.
@@ -89,7 +129,9 @@ fn credential(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
 fn refused(error: AccessError) -> ApiError {
     let error = ApiError::from(error);
     match error.code {
-        ProblemCode::InvalidCredentials | ProblemCode::TokenExpired => bad(error),
+        ProblemCode::InvalidCredentials
+        | ProblemCode::TokenExpired
+        | ProblemCode::InvalidTicket => bad(error),
         _ => error,
     }
 }

@@ -9,6 +9,7 @@ mod forwarded;
 mod origin;
 mod rate_limits;
 pub mod scope_table;
+mod streams;
 
 pub use address::TrustedProxies;
 #[cfg(feature = "address-guard")]
@@ -19,5 +20,6 @@ pub use authorized::{
     ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement, SealedServices, TurnsRead,
     lacking, seal,
 };
-pub use origin::{confine_to_origins, named_origin};
+pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin, page_of};
 pub use rate_limits::limit;
+pub use streams::open_stream;

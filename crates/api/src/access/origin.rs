@@ -10,9 +10,12 @@ use actix_web::{
     middleware::Next,
 };
 use application::access::Entrant;
-use domain::ProblemCode;
+use domain::{ProblemCode, web_address};
 
-use crate::{layers::refuse, problem::ApiError};
+use crate::{
+    layers::{AllowedOrigins, refuse},
+    problem::ApiError,
+};
 
 /// A request that names more than one origin: no browser sends that, and which of them is meant
 /// nobody knows.
@@ -28,6 +31,47 @@ pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, ManyOri
     Ok(origin)
 }
 
+/// The origin of the page that a request comes from, as text; `None` when it comes from no page.
+pub fn page_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let origin = named_origin(headers).map_err(|ManyOrigins| not_allowed())?;
+    // What is no text is the origin of no page.
+    let text = origin.map(|origin| origin.to_str().map_err(|_not_text| not_allowed()));
+    text.transpose()
+}
+
+/// Refuses to open a socket for a page whose origin the operator did not allow: browsers let any
+/// page open a socket anywhere, whatever CORS says. The service's own pages are let in, at
+/// `public_url`, and so is who comes from no page. Answers the page.
+pub fn check_upgrade<'a>(
+    headers: &'a HeaderMap,
+    allowed: &AllowedOrigins,
+    public_url: &str,
+) -> Result<Option<&'a str>, ApiError> {
+    let Some(page) = page_of(headers)? else {
+        return Ok(None);
+    };
+    if allowed.contains(page) || web_address::origin_of(public_url).as_deref() == Some(page) {
+        return Ok(Some(page));
+    }
+    let detail = "only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
+                  may open a socket";
+    Err(not_allowed().with_detail(detail))
+}
+
+/// Refuses an entrant on a page that may not use its credential. Requests with a credential or a
+/// ticket have passed [`confine_to_origins`]; this is for who shows one on an open socket.
+pub fn check_page(entrant: &Entrant, page: Option<&str>) -> Result<(), ApiError> {
+    let known = &entrant.allowed_origins;
+    if known.is_empty() || page.is_none_or(|page| known.iter().any(|it| it == page)) {
+        return Ok(());
+    }
+    Err(not_allowed())
+}
+
+const fn not_allowed() -> ApiError {
+    ApiError::new(ProblemCode::OriginNotAllowed)
+}
+
 /// Refuses a page of an origin that may not use the entrant's credential. It comes behind
 /// [`super::limit`]: requests that are refused here count too.
 pub async fn confine_to_origins(
@@ -35,34 +79,97 @@ pub async fn confine_to_origins(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
-    let known = entrant.as_ref().map_or(&[][..], |it| &it.allowed_origins);
-    if known.is_empty() || is_among(known, request.headers()) {
-        return Ok(next.call(request).await?.map_into_boxed_body());
+    let checked = entrant.map_or(Ok(()), |entrant| check_request(&entrant, request.headers()));
+    match checked {
+        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(error) => Ok(refuse(request, error)),
     }
-    let error = ApiError::new(ProblemCode::OriginNotAllowed);
-    Ok(refuse(request, error))
 }
 
-/// Whether a request comes from a page of exactly one known origin, or from none.
-fn is_among(known: &[String], headers: &HeaderMap) -> bool {
-    named_origin(headers).is_ok_and(|origin| {
-        // Byte for byte: what is no text is no known origin either.
-        origin.is_none_or(|origin| known.iter().any(|it| it.as_bytes() == origin.as_bytes()))
-    })
+fn check_request(entrant: &Entrant, headers: &HeaderMap) -> Result<(), ApiError> {
+    if entrant.allowed_origins.is_empty() {
+        return Ok(());
+    }
+    check_page(entrant, page_of(headers)?)
 }
 
 #[cfg(test)]
 mod tests {
+    use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Standing};
+
     use super::*;
 
-    fn is_let_in(origins: &[&[u8]]) -> bool {
-        let known = ["https://shop.example", "https://app.example"].map(ToOwned::to_owned);
+    fn headers(origins: &[&[u8]]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for origin in origins {
             headers.append(header::ORIGIN, HeaderValue::from_bytes(origin).unwrap());
         }
-        is_among(&known, &headers)
+        headers
     }
+
+    fn entrant(origins: &[&str]) -> Entrant {
+        Entrant {
+            principal: Principal {
+                tenant: "default".parse().unwrap(),
+                id: PrincipalId::new("ada"),
+                scopes: Scopes::all(),
+                user_id: None,
+            },
+            credential: None,
+            standing: Standing::ForeignToken,
+            allowed_origins: origins.iter().map(ToString::to_string).collect(),
+            limits: LimitOverrides::default(),
+            ends_at: None,
+        }
+    }
+
+    fn is_let_in(origins: &[&[u8]]) -> bool {
+        let entrant = entrant(&["https://shop.example", "https://app.example"]);
+        let checked = check_request(&entrant, &headers(origins));
+        checked.is_ok_or(ProblemCode::OriginNotAllowed)
+    }
+
+    /// Whether a socket is opened for a request with these origins, where pages of one origin are
+    /// allowed beside the service's own.
+    fn is_upgraded(origins: &[&[u8]]) -> bool {
+        let allowed = AllowedOrigins::new(&["https://shop.example".to_owned()]);
+        let headers = headers(origins);
+        let checked = check_upgrade(&headers, &allowed, "https://agents.example/behind/a/path");
+        if let Ok(page) = &checked {
+            assert_eq!(page.map(str::as_bytes), origins.first().copied());
+        }
+        checked.is_ok_or(ProblemCode::OriginNotAllowed)
+    }
+
+    /// A check's outcome, of which an error must be of one code.
+    trait Checked {
+        fn is_ok_or(self, code: ProblemCode) -> bool;
+    }
+
+    impl<T> Checked for Result<T, ApiError> {
+        fn is_ok_or(self, code: ProblemCode) -> bool {
+            self.map_err(|error| assert_eq!(error.code, code)).is_ok()
+        }
+    }
+
+    /// What no browser sends for a page of `https://shop.example`.
+    const FOREIGN: &[&[&[u8]]] = &[
+        &[b"https://evil.example"],
+        &[b"https://shop.example "],
+        &[b"https://shop.example.evil.example"],
+        &[b"https://shop.example:443"],
+        &[b"http://shop.example"],
+        &[b"https://Shop.example"],
+        &[b""],
+        &[b"null"],
+        // Not text as HTTP has it, and not UTF-8.
+        &["https://shöp.example".as_bytes()],
+        &[b"https://shop.example\xff"],
+        &[b"https://shop.example", b"https://shop.example"],
+        &[b"https://shop.example", b"https://evil.example"],
+        &[b"https://evil.example", b"https://shop.example"],
+        &[b"https://shop.example https://shop.example"],
+    ];
 
     #[test]
     fn one_known_origin_or_none_is_let_in() {
@@ -73,21 +180,37 @@ mod tests {
 
     #[test]
     fn anything_else_is_refused() {
-        for origins in [
-            [b"https://evil.example".as_slice()].as_slice(),
-            &[b"https://shop.example "],
-            &[b"https://Shop.example"],
-            &[b""],
-            &[b"null"],
-            // Not text as HTTP has it, and not UTF-8.
-            &["https://shöp.example".as_bytes()],
-            &[b"https://shop.example\xff"],
-            &[b"https://shop.example", b"https://shop.example"],
-            &[b"https://shop.example", b"https://evil.example"],
-            &[b"https://evil.example", b"https://shop.example"],
-            &[b"https://shop.example https://shop.example"],
-        ] {
+        for origins in FOREIGN {
             assert!(!is_let_in(origins), "{origins:?}");
         }
+    }
+
+    #[test]
+    fn sockets_are_opened_for_allowed_pages_and_for_our_own() {
+        assert!(is_upgraded(&[]));
+        assert!(is_upgraded(&[b"https://shop.example"]));
+        assert!(is_upgraded(&[b"https://agents.example"]));
+    }
+
+    #[test]
+    fn sockets_are_opened_for_no_other_pages() {
+        for origins in FOREIGN {
+            assert!(!is_upgraded(origins), "{origins:?}");
+        }
+        for own in [
+            b"http://agents.example".as_slice(),
+            b"https://agents.example/behind/a/path",
+            b"https://agents.example:8443",
+        ] {
+            assert!(!is_upgraded(&[own]), "{own:?}");
+        }
+    }
+
+    #[test]
+    fn a_credential_of_any_page_is_used_on_any() {
+        let page = Some("https://evil.example");
+        assert!(check_page(&entrant(&[]), page).is_ok());
+        assert!(check_page(&entrant(&["https://shop.example"]), page).is_err());
+        assert!(check_page(&entrant(&["https://shop.example"]), None).is_ok());
     }
 }

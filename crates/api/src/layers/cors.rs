@@ -51,8 +51,8 @@ impl AllowedOrigins {
     }
 
     /// Whether a page of this origin may read answers.
-    pub fn contains(&self, origin: &HeaderValue) -> bool {
-        self.0.contains(origin.as_bytes())
+    pub fn contains(&self, origin: impl AsRef<[u8]>) -> bool {
+        self.0.contains(origin.as_ref())
     }
 }
 

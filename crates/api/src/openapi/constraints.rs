@@ -29,6 +29,7 @@ pub(super) fn apply(document: &mut Value) -> Result<(), Missing> {
         ("KeyDraft", "scopes", "uniqueItems", true.into()),
         ("KeyDraft", "allowedOrigins", "uniqueItems", true.into()),
         ("ClientDraft", "scopes", "uniqueItems", true.into()),
+        ("TicketRequest", "scopes", "uniqueItems", true.into()),
         ("KeyDraft", "name", "pattern", NAME_PATTERN.into()),
         (
             "KeyDraft",

@@ -7,7 +7,7 @@ use utoipa::OpenApi;
 use super::{common, complete, operations};
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
-    turns,
+    socket, turns,
 };
 
 #[derive(OpenApi)]
@@ -35,6 +35,7 @@ use crate::{
         turns::get_turn,
         turns::cancel_turn,
         events::list_events,
+        socket::create_ticket,
         credentials::create_key,
         credentials::list_keys,
         credentials::get_key,
@@ -91,6 +92,7 @@ pub const BODIES: &[&str] = &[
     "KeyRotation",
     "ClientDraft",
     "ClientRotation",
+    "TicketRequest",
 ];
 
 /// The document cannot be made: what the code says of itself does not fit together.

@@ -41,6 +41,7 @@ pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
     match status {
         "401" | "403" => names.push(("WWW-Authenticate", "WwwAuthenticate")),
         "429" | "503" => names.push(("Retry-After", "RetryAfter")),
+        "201" if operation.makes_ticket() => {}
         "201" if operation.credentials().is_some() => names.push(("Location", "Location")),
         "201" => names.extend([("Location", "Location"), ("ETag", "ETag")]),
         "200" if operation.id == "chat" => names.push(("Server-Timing", "ServerTiming")),

@@ -28,16 +28,26 @@ impl Operation<'_> {
         self.id.starts_with("rotate_")
     }
 
+    /// Whether it makes a ticket: of that nothing is kept to be read, and nothing to be repeated.
+    pub(super) fn makes_ticket(&self) -> bool {
+        self.id == "create_ticket"
+    }
+
+    /// Whether its body may be left out, and then says nothing.
+    pub(super) fn may_lack_body(&self) -> bool {
+        self.rotates() || self.makes_ticket()
+    }
+
     /// Whether it makes something that a repetition must not make again.
     pub(super) fn makes_something(&self) -> bool {
-        let changes_something = self.rotates() || self.id.starts_with("cancel_");
+        let changes_something = self.may_lack_body() || self.id.starts_with("cancel_");
         self.is_api() && self.method == "post" && !changes_something
     }
 
-    /// Whether its body names what must be there: agents, keys and clients are made out of
-    /// nothing.
+    /// Whether its body names what must be there: agents, keys, clients and tickets are made out
+    /// of nothing.
     pub(super) fn names_something(&self) -> bool {
-        self.credentials().is_none() && self.id != "create_agent"
+        self.credentials().is_none() && self.id != "create_agent" && !self.makes_ticket()
     }
 
     /// Whether it changes something only in the version that the caller has seen.

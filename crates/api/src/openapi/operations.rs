@@ -50,8 +50,7 @@ fn complete_operation(
         access,
     };
     described["security"] = security(access);
-    if operation.rotates() {
-        // Without a body it says nothing.
+    if operation.may_lack_body() {
         described["requestBody"]["required"] = false.into();
     }
     headers::add_parameters(&operation, described);

@@ -3,7 +3,7 @@
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
-    access::{AccessError, CredentialError, tokens::PAUSE_BETWEEN_FETCHES},
+    access::{AccessError, CredentialError, TicketError, tokens::PAUSE_BETWEEN_FETCHES},
     chat::engine_problem,
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
@@ -43,12 +43,23 @@ impl From<AccessError> for ApiError {
         match error {
             AccessError::Invalid => Self::new(ProblemCode::InvalidCredentials),
             AccessError::Expired => Self::new(ProblemCode::TokenExpired),
+            AccessError::InvalidTicket => Self::new(ProblemCode::InvalidTicket),
             AccessError::IssuerUnavailable(_) => Self {
                 // The issuer is not asked more often.
                 retry_after: Some(seconds_to_wait(PAUSE_BETWEEN_FETCHES)),
                 ..Self::new(ProblemCode::Overloaded).because(error)
             },
             AccessError::Store(error) => error.into(),
+        }
+    }
+}
+
+impl From<TicketError> for ApiError {
+    fn from(error: TicketError) -> Self {
+        match error {
+            TicketError::Exceeds(missing) => access::lacking(missing),
+            TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
+            TicketError::Store(error) => error.into(),
         }
     }
 }

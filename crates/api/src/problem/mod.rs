@@ -118,13 +118,15 @@ pub enum LimitPolicy {
     Requests,
     /// Chats of a principal.
     Chat,
+    /// Streams and sockets of a principal that are open at once.
+    Streams,
     /// Requests from one network address of which nobody knows yet whose they are.
     Address,
 }
 
 impl LimitPolicy {
     /// Every limit.
-    pub const ALL: [Self; 3] = [Self::Requests, Self::Chat, Self::Address];
+    pub const ALL: [Self; 4] = [Self::Requests, Self::Chat, Self::Streams, Self::Address];
 }
 
 impl From<RatePolicy> for LimitPolicy {

@@ -9,6 +9,7 @@ mod frame_headers;
 mod outbox;
 #[cfg(test)]
 mod raw_client;
+mod tickets;
 
 pub use close::{CloseCode, ComeBack};
 pub use command_rate::CommandRate;
@@ -16,3 +17,4 @@ pub use fault::close_code_of;
 pub use frame_guard::{FrameGuard, guarded};
 pub use frame_headers::{FRAME_BYTES, MESSAGE_BYTES};
 pub use outbox::{Outbox, Overfull};
+pub use tickets::{TicketBody, TicketRequest, __path_create_ticket, create_ticket};

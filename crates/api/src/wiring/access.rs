@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use application::{
     Authenticator,
     access::{
-        LastUsed, Limits,
+        LastUsed, Limits, Tickets,
         server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
         tokens::{AccessTokens, Issuers, KeySets},
     },
@@ -24,6 +24,8 @@ pub(super) struct Access {
     pub(super) authenticator: Arc<Authenticator>,
     /// Issues tokens.
     pub(super) server: AuthorizationServer,
+    /// Opens sockets where no credential can be sent.
+    pub(super) tickets: Arc<Tickets>,
     /// How often who is let in may come.
     pub(super) limits: Arc<Limits>,
 }
@@ -76,6 +78,12 @@ pub(super) async fn wire(
         Arc::clone(&limits),
         Arc::clone(clock),
     );
+    let tickets = Tickets::new(
+        Arc::clone(&storage.tickets),
+        Arc::clone(&authenticator),
+        Arc::clone(clock),
+        Arc::clone(ids),
+    );
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(signing_keys.run(stop.clone()));
@@ -84,6 +92,7 @@ pub(super) async fn wire(
     Ok(Access {
         authenticator,
         server,
+        tickets: Arc::new(tickets),
         limits,
     })
 }

@@ -8,12 +8,16 @@ use std::{
     time::Duration,
 };
 
-use domain::{Credential, CredentialKind, CredentialSecret, Principal, Timestamp};
+use domain::{
+    Credential, CredentialKind, CredentialSecret, Principal, SecretDigest, Standing, Timestamp,
+};
 use ports::{Clock, CredentialRepository, RepositoryError};
+use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessError, Entrant, LastUsed, PresentedCredential, memory::Memory, tokens::AccessTokens,
+    AccessError, Entrant, EntrantWatch, LastUsed, PresentedCredential, StandingNow, looks::Looks,
+    memory::Memory, tokens::AccessTokens,
 };
 
 /// How often the store is asked whether a credential was taken back.
@@ -28,6 +32,9 @@ pub struct Authenticator {
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUsed>,
     memory: Memory,
+    looks: Looks,
+    /// Tells of each change of the access version, once all that rests on it is read anew.
+    changes: watch::Sender<()>,
     /// The store's access version when it was last read.
     version: AtomicI64,
     /// Until when memory is trusted on that, in milliseconds as the clock runs.
@@ -46,6 +53,8 @@ impl Authenticator {
             credentials,
             tokens,
             memory: Memory::new(Arc::clone(&clock)),
+            looks: Looks::new(),
+            changes: watch::Sender::new(()),
             clock,
             last_used,
             version: AtomicI64::new(-1),
@@ -83,6 +92,9 @@ impl Authenticator {
         }
         let entrant = Arc::new(verified?);
         self.memory.keep(*fingerprint, &entrant, epoch);
+        let ends_at = entrant.ends_at;
+        let found = StandingNow::Stands { ends_at };
+        self.looks.keep(&entrant.standing, epoch, found);
         Ok(self.entered(entrant, now))
     }
 
@@ -102,9 +114,54 @@ impl Authenticator {
             .await?;
         let verified = found.and_then(|key| {
             let verified = key.verify(&secret.digest(), now)?;
-            Some(entrant(key, verified.until))
+            Some(entrant(key, secret.digest(), verified.until))
         });
         verified.ok_or(AccessError::Invalid)
+    }
+
+    /// Watches over an entrant while a socket or stream of its is open.
+    pub fn watch_over(self: &Arc<Self>, entrant: Arc<Entrant>) -> EntrantWatch {
+        let changes = self.changes.subscribe();
+        EntrantWatch::new(Arc::clone(self), entrant, changes, self.now())
+    }
+
+    /// Looks again at what an entrant's standing rests on, without its secret or token. What was
+    /// found for others with the same counts until the access version changes.
+    pub async fn look_again(&self, entrant: &Entrant) -> Result<StandingNow, AccessError> {
+        let look = self.look(entrant);
+        let found = if self.is_watching() {
+            let epoch = self.memory.epoch();
+            self.looks.again(&entrant.standing, epoch, look).await?
+        } else {
+            look.await?
+        };
+        Ok(found.at(self.now(), entrant))
+    }
+
+    async fn look(&self, entrant: &Entrant) -> Result<StandingNow, AccessError> {
+        match &entrant.standing {
+            Standing::Key { id, digest } => {
+                let found = self.credentials.find(CredentialKind::Key, id).await?;
+                Ok(StandingNow::of_key(found.as_ref(), digest, self.now()))
+            }
+            Standing::OwnToken {
+                id,
+                client,
+                signing_key,
+            } => {
+                let tokens = self.tokens.own();
+                let found = tokens.look_again(*id, client, signing_key, entrant.ends_at);
+                found.await
+            }
+            Standing::ForeignToken => Ok(StandingNow::Stands {
+                ends_at: entrant.ends_at,
+            }),
+        }
+    }
+
+    /// The time of day, as everybody here has it.
+    pub(super) fn now(&self) -> Timestamp {
+        self.clock.now()
     }
 
     /// Whether it is known of the last seconds what was taken back in them.
@@ -137,6 +194,7 @@ impl Authenticator {
             // What was let in meanwhile may rest on signing keys that count no more.
             self.memory.forget();
             self.version.store(version, Ordering::Release);
+            self.changes.send_replace(());
         }
         let until = u64::try_from(until.as_millis()).unwrap_or(u64::MAX);
         self.watched_until.store(until, Ordering::Release);
@@ -157,7 +215,7 @@ impl Authenticator {
     }
 }
 
-fn entrant(key: Credential, ends_at: Option<Timestamp>) -> Entrant {
+fn entrant(key: Credential, digest: SecretDigest, ends_at: Option<Timestamp>) -> Entrant {
     Entrant {
         principal: Principal {
             id: key.principal(),
@@ -165,7 +223,8 @@ fn entrant(key: Credential, ends_at: Option<Timestamp>) -> Entrant {
             scopes: key.scopes,
             user_id: None,
         },
-        credential: Some(key.id),
+        credential: Some(key.id.clone()),
+        standing: Standing::Key { id: key.id, digest },
         allowed_origins: key.allowed_origins,
         limits: key.limits,
         ends_at,

@@ -1,6 +1,6 @@
 //! Who was let in.
 
-use domain::{CredentialId, LimitOverrides, Principal, Timestamp};
+use domain::{CredentialId, LimitOverrides, Principal, Standing, Timestamp};
 use ports::RepositoryError;
 
 /// Why a credential was not let in.
@@ -16,6 +16,10 @@ pub enum AccessError {
     /// The issuer's keys were never to be had, so nothing can be said about its tokens.
     #[error("the issuer '{0}' cannot be reached")]
     IssuerUnavailable(String),
+    /// It is no ticket, or one that was used, has ended, or is another page's; which of them is not
+    /// told.
+    #[error("the ticket is not valid")]
+    InvalidTicket,
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
@@ -29,6 +33,8 @@ pub struct Entrant {
     /// The credential of ours that it came with, or whose token it came with; none for users of
     /// foreign issuers.
     pub credential: Option<CredentialId>,
+    /// What its standing rests on beyond time.
+    pub standing: Standing,
     /// Browser origins that alone may use the credential; empty for any.
     pub allowed_origins: Vec<String>,
     /// Its own rate limits.

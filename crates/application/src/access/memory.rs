@@ -29,7 +29,7 @@ struct Remembered {
 }
 
 /// The time between two moments at which everything was forgotten.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Epoch(u64);
 
 /// Those who were let in a moment ago, by the fingerprints of their credentials.
@@ -107,7 +107,7 @@ impl Memory {
 mod tests {
     use std::sync::Mutex;
 
-    use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Timestamp};
+    use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Standing, Timestamp};
 
     use super::*;
 
@@ -149,6 +149,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
+            standing: Standing::ForeignToken,
             allowed_origins: Vec::new(),
             limits: LimitOverrides::default(),
             ends_at,

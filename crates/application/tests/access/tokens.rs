@@ -6,7 +6,9 @@ use application::access::{
     AccessError, Entrant,
     server::{OAuthError, Presented},
 };
-use domain::{CredentialKind, LimitOverrides, Principal, PrincipalId, Scope, Scopes, TenantId};
+use domain::{
+    CredentialKind, LimitOverrides, Principal, PrincipalId, Scope, Scopes, Standing, TenantId,
+};
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use ports::Clock as _;
 use serde_json::{Value, json};
@@ -78,6 +80,8 @@ async fn a_token_lets_its_client_in_until_it_ends() {
     };
     let (client, secret) = world.client(|client| client.limits = limits).await;
     let token = node.token(&secret).await;
+    let (header, claims) = read_elsewhere(&token, &node.server.published_keys()[0]);
+    let text = |value: &Value| value.as_str().expect("text").to_owned();
     let expected = Entrant {
         principal: Principal {
             tenant: client.tenant.clone(),
@@ -86,6 +90,11 @@ async fn a_token_lets_its_client_in_until_it_ends() {
             user_id: None,
         },
         credential: Some(client.id.clone()),
+        standing: Standing::OwnToken {
+            id: text(&claims["jti"]).parse().expect("a UUID"),
+            client: client.id.clone(),
+            signing_key: text(&header["kid"]),
+        },
         allowed_origins: Vec::new(),
         limits,
         ends_at: Some(BEGINNING + Duration::from_mins(10)),

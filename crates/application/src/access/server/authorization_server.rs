@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use domain::{Credential, Principal, RatePolicy, Scope, Scopes};
+use domain::{Credential, QuotaHolder, RatePolicy, Scope, Scopes};
 use ports::Clock;
 use serde_json::Value;
 
 use super::{
     ClientAuthentication, IssuedToken, OAuthError, OwnToken, OwnTokens, Presented, SigningKeys,
 };
-use crate::access::{AccessError, Authenticator, Count, Entrant, Limits, jwt::UnverifiedToken};
+use crate::access::{AccessError, Authenticator, Count, Limits, jwt::UnverifiedToken};
 
 /// The one grant: machines act for themselves.
 pub const CLIENT_CREDENTIALS: &str = "client_credentials";
@@ -119,8 +119,12 @@ impl AuthorizationServer {
     /// process forget whom it knows, so that no client is to do so without end.
     async fn client(&self, shown: &Presented) -> Result<Credential, OAuthError> {
         let client = self.clients.authenticate(shown).await?;
-        let (entrant, policies) = (entrant(&client), [RatePolicy::Requests]);
-        let counts = self.limits.take(&entrant, &policies).await;
+        let holder = QuotaHolder {
+            tenant: client.tenant.clone(),
+            principal: client.principal(),
+        };
+        let (limits, policies) = (&client.limits, [RatePolicy::Requests]);
+        let counts = self.limits.take_from(&holder, limits, &policies).await;
         match counts.iter().find_map(Count::refused_for) {
             Some(wait) => Err(OAuthError::RateLimited { wait }),
             None => Ok(client),
@@ -145,26 +149,13 @@ impl AuthorizationServer {
                 Ok((client, is_own.then_some(token)))
             }
             Err(
-                AccessError::Invalid | AccessError::Expired | AccessError::IssuerUnavailable(_),
+                AccessError::Invalid
+                | AccessError::Expired
+                | AccessError::InvalidTicket
+                | AccessError::IssuerUnavailable(_),
             ) => Ok((client, None)),
             Err(AccessError::Store(error)) => Err(error.into()),
         }
-    }
-}
-
-/// A client as it would be let in.
-fn entrant(client: &Credential) -> Entrant {
-    Entrant {
-        principal: Principal {
-            id: client.principal(),
-            tenant: client.tenant.clone(),
-            scopes: client.scopes,
-            user_id: None,
-        },
-        credential: Some(client.id.clone()),
-        allowed_origins: client.allowed_origins.clone(),
-        limits: client.limits,
-        ends_at: client.expires_at,
     }
 }
 

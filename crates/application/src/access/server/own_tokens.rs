@@ -2,14 +2,17 @@
 
 use std::{fmt, sync::Arc, time::Duration};
 
-use domain::{Credential, CredentialId, CredentialKind, Principal, Scope, Scopes, Timestamp};
+use domain::{
+    Credential, CredentialId, CredentialKind, Principal, Scope, Scopes, Standing, Timestamp,
+};
+use futures::future::try_join;
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
 use serde::Serialize;
 use uuid::Uuid;
 
 use super::{SigningKeyError, SigningKeys};
 use crate::access::{
-    AccessError, Entrant,
+    AccessError, Entrant, StandingNow,
     jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
 };
 
@@ -57,6 +60,8 @@ impl fmt::Debug for IssuedToken {
 pub struct OwnToken {
     /// Its `jti`.
     pub id: Uuid,
+    /// The id of the key that signed it.
+    pub signing_key: String,
     /// The client that it was issued to.
     pub client: Credential,
     /// What it allows now: what was asked for and the client still holds.
@@ -117,7 +122,12 @@ impl OwnTokens {
                 scopes: token.scopes,
                 user_id: None,
             },
-            credential: Some(token.client.id),
+            credential: Some(token.client.id.clone()),
+            standing: Standing::OwnToken {
+                id: token.id,
+                client: token.client.id,
+                signing_key: token.signing_key,
+            },
             allowed_origins: token.client.allowed_origins,
             limits: token.client.limits,
             ends_at: Some(token.ends_at),
@@ -130,7 +140,8 @@ impl OwnTokens {
         token: &UnverifiedToken<'_>,
     ) -> Result<OwnToken, AccessError> {
         let now = self.clock.now();
-        let claims = self.signed_claims(token).await?;
+        let signing_key = token.key_id().ok_or(AccessError::Invalid)?;
+        let claims = self.signed_claims(token, signing_key).await?;
         let is_ours = token.is_of_type(ACCESS_TOKEN)
             && claims.text("iss") == Some(&*self.issuer)
             && claims.audiences() == [&*self.issuer];
@@ -154,6 +165,7 @@ impl OwnTokens {
             .filter(|scope| client.scopes.contains(*scope));
         Ok(OwnToken {
             id: content.id,
+            signing_key: signing_key.to_owned(),
             scopes: still_held.collect(),
             client,
             issued_at: content.issued_at,
@@ -161,9 +173,38 @@ impl OwnTokens {
         })
     }
 
-    async fn signed_claims(&self, token: &UnverifiedToken<'_>) -> Result<Claims, AccessError> {
-        let kid = token.key_id().ok_or(AccessError::Invalid)?;
-        let key = self.keys.verifying(kid).await?;
+    /// Looks again at a token that was good, of which these are the `jti`, the client, the signing
+    /// key and the end.
+    pub(in crate::access) async fn look_again(
+        &self,
+        id: Uuid,
+        client: &CredentialId,
+        signing_key: &str,
+        ends_at: Option<Timestamp>,
+    ) -> Result<StandingNow, AccessError> {
+        let found = self.credentials.find(CredentialKind::Client, client);
+        let is_revoked = self.tokens.is_revoked(id);
+        let (found, is_revoked) = try_join(found, is_revoked).await?;
+        let signature_counts = self.keys.verifying(signing_key).await?.is_some();
+        let client = found.filter(|client| client.revoked_at.is_none());
+        Ok(match client {
+            Some(client) if signature_counts && !is_revoked => {
+                if client.is_alive(self.clock.now()) {
+                    StandingNow::Stands { ends_at }
+                } else {
+                    StandingNow::Ended
+                }
+            }
+            _ => StandingNow::Revoked,
+        })
+    }
+
+    async fn signed_claims(
+        &self,
+        token: &UnverifiedToken<'_>,
+        signing_key: &str,
+    ) -> Result<Claims, AccessError> {
+        let key = self.keys.verifying(signing_key).await?;
         key.and_then(|key| token.verify(&key, ALGORITHMS))
             .ok_or(AccessError::Invalid)
     }

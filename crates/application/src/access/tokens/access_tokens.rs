@@ -29,6 +29,11 @@ impl AccessTokens {
         }
     }
 
+    /// Our own, which alone can be taken back.
+    pub(in crate::access) fn own(&self) -> &OwnTokens {
+        &self.own
+    }
+
     /// Reads our own signing keys again: what the store says of access has changed.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
         self.own.reload().await

@@ -1,6 +1,6 @@
 //! Tokens of one foreign issuer.
 
-use domain::{LimitOverrides, Principal, PrincipalId, TenantId};
+use domain::{LimitOverrides, Principal, PrincipalId, Standing, TenantId};
 use ports::{Clock, NamedBy};
 
 use super::{
@@ -57,6 +57,7 @@ impl ForeignIssuer {
                 user_id: Some(user),
             },
             credential: None,
+            standing: Standing::ForeignToken,
             allowed_origins: Vec::new(),
             limits: LimitOverrides::default(),
             ends_at: Some(ends_at),

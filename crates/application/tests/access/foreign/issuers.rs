@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::access::{AccessError, Entrant, jwt::SignatureAlgorithm};
-use domain::{LimitOverrides, Principal, PrincipalId, Scope, Timestamp};
+use domain::{LimitOverrides, Principal, PrincipalId, Scope, Standing, Timestamp};
 use serde_json::{Value, json};
 
 use super::trust::{AUDIENCE, MAIN, NOW, Trust, claims, is_invalid, issuer, keys_of, tenant};
@@ -23,6 +23,7 @@ async fn a_user_is_let_in_until_the_token_ends() {
             user_id: Some("main~ada".to_owned()),
         },
         credential: None,
+        standing: Standing::ForeignToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(Timestamp::from_milliseconds((NOW + 600) * 1_000)),

@@ -1,0 +1,184 @@
+use std::{collections::HashMap, num::NonZeroU32, sync::Mutex};
+
+use async_trait::async_trait;
+use domain::{Principal, PrincipalId, Scopes, Standing};
+use ports::{RateLimiterError, StreamSlot};
+
+use super::*;
+
+const QUOTAS: RateLimits = RateLimits {
+    requests: Quota {
+        per_minute: NonZeroU32::new(600).unwrap(),
+        burst: NonZeroU32::new(100).unwrap(),
+    },
+    chat: Quota {
+        per_minute: NonZeroU32::new(120).unwrap(),
+        burst: NonZeroU32::new(30).unwrap(),
+    },
+    streams: 32,
+};
+
+/// Counts down from what it was given, and cannot be reached for anything else.
+#[derive(Default)]
+struct Script {
+    left: Mutex<HashMap<RatePolicy, u32>>,
+    /// How many streams are open; nobody knows without a number.
+    open_streams: Option<u32>,
+}
+
+#[async_trait]
+impl RateLimiter for Script {
+    async fn take(
+        &self,
+        holder: &QuotaHolder,
+        policy: RatePolicy,
+        _: Quota,
+    ) -> Result<Taken, RateLimiterError> {
+        let (tenant, principal) = (holder.tenant.as_str(), holder.principal.as_str());
+        assert_eq!((tenant, principal), ("default", "ada"));
+        let mut left = self.left.lock().unwrap();
+        let left = left
+            .get_mut(&policy)
+            .ok_or_else(|| RateLimiterError::Unavailable("away".into()))?;
+        let is_admitted = *left > 0;
+        *left = left.saturating_sub(1);
+        Ok(Taken {
+            is_admitted,
+            remaining: *left,
+            more_in: Duration::from_millis(100),
+        })
+    }
+
+    async fn open_stream(
+        &self,
+        holder: &QuotaHolder,
+        most: u32,
+    ) -> Result<Option<StreamSlot>, RateLimiterError> {
+        assert_eq!(holder.principal.as_str(), "ada");
+        match self.open_streams {
+            Some(open) => Ok((open < most).then(|| StreamSlot::new(()))),
+            None => Err(RateLimiterError::Unavailable("away".into())),
+        }
+    }
+}
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_milliseconds(43_200_000)
+    }
+
+    fn running_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+fn limits(left: &[(RatePolicy, u32)]) -> (Limits, Arc<Script>) {
+    let script = Arc::new(Script {
+        left: Mutex::new(left.iter().copied().collect()),
+        open_streams: None,
+    });
+    let limiter = Arc::clone(&script);
+    (Limits::new(limiter, QUOTAS, Arc::new(Noon)), script)
+}
+
+fn limits_of_streams(open_streams: Option<u32>) -> Limits {
+    let limiter = Arc::new(Script {
+        open_streams,
+        ..Script::default()
+    });
+    Limits::new(limiter, QUOTAS, Arc::new(Noon))
+}
+
+fn entrant(limits: LimitOverrides) -> Entrant {
+    Entrant {
+        principal: Principal {
+            id: PrincipalId::new("ada"),
+            tenant: "default".parse().unwrap(),
+            scopes: Scopes::all(),
+            user_id: None,
+        },
+        credential: None,
+        standing: Standing::ForeignToken,
+        allowed_origins: Vec::new(),
+        limits,
+        ends_at: None,
+    }
+}
+
+use RatePolicy::{Chat, Requests};
+
+#[tokio::test]
+async fn each_policy_is_counted_by_the_quota_in_force() {
+    let (limits, _) = limits(&[(Requests, 5), (Chat, 3)]);
+    let own = LimitOverrides {
+        chat_burst: Some(3),
+        ..LimitOverrides::default()
+    };
+    let counts = limits.take(&entrant(own), &[Requests, Chat]).await;
+    let seen = |count: &Count| (count.policy, count.quota, count.taken.unwrap().remaining);
+    let seen: Vec<_> = counts.iter().map(seen).collect();
+    assert_eq!(
+        seen,
+        [
+            (Requests, QUOTAS.requests, 4),
+            (Chat, Quota::new(120, 3), 2)
+        ]
+    );
+    assert!(counts.iter().all(|count| count.refused_for().is_none()));
+}
+
+#[tokio::test]
+async fn behind_a_policy_that_refuses_nothing_is_taken() {
+    let (limits, script) = limits(&[(Requests, 0), (Chat, 3)]);
+    let ada = entrant(LimitOverrides::default());
+    let counts = limits.take(&ada, &[Requests, Chat]).await;
+    assert_eq!(counts[0].refused_for(), Some(Duration::from_millis(100)));
+    assert_eq!((counts[1].policy, counts[1].taken), (Chat, None));
+    assert_eq!(script.left.lock().unwrap()[&Chat], 3);
+}
+
+#[tokio::test]
+async fn a_limiter_that_cannot_be_reached_lets_in() {
+    let (limits, _) = limits(&[(Chat, 0)]);
+    let ada = entrant(LimitOverrides::default());
+    let counts = limits.take(&ada, &[Requests]).await;
+    assert_eq!((counts[0].taken, counts[0].refused_for()), (None, None));
+    let counts = limits.take(&ada, &[Requests, Chat]).await;
+    assert_eq!(counts[0].refused_for(), None);
+    assert!(
+        counts[1].refused_for().is_some(),
+        "what can be counted still refuses"
+    );
+}
+
+#[tokio::test]
+async fn streams_are_counted_by_the_limit_in_force() {
+    let own = LimitOverrides {
+        streams: Some(3),
+        ..LimitOverrides::default()
+    };
+    for (own, most) in [(LimitOverrides::default(), 32), (own, 3)] {
+        let ada = entrant(own);
+        let slot = limits_of_streams(Some(most - 1)).open_stream(&ada).await;
+        assert!(matches!(slot, Ok(Some(_))), "with {} open", most - 1);
+        let slot = limits_of_streams(Some(most)).open_stream(&ada).await;
+        assert!(matches!(slot, Err(TooManyStreams)), "with {most} open");
+    }
+}
+
+#[tokio::test]
+async fn streams_that_cannot_be_counted_are_let_in_without_a_slot() {
+    let ada = entrant(LimitOverrides::default());
+    let slot = limits_of_streams(None).open_stream(&ada).await;
+    assert!(matches!(slot, Ok(None)));
+}
+
+#[test]
+fn the_log_is_warned_once_a_second() {
+    let (limits, _) = limits(&[]);
+    let warned = [5_000, 5_001, 5_999, 6_000, 6_500, 9_000]
+        .map(|now| limits.may_warn(Timestamp::from_milliseconds(now)));
+    assert_eq!(warned, [true, false, false, true, false, true]);
+}

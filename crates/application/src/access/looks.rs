@@ -1,0 +1,52 @@
+//! Looks at what principals' standing rests on, shared by all who have the same.
+
+use domain::Standing;
+use quick_cache::sync::Cache;
+use tokio::sync::Semaphore;
+
+use super::{AccessError, StandingNow, memory::Epoch};
+
+/// How many answers are remembered.
+const REMEMBERED: usize = 10_000;
+/// How many looks at the store are under way at once: when something was taken back, everybody who
+/// has a socket open is looked at again, and requests need the store as well.
+const AT_ONCE: usize = 8;
+
+/// Looks at what principals' standing rests on. One answer is good for all who have the same, in
+/// the epoch in which it was asked for.
+pub(super) struct Looks {
+    answers: Cache<(Standing, Epoch), StandingNow>,
+    permits: Semaphore,
+}
+
+impl Looks {
+    /// No look yet.
+    pub(super) fn new() -> Self {
+        Self {
+            answers: Cache::new(REMEMBERED),
+            permits: Semaphore::new(AT_ONCE),
+        }
+    }
+
+    /// Remembers what was found by a look that was begun in `epoch`.
+    pub(super) fn keep(&self, standing: &Standing, epoch: Epoch, found: StandingNow) {
+        self.answers.insert((standing.clone(), epoch), found);
+    }
+
+    /// What a look in `epoch` found; if there was none, what `look` finds now, while all who ask
+    /// for the same wait.
+    pub(super) async fn again(
+        &self,
+        standing: &Standing,
+        epoch: Epoch,
+        look: impl Future<Output = Result<StandingNow, AccessError>>,
+    ) -> Result<StandingNow, AccessError> {
+        let permitted = async {
+            // It is never closed.
+            let _permit = self.permits.acquire().await;
+            look.await
+        };
+        let key = (standing.clone(), epoch);
+        self.answers.get_or_insert_async(&key, permitted).await
+    }
+}
