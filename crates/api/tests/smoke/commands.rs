@@ -1,6 +1,7 @@
 //! Commands that need no store.
 
 use serde_json::Value;
+use tokio::net::TcpSocket;
 
 use crate::process::{folder, printed, refusal};
 
@@ -47,10 +48,11 @@ fn the_document_is_printed_and_nothing_else() {
 #[test]
 fn a_service_that_is_not_there_is_not_healthy() {
     let folder = folder();
-    // Nothing listens on a port that was free a moment ago.
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let url = format!("http://{}", free.local_addr().expect("its address"));
-    drop(free);
+    // It is bound, so that nobody else takes it, and never listens.
+    let deaf = TcpSocket::new_v4().expect("a socket");
+    deaf.bind("127.0.0.1:0".parse().expect("an address"))
+        .expect("a free port");
+    let url = format!("http://{}", deaf.local_addr().expect("its address"));
     let told = refusal(folder.path(), &["healthcheck", "--url", &url], &[]);
     assert!(told.contains(&url), "{told}");
 }

@@ -4,15 +4,11 @@ use std::fs;
 
 use serde_json::Value;
 
-use crate::{
-    process::{Running, folder},
-    requests::status,
-};
+use crate::process::{Running, folder};
 
 /// Ends a service at once; answers the lines of its log.
 fn logged(running: Running) -> Vec<Value> {
-    running.signal("TERM");
-    running.signal("INT");
+    running.abort();
     let (_, told) = running.ended();
     let lines = told.lines().filter(|line| line.starts_with('{'));
     let lines = lines.map(|line| serde_json::from_str(line).expect("JSON"));
@@ -47,12 +43,18 @@ async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
     );
 }
 
+/// Whether a service wants requests. It does not when it has ended, either.
+async fn is_ready(url: &str) -> bool {
+    let answer = reqwest::get(format!("{url}/readyz")).await;
+    answer.is_ok_and(|answer| answer.status() == 200)
+}
+
 #[tokio::test]
 async fn an_orderly_end_is_no_error() {
     let folder = folder();
     let running = Running::start(folder.path(), &[]);
-    running.signal("TERM");
-    while status(&running.url, "", "/readyz").await != 503 {
+    running.stop();
+    while is_ready(&running.url).await {
         tokio::task::yield_now().await;
     }
     let lines = logged(running);

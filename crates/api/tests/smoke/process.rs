@@ -93,9 +93,25 @@ impl Running {
         Self { process, url }
     }
 
-    pub(crate) fn signal(&self, name: &str) {
-        let command = format!("kill -s {name} {}", self.process.id());
-        let sent = Command::new("sh").args(["-c", &command]).status();
+    /// Has it end in order.
+    pub(crate) fn stop(&self) {
+        self.signal(&["TERM"]);
+    }
+
+    /// Has it end at once. Both signals are sent by one shell: a service that has heard the first
+    /// one listens for the second for a few seconds only.
+    pub(crate) fn abort(&self) {
+        self.signal(&["TERM", "INT"]);
+    }
+
+    fn signal(&self, names: &[&str]) {
+        let id = self.process.id();
+        let commands: Vec<_> = names
+            .iter()
+            .map(|name| format!("kill -s {name} {id}"))
+            .collect();
+        let mut shell = Command::new("sh");
+        let sent = shell.args(["-c", &commands.join(" && ")]).status();
         assert!(sent.expect("a shell").success());
     }
 

@@ -2,6 +2,7 @@
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
+    path::Path,
     time::{Duration, Instant},
 };
 
@@ -19,19 +20,18 @@ async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_
     let at = folder.path();
     let first = Running::start(at, &[]);
     let url = first.url.clone();
-    let asked = run(at, &["healthcheck", "--url", &url], &[]);
-    assert_eq!(String::from_utf8_lossy(&asked.stdout), "ready\n");
+    wait_until_healthy(at, &url);
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
     let beside = printed(at, &create);
     assert_eq!(status(&url, beside.trim_end(), "/api/agents").await, 200);
 
     let mut idle = kept_alive(&url);
-    first.signal("TERM");
+    first.stop();
     let ending = Instant::now();
     let (code, told) = first.ended();
     assert_eq!(code, Some(0), "{told}");
     assert!(
-        ending.elapsed() < Duration::from_secs(15),
+        ending.elapsed() < Duration::from_secs(20),
         "an idle connection holds it up"
     );
     let mut nothing = Vec::new();
@@ -50,11 +50,23 @@ async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_
     let reply = post(&second.url, &key, "/api/chat", command).await;
     let message = reply["message"].as_str().expect("a reply");
     assert!(message.contains("Ada"), "{message}");
-    second.signal("TERM");
-    second.signal("INT");
+    second.abort();
     let (code, told) = second.ended();
     assert_eq!(code, Some(1), "a second signal aborts: {told}");
     assert!(!told.contains("agk_"), "{told}");
+}
+
+/// Asks as a container's health check does, which waits for three seconds at a time.
+fn wait_until_healthy(folder: &Path, url: &str) {
+    let asking = Instant::now();
+    loop {
+        let asked = run(folder, &["healthcheck", "--url", url], &[]);
+        if asked.stdout == b"ready\n" {
+            return;
+        }
+        let told = String::from_utf8_lossy(&asked.stderr);
+        assert!(asking.elapsed() < Duration::from_secs(30), "{told}");
+    }
 }
 
 #[test]
@@ -110,8 +122,7 @@ fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
         "{}",
         running.url
     );
-    running.signal("TERM");
-    running.signal("INT");
+    running.abort();
     assert!(
         !running.ended().1.contains(key),
         "a chosen key is never shown"

@@ -48,8 +48,7 @@ async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
         status(&running.url, made.trim_end(), "/api/agents").await,
         401
     );
-    running.signal("TERM");
-    running.signal("INT");
+    running.abort();
     assert!(!running.ended().1.contains("agk_"));
 }
 
@@ -117,8 +116,7 @@ async fn a_key_is_rotated_on_the_store_itself() {
     ] {
         assert_eq!(status(&running.url, key, "/api/agents").await, expected);
     }
-    running.signal("TERM");
-    running.signal("INT");
+    running.abort();
     running.ended();
     printed(at, &["keys", "revoke", &id]);
     let ended = refusal(at, &rotate, &[]);
