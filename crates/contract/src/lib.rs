@@ -15,6 +15,7 @@
 //! it is not listed.
 
 mod answers;
+mod dead_nodes;
 mod found;
 mod given;
 #[cfg(test)]
@@ -33,6 +34,7 @@ pub mod begin_turn;
 pub mod cancel_turn;
 pub mod claim_repository;
 pub mod concurrency;
+pub mod concurrent_sweeps;
 pub mod concurrent_turns;
 pub mod conversation_deletion;
 pub mod conversation_listing;
@@ -61,7 +63,10 @@ pub mod round_trips;
 pub mod signing_key_repository;
 pub mod stream_slots;
 pub mod tenant_isolation;
+pub mod sweep;
+pub mod sweep_queue;
 pub mod tenant_repository;
 pub mod ticket_repository;
 pub mod token_repository;
 pub mod turn_queue;
+pub mod turn_recovery;

@@ -185,6 +185,44 @@ macro_rules! storage_promises {
                 cancels_no_turn_that_was_never_asked,
                 a_cancelled_turn_cannot_be_completed,
             }
+            turn_recovery {
+                marks_processes_that_are_dead,
+                forgets_dead_processes_without_turns,
+                a_marked_process_begins_nothing,
+                a_marked_process_is_promoted_nothing,
+                tells_the_turns_in_progress_under_a_process,
+                names_no_tenant_in_which_all_is_well,
+                names_tenants_with_turns_of_dead_processes,
+                names_tenants_with_turns_that_wait_in_vain,
+                fails_a_turn_that_waits,
+                fails_no_turn_that_does_not_wait,
+            }
+            sweep {
+                fails_turns_of_dead_processes,
+                fails_turns_of_unknown_processes,
+                touches_nothing_while_all_is_well,
+                touches_no_more_turns_than_the_limit,
+                sweeps_one_tenant_alone,
+                a_late_end_of_a_swept_turn_is_refused,
+                finds_nothing_in_what_was_deleted,
+            }
+            sweep_queue {
+                starts_what_waits_behind_a_lost_turn,
+                starts_what_waits_behind_nothing,
+                starts_what_waits_in_order_of_arrival,
+                starts_one_turn_in_each_conversation,
+                fails_turns_that_waited_for_too_long,
+                starts_what_waits_behind_those_that_waited_for_too_long,
+                starts_nothing_for_a_process_that_may_not,
+                a_pass_moves_no_time_backwards,
+            }
+            concurrent_sweeps {
+                sweeps_at_once_fail_and_start_each_turn_once,
+                marks_at_once_mark_each_process_once,
+                either_a_sweep_or_the_end_wins,
+                either_a_sweep_or_a_cancellation_wins,
+                no_turn_stays_that_began_while_its_process_was_marked,
+            }
             find_turn {
                 finds_a_turn_with_its_owner,
                 a_promoted_turn_keeps_its_owner,
