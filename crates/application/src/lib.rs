@@ -17,6 +17,7 @@ pub mod events;
 pub mod idempotency;
 pub mod node;
 pub mod purge;
+pub mod realtime;
 pub mod recovery;
 pub mod turns;
 

@@ -3,13 +3,13 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        PoisonError, RwLock,
+        Arc, PoisonError, RwLock,
         atomic::{AtomicI64, Ordering},
     },
 };
 
 use domain::{Seq, TenantId, Timestamp};
-use ports::Committed;
+use ports::{Committed, EventBus, Signal};
 
 use super::TRUSTED_FOR;
 
@@ -42,16 +42,34 @@ impl Applied {
 
 /// How far this process has applied each tenant's log. Own writes are noted as they commit, so
 /// the log is read only where somebody else has written.
-#[derive(Debug, Default)]
 pub struct AppliedLog {
+    bus: Arc<dyn EventBus>,
     tenants: RwLock<HashMap<TenantId, Applied>>,
     /// When the heads were last read, in milliseconds since 1970.
     confirmed_at: AtomicI64,
 }
 
 impl AppliedLog {
-    /// Notes what this process wrote itself and has applied to its caches.
+    /// Nothing is followed yet; own writes will be told on `bus`.
+    pub fn new(bus: Arc<dyn EventBus>) -> Self {
+        Self {
+            bus,
+            tenants: RwLock::default(),
+            confirmed_at: AtomicI64::new(0),
+        }
+    }
+
+    /// Notes what this process wrote itself and has applied to its caches, and tells everybody
+    /// that the log has grown.
     pub fn note(&self, tenant: &TenantId, committed: Committed) {
+        self.apply(tenant, committed);
+        self.bus.publish(Signal::Grew {
+            tenant: tenant.clone(),
+            head: committed.last,
+        });
+    }
+
+    fn apply(&self, tenant: &TenantId, committed: Committed) {
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
         // A tenant that nothing was cached of yet is followed from its next load on.
         if let Some(applied) = tenants.get_mut(tenant) {
@@ -107,7 +125,34 @@ impl AppliedLog {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Mutex;
+
+    use futures::{
+        StreamExt as _,
+        stream::{self, BoxStream},
+    };
+
     use super::*;
+
+    /// Remembers what was published.
+    #[derive(Default)]
+    struct Published(Mutex<Vec<Signal>>);
+
+    impl EventBus for Published {
+        fn publish(&self, signal: Signal) {
+            self.0.lock().unwrap().push(signal);
+        }
+
+        fn subscribe(&self) -> BoxStream<'static, Signal> {
+            stream::empty().boxed()
+        }
+    }
+
+    fn log() -> (AppliedLog, Arc<Published>) {
+        let published = Arc::new(Published::default());
+        let bus = Arc::clone(&published);
+        (AppliedLog::new(bus), published)
+    }
 
     fn committed(first: i64, last: i64) -> Committed {
         Committed {
@@ -118,7 +163,7 @@ mod tests {
 
     #[test]
     fn own_writes_advance_the_position_unless_there_is_a_hole() {
-        let log = AppliedLog::default();
+        let (log, _) = log();
         let tenant: TenantId = "default".parse().unwrap();
         log.note(&tenant, committed(1, 3));
         assert_eq!(log.position(&tenant), None);
@@ -132,8 +177,23 @@ mod tests {
     }
 
     #[test]
+    fn everybody_is_told_of_own_writes_followed_or_not() {
+        let (log, published) = log();
+        let tenant: TenantId = "default".parse().unwrap();
+        log.note(&tenant, committed(1, 3));
+        log.follow(&tenant, Seq(3));
+        log.note(&tenant, committed(9, 10));
+        log.advance(&tenant, Seq(8));
+        let heads = [3, 10].map(|head| Signal::Grew {
+            tenant: tenant.clone(),
+            head: Seq(head),
+        });
+        assert_eq!(*published.0.lock().unwrap(), heads);
+    }
+
+    #[test]
     fn is_trusted_only_shortly_after_the_log_was_read() {
-        let log = AppliedLog::default();
+        let (log, _) = log();
         assert!(!log.is_trusted(Timestamp::from_milliseconds(1_000_000)));
         log.confirm(Timestamp::from_milliseconds(1_000_000));
         assert!(log.is_trusted(Timestamp::from_milliseconds(1_004_999)));

@@ -1,42 +1,71 @@
 //! Follows the log and drops from the caches what others have changed.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{EventType, Seq, TenantId};
-use ports::{Clock, EventLog, LoggedChange, RepositoryError};
+use futures::{StreamExt as _, stream::BoxStream};
+use ports::{Clock, EventBus, EventLog, LoggedChange, RepositoryError, Signal};
 use tokio_util::sync::CancellationToken;
 
 use super::Caches;
+use crate::realtime::Feed;
 
 /// How often the heads of all tenants are read: the bound on how long a change that another node
 /// made goes unnoticed.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// Changes read in one call.
 const PAGE: usize = 1_000;
+/// Signals that are looked at together.
+const SIGNALS: usize = 1_024;
+/// What this process writes at the same time is noted in any order: a hole in it fills up by itself
+/// in this time, or others have made it.
+const SETTLING: Duration = Duration::from_millis(10);
 
-/// Follows the log and drops from the caches what others have changed.
+/// Follows the log and drops from the caches what others have changed. Signals make it look at
+/// once; the heads that it reads every second are the bound, for the feed too.
 pub struct LogTail {
     events: Arc<dyn EventLog>,
     caches: Caches,
     clock: Arc<dyn Clock>,
+    bus: Arc<dyn EventBus>,
+    feed: Arc<Feed>,
 }
 
 impl LogTail {
-    /// A tail that keeps `caches` true.
-    pub fn new(events: Arc<dyn EventLog>, caches: Caches, clock: Arc<dyn Clock>) -> Self {
+    /// A tail that keeps `caches` true and `feed` up to date.
+    pub fn new(
+        events: Arc<dyn EventLog>,
+        caches: Caches,
+        clock: Arc<dyn Clock>,
+        bus: Arc<dyn EventBus>,
+        feed: Arc<Feed>,
+    ) -> Self {
         Self {
             events,
             caches,
             clock,
+            bus,
+            feed,
         }
     }
 
     /// Follows until `stop`.
     pub async fn run(self, stop: CancellationToken) {
+        stop.run_until_cancelled(self.follow()).await;
+    }
+
+    async fn follow(&self) {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if let Err(error) = self.catch_up().await {
+        let mut grown = self.grown();
+        loop {
+            let followed = tokio::select! {
+                biased;
+                _ = ticks.tick() => self.catch_up().await,
+                // Should the bus end, the heads still tell everything.
+                Some(heads) = grown.next() => self.look_at(heads).await,
+            };
+            if let Err(error) = followed {
                 tracing::warn!(
                     error = ports::error::chain(&error),
                     "the event log cannot be read"
@@ -45,16 +74,51 @@ impl LogTail {
         }
     }
 
+    /// The newest head of each tenant of whose growth there is word.
+    fn grown(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
+        let signals = self.bus.subscribe().ready_chunks(SIGNALS);
+        let newest = |signals: Vec<Signal>| {
+            let mut heads = HashMap::new();
+            for signal in signals {
+                if let Signal::Grew { tenant, head } = signal {
+                    let newest = heads.entry(tenant).or_insert(head);
+                    *newest = head.max(*newest);
+                }
+            }
+            heads
+        };
+        signals.map(newest).boxed()
+    }
+
+    /// Applies what others have written up to these heads.
+    async fn look_at(&self, mut heads: HashMap<TenantId, Seq>) -> Result<(), RepositoryError> {
+        heads.retain(|tenant, head| self.is_beyond(tenant, *head));
+        if heads.is_empty() {
+            return Ok(());
+        }
+        tokio::time::sleep(SETTLING).await;
+        for (tenant, head) in heads {
+            self.apply(&tenant, head).await?;
+        }
+        Ok(())
+    }
+
     /// Reads the heads once and applies what grew.
     pub async fn catch_up(&self) -> Result<(), RepositoryError> {
         let asked_at = self.clock.now();
         for head in self.events.heads().await? {
             metrics::gauge!("log_position", "tenant" => head.tenant.to_string())
                 .set(u32::try_from(head.head.0).map_or(f64::MAX, f64::from));
+            self.feed.note_head(&head.tenant, head.head);
             self.apply(&head.tenant, head.head).await?;
         }
         self.caches.applied.confirm(asked_at);
         Ok(())
+    }
+
+    fn is_beyond(&self, tenant: &TenantId, head: Seq) -> bool {
+        let position = self.caches.applied.position(tenant);
+        position.is_some_and(|position| position < head)
     }
 
     async fn apply(&self, tenant: &TenantId, head: Seq) -> Result<(), RepositoryError> {
@@ -75,10 +139,6 @@ impl LogTail {
     }
 
     fn drop_changed(&self, tenant: &TenantId, change: &LoggedChange) {
-        if let Some(id) = change.turn_id {
-            let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);
-            self.caches.live.changed_elsewhere(id, has_ended);
-        }
         if let Some(id) = change.conversation_id
             && change.kind != Some(EventType::ConversationUpdated)
         {

@@ -15,6 +15,7 @@ mod turns;
 use std::{sync::Arc, time::Duration};
 
 use domain::{AgentId, ConversationId, TenantId};
+use ports::EventBus;
 
 use crate::chat::LiveTurns;
 pub use agents::CachedAgents;
@@ -46,12 +47,13 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Caches for so many agents and conversations.
-    pub fn new(agents: usize, heads: usize) -> Self {
+    /// Caches for so many agents and conversations. Everybody on `bus` is told what this process
+    /// has written and applied to them.
+    pub fn new(agents: usize, heads: usize, bus: Arc<dyn EventBus>) -> Self {
         Self {
             agents: Arc::new(StampedCache::new(agents)),
             heads: Arc::new(StampedCache::new(heads)),
-            applied: Arc::new(AppliedLog::default()),
+            applied: Arc::new(AppliedLog::new(bus)),
             live: Arc::default(),
         }
     }

@@ -1,0 +1,107 @@
+//! Reads a log on from any position.
+
+use std::sync::Arc;
+
+use domain::{Seq, TenantId};
+use ports::{EventLog, RepositoryError};
+
+use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents};
+
+/// What was read.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Read {
+    /// Events, oldest first.
+    Events {
+        /// Those that the filter shows.
+        events: Vec<Arc<FedEvent>>,
+        /// From where to read on.
+        next: Seq,
+        /// Whether that is as far as the log was known to go: more is there when the tail's
+        /// position changes. Who waits for that must have begun to before it read.
+        at_tail: bool,
+    },
+    /// The log no longer reaches back to the position, or not yet forward to it.
+    Expired {
+        /// The oldest event still there.
+        first: Seq,
+        /// The newest event.
+        head: Seq,
+    },
+}
+
+/// Reads a log on from any position: from memory where that reaches back so far, else from the
+/// store. Whoever goes on from each `next` sees every event once and in order.
+pub struct LogReader {
+    feed: Arc<Feed>,
+    events: Arc<dyn EventLog>,
+}
+
+impl LogReader {
+    /// A reader of this log and its feed.
+    pub fn new(feed: Arc<Feed>, events: Arc<dyn EventLog>) -> Self {
+        Self { feed, events }
+    }
+
+    /// The tail to wait on.
+    pub async fn tail(&self, tenant: &TenantId) -> Result<Arc<Tail>, RepositoryError> {
+        self.feed.tail(tenant).await
+    }
+
+    /// The newest position of a tenant's log, as the store knows it.
+    pub async fn head(&self, tenant: &TenantId) -> Result<Seq, RepositoryError> {
+        Ok(self.events.bounds(tenant).await?.1)
+    }
+
+    /// Follows a tenant's log from `since` on, or from its head.
+    pub async fn follow(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        filter: EventFilter,
+        since: Option<Seq>,
+    ) -> Result<Follower, RepositoryError> {
+        let tail = self.tail(tenant).await?;
+        let since = match since {
+            Some(since) => since,
+            None => self.head(tenant).await?,
+        };
+        Ok(Follower::new(Arc::clone(self), tail, filter, since))
+    }
+
+    /// Reads on from `since`: up to `limit` events that the filter shows.
+    pub async fn read(
+        &self,
+        tail: &Tail,
+        filter: &EventFilter,
+        since: Seq,
+        limit: usize,
+    ) -> Result<Read, RepositoryError> {
+        if let Some(read) = read_memory(tail, filter, since, limit) {
+            return Ok(read);
+        }
+        let query = filter.query(since, limit);
+        let page = self.events.page(tail.tenant(), &query).await?;
+        if since.plus(1) < page.first || since > page.head {
+            return Ok(Read::Expired {
+                first: page.first,
+                head: page.head,
+            });
+        }
+        let fed = page.events.into_iter().map(FedEvent::from).map(Arc::new);
+        Ok(Read::Events {
+            events: fed.collect(),
+            next: page.next_since,
+            at_tail: page.next_since >= tail.position().min(page.head),
+        })
+    }
+}
+
+/// The same from memory alone; `None` when the store must be asked. Waits for nothing.
+pub fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, limit: usize) -> Option<Read> {
+    let is_wanted = |event: &FedEvent| filter.matches(&event.logged);
+    let TailEvents { events, next } = tail.read(since, limit, is_wanted)?;
+    Some(Read::Events {
+        events,
+        next,
+        at_tail: next >= tail.position(),
+    })
+}

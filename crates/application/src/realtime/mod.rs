@@ -1,0 +1,21 @@
+//! What clients follow: each tenant's log, read once for all who listen.
+//!
+//! [`Feed`] keeps a [`Tail`] for every tenant that somebody listens to: the newest events in
+//! memory, and the position up to which this process has read the log. [`LogReader`] reads on from
+//! any position: from the tail where it reaches back so far, else from the store. [`Follower`]
+//! does so again and again, and waits where there is nothing more.
+
+mod fed_event;
+mod feed;
+mod filter;
+mod follower;
+mod log_reader;
+mod ring;
+mod tail;
+
+pub use fed_event::FedEvent;
+pub use feed::Feed;
+pub use filter::{EventFilter, visibility};
+pub use follower::{Followed, Follower};
+pub use log_reader::{LogReader, Read, read_memory};
+pub use tail::{Tail, TailEvents};
