@@ -26,6 +26,8 @@ pub const HEAD_DEADLINE: Duration = Duration::from_secs(5);
 const STALL_DEADLINE: Duration = Duration::from_secs(30);
 /// About half a kilobyte a second: the slowest of radios is faster.
 const LEAST_TAKEN: usize = 16 * 1024;
+/// A client that was sent its last bytes must take them in this time.
+const PARTING_DEADLINE: Duration = Duration::from_secs(2);
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +38,8 @@ enum Doing {
     Serving,
     /// It waits for the next request.
     Waiting,
+    /// It has been written its last bytes.
+    Parting,
 }
 
 /// Tells a connection what its requests are doing: connection and requests share it.
@@ -72,6 +76,12 @@ impl Progress {
     /// Notes that a request is answered, and the next one may come.
     pub fn end(&self) {
         self.0.doing.set(Doing::Waiting);
+    }
+
+    /// Notes that nothing more is written behind what waits now: a client that does not take that
+    /// soon is left.
+    pub fn part(&self) {
+        self.0.doing.set(Doing::Parting);
     }
 }
 
@@ -112,6 +122,8 @@ impl<S> Connection<S> {
 struct Deadline {
     timer: Option<Pin<Box<Sleep>>>,
     is_set: bool,
+    /// Whether it is not moved any more.
+    is_final: bool,
 }
 
 impl Deadline {
@@ -129,6 +141,16 @@ impl Deadline {
 
     fn clear(&mut self) {
         self.is_set = false;
+    }
+
+    /// Brings it forward.
+    fn set_once(&mut self, within: Duration) {
+        if self.is_final {
+            return;
+        }
+        self.is_final = true;
+        self.clear();
+        self.set(within);
     }
 
     /// Whether it has passed; if not, the task is woken when it does.
@@ -180,7 +202,11 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             }
             return polled;
         }
-        self.stall.set(STALL_DEADLINE);
+        if self.is_parting() {
+            self.stall.set_once(PARTING_DEADLINE);
+        } else {
+            self.stall.set(STALL_DEADLINE);
+        }
         if self.stall.has_passed(context) {
             return Poll::Ready(Err(late("the client does not read its answer")));
         }
@@ -189,8 +215,14 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
 
     /// The client has taken enough, or all there is.
     fn catch_up(&mut self) {
-        self.stall.clear();
+        if !self.stall.is_final {
+            self.stall.clear();
+        }
         self.taken = 0;
+    }
+
+    fn is_parting(&self) -> bool {
+        self.progress.0.doing.get() == Doing::Parting
     }
 }
 
@@ -234,6 +266,8 @@ fn late(why: &'static str) -> io::Error {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::pin;
+
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
@@ -315,6 +349,35 @@ mod tests {
             assert!(started.elapsed() < STALL_DEADLINE + Duration::from_secs(6));
         };
         tokio::join!(sipping, writing);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_does_not_read_the_last_bytes_is_left_soon() {
+        let (mut connection, client) = connected(4);
+        let progress = connection.progress();
+        let started = Instant::now();
+        let parting = async {
+            tokio::time::sleep(Duration::from_secs(20)).await;
+            progress.part();
+            started.elapsed()
+        };
+        let writing = async {
+            // The task looks again whenever something happens in it.
+            let mut ticks = tokio::time::interval(Duration::from_millis(100));
+            let mut writing = pin!(connection.write_all(b"a long answer"));
+            loop {
+                tokio::select! {
+                    outcome = &mut writing => break (outcome.unwrap_err(), started.elapsed()),
+                    _ = ticks.tick() => {}
+                }
+            }
+        };
+        let (parted, (error, left)) = tokio::join!(parting, writing);
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        let waited = left - parted;
+        let soon = PARTING_DEADLINE..PARTING_DEADLINE + Duration::from_millis(200);
+        assert!(soon.contains(&waited), "{waited:?}");
+        drop(client);
     }
 
     #[tokio::test(start_paused = true)]

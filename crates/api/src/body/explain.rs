@@ -13,6 +13,7 @@ use jsonschema::{
 use serde_json::Value;
 
 use super::{faults::Faults, union};
+use crate::socket::frames::CHANNEL_PATTERN;
 
 /// Adds the faults that `error` stands for. `schema` is the whole schema that was checked
 /// against.
@@ -142,6 +143,10 @@ fn by_pattern(pattern: &str) -> (FaultCode, String) {
         ),
         web_address::ORIGIN_PATTERN => (FaultCode::BadFormat, web_address::ORIGIN_IN_WORDS),
         web_address::HTTPS_PATTERN => (FaultCode::BadFormat, web_address::HTTPS_IN_WORDS),
+        CHANNEL_PATTERN => (
+            FaultCode::BadFormat,
+            "tenant, agent:<id> or conversation:<id>",
+        ),
         other => {
             let detail = format!("must match the pattern {other}");
             return (FaultCode::BadCharacter, detail);

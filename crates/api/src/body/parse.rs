@@ -4,7 +4,7 @@ use domain::{Fault, FaultCode};
 use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
-use super::{json, schema::Schemas};
+use super::{faults::Faults, json, schema::Schemas};
 
 /// Why a body is not taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,11 @@ pub fn parse<T: DeserializeOwned>(
     schema: &str,
     schemas: &Schemas,
 ) -> Result<T, BodyError> {
-    let value = parse_value(bytes, schema, schemas)?;
+    typed(parse_value(bytes, schema, schemas)?, schema)
+}
+
+/// Gives a value that component `schema` allows its type.
+pub fn typed<T: DeserializeOwned>(value: Value, schema: &str) -> Result<T, BodyError> {
     serde_json::from_value(value).map_err(|error| {
         // The document allows what the type does not: ours to mend, but still not a body to act
         // on. The error's text could quote the body.
@@ -41,15 +45,41 @@ pub fn parse<T: DeserializeOwned>(
 /// Like [`parse`], for bodies that are not one type: merge patches, and the configuration with
 /// members of the agent beside it.
 pub fn parse_value(bytes: &[u8], schema: &str, schemas: &Schemas) -> Result<Value, BodyError> {
-    let (mut value, mut faults) =
-        json::read(bytes).map_err(|detail| BodyError::Malformed { detail })?;
-    schemas.check_into(schema, &value, &mut faults);
-    let faults = faults.into_sorted();
-    if !faults.is_empty() {
-        return Err(BodyError::Faults(faults));
+    read(bytes)?.checked(schema, schemas)
+}
+
+/// JSON that was read, with what is wrong with it whatever its schema is.
+#[derive(Debug)]
+pub struct Unchecked {
+    value: Value,
+    faults: Faults,
+}
+
+/// Reads a text of which only its content says which schema describes it.
+pub fn read(bytes: &[u8]) -> Result<Unchecked, BodyError> {
+    let (value, faults) = json::read(bytes).map_err(|detail| BodyError::Malformed { detail })?;
+    Ok(Unchecked { value, faults })
+}
+
+impl Unchecked {
+    /// What it says, right or wrong.
+    pub fn value(&self) -> &Value {
+        &self.value
     }
-    write_integers_as_such(&mut value);
-    Ok(value)
+
+    /// The value, if the component `schema` allows it.
+    ///
+    /// # Panics
+    /// When `schema` was not compiled (see [`Schemas::check`]).
+    pub fn checked(mut self, schema: &str, schemas: &Schemas) -> Result<Value, BodyError> {
+        schemas.check_into(schema, &self.value, &mut self.faults);
+        let faults = self.faults.into_sorted();
+        if !faults.is_empty() {
+            return Err(BodyError::Faults(faults));
+        }
+        write_integers_as_such(&mut self.value);
+        Ok(self.value)
+    }
 }
 
 /// To JSON Schema 60000.0 is an integer, to serde it is not.

@@ -11,7 +11,7 @@ use ports::BoxError;
 use serde::Serialize;
 
 pub use from_services::{not_found, store_problem};
-pub use render::{FailureCause, PROBLEM_JSON, fill_in, respond};
+pub use render::{FailureCause, PROBLEM_JSON, ProblemBody, fill_in, respond};
 
 /// An error on its way to the client. The normaliser layer writes its body, since only there
 /// the request is at hand.

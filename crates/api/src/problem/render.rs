@@ -1,17 +1,17 @@
 //! From an error to the bytes that leave.
 
 use actix_web::{
-    HttpResponse,
+    HttpResponse, ResponseError as _,
     dev::{ServiceResponse, Url},
     http::{
         Method, StatusCode,
         header::{self, HeaderValue},
     },
-    web::Bytes,
 };
 use domain::{Problem, ProblemCode};
 use ports::BoxError;
 use serde::Serialize;
+use utoipa::ToSchema;
 
 use super::{ApiError, LimitPolicy};
 use crate::{
@@ -26,17 +26,75 @@ pub const PROBLEM_JSON: &str = "application/problem+json";
 const OAUTH_JSON: &str = "application/json";
 
 /// A problem with what only some codes carry.
-#[derive(Serialize)]
+#[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
-struct Body<'a> {
+pub struct ProblemBody {
     #[serde(flatten)]
-    problem: &'a Problem,
+    problem: Problem,
+    /// The limits that refused, by their names in `RateLimit-Policy`.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(value_type = Option<Vec<String>>, nullable = false)]
     violated_policies: Option<[LimitPolicy; 1]>,
+    /// Of `cursor_expired`: the oldest event still there.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     first_seq: Option<i64>,
+    /// Of `cursor_expired`: the newest event.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
     head_seq: Option<i64>,
+    /// Whole seconds after which to try again, where no header can say so.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    retry_after: Option<u32>,
+}
+
+impl ProblemBody {
+    /// What an error says to a client on a socket, where nothing stands beside the body.
+    pub fn on_socket(error: &ApiError, request_id: String) -> Self {
+        Self {
+            retry_after: retry_after(error),
+            ..Self::new(error, None, Some(request_id))
+        }
+    }
+
+    fn new(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Self {
+        let bounds = error.log_bounds;
+        Self {
+            problem: problem(error, instance, request_id),
+            violated_policies: error.violated_policy.map(|policy| [policy]),
+            first_seq: bounds.map(|(first, _)| first),
+            head_seq: bounds.map(|(_, head)| head),
+            retry_after: None,
+        }
+    }
+}
+
+fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {
+    let mut problem = Problem::new(error.code);
+    if error.code.status() < 500
+        && let Some(detail) = &error.detail
+    {
+        problem.detail.clone_from(detail);
+    }
+    if error.detail.is_none() && !error.faults.is_empty() {
+        let count = error.faults.len();
+        problem.detail = match count {
+            1 => "1 fault, see `errors`".into(),
+            _ => format!("{count} faults, see `errors`").into(),
+        };
+    }
+    problem.instance = instance;
+    problem.request_id = request_id;
+    problem.errors.clone_from(&error.faults);
+    problem
+}
+
+/// Whole seconds after which to try again.
+fn retry_after(error: &ApiError) -> Option<u32> {
+    let is_due = matches!(error.code.status(), 429 | 503);
+    let seconds = error.retry_after.or(is_due.then_some(1));
+    seconds.map(|seconds| seconds.max(1))
 }
 
 /// Why an answer is a 5xx, on its way to the log.
@@ -53,29 +111,11 @@ impl FailureCause {
 
 /// Writes an error's answer to what was asked; that and the request id only the layers know.
 pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> HttpResponse {
-    let mut problem = Problem::new(error.code);
-    if error.code.status() < 500
-        && let Some(detail) = &error.detail
-    {
-        problem.detail.clone_from(detail);
-    }
-    if error.detail.is_none() && !error.faults.is_empty() {
-        let count = error.faults.len();
-        problem.detail = match count {
-            1 => "1 fault, see `errors`".into(),
-            _ => format!("{count} faults, see `errors`").into(),
-        };
-    }
-    problem.instance = Some(asked.uri().path().to_owned());
-    problem.request_id = request_id;
-    problem.errors.clone_from(&error.faults);
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let instance = asked.uri().path().to_owned();
+    let status = error.status_code();
     let mut response = HttpResponse::build(status);
-    let retry_after = error
-        .retry_after
-        .or(matches!(problem.status, 429 | 503).then_some(1));
-    if let Some(seconds) = retry_after {
-        response.insert_header((header::RETRY_AFTER, seconds.max(1).to_string()));
+    if let Some(seconds) = retry_after(error) {
+        response.insert_header((header::RETRY_AFTER, seconds.to_string()));
     }
     if let Some(challenge) = &error.challenge {
         response.insert_header((header::WWW_AUTHENTICATE, &**challenge));
@@ -90,30 +130,22 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
         // What is left of the request is not worth reading.
         response.force_close();
     }
-    let (media_type, body) = body(error, asked, &problem);
+    let (media_type, body) = if oauth::is_endpoint(asked.path()) {
+        (OAUTH_JSON, oauth::error_body(error.code))
+    } else {
+        let body = ProblemBody::new(error, Some(instance), request_id);
+        (
+            PROBLEM_JSON,
+            serde_json::to_vec(&body).unwrap_or_default().into(),
+        )
+    };
     response.content_type(media_type);
     let mut response = response.body(body);
     // To leave in order is no failure.
-    if problem.status >= 500 && error.code != ProblemCode::Draining {
+    if status.is_server_error() && error.code != ProblemCode::Draining {
         FailureCause::attach(&mut response, error.source.as_ref());
     }
     response
-}
-
-/// What an answer says, and in what form.
-fn body(error: &ApiError, asked: &Url, problem: &Problem) -> (&'static str, Bytes) {
-    if oauth::is_endpoint(asked.path()) {
-        return (OAUTH_JSON, oauth::error_body(error.code));
-    }
-    let bounds = error.log_bounds;
-    let body = Body {
-        problem,
-        violated_policies: error.violated_policy.map(|policy| [policy]),
-        first_seq: bounds.map(|(first, _)| first),
-        head_seq: bounds.map(|(_, head)| head),
-    };
-    let body = serde_json::to_vec(&body).unwrap_or_default();
-    (PROBLEM_JSON, body.into())
 }
 
 /// Makes every answer of 400 and above a problem of this service that names its request: errors

@@ -7,6 +7,7 @@ use utoipa::{OpenApi, ToSchema};
 use crate::{
     credentials::{ClientDraft, ClientRotation, KeyDraft, KeyRotation},
     openapi::complete,
+    socket::TicketRequest,
 };
 
 /// Stands for the body of a chat.
@@ -70,6 +71,7 @@ struct Key {
     ClientRotation,
     KeyDraft,
     KeyRotation,
+    TicketRequest,
 )))]
 struct Derived;
 

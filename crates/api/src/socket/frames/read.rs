@@ -1,0 +1,130 @@
+//! From a frame's text to its command, with all that is wrong with it at once.
+
+use domain::{Fault, FaultCode, IdempotencyKey, ProblemCode};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{
+    CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
+    UnsubscribeFrame,
+    schema::{COMMANDS, UNKNOWN_COMMAND},
+};
+use crate::{
+    body::{self, BodyError, Schemas},
+    problem::ApiError,
+};
+
+/// A command with the id that its reply names.
+#[derive(Debug)]
+pub struct ClientFrame {
+    /// Comes back in the reply.
+    pub id: u64,
+    /// What to do.
+    pub command: Command,
+}
+
+/// What a client can ask of a socket.
+#[derive(Debug)]
+pub enum Command {
+    /// `connect`.
+    Connect(ConnectFrame),
+    /// `subscribe`.
+    Subscribe(SubscribeFrame),
+    /// `unsubscribe`.
+    Unsubscribe(UnsubscribeFrame),
+    /// `refresh`.
+    Refresh(RefreshFrame),
+    /// `chat`.
+    Chat(Box<ChatFrame>),
+    /// `cancel`.
+    Cancel(CancelFrame),
+    /// `typing`.
+    Typing(TypingFrame),
+    /// `ping`.
+    Ping,
+}
+
+/// A frame that is no command.
+#[derive(Debug)]
+pub struct Refused {
+    /// Its id, if it has one.
+    pub id: Option<u64>,
+    /// What is wrong with it.
+    pub error: ApiError,
+}
+
+/// Reads one frame.
+pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
+    let frame = body::read(text.as_bytes()).map_err(|error| Refused {
+        id: None,
+        error: error.into(),
+    })?;
+    let id = id_of(frame.value());
+    let refused = |error| Refused { id, error };
+    let kind = frame.value()["type"].as_str();
+    let known = COMMANDS.iter().find(|(name, _)| Some(*name) == kind);
+    let component = known.map_or(UNKNOWN_COMMAND, |(_, component)| component);
+    let value = frame
+        .checked(component, schemas)
+        .map_err(|error| refused(error.into()))?;
+    let Some((name, _)) = known else {
+        return Err(refused(ProblemCode::UnknownCommand.into()));
+    };
+    let command = command(name, value).map_err(|error| refused(error.into()))?;
+    match id {
+        Some(id) => Ok(ClientFrame { id, command }),
+        // The schema asks for one.
+        None => Err(refused(ProblemCode::Internal.into())),
+    }
+}
+
+fn command(name: &str, mut value: Value) -> Result<Command, BodyError> {
+    if let Some(members) = value.as_object_mut() {
+        members.retain(|member, _| member != "id" && member != "type");
+    }
+    Ok(match name {
+        "connect" => Command::Connect(typed(value)?),
+        "subscribe" => Command::Subscribe(typed(value)?),
+        "unsubscribe" => Command::Unsubscribe(typed(value)?),
+        "refresh" => Command::Refresh(typed(value)?),
+        "chat" => Command::Chat(Box::new(chat(value)?)),
+        "cancel" => Command::Cancel(typed(value)?),
+        "typing" => Command::Typing(typed(value)?),
+        _ => {
+            typed::<PingFrame>(value)?;
+            Command::Ping
+        }
+    })
+}
+
+fn typed<T: DeserializeOwned>(value: Value) -> Result<T, BodyError> {
+    body::typed(value, "a command")
+}
+
+fn chat(mut value: Value) -> Result<ChatFrame, BodyError> {
+    let members = value.as_object_mut();
+    let key = members.and_then(|members| members.remove("idempotencyKey"));
+    let key = key.as_ref().and_then(Value::as_str);
+    let idempotency_key: Option<IdempotencyKey> =
+        key.map(str::parse).transpose().map_err(|_malformed| {
+            let detail = "1 to 255 visible ASCII characters";
+            let fault = Fault::new("/idempotencyKey", FaultCode::BadFormat, detail);
+            BodyError::Faults(vec![fault])
+        })?;
+    Ok(ChatFrame {
+        idempotency_key,
+        request: typed(value)?,
+    })
+}
+
+/// An id that a reply can name, also of a frame that is refused for something else. To JSON Schema
+/// 1.0 is an integer.
+fn id_of(frame: &Value) -> Option<u64> {
+    const MOST: u64 = 9_007_199_254_740_991;
+    let id = &frame["id"];
+    let whole = id.as_u64().or_else(|| {
+        let double = id.as_f64().filter(|double| double.fract() == 0.0)?;
+        format!("{double:.0}").parse().ok()
+    });
+    whole.filter(|id| *id <= MOST)
+}

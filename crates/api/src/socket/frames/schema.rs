@@ -1,0 +1,121 @@
+//! The published schemas of frames. Commands are checked against them, so that they cannot say
+//! anything else than the server does.
+
+use serde_json::{Value, json};
+use utoipa::OpenApi;
+
+use super::{MOST_CHANNELS, client, server};
+use crate::openapi::Missing;
+
+/// Each command's `type`, and the component that describes its frame.
+pub const COMMANDS: &[(&str, &str)] = &[
+    ("connect", "ConnectFrame"),
+    ("subscribe", "SubscribeFrame"),
+    ("unsubscribe", "UnsubscribeFrame"),
+    ("refresh", "RefreshFrame"),
+    ("chat", "ChatFrame"),
+    ("cancel", "CancelFrame"),
+    ("typing", "TypingFrame"),
+    ("ping", "PingFrame"),
+];
+
+/// The component of what all commands have in common.
+pub const UNKNOWN_COMMAND: &str = "AnyFrame";
+
+#[derive(OpenApi)]
+#[openapi(components(schemas(
+    client::ConnectFrame,
+    client::SubscribeFrame,
+    client::UnsubscribeFrame,
+    client::RefreshFrame,
+    client::CancelFrame,
+    client::TypingFrame,
+    client::PingFrame,
+    server::ServerFrame,
+)))]
+struct Frames;
+
+/// The components that commands are checked against.
+pub fn components() -> impl Iterator<Item = &'static str> {
+    let commands = COMMANDS.iter().map(|(_, component)| *component);
+    commands.chain([UNKNOWN_COMMAND])
+}
+
+/// The components of the OpenAPI `document`, which has to be finished, and those of all frames:
+/// `ServerFrame`, and of each command one by [`COMMANDS`].
+pub fn document(openapi: &Value) -> Result<Value, Missing> {
+    let derived = serde_json::to_value(Frames::openapi().components).unwrap_or_default();
+    let mut schemas = match derived {
+        Value::Object(mut components) => components.remove("schemas").unwrap_or_default(),
+        _ => Value::Null,
+    };
+    let channels = &mut schemas["ConnectFrame"]["properties"]["channels"];
+    channels["maxItems"] = MOST_CHANNELS.into();
+    channels["uniqueItems"] = true.into();
+    schemas["ChatFrame"] = chat_frame(openapi)?;
+    schemas[UNKNOWN_COMMAND] = json!({
+        "type": "object",
+        "required": ["id", "type"],
+        "properties": {"id": id(), "type": {"type": "string"}},
+    });
+    for (name, component) in COMMANDS {
+        add_head(&mut schemas[*component], name);
+    }
+    // What both have in common has the configured sizes in the finished document.
+    let published = openapi["components"]["schemas"].as_object();
+    for (name, schema) in published.into_iter().flatten() {
+        schemas[name] = schema.clone();
+    }
+    Ok(json!({"components": {"schemas": schemas}}))
+}
+
+/// The body of a chat, which its frame carries among its own members.
+fn chat_frame(openapi: &Value) -> Result<Value, Missing> {
+    let body = &openapi["components"]["schemas"]["ChatRequest"];
+    let mut frame = body
+        .as_object()
+        .cloned()
+        .ok_or_else(|| Missing("ChatRequest".to_owned()))?;
+    frame.insert(
+        "description".to_owned(),
+        "`chat`: a message to an agent. What happens in the conversation follows until the turn \
+         has ended."
+            .into(),
+    );
+    if let Some(members) = frame.get_mut("properties").and_then(Value::as_object_mut) {
+        members.remove("stream");
+        members.insert("idempotencyKey".to_owned(), idempotency_key());
+    }
+    Ok(Value::Object(frame))
+}
+
+fn id() -> Value {
+    json!({
+        "type": "integer",
+        "format": "int64",
+        "description": "Comes back in the reply.",
+        "minimum": 0,
+        "maximum": 9_007_199_254_740_991_i64,
+    })
+}
+
+fn idempotency_key() -> Value {
+    json!({
+        "type": "string",
+        "description": "As the header `Idempotency-Key`: a repeated chat with the same key is the same chat.",
+        "minLength": 1,
+        "maxLength": 255,
+        "pattern": "^[!#-~]+$",
+    })
+}
+
+/// What every command has: its id and its type.
+fn add_head(schema: &mut Value, name: &str) {
+    schema["properties"]["id"] = id();
+    schema["properties"]["type"] = json!({"type": "string", "enum": [name]});
+    let mut required = vec![json!("id"), json!("type")];
+    if let Some(own) = schema["required"].as_array() {
+        required.extend_from_slice(own);
+    }
+    schema["required"] = required.into();
+}

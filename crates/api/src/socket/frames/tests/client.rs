@@ -1,0 +1,185 @@
+use domain::ProblemCode;
+use secrecy::ExposeSecret as _;
+use serde_json::{Value, json};
+
+use super::{super::*, SCHEMAS};
+
+const AGENT: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+
+fn command(frame: &Value) -> Command {
+    let read = read(&frame.to_string(), &SCHEMAS);
+    let frame = read.unwrap_or_else(|refused| panic!("{frame}: {refused:?}"));
+    assert_eq!(frame.id, 7);
+    frame.command
+}
+
+/// The id that its reply names, its code, and its faults as pointer and code.
+fn refusal(text: &str) -> (Option<u64>, ProblemCode, Vec<(String, Value)>) {
+    let refused = read(text, &SCHEMAS).expect_err(text);
+    let faults = refused.error.faults.into_iter().map(|fault| {
+        let code = serde_json::to_value(fault.code).unwrap();
+        (fault.pointer.unwrap(), code)
+    });
+    (refused.id, refused.error.code, faults.collect())
+}
+
+fn invalid(frame: &Value, expected: &[(&str, &str)]) {
+    let (_, code, faults) = refusal(&frame.to_string());
+    assert_eq!(code, ProblemCode::ValidationFailed, "{frame}");
+    let faults: Vec<_> = faults
+        .iter()
+        .map(|(pointer, code)| (pointer.as_str(), code.as_str().unwrap()))
+        .collect();
+    assert_eq!(faults, expected, "{frame}");
+}
+
+#[test]
+fn reads_every_command() {
+    let connect = json!({"id": 7, "type": "connect", "channels": ["tenant", format!("agent:{AGENT}")], "token": "secret", "since": 3});
+    let Command::Connect(connect) = command(&connect) else {
+        panic!("no connect");
+    };
+    assert_eq!(connect.channels, ["tenant", &format!("agent:{AGENT}")]);
+    assert_eq!(connect.since, Some(3));
+    assert_eq!(connect.token.unwrap().expose_secret(), "secret");
+
+    let subscribe = json!({"id": 7, "type": "subscribe", "channel": "tenant"});
+    assert!(matches!(
+        command(&subscribe),
+        Command::Subscribe(SubscribeFrame { channel, since: None }) if channel == "tenant"
+    ));
+    let unsubscribe = json!({"id": 7, "type": "unsubscribe", "channel": "tenant"});
+    assert!(matches!(
+        command(&unsubscribe),
+        Command::Unsubscribe(UnsubscribeFrame { channel }) if channel == "tenant"
+    ));
+    let refresh = json!({"id": 7, "type": "refresh", "token": "new"});
+    let Command::Refresh(refresh) = command(&refresh) else {
+        panic!("no refresh");
+    };
+    assert_eq!(refresh.token.expose_secret(), "new");
+    let cancel = json!({"id": 7, "type": "cancel", "turnId": "x"});
+    assert!(matches!(command(&cancel), Command::Cancel(CancelFrame { turn_id }) if turn_id == "x"));
+    let typing = json!({"id": 7, "type": "typing", "conversationId": "x", "typing": true});
+    assert!(matches!(
+        command(&typing),
+        Command::Typing(TypingFrame { conversation_id, typing: true }) if conversation_id == "x"
+    ));
+    let ping = json!({"id": 7, "type": "ping"});
+    assert!(matches!(command(&ping), Command::Ping));
+}
+
+#[test]
+fn a_chat_is_read_as_the_body_of_its_operation_is() {
+    let frame = json!({
+        "id": 7, "type": "chat", "agentId": AGENT, "message": "Hello",
+        "userId": "ada", "metadata": {"a": "b"}, "onBusy": "reject", "idempotencyKey": "key-1",
+    });
+    let Command::Chat(chat) = command(&frame) else {
+        panic!("no chat");
+    };
+    assert_eq!(chat.idempotency_key.unwrap().as_str(), "key-1");
+    let command = chat.request.into_command().unwrap();
+    assert_eq!(command.agent_id.to_string(), AGENT);
+    assert_eq!(command.message, "Hello");
+    assert_eq!(command.user_id.as_deref(), Some("ada"));
+    assert_eq!(command.metadata["a"], "b");
+    assert_eq!(command.on_busy, application::chat::OnBusy::Reject);
+}
+
+#[test]
+fn all_that_is_wrong_with_a_chat_is_told_at_once_by_pointer() {
+    invalid(
+        &json!({"id": 7, "type": "chat", "message": "", "metadata": {"a": 1}, "stream": true, "idempotencyKey": "a b"}),
+        &[
+            ("/agentId", "required"),
+            ("/idempotencyKey", "bad_character"),
+            ("/message", "too_short"),
+            ("/metadata/a", "wrong_type"),
+            ("/stream", "unknown_member"),
+        ],
+    );
+}
+
+#[test]
+fn every_command_needs_an_id_that_a_reply_can_name() {
+    for (command, _) in COMMANDS {
+        let frame = json!({"type": command});
+        let (id, code, faults) = refusal(&frame.to_string());
+        assert_eq!((id, code), (None, ProblemCode::ValidationFailed));
+        assert!(
+            faults.contains(&("/id".to_owned(), "required".into())),
+            "{command}"
+        );
+    }
+    let ping = |id: Value| json!({"id": id, "type": "ping"});
+    invalid(&ping(json!("1")), &[("/id", "wrong_type")]);
+    invalid(&ping(json!(null)), &[("/id", "wrong_type")]);
+    invalid(&ping(json!(1.5)), &[("/id", "wrong_type")]);
+    invalid(&ping(json!(-1)), &[("/id", "too_small")]);
+    let above = 9_007_199_254_740_992_u64;
+    invalid(&ping(json!(above)), &[("/id", "too_large")]);
+    assert!(read(&ping(json!(above - 1)).to_string(), &SCHEMAS).is_ok());
+    let written_otherwise = read(r#"{"id": 7.0, "type": "ping"}"#, &SCHEMAS);
+    assert_eq!(written_otherwise.unwrap().id, 7);
+}
+
+#[test]
+fn a_refusal_names_the_id_that_could_be_read() {
+    let (id, code, _) = refusal(r#"{"id": 7, "type": "subscribe"}"#);
+    assert_eq!((id, code), (Some(7), ProblemCode::ValidationFailed));
+    let (id, code, faults) = refusal(r#"{"id": 7, "type": "dance"}"#);
+    assert_eq!((id, code), (Some(7), ProblemCode::UnknownCommand));
+    assert_eq!(faults, []);
+}
+
+#[test]
+fn what_is_no_command_is_refused() {
+    for text in ["", "{", "nonsense", r#"{"id": 1, "type": "ping"} {}"#] {
+        let (id, code, _) = refusal(text);
+        assert_eq!((id, code), (None, ProblemCode::MalformedJson), "{text}");
+    }
+    invalid(&json!([]), &[("", "wrong_type")]);
+    invalid(&json!("ping"), &[("", "wrong_type")]);
+    invalid(&json!({}), &[("/id", "required"), ("/type", "required")]);
+    invalid(&json!({"id": 1, "type": 1}), &[("/type", "wrong_type")]);
+    let (_, _, faults) = refusal(r#"{"id": 1, "id": 2, "type": "ping"}"#);
+    assert_eq!(faults, [("/id".to_owned(), json!("duplicate_member"))]);
+}
+
+#[test]
+fn channels_are_of_three_kinds_and_no_more_than_128() {
+    let connect = |channels: Value| json!({"id": 7, "type": "connect", "channels": channels});
+    let nothing = command(&connect(json!([])));
+    assert!(matches!(nothing, Command::Connect(frame) if frame.channels.is_empty()));
+    invalid(
+        &connect(json!(["tenant", "user:1", "agent:", 5])),
+        &[
+            ("/channels/1", "bad_format"),
+            ("/channels/2", "bad_format"),
+            ("/channels/3", "wrong_type"),
+        ],
+    );
+    invalid(
+        &connect(json!(["tenant", "tenant"])),
+        &[("/channels/1", "duplicate_item")],
+    );
+    let many = |count| {
+        (0..count)
+            .map(|it| format!("agent:{it}"))
+            .collect::<Vec<_>>()
+    };
+    assert!(matches!(
+        command(&connect(json!(many(128)))),
+        Command::Connect(_)
+    ));
+    invalid(&connect(json!(many(129))), &[("/channels", "too_many")]);
+}
+
+#[test]
+fn no_secret_stands_in_what_is_printed() {
+    let connect = command(&json!({"id": 7, "type": "connect", "channels": [], "token": "agk_it"}));
+    assert!(!format!("{connect:?}").contains("agk_it"));
+    let refresh = command(&json!({"id": 7, "type": "refresh", "token": "agk_it"}));
+    assert!(!format!("{refresh:?}").contains("agk_it"));
+}

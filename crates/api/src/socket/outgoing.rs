@@ -1,0 +1,217 @@
+//! From what waits to be sent to the bytes on the connection.
+
+use std::{
+    cell::{RefCell, RefMut},
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+
+use actix_http::ws::{OpCode, Parser};
+use actix_web::{
+    Error,
+    body::{BodySize, BoxBody, MessageBody},
+    web::{Bytes, BytesMut},
+};
+use actix_ws::CloseReason;
+use bytestring::ByteString;
+use tokio::{sync::Notify, time::Instant};
+
+use super::outbox::{Outbox, Overfull};
+
+/// Frames are handed on together up to so many bytes: many small ones are one write.
+const CHUNK_BYTES: usize = 16 * 1024;
+
+/// What a socket's task sends. The connection takes it when its client has read what was sent
+/// before, so that all that waits is counted here, in bytes.
+pub struct Outgoing(Rc<Shared>);
+
+struct Shared {
+    queue: RefCell<Queue>,
+    /// Tells the task that there is room again, or that the connection has gone.
+    moved: Notify,
+}
+
+#[derive(Default)]
+struct Queue {
+    outbox: Outbox,
+    is_ping_due: bool,
+    pong: Option<Bytes>,
+    /// Since when nothing was taken though something waits.
+    stuck_since: Option<Instant>,
+    end: End,
+    /// Whether the task waits for room.
+    wants_room: bool,
+    /// The connection's task.
+    connection: Option<Waker>,
+}
+
+/// Whether there is more to come.
+#[derive(Default)]
+enum End {
+    #[default]
+    Open,
+    /// The close frame follows what waits.
+    Closing(Option<CloseReason>),
+    /// Nothing is sent any more.
+    Closed,
+}
+
+/// The body of the answer to an upgrade.
+pub struct OutgoingBody {
+    shared: Rc<Shared>,
+    /// `actix-ws` takes the end of its own body for the end of the connection.
+    _replaced: BoxBody,
+}
+
+/// A socket's two ends of what it sends; `replaced` is the body that `actix-ws` made.
+pub fn outgoing(replaced: BoxBody) -> (Outgoing, OutgoingBody) {
+    let shared = Rc::new(Shared {
+        queue: RefCell::default(),
+        moved: Notify::new(),
+    });
+    let body = OutgoingBody {
+        shared: Rc::clone(&shared),
+        _replaced: replaced,
+    };
+    (Outgoing(shared), body)
+}
+
+impl Outgoing {
+    /// Sends a text frame, unless the client reads too slowly for one more.
+    pub fn push(&self, frame: ByteString) -> Result<(), Overfull> {
+        let mut queue = self.queue();
+        queue.outbox.push(frame)?;
+        queue.stuck_since.get_or_insert_with(Instant::now);
+        queue.wake();
+        Ok(())
+    }
+
+    /// Sends a ping of the protocol.
+    pub fn ping(&self) {
+        let mut queue = self.queue();
+        queue.is_ping_due = true;
+        queue.wake();
+    }
+
+    /// Answers a ping of the protocol; of several only the last one that is not answered yet.
+    pub fn pong(&self, payload: Bytes) {
+        let mut queue = self.queue();
+        queue.pong = Some(payload);
+        queue.wake();
+    }
+
+    /// Sends a close frame behind what waits, and nothing after it.
+    pub fn close(&self, reason: Option<CloseReason>) {
+        let mut queue = self.queue();
+        if matches!(queue.end, End::Open) {
+            queue.end = End::Closing(reason);
+        }
+        queue.wake();
+    }
+
+    /// Drops what waits: the client does not read it.
+    pub fn clear(&self) {
+        self.queue().outbox = Outbox::default();
+    }
+
+    /// Since when nothing was taken of what waits.
+    pub fn stuck_since(&self) -> Option<Instant> {
+        self.queue().stuck_since
+    }
+
+    /// Whether so much waits that what can be told later is left out.
+    pub fn is_congested(&self) -> bool {
+        self.queue().outbox.is_congested()
+    }
+
+    /// Whether so little waits that more can be fetched. If not, [`Self::moved`] tells when.
+    pub fn has_room(&self) -> bool {
+        let mut queue = self.queue();
+        let has_room = queue.outbox.has_room();
+        queue.wants_room = !has_room;
+        has_room
+    }
+
+    /// Whether the connection has gone.
+    pub fn is_gone(&self) -> bool {
+        Rc::strong_count(&self.0) == 1
+    }
+
+    /// Waits until there is room again, or the connection has gone.
+    pub async fn moved(&self) {
+        self.0.moved.notified().await;
+    }
+
+    fn queue(&self) -> RefMut<'_, Queue> {
+        self.0.queue.borrow_mut()
+    }
+}
+
+impl Queue {
+    fn wake(&self) {
+        if let Some(connection) = &self.connection {
+            connection.wake_by_ref();
+        }
+    }
+
+    /// The next bytes, if any wait.
+    fn take(&mut self) -> Bytes {
+        let mut chunk = BytesMut::new();
+        if std::mem::take(&mut self.is_ping_due) {
+            Parser::write_message(&mut chunk, [], OpCode::Ping, true, false);
+        }
+        if let Some(payload) = self.pong.take() {
+            Parser::write_message(&mut chunk, payload, OpCode::Pong, true, false);
+        }
+        while chunk.len() < CHUNK_BYTES
+            && let Some(frame) = self.outbox.pop()
+        {
+            Parser::write_message(&mut chunk, frame.into_bytes(), OpCode::Text, true, false);
+            let is_more = self.outbox.bytes() > 0;
+            self.stuck_since = is_more.then(Instant::now);
+        }
+        if self.outbox.bytes() == 0
+            && let End::Closing(reason) = &mut self.end
+        {
+            let reason = reason.take();
+            self.end = End::Closed;
+            Parser::write_close(&mut chunk, reason, false);
+        }
+        chunk.freeze()
+    }
+}
+
+impl MessageBody for OutgoingBody {
+    type Error = Error;
+
+    fn size(&self) -> BodySize {
+        BodySize::Stream
+    }
+
+    fn poll_next(
+        self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+    ) -> Poll<Option<Result<Bytes, Error>>> {
+        let mut queue = self.shared.queue.borrow_mut();
+        let chunk = queue.take();
+        if queue.wants_room && queue.outbox.has_room() {
+            queue.wants_room = false;
+            self.shared.moved.notify_one();
+        }
+        if !matches!(&queue.connection, Some(known) if known.will_wake(context.waker())) {
+            queue.connection = Some(context.waker().clone());
+        }
+        match (&queue.end, chunk.is_empty()) {
+            (_, false) => Poll::Ready(Some(Ok(chunk))),
+            (End::Closed, true) => Poll::Ready(None),
+            (End::Open | End::Closing(_), true) => Poll::Pending,
+        }
+    }
+}
+
+impl Drop for OutgoingBody {
+    fn drop(&mut self) {
+        self.shared.moved.notify_one();
+    }
+}
