@@ -362,12 +362,6 @@ macro_rules! storage_promises {
                 renews_nothing_for_an_unknown_node,
                 forgets_a_node_once_or_twice,
             }
-            maintenance {
-                answers_a_sign_of_life,
-                touches_nothing_that_lives,
-                removes_what_was_deleted_before,
-                removes_a_deleted_conversation_and_keeps_its_agent,
-                keeps_what_was_deleted_later,
             log_retention {
                 removes_events_that_are_older,
                 removes_nothing_behind_a_younger_event,
@@ -378,6 +372,12 @@ macro_rules! storage_promises {
                 readers_never_see_a_hole,
                 trims_beside_writers_and_other_trimmers,
             }
+            maintenance {
+                answers_a_sign_of_life,
+                touches_nothing_that_lives,
+                removes_what_was_deleted_before,
+                removes_a_deleted_conversation_and_keeps_its_agent,
+                keeps_what_was_deleted_later,
                 upkeep_emits_no_events,
                 removes_old_idempotency_records,
                 removes_revoked_tokens_that_ended,
