@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentDraft, AgentId, AsOf, Fault, IdempotencyKey, Page, Principal, Sizes, Stamp, cursor,
-    merge_patch, text,
+    Agent, AgentDraft, AgentId, AsOf, Fault, IdempotencyClaim, IdempotencyKey, Page, Principal,
+    Sizes, Stamp, cursor, merge_patch, text,
 };
 use ports::{
-    AgentFilter, AgentPosition, AgentQuery, AgentRepository, Clock, Deletion, IdSource, Once,
-    RepositoryError,
+    AgentFilter, AgentPosition, AgentQuery, AgentRepository, ClaimRepository, Clock, Deletion,
+    IdSource, Once, RepositoryError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{Engines, IdempotencyRefused, idempotency};
+use crate::{Created, Engines, IdempotencyRefused, idempotency};
 
 /// How often a change is computed again when others keep changing the same agent.
 const CHANGE_ATTEMPTS: usize = 100;
@@ -88,6 +88,7 @@ struct Position {
 pub struct AgentService {
     agents: Arc<dyn AgentRepository>,
     stored_agents: Arc<dyn AgentRepository>,
+    claims: Arc<dyn ClaimRepository>,
     engines: Arc<Engines>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
@@ -100,6 +101,7 @@ impl AgentService {
     pub fn new(
         agents: Arc<dyn AgentRepository>,
         stored_agents: Arc<dyn AgentRepository>,
+        claims: Arc<dyn ClaimRepository>,
         engines: Arc<Engines>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
@@ -108,6 +110,7 @@ impl AgentService {
         Self {
             agents,
             stored_agents,
+            claims,
             engines,
             clock,
             ids,
@@ -121,29 +124,34 @@ impl AgentService {
         caller: &Principal,
         draft: AgentDraft,
         key: Option<IdempotencyKey>,
-    ) -> Result<Agent, AgentError> {
-        let now = self.clock.now();
-        let draft = draft.trimmed();
-        let mut claim = idempotency::claim(caller, "agents.create", key, &draft, now);
-        let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), now));
-        self.check(caller, &agent).await?;
-        if let Some(claim) = &mut claim {
-            claim.answer = serde_json::to_value(&*agent).ok();
-        }
+    ) -> Result<Created<Agent>, AgentError> {
         let stamp = Stamp {
-            time: now,
+            time: self.clock.now(),
             actor: caller.id.clone(),
         };
-        match self
+        let draft = draft.trimmed();
+        let claim = idempotency::claim(caller, "agents.create", key, &draft, stamp.time);
+        let outcome = self.insert(caller, draft, &stamp, claim.as_ref()).await;
+        idempotency::created(&*self.claims, &caller.tenant, claim.as_ref(), outcome).await
+    }
+
+    async fn insert(
+        &self,
+        caller: &Principal,
+        draft: AgentDraft,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Agent>, AgentError> {
+        let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
+        self.check(caller, &agent).await?;
+        let claim = idempotency::answering(claim, &*agent);
+        let inserted = self
             .agents
-            .insert(&caller.tenant, &agent, &stamp, claim.as_ref())
-            .await?
-        {
-            Once::Done(_) => Ok(Arc::unwrap_or_clone(agent)),
-            Once::Repeated(record) => {
-                Err(IdempotencyRefused::judge(claim.as_ref(), &record).into())
-            }
-        }
+            .insert(&caller.tenant, &agent, stamp, claim.as_ref());
+        Ok(match inserted.await? {
+            Once::Done(_) => Once::Done(Arc::unwrap_or_clone(agent)),
+            Once::Repeated(record) => Once::Repeated(record),
+        })
     }
 
     /// Reads an agent.
@@ -324,6 +332,12 @@ impl AgentService {
             .prepare(&caller.tenant, agent)
             .await
             .map_err(AgentError::InvalidRule)
+    }
+}
+
+impl idempotency::Refusal for AgentError {
+    fn is_of_store(&self) -> bool {
+        matches!(self, Self::Store(_))
     }
 }
 

@@ -4,18 +4,19 @@ use std::sync::Arc;
 
 use domain::{
     AgentId, AsOf, Conversation, ConversationDraft, ConversationId, Fault, FaultCode,
-    IdempotencyKey, Message, MessageId, Page, Principal, Role, Stamp, Timestamp, cursor,
-    merge_patch,
+    IdempotencyClaim, IdempotencyKey, Message, MessageId, Page, Principal, Role, Stamp, Timestamp,
+    cursor, merge_patch,
 };
 use ports::{
-    AgentRepository, Clock, ConversationFilter, ConversationPosition, ConversationQuery,
-    ConversationRepository, Deletion, IdSource, MessageOrder, MessageQuery, Once, RepositoryError,
+    AgentRepository, ClaimRepository, Clock, ConversationFilter, ConversationPosition,
+    ConversationQuery, ConversationRepository, Deletion, IdSource, MessageOrder, MessageQuery,
+    Once, RepositoryError,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use uuid::Uuid;
 
-use crate::{IdempotencyRefused, idempotency};
+use crate::{Created, IdempotencyRefused, idempotency};
 
 /// How often a change is computed again when others keep changing the same conversation.
 const CHANGE_ATTEMPTS: usize = 100;
@@ -88,6 +89,7 @@ struct Position {
 pub struct ConversationService {
     conversations: Arc<dyn ConversationRepository>,
     agents: Arc<dyn AgentRepository>,
+    claims: Arc<dyn ClaimRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
 }
@@ -97,12 +99,14 @@ impl ConversationService {
     pub fn new(
         conversations: Arc<dyn ConversationRepository>,
         agents: Arc<dyn AgentRepository>,
+        claims: Arc<dyn ClaimRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
         Self {
             conversations,
             agents,
+            claims,
             clock,
             ids,
         }
@@ -114,16 +118,30 @@ impl ConversationService {
         caller: &Principal,
         new: NewConversation,
         key: Option<IdempotencyKey>,
-    ) -> Result<Conversation, ConversationError> {
-        let now = self.clock.now();
+    ) -> Result<Created<Conversation>, ConversationError> {
+        let stamp = Stamp {
+            time: self.clock.now(),
+            actor: caller.id.clone(),
+        };
+        let claim = idempotency::claim(caller, "conversations.create", key, &new, stamp.time);
+        let outcome = self.insert(caller, new, &stamp, claim.as_ref()).await;
+        idempotency::created(&*self.claims, &caller.tenant, claim.as_ref(), outcome).await
+    }
+
+    async fn insert(
+        &self,
+        caller: &Principal,
+        new: NewConversation,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Conversation>, ConversationError> {
         let user_id = own_user_id(caller, new.user_id.as_deref())?;
         let faults = new.draft.check();
         if !faults.is_empty() {
             return Err(ConversationError::Invalid(faults));
         }
-        let mut claim = idempotency::claim(caller, "conversations.create", key, &new, now);
         let agent = self.agents.find(&caller.tenant, new.agent_id).await?.value;
-        let id = ConversationId::new(self.ids.next_id());
+        let (id, now) = (ConversationId::new(self.ids.next_id()), stamp.time);
         let greeting = agent.and_then(|agent| {
             let content = agent.config.greeting.clone()?;
             Some(self.greeting(id, content, agent.version, now))
@@ -136,26 +154,18 @@ impl ConversationService {
             last_message_at: greeting.as_ref().map(|_| now),
             ..Conversation::empty(id, new.agent_id, now)
         };
-        if let Some(claim) = &mut claim {
-            claim.answer = serde_json::to_value(&conversation).ok();
-        }
-        let stamp = Stamp {
-            time: now,
-            actor: caller.id.clone(),
-        };
+        let claim = idempotency::answering(claim, &conversation);
         let inserted = self.conversations.insert(
             &caller.tenant,
             &conversation,
             greeting.as_ref(),
-            &stamp,
+            stamp,
             claim.as_ref(),
         );
         match inserted.await? {
-            Once::Done(Some(_)) => Ok(conversation),
+            Once::Done(Some(_)) => Ok(Once::Done(conversation)),
             Once::Done(None) => Err(ConversationError::AgentNotFound),
-            Once::Repeated(record) => {
-                Err(IdempotencyRefused::judge(claim.as_ref(), &record).into())
-            }
+            Once::Repeated(record) => Ok(Once::Repeated(record)),
         }
     }
 
@@ -357,6 +367,12 @@ impl ConversationService {
             Err(RepositoryError::Stale { .. }) => Err(ConversationError::VersionMismatch),
             Err(error) => Err(error.into()),
         }
+    }
+}
+
+impl idempotency::Refusal for ConversationError {
+    fn is_of_store(&self) -> bool {
+        matches!(self, Self::Store(_))
     }
 }
 

@@ -226,7 +226,7 @@ pub async fn one_of_many_updates_of_one_version_is_carried_out(storage: &Storage
 /// Of many creations with one key, one is carried out; the others repeat it.
 pub async fn one_of_many_creations_with_one_key_is_carried_out(storage: &Storage) {
     let mut writers = JoinSet::new();
-    for number in 1..=16 {
+    for number in 1..=20 {
         let storage = storage.clone();
         writers.spawn(async move {
             let (tenant, stamp, claim) =
@@ -239,6 +239,25 @@ pub async fn one_of_many_creations_with_one_key_is_carried_out(storage: &Storage
     let done = writers.join_all().await.into_iter().filter(|done| *done);
     assert_eq!(done.count(), 1);
     assert_eq!(log::head(storage, &samples::tenant()).await, Seq(1));
+}
+
+/// Of many conversations with one key, one is made; the others repeat it.
+pub async fn one_of_many_conversations_with_one_key_is_made(storage: &Storage) {
+    let agent = given::agent(storage, 1).await;
+    let mut writers = JoinSet::new();
+    for number in 1..=20 {
+        let (storage, talk) = (storage.clone(), samples::conversation(number, agent.id));
+        writers.spawn(async move {
+            let (tenant, stamp, claim) =
+                (samples::tenant(), samples::stamp(0), samples::claim("k"));
+            let conversations = &storage.conversations;
+            let answer = conversations.insert(&tenant, &talk, None, &stamp, Some(&claim));
+            matches!(answer.await.answered(), ports::Once::Done(Some(_)))
+        });
+    }
+    let done = writers.join_all().await.into_iter().filter(|done| *done);
+    assert_eq!(done.count(), 1);
+    assert_eq!(log::head(storage, &samples::tenant()).await, Seq(2));
 }
 
 /// A deletion and exchanges at once: what was recorded stands before the deletion, and nothing

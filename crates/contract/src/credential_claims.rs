@@ -120,9 +120,9 @@ pub async fn a_refused_credential_leaves_no_claim(storage: &Storage) {
 }
 
 /// `insert` holds its claim also when several ask at the same time.
-pub async fn one_of_eight_racing_credentials_with_one_key_is_made(storage: &Storage) {
+pub async fn one_of_twenty_racing_credentials_with_one_key_is_made(storage: &Storage) {
     let mut racers = JoinSet::new();
-    for number in 1..=8 {
+    for number in 1..=20 {
         let storage = storage.clone();
         racers.spawn(async move {
             let (key, claim) = (samples::key(number), samples::claim("k"));

@@ -7,14 +7,15 @@ use domain::{
 use ports::{NewProof, Storage};
 use tokio::task::JoinSet;
 
-use crate::{answers::Answer as _, found, given, samples};
+use crate::{answers::OnceAnswer as _, found, given, samples};
 
 async fn rotated(storage: &Storage, like: &Credential, proof: &NewProof) -> Option<Credential> {
     let Credential {
         kind, tenant, id, ..
     } = like;
-    let answer = storage.credentials.rotate(*kind, tenant, id, proof).await;
-    answer.answered()
+    let credentials = &storage.credentials;
+    let answer = credentials.rotate(*kind, tenant, id, proof, None).await;
+    answer.done()
 }
 
 /// What a credential is after its rotation to [`samples::new_secret`].
@@ -50,8 +51,8 @@ async fn assert_refused(
     let present = found::credential(storage, credential).await;
     let version = found::access_version(storage).await;
     let (credentials, tenant) = (&storage.credentials, &credential.tenant);
-    let answer = credentials.rotate(kind, tenant, id, proof).await.answered();
-    assert_eq!(answer, None, "{id} as {kind:?} to {proof:?}");
+    let answer = credentials.rotate(kind, tenant, id, proof, None).await;
+    assert_eq!(answer.done(), None, "{id} as {kind:?} to {proof:?}");
     assert_eq!(found::credential(storage, credential).await, present);
     assert_eq!(found::access_version(storage).await, version);
 }

@@ -59,6 +59,7 @@ pub mod rate_limiter;
 pub mod record_exchange;
 pub mod released_keys;
 pub mod reply_engine;
+pub mod rotation_claims;
 pub mod round_trips;
 pub mod signing_key_repository;
 pub mod stream_slots;

@@ -300,7 +300,7 @@ macro_rules! storage_promises {
                 credentials_are_made_under_keys_that_others_used,
                 claims_of_credentials_are_each_tenants_own,
                 a_refused_credential_leaves_no_claim,
-                one_of_eight_racing_credentials_with_one_key_is_made,
+                one_of_twenty_racing_credentials_with_one_key_is_made,
                 many_credentials_are_made_at_once,
             }
             credential_rotation {
@@ -314,6 +314,12 @@ macro_rules! storage_promises {
                 rotates_no_proof_into_the_other_sort,
                 replaces_public_keys,
                 racing_rotations_follow_each_other,
+            }
+            rotation_claims {
+                records_the_claim_with_the_rotation,
+                a_used_key_rotates_nothing,
+                a_refused_rotation_leaves_no_claim,
+                one_of_twenty_racing_rotations_with_one_key_is_carried_out,
             }
             credential_revocation {
                 revokes_a_credential_from_then_on,
@@ -414,6 +420,7 @@ macro_rules! storage_promises {
                 a_reads_position_is_never_later_than_what_it_saw,
                 one_of_many_updates_of_one_version_is_carried_out,
                 one_of_many_creations_with_one_key_is_carried_out,
+                one_of_many_conversations_with_one_key_is_made,
                 nothing_is_recorded_behind_a_deletion,
                 many_conversations_are_made_at_once,
             }

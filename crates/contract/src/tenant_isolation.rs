@@ -239,8 +239,8 @@ pub async fn credentials_of_another_tenant_are_not_touched(storage: &Storage) {
         let credential = given::credential(storage, credential).await;
         let Credential { kind, id, .. } = &credential;
         let credentials = &storage.credentials;
-        let rotated = credentials.rotate(*kind, &other, id, &proof).await;
-        assert_eq!(rotated.answered(), None);
+        let rotated = credentials.rotate(*kind, &other, id, &proof, None).await;
+        assert_eq!(rotated.done(), None);
         let revoked = credentials.revoke(*kind, &other, id, samples::at(9)).await;
         assert!(!revoked.answered());
         let found = found::credential(storage, &credential).await;

@@ -72,17 +72,20 @@ pub trait CredentialRepository: Send + Sync {
         limit: usize,
     ) -> Result<Page<Credential>, RepositoryError>;
 
-    /// Gives a credential a new proof. MUST raise the access version. MUST keep the secret before
-    /// as the previous one until the time given, and forget any older one; MUST change nothing and
-    /// answer `None` when the tenant has no such credential, or a revoked one, or one whose proof
-    /// is of the other sort. Answers the credential as it is then.
+    /// Gives a credential a new proof. MUST raise the access version and write the claim in the
+    /// same transaction. MUST keep the secret before as the previous one until the time given, and
+    /// forget any older one. MUST write nothing when the claim's key was used before, whatever else
+    /// is wrong; MUST write nothing and answer `Done(None)` when the tenant has no such credential,
+    /// or a revoked one, or one whose proof is of the other sort. Answers the credential as it is
+    /// then.
     async fn rotate(
         &self,
         kind: CredentialKind,
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-    ) -> Result<Option<Credential>, RepositoryError>;
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Option<Credential>>, RepositoryError>;
 
     /// Refuses a credential from now on. MUST raise the access version. Answers whether there is
     /// such a credential in the tenant; one revoked before stays as it was.

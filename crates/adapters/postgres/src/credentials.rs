@@ -182,12 +182,14 @@ impl CredentialRepository for PostgresCredentials {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-    ) -> Result<Option<Credential>, RepositoryError> {
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Option<Credential>>, RepositoryError> {
         let rotation = rotation(kind, tenant, id, proof);
+        let (tenant, claim) = (tenant.clone(), claim.cloned());
         self.store
             .connections
             .transaction(move |connection| {
-                Box::pin(async move { rotate(connection, rotation).await })
+                Box::pin(async move { rotate(connection, &tenant, rotation, claim.as_ref()).await })
             })
             .await
     }
@@ -250,10 +252,18 @@ async fn insert(
     if credential.kind == CredentialKind::Key {
         store_state::note_key(connection).await?;
     }
-    let mut rows = Rows::default();
-    rows.claims.extend(claims::row(&credential.tenant, claim));
-    rows::write(connection, &rows).await?;
+    record(connection, &credential.tenant, claim).await?;
     Ok(Once::Done(()))
+}
+
+async fn record(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    claim: Option<&IdempotencyClaim>,
+) -> Result<(), RepositoryError> {
+    let mut rows = Rows::default();
+    rows.claims.extend(claims::row(tenant, claim));
+    rows::write(connection, &rows).await
 }
 
 async fn write(
@@ -318,14 +328,21 @@ fn rotation(
 
 async fn rotate(
     connection: &mut PgConnection,
+    tenant: &TenantId,
     rotation: Query<'static, Postgres, PgArguments>,
-) -> Result<Option<Credential>, RepositoryError> {
+    claim: Option<&IdempotencyClaim>,
+) -> Result<Once<Option<Credential>>, RepositoryError> {
+    tenants::lock(connection, tenant).await?;
+    if let Some(record) = claims::used(connection, tenant, claim).await? {
+        return Ok(Once::Repeated(record));
+    }
     let row = rotation.fetch_optional(&mut *connection).await;
     let Some(row) = row.map_err(from_sqlx)? else {
-        return Ok(None);
+        return Ok(Once::Done(None));
     };
     store_state::raise_access_version(connection).await?;
-    read(&row).map(Some)
+    record(connection, tenant, claim).await?;
+    Ok(Once::Done(Some(read(&row)?)))
 }
 
 async fn revoke(

@@ -168,12 +168,14 @@ impl CredentialRepository for SqliteCredentials {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-    ) -> Result<Option<Credential>, RepositoryError> {
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Option<Credential>>, RepositoryError> {
         let rotation = rotation(kind, tenant, id, proof)?;
+        let (tenant, claim) = (tenant.clone(), claim.cloned());
         self.store
             .writer
             .transaction(move |connection| {
-                Box::pin(async move { rotate(connection, rotation).await })
+                Box::pin(async move { rotate(connection, &tenant, rotation, claim.as_ref()).await })
             })
             .await
     }
@@ -232,10 +234,18 @@ async fn insert(
     if credential.kind == CredentialKind::Key {
         store_state::note_key(connection).await?;
     }
-    let mut rows = Rows::default();
-    rows.claims.extend(claims::row(&credential.tenant, claim));
-    rows::write(connection, &rows).await?;
+    record(connection, &credential.tenant, claim).await?;
     Ok(Once::Done(()))
+}
+
+async fn record(
+    connection: &mut SqliteConnection,
+    tenant: &TenantId,
+    claim: Option<&IdempotencyClaim>,
+) -> Result<(), RepositoryError> {
+    let mut rows = Rows::default();
+    rows.claims.extend(claims::row(tenant, claim));
+    rows::write(connection, &rows).await
 }
 
 async fn write(
@@ -301,14 +311,21 @@ fn rotation(
 
 async fn rotate(
     connection: &mut SqliteConnection,
+    tenant: &TenantId,
     rotation: Rotation,
-) -> Result<Option<Credential>, RepositoryError> {
+    claim: Option<&IdempotencyClaim>,
+) -> Result<Once<Option<Credential>>, RepositoryError> {
+    tenants::lock(connection, tenant).await?;
+    if let Some(record) = claims::used(connection, tenant, claim).await? {
+        return Ok(Once::Repeated(record));
+    }
     let row = rotation.fetch_optional(&mut *connection).await;
     let Some(row) = row.map_err(in_table("credentials"))? else {
-        return Ok(None);
+        return Ok(Once::Done(None));
     };
     store_state::raise_access_version(connection).await?;
-    row.try_into().map(Some)
+    record(connection, tenant, claim).await?;
+    Ok(Once::Done(Some(row.try_into()?)))
 }
 
 async fn revoke(

@@ -1,13 +1,13 @@
 //! `POST /api/agents`.
 
-use actix_web::{HttpResponse, http::header};
+use actix_web::HttpResponse;
 use domain::{Agent, AgentDraft};
 
 use crate::{
     access::{AgentsWrite, Authorized},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, Json, JsonBody},
+    request::{IdempotencyHeader, Json, JsonBody, made},
 };
 
 impl JsonBody for AgentDraft {
@@ -27,11 +27,11 @@ pub async fn create_agent(
     key: IdempotencyHeader,
     draft: Json<AgentDraft>,
 ) -> Result<HttpResponse, ApiError> {
-    let agent = authorized
+    let created = authorized
         .agents
         .create(authorized.caller(), draft.0, key.0)
         .await?;
-    let mut response = HttpResponse::Created();
-    response.insert_header((header::LOCATION, format!("/api/agents/{}", agent.id)));
+    let agent = created.value;
+    let response = made(format!("/api/agents/{}", agent.id), created.is_replayed);
     Ok(reads::written(response, super::etag(agent.version), &agent))
 }

@@ -92,7 +92,9 @@ impl Desk {
     fn new(settings: &Settings, store: Store, kind: CredentialKind) -> Self {
         let (clock, ids) = wiring::system();
         let most = settings.limits.sizes.name_characters;
-        let service = CredentialService::new(store.storage().credentials, clock, ids, most);
+        let storage = store.storage();
+        let (credentials, claims) = (storage.credentials, storage.claims);
+        let service = CredentialService::new(credentials, claims, clock, ids, most);
         Self {
             store,
             service,
@@ -111,7 +113,7 @@ impl Desk {
             .service
             .create(&operator(tenant), self.kind, draft, None)
             .await;
-        self.show(&made.map_err(told)?)
+        self.show(&made.map_err(told)?.value)
     }
 
     async fn list(&self, tenant: TenantId) -> Result<()> {
@@ -141,10 +143,10 @@ impl Desk {
         let operator = operator(tenant.tenant);
         let rotated = self
             .service
-            .rotate(&operator, self.kind, &id, rotation)
+            .rotate(&operator, self.kind, &id, rotation, None)
             .await;
         let rotated = rotated.map_err(|error| told_of(&id, &operator.tenant, error));
-        self.show(&rotated?)
+        self.show(&rotated?.value)
     }
 
     async fn revoke(&self, options: CredentialOptions) -> Result<()> {

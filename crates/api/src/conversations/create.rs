@@ -1,6 +1,6 @@
 //! `POST /api/conversations`.
 
-use actix_web::{HttpResponse, http::header};
+use actix_web::HttpResponse;
 use application::conversations::NewConversation;
 use domain::{Conversation, ConversationDraft, ProblemCode, config::Metadata};
 use serde::Deserialize;
@@ -10,7 +10,7 @@ use crate::{
     access::{Authorized, ConversationsWrite},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, Json, JsonBody},
+    request::{IdempotencyHeader, Json, JsonBody, made},
 };
 
 /// A conversation to be made.
@@ -72,11 +72,16 @@ pub async fn create_conversation(
             metadata: body.metadata,
         },
     };
-    let made = authorized
+    let created = authorized
         .conversations
         .create(authorized.caller(), new, key.0)
         .await?;
-    let mut response = HttpResponse::Created();
-    response.insert_header((header::LOCATION, format!("/api/conversations/{}", made.id)));
-    Ok(reads::written(response, super::etag(&made), &made))
+    let conversation = created.value;
+    let path = format!("/api/conversations/{}", conversation.id);
+    let response = made(path, created.is_replayed);
+    Ok(reads::written(
+        response,
+        super::etag(&conversation),
+        &conversation,
+    ))
 }

@@ -72,10 +72,11 @@ pub async fn get_oauth_client(
 )]
 pub async fn rotate_oauth_client(
     authorized: Authorized<KeysAdmin>,
+    key: IdempotencyHeader,
     id: PathId<IdOf<Client>>,
     rotation: OptionalJson<ClientRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::rotate(authorized, id, rotation.0).await
+    verbs::rotate(authorized, key, id, rotation.0).await
 }
 
 /// Revoke an OAuth client: it gets no more tokens, and those it has are refused from now on.

@@ -65,10 +65,11 @@ pub async fn get_key(
 )]
 pub async fn rotate_key(
     authorized: Authorized<KeysAdmin>,
+    key: IdempotencyHeader,
     id: PathId<IdOf<Key>>,
     rotation: OptionalJson<KeyRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::rotate(authorized, id, rotation.0).await
+    verbs::rotate(authorized, key, id, rotation.0).await
 }
 
 /// Revoke an API key: it is refused from now on.

@@ -1,6 +1,6 @@
 //! What can be done with keys, and with clients alike.
 
-use actix_web::{HttpRequest, HttpResponse, http::header};
+use actix_web::{HttpRequest, HttpResponse};
 use application::access::Rotation;
 use domain::{CredentialDraft, Page};
 
@@ -9,7 +9,7 @@ use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, PathId, QueryParameters},
+    request::{IdempotencyHeader, PathId, QueryParameters, made, tell_replayed},
 };
 
 type Answer = Result<HttpResponse, ApiError>;
@@ -19,14 +19,12 @@ pub(super) async fn create<V: View>(
     key: IdempotencyHeader,
     draft: impl Into<CredentialDraft>,
 ) -> Answer {
-    let minted = authorized
+    let created = authorized
         .credentials
         .create(authorized.caller(), V::KIND, draft.into(), key.0)
         .await?;
-    let location = format!("{}/{}", V::PATH, minted.credential.id);
-    Ok(HttpResponse::Created()
-        .insert_header((header::LOCATION, location))
-        .json(V::minted(minted)?))
+    let path = format!("{}/{}", V::PATH, created.value.credential.id);
+    Ok(made(path, created.is_replayed).json(V::minted(created.value)?))
 }
 
 pub(super) async fn list<V: View>(
@@ -59,14 +57,23 @@ pub(super) async fn get<V: View>(authorized: Authorized<KeysAdmin>, id: PathId<I
 
 pub(super) async fn rotate<V: View>(
     authorized: Authorized<KeysAdmin>,
+    key: IdempotencyHeader,
     id: PathId<IdOf<V>>,
     rotation: impl Into<Rotation>,
 ) -> Answer {
-    let minted = authorized
+    let rotated = authorized
         .credentials
-        .rotate(authorized.caller(), V::KIND, &id.0.id, rotation.into())
+        .rotate(
+            authorized.caller(),
+            V::KIND,
+            &id.0.id,
+            rotation.into(),
+            key.0,
+        )
         .await?;
-    Ok(HttpResponse::Ok().json(V::minted(minted)?))
+    let mut response = HttpResponse::Ok();
+    tell_replayed(&mut response, rotated.is_replayed);
+    Ok(response.json(V::minted(rotated.value)?))
 }
 
 pub(super) async fn revoke<V: View>(

@@ -22,7 +22,7 @@ pub(super) fn components() -> Value {
             },
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
-                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A key that was used is answered 409 `idempotency_key_in_use`, or `idempotency_key_used` where the answer showed a secret; with another command 422 `idempotency_key_reused`.",
+                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A repetition gets the first answer again, with `Idempotency-Replayed`, whatever has become of its subject since; that of a chat gets what has become of the turn; where the first answer showed a secret, it gets 409 `idempotency_key_used`, which names the id. Another command gets 422 `idempotency_key_reused`.",
                 "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
             "IfMatch": {
@@ -45,6 +45,7 @@ pub(super) fn components() -> Value {
             "RateLimitPolicy": header("string", "How many are granted (`q`) in how many seconds (`w`), for each limit that the request was counted for. Absent when the caller is not known.", false),
             "RetryAfter": header("integer", "Whole seconds after which to try again.", true),
             "Location": header("string", "Path of what was made.", true),
+            "IdempotencyReplayed": header("boolean", "`true` when this answers a request that was carried out before, with the same idempotency key. Absent otherwise.", false),
             "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),
             "ServerTiming": header("string", "Milliseconds spent in the store, in engines, and in all.", true),
             "XEventSeq": header("integer", "A position of the event log known no later than the answer: following the log from there misses nothing.", true),

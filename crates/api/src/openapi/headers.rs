@@ -8,7 +8,7 @@ use crate::access::scope_table::Access;
 /// Adds the request headers that an operation looks at.
 pub(super) fn add_parameters(operation: &Operation<'_>, described: &mut Value) {
     let mut names = vec!["XRequestId"];
-    if operation.makes_something() {
+    if operation.takes_idempotency_key() {
         names.push("IdempotencyKey");
     }
     if operation.is_conditional_write() {
@@ -57,6 +57,9 @@ pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
             }
         }
         _ => {}
+    }
+    if operation.repeats_its_answer(status) {
+        names.push(("Idempotency-Replayed", "IdempotencyReplayed"));
     }
     if operation.access != Access::Public && status != "401" {
         names.extend([

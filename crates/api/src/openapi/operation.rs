@@ -38,10 +38,25 @@ impl Operation<'_> {
         self.rotates() || self.makes_ticket()
     }
 
-    /// Whether it makes something that a repetition must not make again.
-    pub(super) fn makes_something(&self) -> bool {
-        let changes_something = self.may_lack_body() || self.id.starts_with("cancel_");
-        self.is_api() && self.method == "post" && !changes_something
+    /// Whether it makes something that a repetition must not make again. What is cancelled twice
+    /// is cancelled once.
+    pub(super) fn takes_idempotency_key(&self) -> bool {
+        self.is_api()
+            && self.method == "post"
+            && !self.id.starts_with("cancel_")
+            && !self.makes_ticket()
+    }
+
+    /// Whether an answer of this status may be one that is given again because the command was
+    /// repeated: not what shows a secret, as all about keys does, and no refusal but what became
+    /// of a turn.
+    pub(super) fn repeats_its_answer(&self, status: &str) -> bool {
+        let shows_a_secret = self.credentials() == Some(CredentialKind::Key);
+        let may_be_repeated = match status {
+            "409" | "500" | "502" | "503" | "504" => self.id == "chat",
+            _ => status.starts_with('2'),
+        };
+        self.takes_idempotency_key() && !shows_a_secret && may_be_repeated
     }
 
     /// Whether its body names what must be there: agents, keys, clients and tickets are made out

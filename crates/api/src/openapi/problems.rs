@@ -46,13 +46,11 @@ pub(super) fn problems(operation: &Operation<'_>, described: &Value) -> Vec<Prob
     if has_body || has_query {
         codes.push(Code::ValidationFailed);
     }
-    if operation.makes_something() {
-        codes.push(if operation.credentials().is_some() {
-            Code::IdempotencyKeyUsed
-        } else {
-            Code::IdempotencyKeyInUse
-        });
+    if operation.takes_idempotency_key() {
         codes.push(Code::IdempotencyKeyReused);
+        if operation.credentials().is_some() {
+            codes.push(Code::IdempotencyKeyUsed);
+        }
     }
     if operation.is_conditional_write() {
         codes.push(Code::VersionMismatch);

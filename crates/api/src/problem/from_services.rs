@@ -91,8 +91,10 @@ impl From<CredentialError> for ApiError {
             CredentialError::Exceeds(missing) => access::lacking(missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
-            CredentialError::MadeBefore { id } => Self::new(ProblemCode::IdempotencyKeyUsed)
-                .with_detail(format!("it made {id}, whose secret is not shown again")),
+            CredentialError::UsedFor { id } => Self::new(ProblemCode::IdempotencyKeyUsed)
+                .with_detail(format!(
+                    "it was used for {id}, whose secret is not shown again"
+                )),
             CredentialError::Idempotency(refused) => refused.into(),
             CredentialError::Store(error) => error.into(),
         }

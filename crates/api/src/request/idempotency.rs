@@ -1,8 +1,12 @@
-//! The `Idempotency-Key` header.
+//! The `Idempotency-Key` header, and what an answer says of it.
 
 use std::future::{Ready, ready};
 
-use actix_web::{FromRequest, HttpRequest, dev::Payload, http::header::HeaderName};
+use actix_web::{
+    FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder,
+    dev::Payload,
+    http::header::{self, HeaderName},
+};
 use domain::IdempotencyKey;
 
 use crate::problem::ApiError;
@@ -34,5 +38,21 @@ impl FromRequest for IdempotencyHeader {
             }
         };
         ready(key.map(Self))
+    }
+}
+
+/// Begins the answer about what was made, which is at `path`, by this request or an earlier one
+/// with the same key.
+pub fn made(path: String, is_replayed: bool) -> HttpResponseBuilder {
+    let mut response = HttpResponse::Created();
+    response.insert_header((header::LOCATION, path));
+    tell_replayed(&mut response, is_replayed);
+    response
+}
+
+/// Says so in an answer that is the first one again.
+pub fn tell_replayed(response: &mut HttpResponseBuilder, is_replayed: bool) {
+    if is_replayed {
+        response.insert_header(REPLAYED);
     }
 }

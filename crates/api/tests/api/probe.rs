@@ -162,7 +162,7 @@ probed! { Credentials of CredentialRepository as "credentials" {
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
-    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof) -> Option<Credential>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
     fn access_version() -> i64;

@@ -3,7 +3,13 @@
 
 use std::sync::Arc;
 
-use domain::{ProblemCode, Scope};
+use api::wiring;
+use application::{ChatCommand, chat::OnBusy};
+use contract::samples;
+use domain::{
+    CredentialKind, CredentialSecret, Fingerprint, IdempotencyClaim, ProblemCode, Scope,
+    config::Metadata,
+};
 use insta::assert_snapshot;
 use ports::ReplyError;
 use serde_json::json;
@@ -78,14 +84,6 @@ provoked! {
     not_acceptable: NotAcceptable = |api| {
         api.reader().request("GET", "/api/agents").header("Accept", "image/png").send().await
     };
-    idempotency_key_in_use: IdempotencyKeyInUse = |api| {
-        let make = || {
-            let request = api.writer().request("POST", "/api/agents");
-            request.header("Idempotency-Key", "k").json(&json!({"name": "Ada"})).send()
-        };
-        make().await.made();
-        make().await
-    };
     cursor_expired: CursorExpired = |api| api.reader().get("/api/events?since=9").await;
     version_mismatch: VersionMismatch = |api| {
         let path = format!("/api/agents/{}", api.agent_id().await);
@@ -138,6 +136,7 @@ const STAGED: &[ProblemCode] = &[
     ProblemCode::RequestTimeout,
     ProblemCode::ConversationBusy,
     ProblemCode::TurnCancelled,
+    ProblemCode::IdempotencyKeyInUse,
     ProblemCode::Internal,
     ProblemCode::EngineFailed,
     ProblemCode::EngineUnavailable,
@@ -195,6 +194,39 @@ async fn conversation_busy_and_turn_cancelled() {
         writer.request("POST", &path).send().await.ok();
     });
     cancelled.problem(ProblemCode::TurnCancelled);
+    api.stop().await;
+}
+
+/// A chat whose key is taken by something that is no turn.
+#[tokio::test(flavor = "multi_thread")]
+async fn idempotency_key_in_use() {
+    let api = Api::start().await;
+    let agent = samples::agent(1);
+    let command = ChatCommand {
+        agent_id: agent.id,
+        message: "Hello".to_owned(),
+        conversation_id: None,
+        user_id: None,
+        metadata: Metadata::new(),
+        on_busy: OnBusy::Queue,
+    };
+    let secret = CredentialSecret::parse(CredentialKind::Key, api.writer().key());
+    let principal = CredentialKind::Key.principal(&secret.expect("a key").id());
+    let claim = IdempotencyClaim {
+        principal,
+        operation: "chat",
+        fingerprint: Fingerprint::of(&command),
+        created_at: wiring::system().0.now(),
+        ..samples::claim("k")
+    };
+    let (agents, tenant, stamp) = (&api.storage.agents, samples::tenant(), samples::stamp(0));
+    let stored = agents.insert(&tenant, &agent, &stamp, Some(&claim));
+    stored.await.expect("a store");
+    let request = api.writer().request("POST", "/api/chat");
+    let command = json!({"agentId": agent.id, "message": "Hello"});
+    let answer = request.header("Idempotency-Key", "k").json(&command);
+    let answer = answer.send().await;
+    answer.problem(ProblemCode::IdempotencyKeyInUse);
     api.stop().await;
 }
 

@@ -8,7 +8,7 @@ use domain::{
     credential_secret::RANDOM_BYTES,
 };
 use jsonwebtoken::Algorithm;
-use ports::NewProof;
+use ports::{NewProof, Once};
 
 use crate::{
     allowance::WAIT,
@@ -106,9 +106,11 @@ async fn a_rotated_secret_is_good_until_the_overlap_ends() {
     };
     let (kind, credentials) = (CredentialKind::Client, &world.storage.credentials);
     let rotated = credentials
-        .rotate(kind, &client.tenant, &client.id, &proof)
+        .rotate(kind, &client.tenant, &client.id, &proof, None)
         .await;
-    rotated.unwrap().expect("the client");
+    let Once::Done(Some(_)) = rotated.unwrap() else {
+        panic!("the client is there, and no key was used");
+    };
     world.clock.forward(Duration::from_millis(59_999));
     assert!(!is_refused(&node, &basic(&old)).await);
     assert!(!is_refused(&node, &basic(&new)).await);

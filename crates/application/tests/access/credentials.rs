@@ -22,7 +22,10 @@ async fn lacks(desk: &Desk, caller: &Principal, scopes: &[Scope]) -> Vec<Scope> 
     let made = desk.service.create(caller, Key, draft(scopes), None).await;
     let there = desk.key(scopes).await.credential.id;
     let rotation = Rotation::default();
-    let rotated = desk.service.rotate(caller, Key, &there, rotation).await;
+    let rotated = desk
+        .service
+        .rotate(caller, Key, &there, rotation, None)
+        .await;
     let revoked = desk.service.revoke(caller, Key, &there).await;
     let outcomes = [made.map(drop), rotated.map(drop), revoked];
     let mut lacking = outcomes.into_iter().map(|outcome| match outcome {
@@ -107,7 +110,10 @@ async fn another_tenants_are_not_there() {
     let found = desk.service.get(&stranger, Key, &key.id).await;
     assert!(matches!(found, Err(CredentialError::NotFound(Key))));
     let rotation = Rotation::default();
-    let rotated = desk.service.rotate(&stranger, Key, &key.id, rotation).await;
+    let rotated = desk
+        .service
+        .rotate(&stranger, Key, &key.id, rotation, None)
+        .await;
     assert!(matches!(rotated, Err(CredentialError::NotFound(Key))));
     let revoked = desk.service.revoke(&stranger, Key, &key.id).await;
     assert!(matches!(revoked, Err(CredentialError::NotFound(Key))));
@@ -134,7 +140,10 @@ async fn an_end_must_lie_ahead() {
     assert_eq!(faults[0].pointer, "/expiresAt");
     assert_eq!(faults[0].code, FaultCode::TooSmall);
     let soon = desk.service.create(&operator, Key, ending(1), None).await;
-    assert_eq!(soon.unwrap().credential.expires_at, ending(1).expires_at);
+    assert_eq!(
+        soon.unwrap().value.credential.expires_at,
+        ending(1).expires_at
+    );
 }
 
 #[tokio::test]
@@ -145,12 +154,12 @@ async fn an_idempotency_key_makes_one_and_then_tells_which() {
         let key = "k-1".parse().ok();
         desk.service.create(&caller, kind, draft(scopes), key)
     };
-    let made = once(Key, &[AgentsRead]).await.unwrap().credential.id;
+    let made = once(Key, &[AgentsRead]).await.unwrap().value.credential.id;
     let again = once(Key, &[AgentsRead]).await;
-    let Err(CredentialError::MadeBefore { id }) = again else {
+    let Err(CredentialError::UsedFor { id }) = again else {
         panic!("{again:?}");
     };
-    assert_eq!(id, made.as_str());
+    assert_eq!(id, made);
     let other = once(Key, &[KeysAdmin]).await;
     assert!(matches!(other, Err(CredentialError::Idempotency(_))));
     once(Client, &[AgentsRead]).await.unwrap();

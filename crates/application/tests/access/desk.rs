@@ -41,6 +41,7 @@ impl Desk {
         let elsewhere = authenticator(&world, &last_used).await;
         let service = CredentialService::new(
             Arc::clone(&world.storage.credentials),
+            Arc::clone(&world.storage.claims),
             world.clock.clone(),
             world.ids.clone(),
             NAME_CHARACTERS,
@@ -67,7 +68,7 @@ impl Desk {
     ) -> MintedCredential {
         let operator = operator(tenant());
         let made = self.service.create(&operator, kind, draft, None);
-        made.await.expect("the operator may do everything")
+        made.await.expect("the operator may do everything").value
     }
 
     /// What the operator's rotation of a key gives.
@@ -83,8 +84,9 @@ impl Desk {
         let (kind, id) = (key.credential.kind, &key.credential.id);
         let rotated = self
             .service
-            .rotate(&operator(tenant()), kind, id, rotation)
-            .await?;
+            .rotate(&operator(tenant()), kind, id, rotation, None)
+            .await?
+            .value;
         assert_eq!(&rotated.credential.id, id);
         Ok(rotated.secret.expect("a new secret"))
     }

@@ -159,10 +159,14 @@ async fn rotated(
     let client = desk.make(CredentialKind::Client, draft).await;
     let (kind, id) = (CredentialKind::Client, &client.credential.id);
     let operator = operator(tenant());
-    match desk.service.rotate(&operator, kind, id, rotation).await {
+    match desk
+        .service
+        .rotate(&operator, kind, id, rotation, None)
+        .await
+    {
         Ok(minted) => {
-            assert!(minted.secret.is_none());
-            Ok(minted.credential.proof)
+            assert!(minted.value.secret.is_none());
+            Ok(minted.value.credential.proof)
         }
         Err(CredentialError::Invalid(faults)) => {
             let faults = faults.into_iter().map(|it| (it.pointer, it.code));

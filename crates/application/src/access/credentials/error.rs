@@ -1,9 +1,9 @@
 //! Why a use case of keys and clients was refused.
 
-use domain::{CredentialKind, Fault, Scopes};
+use domain::{CredentialId, CredentialKind, Fault, Scopes};
 use ports::RepositoryError;
 
-use crate::IdempotencyRefused;
+use crate::{IdempotencyRefused, idempotency::Refusal};
 
 /// Why a use case of keys and clients was refused.
 #[derive(Debug, thiserror::Error)]
@@ -25,10 +25,10 @@ pub enum CredentialError {
     InvalidCursor,
     /// The idempotency key was used by the same command, whose answer showed a secret and is
     /// therefore not given again.
-    #[error("the idempotency key made {id} before")]
-    MadeBefore {
-        /// What was made then.
-        id: String,
+    #[error("the idempotency key was used for {id} before")]
+    UsedFor {
+        /// What was made or rotated then.
+        id: CredentialId,
     },
     /// The idempotency key was used before.
     #[error(transparent)]
@@ -36,4 +36,10 @@ pub enum CredentialError {
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
+}
+
+impl Refusal for CredentialError {
+    fn is_of_store(&self) -> bool {
+        matches!(self, Self::Store(_))
+    }
 }

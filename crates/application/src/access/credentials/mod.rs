@@ -5,6 +5,7 @@ mod minting;
 mod privilege;
 mod rotation;
 mod service;
+mod told;
 
 pub use error::CredentialError;
 pub(super) use minting::{minted, with_secret};

@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::{
     CredentialSecret, Fault, FaultCode, Timestamp,
     credential::{MOST_OVERLAP_SECONDS, Proof, PublicKeys},
-    credential_draft,
+    credential_draft, public_key_set,
 };
 use ports::NewProof;
 use serde_json::Value;
@@ -54,6 +54,12 @@ impl Rotation {
             return Ok(());
         }
         Err(faults)
+    }
+
+    /// The new public keys, as they are stored.
+    pub(super) fn public_keys(&self) -> Option<PublicKeys> {
+        let set = self.jwks.as_ref().map(public_key_set::understood);
+        set.map(PublicKeys::Set)
     }
 
     /// The rotation to a new secret.

@@ -4,16 +4,20 @@ use std::sync::Arc;
 
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyClaim,
-    IdempotencyKey, IdempotencyRecord, Page, Principal, Timestamp,
+    IdempotencyKey, Page, Principal, Timestamp,
     credential::{Proof, PublicKeys},
-    cursor, public_key_set,
+    cursor,
 };
-use ports::{Clock, CredentialPosition, CredentialRepository, IdSource, NewProof, Once};
+use ports::{
+    ClaimRepository, Clock, CredentialPosition, CredentialRepository, IdSource, NewProof, Once,
+};
 use serde::{Deserialize, Serialize};
-use serde_json::json;
 
-use super::{CredentialError, Rotation, minting, privilege};
-use crate::{Authenticator, IdempotencyRefused, idempotency};
+use super::{
+    CredentialError, Rotation, minting, privilege,
+    told::{self, Told},
+};
+use crate::{Authenticator, Created, idempotency};
 
 /// A credential right after it was made or rotated: the only moment in which its secret exists in
 /// the clear.
@@ -36,6 +40,7 @@ struct Position {
 /// caller's tenant only, and refuses a caller who holds less than the credential does.
 pub struct CredentialService {
     credentials: Arc<dyn CredentialRepository>,
+    claims: Arc<dyn ClaimRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     name_characters: u32,
@@ -46,12 +51,14 @@ impl CredentialService {
     /// A service over these ports, for names of at most so many characters.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
+        claims: Arc<dyn ClaimRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         name_characters: u32,
     ) -> Self {
         Self {
             credentials,
+            claims,
             clock,
             ids,
             name_characters,
@@ -73,28 +80,58 @@ impl CredentialService {
         kind: CredentialKind,
         draft: CredentialDraft,
         key: Option<IdempotencyKey>,
-    ) -> Result<MintedCredential, CredentialError> {
+    ) -> Result<Created<MintedCredential>, CredentialError> {
         let now = self.clock.now();
+        let claim = idempotency::claim(caller, creation(kind), key, &draft, now);
+        let keys = draft.public_keys();
+        let outcome = self.insert(caller, kind, draft, claim.as_ref(), now).await;
+        self.answer(caller, kind, keys, claim.as_ref(), outcome)
+            .await
+    }
+
+    async fn insert(
+        &self,
+        caller: &Principal,
+        kind: CredentialKind,
+        draft: CredentialDraft,
+        claim: Option<&IdempotencyClaim>,
+        now: Timestamp,
+    ) -> Result<Once<MintedCredential>, CredentialError> {
         let faults = draft.check(kind, self.name_characters, now);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
         }
         privilege::check(caller, draft.scopes)?;
-        let mut claim = idempotency::claim(caller, operation(kind), key, &draft, now);
         let secret = minting::minted(&*self.ids, kind);
         let id = secret.id();
-        if let Some(claim) = &mut claim {
-            // The answer shows a secret: all that may be told again is what was made.
-            claim.answer = Some(json!({"id": id}));
-        }
+        let claim = idempotency::answering(claim, &Told::of(&id, None));
         let (proof, secret) = match draft.public_keys() {
             Some(keys) => (Proof::Keys(keys), None),
             None => (minting::with_secret(&secret), Some(secret)),
         };
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
-        match self.credentials.insert(&credential, claim.as_ref()).await? {
-            Once::Done(()) => Ok(MintedCredential { credential, secret }),
-            Once::Repeated(record) => Err(repeated(claim.as_ref(), &record)),
+        let inserted = self.credentials.insert(&credential, claim.as_ref());
+        Ok(match inserted.await? {
+            Once::Done(()) => Once::Done(MintedCredential { credential, secret }),
+            Once::Repeated(record) => Once::Repeated(record),
+        })
+    }
+
+    /// What a command is answered that was about these public keys, or about a secret.
+    async fn answer(
+        &self,
+        caller: &Principal,
+        kind: CredentialKind,
+        keys: Option<PublicKeys>,
+        claim: Option<&IdempotencyClaim>,
+        outcome: Result<Once<MintedCredential>, CredentialError>,
+    ) -> Result<Created<MintedCredential>, CredentialError> {
+        match idempotency::judged(&*self.claims, &caller.tenant, claim, outcome).await? {
+            Once::Done(value) => Ok(Created {
+                value,
+                is_replayed: false,
+            }),
+            Once::Repeated(record) => told::again(&*self.credentials, kind, keys, record).await,
         }
     }
 
@@ -145,28 +182,61 @@ impl CredentialService {
         kind: CredentialKind,
         id: &CredentialId,
         rotation: Rotation,
-    ) -> Result<MintedCredential, CredentialError> {
-        let credential = self.get(caller, kind, id).await?;
-        privilege::check(caller, credential.scopes)?;
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created<MintedCredential>, CredentialError> {
         let now = self.clock.now();
-        if !credential.is_alive(now) {
+        let command = (id, rotation.overlap_seconds.unwrap_or(0), &rotation.jwks);
+        let claim = idempotency::claim(caller, replacement(kind), key, &command, now);
+        let replaced = self.replace(caller, kind, id, &rotation, claim.as_ref());
+        let outcome = replaced.await;
+        let keys = rotation.public_keys();
+        self.answer(caller, kind, keys, claim.as_ref(), outcome)
+            .await
+    }
+
+    async fn replace(
+        &self,
+        caller: &Principal,
+        kind: CredentialKind,
+        id: &CredentialId,
+        rotation: &Rotation,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<MintedCredential>, CredentialError> {
+        let before = self.get(caller, kind, id).await?;
+        privilege::check(caller, before.scopes)?;
+        let now = self.clock.now();
+        if !before.is_alive(now) {
             return Err(CredentialError::Ended(kind));
         }
         rotation
-            .check(&credential.proof)
+            .check(&before.proof)
             .map_err(CredentialError::Invalid)?;
-        let (proof, secret) = if let Some(set) = &rotation.jwks {
-            let keys = PublicKeys::Set(public_key_set::understood(set));
-            (NewProof::Keys(keys), None)
-        } else {
-            let secret = minting::minted_for(&*self.ids, kind, id);
-            (rotation.to(&secret, now), Some(secret))
+        let (proof, secret) = match rotation.public_keys() {
+            Some(keys) => (NewProof::Keys(keys), None),
+            None => {
+                let secret = minting::minted_for(&*self.ids, kind, id);
+                (rotation.to(&secret, now), Some(secret))
+            }
         };
-        let rotated = self.credentials.rotate(kind, &caller.tenant, id, &proof);
-        // It was there a moment ago: what is gone since was revoked.
-        let credential = rotated.await?.ok_or(CredentialError::Ended(kind))?;
-        self.forget_old_secrets().await;
-        Ok(MintedCredential { credential, secret })
+        let claim = idempotency::answering(claim, &Told::of(id, before.last_used_at));
+        let rotated = self
+            .credentials
+            .rotate(kind, &caller.tenant, id, &proof, claim.as_ref())
+            .await?;
+        Ok(match rotated {
+            Once::Done(rotated) => {
+                // It was there a moment ago: what is gone since was revoked.
+                let rotated = rotated.ok_or(CredentialError::Ended(kind))?;
+                self.forget_old_secrets().await;
+                let credential = Credential {
+                    // As it is kept.
+                    last_used_at: before.last_used_at,
+                    ..rotated
+                };
+                Once::Done(MintedCredential { credential, secret })
+            }
+            Once::Repeated(record) => Once::Repeated(record),
+        })
     }
 
     /// Takes a key or client back; one that was revoked before stays as it was.
@@ -198,19 +268,17 @@ impl CredentialService {
     }
 }
 
-const fn operation(kind: CredentialKind) -> &'static str {
+const fn creation(kind: CredentialKind) -> &'static str {
     match kind {
         CredentialKind::Key => "keys.create",
         CredentialKind::Client => "clients.create",
     }
 }
 
-fn repeated(claim: Option<&IdempotencyClaim>, record: &IdempotencyRecord) -> CredentialError {
-    let refused = IdempotencyRefused::judge(claim, record);
-    let made = record.answer.as_ref().and_then(|made| made["id"].as_str());
-    match (refused, made) {
-        (IdempotencyRefused::InUse, Some(id)) => CredentialError::MadeBefore { id: id.to_owned() },
-        (refused, _) => refused.into(),
+const fn replacement(kind: CredentialKind) -> &'static str {
+    match kind {
+        CredentialKind::Key => "keys.rotate",
+        CredentialKind::Client => "clients.rotate",
     }
 }
 

@@ -1,0 +1,350 @@
+//! `Idempotency-Key`: a repeated command gets the first answer again.
+
+use domain::ProblemCode;
+use futures::future::join_all;
+use serde_json::{Value, json};
+
+use crate::{
+    agents::all_ids,
+    answer::{Answer, Request},
+    harness::{Api, Plan, id_of},
+    postgres::Database,
+};
+
+/// How many ask at once.
+const MANY: usize = 20;
+
+/// A request of the writer's under the key `k`.
+fn keyed(api: &Api, path: &str) -> Request {
+    let request = api.writer().request("POST", path);
+    request.header("Idempotency-Key", "k")
+}
+
+async fn post(api: &Api, path: &str, body: &Value) -> Answer {
+    keyed(api, path).json(body).send().await
+}
+
+/// Fails unless `again` is `first` once more, to the byte, and says so.
+fn assert_repeats(first: &Answer, again: &Answer) {
+    assert_eq!(again.status, first.status, "{}", again.text());
+    assert_eq!(again.text(), first.text());
+    for name in ["content-type", "location", "etag", "cache-control"] {
+        let (now, then) = (again.headers.get(name), first.headers.get(name));
+        assert_eq!(now, then, "{name}");
+    }
+    assert!(!first.has("idempotency-replayed"), "{first:?}");
+    assert_eq!(again.header("idempotency-replayed"), "true");
+}
+
+/// An agent with something of every kind in it.
+fn rich_agent() -> Value {
+    json!({
+        "name": "Zoë 🦊",
+        "capabilities": [" orders ", "返品"],
+        "config": {
+            "greeting": "Grüß dich!",
+            "rules": [{"keywords": ["order"], "reply": "Which \"one\"?\n", "priority": -3}],
+            "llm": {"temperature": 0.1, "topP": 0.30000000000000004, "seed": 9_007_199_254_740_991_i64},
+            "metadata": {"team": "blue", "a": "1"},
+        },
+    })
+}
+
+/// Agents and conversations are answered alike however often they are asked for, whatever becomes
+/// of them, and after a restart.
+async fn repeats_what_was_made(plan: Plan, plan_after_restart: Plan) {
+    let api = plan.start().await;
+    let agent = post(&api, "/api/agents", &rich_agent()).await;
+    let path = agent.header("location").to_owned();
+    assert_eq!((agent.status, agent.header("etag")), (201, "\"v1\""));
+    assert_repeats(&agent, &post(&api, "/api/agents", &rich_agent()).await);
+    let talk = json!({
+        "agentId": id_of(&agent.json()), "userId": "bob", "metadata": {"z": "1", "shop": "7"},
+    });
+    let conversation = post(&api, "/api/conversations", &talk).await;
+    assert_eq!(conversation.header("etag"), "\"v1.1\"");
+    let again = post(&api, "/api/conversations", &talk).await;
+    assert_repeats(&conversation, &again);
+
+    api.writer()
+        .patch(&path, json!({"name": "Grace"}))
+        .await
+        .ok();
+    let title = json!({"title": "Changed"});
+    let talk_path = conversation.header("location").to_owned();
+    api.writer().patch(&talk_path, title).await.ok();
+    assert_repeats(&agent, &post(&api, "/api/agents", &rich_agent()).await);
+    let again = post(&api, "/api/conversations", &talk).await;
+    assert_repeats(&conversation, &again);
+
+    assert_eq!(api.writer().delete(&path).await.status, 204);
+    let api = api.restart(plan_after_restart).await;
+    assert_repeats(&agent, &post(&api, "/api/agents", &rich_agent()).await);
+    let again = post(&api, "/api/conversations", &talk).await;
+    assert_repeats(&conversation, &again);
+    let none = Vec::<String>::new();
+    assert_eq!(all_ids(&api.writer(), "/api/agents").await, none);
+    assert_eq!(all_ids(&api.writer(), "/api/conversations").await, none);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_is_answered_again_as_it_was() {
+    repeats_what_was_made(Plan::default(), Plan::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_was_made_in_postgres_is_answered_again_as_it_was() {
+    let database = Database::make().await;
+    let plan = || Plan::default().setting("DATABASE_URL", &database.url());
+    repeats_what_was_made(plan(), plan()).await;
+}
+
+/// Of many requests with one key at the same time, one takes effect, and all get its answer.
+async fn takes_effect_once(plan: Plan) {
+    let api = plan.start().await;
+    let agent = json!({"agentId": api.agent_id().await});
+    for (path, body) in [
+        ("/api/agents", rich_agent()),
+        ("/api/conversations", agent),
+        ("/api/oauth-clients", signing_client()),
+    ] {
+        let before = all_ids(&api.writer(), path).await.len();
+        let answers = join_all((0..MANY).map(|_| post(&api, path, &body))).await;
+        let is_first = |answer: &&Answer| !answer.has("idempotency-replayed");
+        let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
+        assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
+        first[0].made();
+        for again in others {
+            assert_repeats(first[0], again);
+        }
+        let after = all_ids(&api.writer(), path).await.len();
+        assert_eq!(after, before + 1, "{path}");
+    }
+    let before = all_ids(&api.writer(), "/api/keys").await.len();
+    let key = once_among_many(&api, "/api/keys", &manager(), 201).await;
+    let after = all_ids(&api.writer(), "/api/keys").await.len();
+    assert_eq!(after, before + 1);
+    let path = format!("/api/keys/{}/rotate", id_of(&key));
+    let rotated = once_among_many(&api, &path, &json!({}), 200).await;
+    // Had it been rotated once more, this secret would be good no longer.
+    let holder = api.caller(rotated["secret"].as_str());
+    holder.get("/api/limits").await.ok();
+    api.stop().await;
+}
+
+/// The one answer that shows the secret; all others name the id, and no secret.
+async fn once_among_many(api: &Api, path: &str, body: &Value, status: u16) -> Value {
+    let answers = join_all((0..MANY).map(|_| post(api, path, body))).await;
+    let is_first = |answer: &&Answer| answer.status == status;
+    let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
+    assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
+    let made = first[0].json();
+    for again in others {
+        assert_used_for(&id_of(&made), again);
+    }
+    made
+}
+
+/// Fails unless the answer says that the key was used for this, and shows no secret.
+fn assert_used_for(id: &str, answer: &Answer) {
+    let problem = answer.problem(ProblemCode::IdempotencyKeyUsed);
+    let expected = format!("it was used for {id}, whose secret is not shown again");
+    assert_eq!(problem["detail"], expected);
+    assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_at_once_take_effect_once() {
+    takes_effect_once(Plan::default()).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn twenty_at_once_take_effect_once_in_postgres() {
+    let database = Database::make().await;
+    let plan = Plan::default().setting("DATABASE_URL", &database.url());
+    takes_effect_once(plan).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_same_command_may_be_written_otherwise() {
+    let api = Api::start().await;
+    let write = |body: &'static str, key: &str| {
+        let request = api.writer().request("POST", "/api/agents");
+        request.header("Idempotency-Key", key).body(body).send()
+    };
+    let body = r#"{"name":"Ada","config":{"metadata":{"a":"1","b":"2"},"timeoutMs":500}}"#;
+    let first = write(body, "k-1").await;
+    first.made();
+    let other_order = r#"{ "config" : {"timeoutMs": 5e2, "metadata": {"b": "2", "a": "1"}},
+        "personality": "", "name": "\u0041da" }"#;
+    assert_repeats(&first, &write(other_order, "\"k-1\"").await);
+    let other_value = r#"{"name":"Ada","config":{"metadata":{"a":"2","b":"1"},"timeoutMs":500}}"#;
+    let refused = write(other_value, "k-1").await;
+    refused.problem(ProblemCode::IdempotencyKeyReused);
+    write(other_value, "k-2").await.made();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_used_key_is_told_before_anything_that_is_wrong_with_another_command() {
+    let api = Api::start().await;
+    let agent = id_of(
+        &post(&api, "/api/agents", &json!({"name": "Ada"}))
+            .await
+            .made(),
+    );
+    for wrong in [
+        json!({"name": "Bob", "config": {"engine": "oracle"}}),
+        json!({"name": "Bob", "config": {"rules": [{"pattern": "(", "reply": "x"}]}}),
+        json!({"name": "Bob", "capabilities": ["a", " a "]}),
+    ] {
+        let answer = post(&api, "/api/agents", &wrong).await;
+        answer.problem(ProblemCode::IdempotencyKeyReused);
+    }
+    let path = "/api/conversations";
+    post(&api, path, &json!({"agentId": agent})).await.made();
+    let nobody = json!({"agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11"});
+    let answer = post(&api, path, &nobody).await;
+    answer.problem(ProblemCode::IdempotencyKeyReused);
+    // What is no command at all is told as ever.
+    let answer = post(&api, path, &json!({"agent": agent})).await;
+    answer.problem(ProblemCode::ValidationFailed);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_error_without_an_effect_is_not_remembered() {
+    let api = Api::start().await;
+    let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
+    for _ in 0..2 {
+        let answer = post(&api, "/api/agents", &invalid).await;
+        answer.problem(ProblemCode::UnknownEngine);
+    }
+    let answer = post(&api, "/api/agents", &json!({"name": "Ada"})).await;
+    answer.made();
+    assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_gone_by_now_hinders_no_repetition() {
+    let (engine, _script) = crate::script::scripted();
+    let api = Plan::default().engine("scripted", engine).start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let first = post(&api, "/api/agents", &draft).await;
+    first.made();
+    let api = api.restart(Plan::default()).await;
+    let anew = api.writer().post("/api/agents", draft.clone()).await;
+    anew.problem(ProblemCode::UnknownEngine);
+    assert_repeats(&first, &post(&api, "/api/agents", &draft).await);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_key_is_its_callers_own() {
+    let api = Api::start().await;
+    let draft = json!({"name": "Ada"});
+    let first = post(&api, "/api/agents", &draft).await;
+    for other in [api.stranger(), api.holder_with(|_| {}).await] {
+        let request = other.request("POST", "/api/agents");
+        let request = request.header("Idempotency-Key", "k").json(&draft);
+        let answer = request.send().await;
+        assert_ne!(answer.made()["id"], first.made()["id"]);
+        assert!(!answer.has("idempotency-replayed"), "{answer:?}");
+    }
+    let reader = api.reader().request("POST", "/api/agents");
+    let answer = reader.header("Idempotency-Key", "k").json(&draft);
+    let refused = answer.send().await;
+    refused.problem(ProblemCode::InsufficientScope);
+    api.stop().await;
+}
+
+fn manager() -> Value {
+    json!({"name": "Manager", "scopes": ["keys:admin"]})
+}
+
+/// A set with one public key; the digit tells it from others.
+fn key_set(digit: &str) -> Value {
+    let x = format!("{}A", digit.repeat(42));
+    json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": digit, "x": x}]})
+}
+
+fn signing_client() -> Value {
+    json!({"name": "Signer", "scopes": ["agents:read"], "jwks": key_set("B")})
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
+    let api = Api::start().await;
+    for kind in ["/api/keys", "/api/oauth-clients"] {
+        let id = id_of(&api.writer().post(kind, manager()).await.made());
+        let path = format!("{kind}/{id}/rotate");
+        let rotated = post(&api, &path, &json!({"overlapSeconds": 60})).await.ok();
+        let again = post(&api, &path, &json!({"overlapSeconds": 60})).await;
+        assert_used_for(&id, &again);
+        let secret = rotated["secret"].as_str().expect("a secret");
+        assert!(!again.text().contains(secret), "{}", again.text());
+        let read = api.writer().get(&format!("{kind}/{id}")).await.ok();
+        assert_eq!(read["last4"], rotated["last4"]);
+        for (path, other) in [
+            (path.clone(), json!({"overlapSeconds": 61})),
+            (path.clone(), json!({})),
+            (
+                format!("{kind}/000000000000/rotate"),
+                json!({"overlapSeconds": 60}),
+            ),
+        ] {
+            let answer = post(&api, &path, &other).await;
+            answer.problem(ProblemCode::IdempotencyKeyReused);
+        }
+        // Of what is gone it is told as well.
+        assert_eq!(
+            api.writer().delete(&format!("{kind}/{id}")).await.status,
+            204
+        );
+        let again = post(&api, &path, &json!({"overlapSeconds": 60})).await;
+        assert_used_for(&id, &again);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_rotation_says_the_same_with_no_body_and_with_no_overlap() {
+    let api = Api::start().await;
+    let id = id_of(&api.writer().post("/api/keys", manager()).await.made());
+    let path = format!("/api/keys/{id}/rotate");
+    keyed(&api, &path).send().await.ok();
+    for same in [json!({}), json!({"overlapSeconds": 0})] {
+        assert_used_for(&id, &post(&api, &path, &same).await);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_without_a_secret_is_answered_again() {
+    let api = Api::start().await;
+    let kind = "/api/oauth-clients";
+    let first = post(&api, kind, &signing_client()).await;
+    let path = first.header("location").to_owned();
+    let id = id_of(&first.made());
+    assert_eq!(path, format!("{kind}/{id}"));
+    assert_repeats(&first, &post(&api, kind, &signing_client()).await);
+    let rotate = format!("{path}/rotate");
+    let rotation = json!({"jwks": key_set("C")});
+    let rotated = post(&api, &rotate, &rotation).await;
+    assert_eq!(rotated.ok()["jwks"], key_set("C"));
+    assert_repeats(&rotated, &post(&api, &rotate, &rotation).await);
+    let other = post(&api, &rotate, &json!({"jwks": key_set("D")})).await;
+    other.problem(ProblemCode::IdempotencyKeyReused);
+
+    let newer = json!({"jwks": key_set("D")});
+    api.writer().post(&rotate, newer).await.ok();
+    assert_eq!(api.writer().delete(&path).await.status, 204);
+    let api = api.restart(Plan::default()).await;
+    assert_repeats(&first, &post(&api, kind, &signing_client()).await);
+    assert_repeats(&rotated, &post(&api, &rotate, &rotation).await);
+    let read = api.writer().get(&path).await.ok();
+    assert_eq!(read["jwks"], key_set("D"), "nothing was changed");
+    api.stop().await;
+}

@@ -1,0 +1,60 @@
+//! A Postgres database of a test's own, on the server that `TEST_DATABASE_URL` names.
+
+use std::{str::FromStr, thread};
+
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor, postgres::PgConnectOptions};
+
+/// A database that is dropped with this.
+pub(crate) struct Database {
+    server: PgConnectOptions,
+    name: String,
+}
+
+impl Database {
+    /// An empty one.
+    pub(crate) async fn make() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
+        let url = std::env::var("TEST_DATABASE_URL")
+            .expect("TEST_DATABASE_URL names no server; `cargo xtask test` starts one");
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "names a database and nothing else"
+        )]
+        let name = format!("test_{}", uuid::Uuid::now_v7().simple());
+        let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
+        let create = format!("create database {name} template template0 encoding 'UTF8'");
+        execute(&server, create).await;
+        Self { server, name }
+    }
+
+    /// What `DATABASE_URL` is to say.
+    pub(crate) fn url(&self) -> String {
+        let options = self.server.clone().database(&self.name);
+        options.to_url_lossy().into()
+    }
+}
+
+async fn execute(server: &PgConnectOptions, statement: String) {
+    let mut connection = server.connect().await.expect("the server answers");
+    connection
+        .execute(AssertSqlSafe(statement))
+        .await
+        .expect("the server answers");
+}
+
+impl Drop for Database {
+    fn drop(&mut self) {
+        let server = self.server.clone();
+        let drop_it = format!("drop database {} with (force)", self.name);
+        // A thread of its own, because this may be inside a runtime, where nothing may block.
+        let dropping = thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread()
+                .enable_all()
+                .build()
+                .expect("a runtime");
+            runtime.block_on(execute(&server, drop_it));
+        });
+        // A failure here must not hide why the test itself failed.
+        let _ = dropping.join();
+    }
+}
