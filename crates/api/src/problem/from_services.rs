@@ -4,10 +4,9 @@
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
     access::{AccessError, CredentialError, TicketError, tokens::PAUSE_BETWEEN_FETCHES},
-    chat::engine_problem,
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
-use ports::{ReplyError, RepositoryError};
+use ports::RepositoryError;
 
 use super::{ApiError, seconds_to_wait};
 use crate::{access, body::BodyError};
@@ -140,7 +139,10 @@ impl From<ChatError> for ApiError {
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
-            ChatError::Failed(problem) => Self::new(problem.code),
+            ChatError::Failed(failure) => Self {
+                retry_after: failure.retry_after.map(seconds_to_wait),
+                ..Self::new(failure.problem.code)
+            },
             ChatError::Idempotency(refused) => refused.into(),
             ChatError::Store(error) => error.into(),
         }

@@ -291,32 +291,6 @@ async fn an_engine_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_retryable_failure_gives_its_key_back() {
-    let (api, mut script, agent) = scripted_agent(json!({})).await;
-    let say = || {
-        let request = api.writer().request("POST", "/api/chat");
-        let body = json!({"agentId": agent, "message": "Hello"});
-        request.header("Idempotency-Key", "k").json(&body).send()
-    };
-    let (failed, ()) = tokio::join!(say(), async {
-        let call = script.next_call().await;
-        say().await.problem(ProblemCode::IdempotencyKeyInUse);
-        call.fail(ReplyError::Unavailable("gone".into()));
-    });
-    failed.problem(ProblemCode::EngineUnavailable);
-    let (failed, ()) = tokio::join!(say(), async {
-        script
-            .next_call()
-            .await
-            .fail(ReplyError::Refused("no".into()));
-    });
-    failed.problem(ProblemCode::EngineFailed);
-    say().await.problem(ProblemCode::IdempotencyKeyInUse);
-    script.assert_no_more_calls();
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn engines_are_listed_with_the_default() {
     let empty = || {
         let end = ReplyChunk::End {

@@ -95,7 +95,7 @@ async fn a_turn_ends_with_its_agent_or_conversation() {
             call.say("Well").await;
             assert_eq!(writer.delete(&path).await.status, 204);
             assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
-            call.end();
+            call.stopped().await;
             turn_id
         });
         answer.problem(ProblemCode::TurnCancelled);

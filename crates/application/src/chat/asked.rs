@@ -69,7 +69,7 @@ impl Asked {
             let outcome = followed.live.progress().outcome.clone();
             match outcome {
                 Some(TurnOutcome::Completed(chatted)) => return Ok(chatted),
-                Some(TurnOutcome::Failed(problem)) => return Err(ChatError::Failed(problem)),
+                Some(TurnOutcome::Failed(failure)) => return Err(ChatError::Failed(failure)),
                 Some(TurnOutcome::Cancelled) => return Err(ChatError::Cancelled),
                 None => followed.changed().await?,
             }

@@ -1,8 +1,9 @@
 //! Why a chat gave no reply.
 
-use domain::{Fault, Problem, ProblemCode};
+use domain::{Fault, ProblemCode};
 use ports::{ReplyError, RepositoryError};
 
+use super::live_turn::TurnFailure;
 use crate::IdempotencyRefused;
 
 /// Why a chat gave no reply.
@@ -27,8 +28,8 @@ pub enum ChatError {
     #[error("the turn was cancelled")]
     Cancelled,
     /// The turn failed.
-    #[error("the turn failed: {}", .0.code.slug())]
-    Failed(Problem),
+    #[error("the turn failed: {}", .0.problem.code.slug())]
+    Failed(TurnFailure),
     /// The idempotency key was used before.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyRefused),
@@ -49,7 +50,7 @@ impl ChatError {
 
 impl From<ProblemCode> for ChatError {
     fn from(code: ProblemCode) -> Self {
-        Self::Failed(Problem::new(code))
+        Self::Failed(code.into())
     }
 }
 

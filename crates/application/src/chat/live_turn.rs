@@ -1,13 +1,19 @@
 //! A turn as this process sees it while it lasts: how far it has come, and what was said.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    time::Duration,
+};
 
-use domain::{AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, TenantId, TurnId};
+use domain::{
+    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
+};
+use ports::ReplyError;
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{command::Chatted, live_turns::LiveTurns};
+use super::{command::Chatted, error::engine_problem, live_turns::LiveTurns};
 
 /// Which turn it is, and whom it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,9 +54,46 @@ pub enum TurnOutcome {
     /// With an answer.
     Completed(Chatted),
     /// Without one.
-    Failed(Problem),
+    Failed(TurnFailure),
     /// By a caller or a deletion.
     Cancelled,
+}
+
+/// Why a turn has no answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TurnFailure {
+    /// What clients read of it.
+    pub problem: Problem,
+    /// When the engine may be asked again, if it said so.
+    pub retry_after: Option<Duration>,
+}
+
+impl From<Problem> for TurnFailure {
+    fn from(problem: Problem) -> Self {
+        Self {
+            problem,
+            retry_after: None,
+        }
+    }
+}
+
+impl From<ProblemCode> for TurnFailure {
+    fn from(code: ProblemCode) -> Self {
+        Problem::new(code).into()
+    }
+}
+
+impl From<&ReplyError> for TurnFailure {
+    fn from(error: &ReplyError) -> Self {
+        let retry_after = match error {
+            ReplyError::RateLimited { retry_after } => *retry_after,
+            _ => None,
+        };
+        Self {
+            retry_after,
+            ..engine_problem(error).into()
+        }
+    }
 }
 
 /// What an engine has said so far.

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use domain::{AgentId, ConversationId, NodeId, Problem, ProblemCode, TenantId, TurnId};
+use domain::{AgentId, ConversationId, NodeId, ProblemCode, TenantId, TurnId};
 
 use super::live_turn::{LiveTurn, TurnOutcome, TurnSubject};
 
@@ -127,5 +127,5 @@ impl LiveTurns {
 
 /// The outcome of a turn that its process could not bring to an end.
 pub(crate) fn interrupted() -> TurnOutcome {
-    TurnOutcome::Failed(Problem::new(ProblemCode::Interrupted))
+    TurnOutcome::Failed(ProblemCode::Interrupted.into())
 }

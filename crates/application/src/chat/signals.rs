@@ -119,10 +119,10 @@ impl TurnSignals {
         told.ended = true;
         Some(match outcome {
             TurnOutcome::Completed(chatted) => TurnSignal::Completed(chatted.reply.clone()),
-            TurnOutcome::Failed(error) => TurnSignal::Failed {
+            TurnOutcome::Failed(failure) => TurnSignal::Failed {
                 turn_id,
                 conversation_id,
-                error: error.clone(),
+                error: failure.problem.clone(),
             },
             TurnOutcome::Cancelled => TurnSignal::Cancelled {
                 turn_id,

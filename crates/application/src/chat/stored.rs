@@ -53,10 +53,10 @@ pub(super) fn outcome_of(turn: Turn) -> Option<TurnOutcome> {
     Some(match turn.status {
         TurnStatus::Queued | TurnStatus::InProgress => return None,
         TurnStatus::Cancelled => TurnOutcome::Cancelled,
-        TurnStatus::Failed => TurnOutcome::Failed(failure(turn)),
+        TurnStatus::Failed => TurnOutcome::Failed(failure(turn).into()),
         TurnStatus::Completed => match chat_reply_of(turn) {
             Some(reply) => TurnOutcome::Completed(Chatted::replayed(reply)),
-            None => TurnOutcome::Failed(Problem::new(ProblemCode::Internal)),
+            None => TurnOutcome::Failed(ProblemCode::Internal.into()),
         },
     })
 }

@@ -6,7 +6,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{MessageId, NodeId, Problem, ProblemCode, Stamp, Timestamp};
+use domain::{MessageId, NodeId, ProblemCode, Stamp, Timestamp};
 use futures::FutureExt;
 use ports::{
     FinishOutcome, FinishTurn, HistoryQuery, PromotedTurn, Reply, ReplyRequest, RepositoryError,
@@ -16,8 +16,7 @@ use ports::{
 use super::{
     answer::{Answer, answer},
     command::Chatted,
-    error::engine_problem,
-    live_turn::{LiveTurn, TurnOutcome},
+    live_turn::{LiveTurn, TurnFailure, TurnOutcome},
     live_turns::interrupted,
     ports::ChatPorts,
     stored::outcome_of,
@@ -74,7 +73,7 @@ impl TurnTask {
                     "the history of a turn cannot be read"
                 );
                 // An answer without what was said before would be a wrong one.
-                return self.fail(ProblemCode::StoreUnavailable).await;
+                return self.fail(ProblemCode::StoreUnavailable.into()).await;
             }
         }
         self.store_so_far += asked_at.elapsed();
@@ -88,12 +87,14 @@ impl TurnTask {
         let answered = AssertUnwindSafe(asked).catch_unwind().await;
         let engine = started.elapsed();
         match answered {
-            Ok(None) if self.live.is_interrupted() => self.fail(ProblemCode::Interrupted).await,
+            Ok(None) if self.live.is_interrupted() => {
+                self.fail(ProblemCode::Interrupted.into()).await
+            }
             Ok(None) => self.ended_elsewhere().await.into(),
             Ok(Some(Some(Ok(answer)))) => self.complete(answer, engine).await,
-            Ok(Some(Some(Err(error)))) => self.fail(engine_problem(&error)).await,
-            Ok(Some(None)) => self.fail(ProblemCode::EngineFailed).await,
-            Err(_panic) => self.fail(ProblemCode::Internal).await,
+            Ok(Some(Some(Err(error)))) => self.fail((&error).into()).await,
+            Ok(Some(None)) => self.fail(ProblemCode::EngineFailed.into()).await,
+            Err(_panic) => self.fail(ProblemCode::Internal.into()).await,
         }
     }
 
@@ -125,11 +126,10 @@ impl TurnTask {
         self.ended(finished, TurnOutcome::Completed(chatted)).await
     }
 
-    async fn fail(&self, code: ProblemCode) -> Ended {
-        let problem = Problem::new(code);
-        let now = self.ports.clock.now();
-        let finished = self.finish(TurnEnding::Failed(problem.clone()), now).await;
-        self.ended(finished, TurnOutcome::Failed(problem)).await
+    async fn fail(&self, failure: TurnFailure) -> Ended {
+        let ending = TurnEnding::Failed(failure.problem.clone());
+        let finished = self.finish(ending, self.ports.clock.now()).await;
+        self.ended(finished, TurnOutcome::Failed(failure)).await
     }
 
     async fn ended(
@@ -145,7 +145,7 @@ impl TurnTask {
                     error = ports::error::chain(&error),
                     "the end of a turn cannot be stored"
                 );
-                TurnOutcome::Failed(Problem::new(ProblemCode::Internal)).into()
+                TurnOutcome::Failed(ProblemCode::Internal.into()).into()
             }
         }
     }

@@ -148,7 +148,7 @@ impl OwnTurns {
         if let Some(committed) = failed {
             let (tenant, head) = (subject.tenant.clone(), committed.last);
             self.bus.publish(Signal::Grew { tenant, head });
-            turn.end(TurnOutcome::Failed(problem));
+            turn.end(TurnOutcome::Failed(problem.into()));
         }
         Ok(())
     }
