@@ -79,6 +79,11 @@ impl Request {
         self
     }
 
+    /// Sends it, and leaves the body to be read as it comes.
+    pub(crate) async fn open(self) -> reqwest::Response {
+        self.inner.send().await.expect("an answer")
+    }
+
     pub(crate) async fn send(self) -> Answer {
         let response = self.inner.send().await.expect("an answer");
         let (status, headers) = (response.status(), response.headers().clone());

@@ -232,30 +232,3 @@ async fn any_text_is_only_text() {
     }
     api.stop().await;
 }
-
-#[tokio::test(flavor = "multi_thread")]
-async fn a_chat_takes_effect_once_for_its_key() {
-    let api = Api::start().await;
-    let agent = api.agent_id().await;
-    let say = |message: &str, on_busy: &str| {
-        let body = json!({"agentId": agent, "message": message, "onBusy": on_busy});
-        let request = api.writer().request("POST", "/api/chat");
-        request.header("Idempotency-Key", "k").json(&body).send()
-    };
-    say("Hello", "queue").await.ok();
-    // What only shapes the answer is not part of the command.
-    say("Hello", "reject")
-        .await
-        .problem(ProblemCode::IdempotencyKeyInUse);
-    say("Bye", "queue")
-        .await
-        .problem(ProblemCode::IdempotencyKeyReused);
-    let conversations = api.reader().get("/api/conversations").await.ok();
-    assert_eq!(conversations["data"].as_array().map(Vec::len), Some(1));
-    // The key is judged before what else is wrong.
-    api.writer().delete(&format!("/api/agents/{agent}")).await;
-    say("Hello", "queue")
-        .await
-        .problem(ProblemCode::IdempotencyKeyInUse);
-    api.stop().await;
-}

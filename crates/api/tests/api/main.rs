@@ -12,6 +12,8 @@ mod bad_input;
 mod browsers;
 mod caller;
 mod chat;
+mod chat_keys;
+mod chat_streams;
 #[cfg(feature = "address-guard")]
 mod client_address;
 mod client_libraries;
@@ -21,6 +23,7 @@ mod documented;
 mod drift;
 mod engines;
 mod escaped_paths;
+mod event_stream;
 mod events;
 mod foreign_issuer;
 mod foreign_users;

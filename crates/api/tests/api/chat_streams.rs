@@ -1,0 +1,253 @@
+//! Chat as a stream of server-sent events, and chat that is answered later.
+
+use domain::ProblemCode;
+use ports::ReplyError;
+use serde_json::{Value, json};
+
+use crate::{
+    answer::Request,
+    engines::{contents, scripted_agent, turn},
+    event_stream::{EventStream, StreamedEvent},
+    harness::{Api, id_of},
+};
+
+fn chat(api: &Api, body: &Value) -> Request {
+    api.writer().request("POST", "/api/chat").json(body)
+}
+
+async fn streamed(api: &Api, mut body: Value) -> EventStream {
+    body["stream"] = true.into();
+    EventStream::open(chat(api, &body)).await
+}
+
+fn names(events: &[StreamedEvent]) -> Vec<&str> {
+    events.iter().map(|event| &*event.name).collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_comes_as_it_is_said() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let mut stream = streamed(&api, body).await;
+    let call = script.next_call().await;
+    let started = stream.next_of("turn.started").await;
+    let turn_id = json!(call.request.turn_id);
+    assert_eq!(
+        (&started["turnId"], &started["agentId"]),
+        (&turn_id, &json!(agent))
+    );
+    assert_eq!(started["agentVersion"], 1);
+    call.say("Grüß ").await;
+    let delta = json!({"turnId": turn_id, "from": 0, "to": 7, "text": "Grüß "});
+    assert_eq!(stream.next_of("reply.delta").await, delta);
+    call.say("Gott").await;
+    let delta = json!({"turnId": turn_id, "from": 7, "to": 11, "text": "Gott"});
+    assert_eq!(stream.next_of("reply.delta").await, delta);
+    call.end();
+    let reply = stream.next_of("turn.completed").await;
+    assert_eq!(reply["message"], "Grüß Gott");
+    assert_eq!(
+        (&reply["turnId"], &reply["finishReason"]),
+        (&turn_id, &json!("stop"))
+    );
+    assert_eq!(stream.next().await, None);
+    let conversation = started["conversationId"].as_str().unwrap();
+    let path = format!("/api/conversations/{conversation}/messages");
+    let messages = api.reader().get(&path).await.ok();
+    assert_eq!(messages["data"][0]["id"], started["messageId"]);
+    assert_eq!(messages["data"][1]["id"], reply["messageId"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_rules_are_streamed_too() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let whole = api.chat(body.clone()).await;
+    let request = api.writer().request("POST", "/api/chat");
+    let request = request.header("Accept", "text/event-stream").json(&body);
+    let events = EventStream::open(request).await.rest().await;
+    assert_eq!(
+        names(&events),
+        ["turn.started", "reply.delta", "turn.completed"]
+    );
+    assert_eq!(events[1].data["text"], whole["message"]);
+    assert_eq!(events[2].data["message"], whole["message"]);
+    assert_eq!(events[0].data["turnId"], events[2].data["turnId"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_before_the_first_event_is_a_problem() {
+    let api = Api::start().await;
+    let nobody = uuid::Uuid::nil();
+    let body = json!({"agentId": nobody, "message": "Hello", "stream": true});
+    chat(&api, &body)
+        .send()
+        .await
+        .problem(ProblemCode::AgentNotFound);
+    let body = json!({"agentId": api.agent_id().await, "message": "", "stream": true});
+    chat(&api, &body)
+        .send()
+        .await
+        .problem(ProblemCode::ValidationFailed);
+    let body = json!({"agentId": nobody, "message": "Hello", "stream": true});
+    let request = chat(&api, &body).header("Accept", "application/json");
+    request.send().await.problem(ProblemCode::NotAcceptable);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_goes_wrong_later_is_the_last_event() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let mut stream = streamed(&api, body.clone()).await;
+    let call = script.next_call().await;
+    call.say("Well, ").await;
+    call.fail(ReplyError::BadAnswer("cut".into()));
+    let events = stream.rest().await;
+    assert_eq!(
+        names(&events),
+        ["turn.started", "reply.delta", "turn.failed"]
+    );
+    assert_eq!(events[2].data["error"]["code"], "engine_failed");
+    assert_eq!(events[2].data["error"]["retryable"], false);
+    assert_eq!(events[2].data["turnId"], events[0].data["turnId"]);
+
+    let mut stream = streamed(&api, body).await;
+    let call = script.next_call().await;
+    call.say("Well, ").await;
+    let path = format!("/api/turns/{}/cancel", call.request.turn_id);
+    api.writer().request("POST", &path).send().await.ok();
+    call.say_unheard("too late");
+    let events = stream.rest().await;
+    assert_eq!(
+        names(&events),
+        ["turn.started", "reply.delta", "turn.cancelled"]
+    );
+    assert_eq!(events[1].data["text"], "Well, ");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_that_waits_says_so() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let body = |message| json!({"agentId": agent, "conversationId": id, "message": message});
+    let mut first = streamed(&api, body("one")).await;
+    let call = script.next_call().await;
+    let mut second = streamed(&api, body("two")).await;
+    let queued = second.next_of("turn.queued").await;
+    assert_eq!(queued["conversationId"], id);
+    assert_eq!(
+        turn(&api, queued["turnId"].as_str().unwrap()).await["status"],
+        "queued"
+    );
+    call.answer("One.").await;
+    assert_eq!(names(&first.rest().await).last(), Some(&"turn.completed"));
+    let started = second.next_of("turn.started").await;
+    assert_eq!(started["turnId"], queued["turnId"]);
+    script.next_call().await.answer("Two.").await;
+    let events = second.rest().await;
+    assert_eq!(events.last().unwrap().data["message"], "Two.");
+    assert_eq!(contents(&api, &id).await, ["one", "One.", "two", "Two."]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_waits_can_be_cancelled() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let body = |message| json!({"agentId": agent, "conversationId": id, "message": message});
+    let mut first = streamed(&api, body("one")).await;
+    let call = script.next_call().await;
+    let mut second = streamed(&api, body("two")).await;
+    let queued = second.next_of("turn.queued").await;
+    let path = format!("/api/turns/{}/cancel", queued["turnId"].as_str().unwrap());
+    let cancelled = api.writer().request("POST", &path).send().await.ok();
+    assert_eq!(
+        (&cancelled["status"], &cancelled["startedAt"]),
+        (&json!("cancelled"), &Value::Null)
+    );
+    assert_eq!(names(&second.rest().await), ["turn.cancelled"]);
+    call.answer("One.").await;
+    first.rest().await;
+    script.assert_no_more_calls();
+    assert_eq!(contents(&api, &id).await, ["one", "One."]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_does_not_wait_gets_the_turn() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let request = chat(&api, &body).header("Prefer", "respond-async, wait=1");
+    let answer = request.send().await;
+    assert_eq!(answer.status, 202);
+    assert_eq!(answer.header("preference-applied"), "respond-async");
+    let begun: Value = serde_json::from_slice(&answer.body).unwrap();
+    assert_eq!(
+        (&begun["status"], &begun["input"]),
+        (&json!("in_progress"), &json!("Hello"))
+    );
+    let path = answer.header("location").to_owned();
+    assert_eq!(
+        path,
+        format!("/api/turns/{}", begun["id"].as_str().unwrap())
+    );
+    script.next_call().await.answer("Good morning").await;
+    let ended = loop {
+        let turn = api.reader().get(&path).await.ok();
+        if turn["status"] != "in_progress" {
+            break turn;
+        }
+    };
+    assert_eq!(
+        (&ended["status"], &ended["reply"]["content"]),
+        (&json!("completed"), &json!("Good morning"))
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn closing_the_stream_does_not_end_the_turn() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let mut stream = streamed(&api, body).await;
+    let call = script.next_call().await;
+    stream.next_of("turn.started").await;
+    call.say("Still ").await;
+    drop(stream);
+    call.say("here").await;
+    let id = call.request.turn_id;
+    call.end();
+    loop {
+        let turn = turn(&api, id).await;
+        if turn["status"] != "in_progress" {
+            assert_eq!(turn["reply"]["content"], "Still here");
+            break;
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_streams_when_the_first_engine_says_nothing() {
+    let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let mut stream = streamed(&api, body).await;
+    script.next_call().await.fail(ReplyError::TimedOut);
+    let events = stream.rest().await;
+    let reply = &events.last().unwrap().data;
+    assert_eq!(
+        (&reply["engine"], &reply["degraded"]),
+        (&json!("rules"), &json!(true))
+    );
+    let said: String = events
+        .iter()
+        .filter_map(|event| event.data["text"].as_str())
+        .collect();
+    assert_eq!(reply["message"], said);
+    api.stop().await;
+}

@@ -1,0 +1,103 @@
+//! Reads server-sent events as they come.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::answer::Request;
+
+/// Long enough for a slow machine, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One event.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct StreamedEvent {
+    pub(crate) name: String,
+    pub(crate) id: Option<String>,
+    pub(crate) data: Value,
+}
+
+/// An answer that is a stream of events, and goes on.
+pub(crate) struct EventStream {
+    pub(crate) response: reqwest::Response,
+    unread: String,
+    /// Comments so far.
+    pub(crate) comments: usize,
+}
+
+impl EventStream {
+    /// Sends a request that is answered by a stream.
+    pub(crate) async fn open(request: Request) -> Self {
+        let response = request.open().await;
+        assert_eq!(response.status(), 200, "{response:?}");
+        let header = |name: &str| response.headers()[name].to_str().expect("text").to_owned();
+        assert_eq!(header("content-type"), "text/event-stream");
+        assert_eq!(header("cache-control"), "no-store");
+        Self {
+            response,
+            unread: String::new(),
+            comments: 0,
+        }
+    }
+
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let value = self.response.headers().get(name)?;
+        Some(value.to_str().expect("text"))
+    }
+
+    /// The next event; none when the stream ends in order.
+    pub(crate) async fn next(&mut self) -> Option<StreamedEvent> {
+        loop {
+            while let Some((block, rest)) = self.unread.split_once("\n\n") {
+                let (block, rest) = (block.to_owned(), rest.to_owned());
+                self.unread = rest;
+                match event(&block) {
+                    Some(event) => return Some(event),
+                    None => self.comments += 1,
+                }
+            }
+            let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
+            match chunk.expect("the stream goes on in time").expect("a chunk") {
+                Some(bytes) => self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8")),
+                None => {
+                    assert_eq!(self.unread, "", "the stream was cut");
+                    return None;
+                }
+            }
+        }
+    }
+
+    /// The next event, of this name.
+    pub(crate) async fn next_of(&mut self, name: &str) -> Value {
+        let event = self.next().await.expect("the stream goes on");
+        assert_eq!(event.name, name, "{event:?}");
+        event.data
+    }
+
+    /// All events to the end.
+    pub(crate) async fn rest(&mut self) -> Vec<StreamedEvent> {
+        let mut events = Vec::new();
+        while let Some(event) = self.next().await {
+            events.push(event);
+        }
+        events
+    }
+}
+
+/// The event of one block; none for comments and settings.
+fn event(block: &str) -> Option<StreamedEvent> {
+    let field = |name: &str| {
+        let lines = block.lines().filter_map(move |line| {
+            let (found, value) = line.split_once(':')?;
+            (found == name).then(|| value.strip_prefix(' ').unwrap_or(value))
+        });
+        lines.reduce(|_, last| last).map(str::to_owned)
+    };
+    let name = field("event")?;
+    let data = field("data").expect("an event carries something");
+    Some(StreamedEvent {
+        name,
+        id: field("id"),
+        data: serde_json::from_str(&data).expect("JSON"),
+    })
+}
