@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{ConversationId, PrincipalId, Seq, TenantId};
+use domain::{AgentId, ConversationId, PrincipalId, Seq, TenantId};
 use futures::{StreamExt as _, stream::BoxStream};
 use ports::{EventBus, Signal};
 use tokio::time::timeout;
@@ -86,6 +86,7 @@ pub async fn tells_each_signal_once_as_it_was(bus: Arc<dyn EventBus>) {
     let typing = |user: Option<&str>, typing| Signal::Typing {
         tenant: tenant(),
         conversation_id: ConversationId::new(Uuid::from_u128(7)),
+        agent_id: AgentId::new(Uuid::from_u128(8)),
         user_id: user.map(ToOwned::to_owned),
         actor: PrincipalId::new("key:Sample000001"),
         typing,

@@ -1,6 +1,6 @@
 //! Tells all nodes that something is to be looked at.
 
-use domain::{ConversationId, PrincipalId, Seq, TenantId};
+use domain::{AgentId, ConversationId, PrincipalId, Seq, TenantId};
 use futures::stream::BoxStream;
 
 /// A hint. Whoever misses one loses nothing that matters: the log tells of every change, and what
@@ -20,6 +20,8 @@ pub enum Signal {
         tenant: TenantId,
         /// Where.
         conversation_id: ConversationId,
+        /// Who answers there.
+        agent_id: AgentId,
         /// Whose conversation it is.
         user_id: Option<String>,
         /// Who.

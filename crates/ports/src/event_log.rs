@@ -25,8 +25,14 @@ impl EventVisibility {
         if logged.event.conversation_id.is_none() {
             return self.agents;
         }
-        let may_read = self.conversations || logged.asker.as_ref() == Some(&self.principal);
-        let is_own = self.user_id.is_none() || self.user_id == logged.event.user_id;
+        self.shows_within(logged.event.user_id.as_deref(), logged.asker.as_ref())
+    }
+
+    /// Whether something is shown that happens in a conversation of this user, in a turn that
+    /// `asker` started, if it is of one.
+    pub fn shows_within(&self, user_id: Option<&str>, asker: Option<&PrincipalId>) -> bool {
+        let may_read = self.conversations || asker == Some(&self.principal);
+        let is_own = self.user_id.is_none() || self.user_id.as_deref() == user_id;
         may_read && is_own
     }
 }

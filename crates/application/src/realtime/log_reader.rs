@@ -49,7 +49,12 @@ impl LogReader {
 
     /// The newest position of a tenant's log, as the store knows it.
     pub async fn head(&self, tenant: &TenantId) -> Result<Seq, RepositoryError> {
-        Ok(self.events.bounds(tenant).await?.1)
+        Ok(self.bounds(tenant).await?.1)
+    }
+
+    /// The oldest and the newest position of a tenant's log, as the store knows them.
+    pub async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+        self.events.bounds(tenant).await
     }
 
     /// Follows a tenant's log from `since` on, or from its head.

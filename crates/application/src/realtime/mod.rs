@@ -12,6 +12,7 @@ mod follower;
 mod log_reader;
 mod ring;
 mod tail;
+mod typing;
 
 pub use fed_event::FedEvent;
 pub use feed::Feed;
@@ -19,3 +20,4 @@ pub use filter::{EventFilter, visibility};
 pub use follower::{Followed, Follower};
 pub use log_reader::{LogReader, Read, read_memory};
 pub use tail::{Tail, TailEvents};
+pub use typing::{Typing, TypingNews};

@@ -1,0 +1,219 @@
+//! Who types where: told to whoever listens at this moment, and kept nowhere.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use domain::{AgentId, Conversation, ConversationId, Principal, PrincipalId, TenantId};
+use futures::StreamExt as _;
+use ports::{EventBus, EventVisibility, Signal};
+use tokio::sync::broadcast;
+use tokio_util::sync::CancellationToken;
+
+/// News that wait for a listener who is too slow; of more, the oldest are lost.
+const WAITING: usize = 64;
+
+/// Somebody types in a conversation, or has stopped.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TypingNews {
+    /// Where.
+    pub conversation_id: ConversationId,
+    /// Who answers there.
+    pub agent_id: AgentId,
+    /// Whose conversation it is.
+    pub user_id: Option<String>,
+    /// Who.
+    pub actor: PrincipalId,
+    /// Whether they type.
+    pub typing: bool,
+}
+
+impl TypingNews {
+    /// Whether a reader may know.
+    pub fn is_shown_to(&self, reader: &EventVisibility) -> bool {
+        reader.shows_within(self.user_id.as_deref(), None)
+    }
+}
+
+/// Passes on who types where, between all nodes.
+pub struct Typing {
+    bus: Arc<dyn EventBus>,
+    listeners: Mutex<HashMap<TenantId, broadcast::Sender<Arc<TypingNews>>>>,
+}
+
+impl Typing {
+    /// Over this bus.
+    pub fn new(bus: Arc<dyn EventBus>) -> Self {
+        Self {
+            bus,
+            listeners: Mutex::default(),
+        }
+    }
+
+    /// Tells that a caller types in a conversation, or has stopped.
+    pub fn tell(&self, caller: &Principal, conversation: &Conversation, typing: bool) {
+        self.bus.publish(Signal::Typing {
+            tenant: caller.tenant.clone(),
+            conversation_id: conversation.id,
+            agent_id: conversation.agent_id,
+            user_id: conversation.user_id.clone(),
+            actor: caller.id.clone(),
+            typing,
+        });
+    }
+
+    /// What is told of a tenant's conversations from now on.
+    pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingNews>> {
+        let mut listeners = self.listeners();
+        let news = listeners
+            .entry(tenant.clone())
+            .or_insert_with(|| broadcast::Sender::new(WAITING));
+        news.subscribe()
+    }
+
+    /// Hands on what comes from all nodes, until `stop`.
+    pub async fn run(self: Arc<Self>, stop: CancellationToken) {
+        let mut signals = self.bus.subscribe();
+        while let Some(Some(signal)) = stop.run_until_cancelled(signals.next()).await {
+            if let Signal::Typing {
+                tenant,
+                conversation_id,
+                agent_id,
+                user_id,
+                actor,
+                typing,
+            } = signal
+            {
+                self.hand_on(
+                    &tenant,
+                    TypingNews {
+                        conversation_id,
+                        agent_id,
+                        user_id,
+                        actor,
+                        typing,
+                    },
+                );
+            }
+        }
+    }
+
+    fn hand_on(&self, tenant: &TenantId, news: TypingNews) {
+        let mut listeners = self.listeners();
+        let Some(sender) = listeners.get(tenant) else {
+            return;
+        };
+        if sender.send(Arc::new(news)).is_err() {
+            // The last one has gone.
+            listeners.remove(tenant);
+        }
+    }
+
+    fn listeners(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<TypingNews>>>> {
+        self.listeners
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::{Scopes, Timestamp};
+    use local_bus::LocalBus;
+    use tokio_util::task::TaskTracker;
+    use uuid::Uuid;
+
+    use super::*;
+
+    fn principal(tenant: &str) -> Principal {
+        Principal {
+            id: PrincipalId::new("ada"),
+            tenant: tenant.parse().unwrap(),
+            scopes: Scopes::all(),
+            user_id: None,
+        }
+    }
+
+    fn conversation(user: Option<&str>) -> Conversation {
+        let ids = (
+            ConversationId::new(Uuid::from_u128(1)),
+            AgentId::new(Uuid::from_u128(2)),
+        );
+        Conversation {
+            user_id: user.map(ToOwned::to_owned),
+            ..Conversation::empty(ids.0, ids.1, Timestamp::from_milliseconds(0))
+        }
+    }
+
+    fn running() -> (Arc<Typing>, CancellationToken) {
+        let typing = Arc::new(Typing::new(Arc::new(LocalBus::default())));
+        let stop = CancellationToken::new();
+        TaskTracker::new().spawn(Arc::clone(&typing).run(stop.clone()));
+        (typing, stop)
+    }
+
+    /// Tells until the task that hands on has begun to listen, too.
+    async fn told(
+        typing: &Typing,
+        caller: &Principal,
+        listener: &mut broadcast::Receiver<Arc<TypingNews>>,
+    ) -> Arc<TypingNews> {
+        loop {
+            typing.tell(caller, &conversation(Some("ada")), true);
+            tokio::task::yield_now().await;
+            if let Ok(news) = listener.try_recv() {
+                return news;
+            }
+        }
+    }
+
+    #[tokio::test]
+    async fn whoever_listens_to_the_tenant_is_told_and_nobody_else() {
+        let (typing, _stop) = running();
+        let ours = principal("ours");
+        let mut listeners = [typing.listen(&ours.tenant), typing.listen(&ours.tenant)];
+        let mut theirs = typing.listen(&"theirs".parse().unwrap());
+        let news = told(&typing, &ours, &mut listeners[0]).await;
+        assert_eq!(news.conversation_id, conversation(None).id);
+        assert_eq!(news.agent_id, conversation(None).agent_id);
+        assert_eq!(news.actor, ours.id);
+        assert!(news.typing);
+        assert_eq!(listeners[1].recv().await.unwrap(), news);
+        assert!(theirs.try_recv().is_err());
+    }
+
+    #[tokio::test]
+    async fn nothing_is_kept_of_a_tenant_to_which_nobody_listens() {
+        let (typing, _stop) = running();
+        let ours = principal("ours");
+        let mut listener = typing.listen(&ours.tenant);
+        told(&typing, &ours, &mut listener).await;
+        drop(listener);
+        while !typing.listeners().is_empty() {
+            typing.tell(&ours, &conversation(None), false);
+            tokio::task::yield_now().await;
+        }
+    }
+
+    #[test]
+    fn a_user_is_told_of_its_own_conversations_and_of_none_without_the_scope() {
+        let news = TypingNews {
+            conversation_id: conversation(None).id,
+            agent_id: conversation(None).agent_id,
+            user_id: Some("ada".to_owned()),
+            actor: PrincipalId::new("ada"),
+            typing: true,
+        };
+        let reader = |conversations, user: Option<&str>| EventVisibility {
+            agents: true,
+            conversations,
+            principal: PrincipalId::new("ada"),
+            user_id: user.map(ToOwned::to_owned),
+        };
+        assert!(news.is_shown_to(&reader(true, None)));
+        assert!(news.is_shown_to(&reader(true, Some("ada"))));
+        assert!(!news.is_shown_to(&reader(true, Some("bob"))));
+        assert!(!news.is_shown_to(&reader(false, None)));
+    }
+}
