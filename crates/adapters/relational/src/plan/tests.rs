@@ -4,7 +4,9 @@ mod begin;
 mod cancel;
 mod exchange;
 mod finish;
+mod released;
 mod repeated;
+mod sweep;
 
 use std::collections::HashMap;
 
