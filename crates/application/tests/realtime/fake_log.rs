@@ -1,0 +1,212 @@
+//! A log in memory that is slow, fails and forgets when it is told to.
+
+use std::sync::{Mutex, MutexGuard};
+
+use application::realtime::EventFilter;
+use async_trait::async_trait;
+use domain::{Seq, TenantId};
+use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, LoggedEvent, RepositoryError};
+
+use crate::samples::{Sample, tenant};
+
+/// Events that a page scans at most.
+const SCANNED: i64 = 7;
+
+/// A log in memory.
+pub(crate) struct FakeLog(Mutex<State>);
+
+struct State {
+    /// All there ever were.
+    events: Vec<LoggedEvent>,
+    head: i64,
+    first: i64,
+    /// So many calls fail from now on.
+    failing: u32,
+    /// How long an answer is under way, in turns of other tasks.
+    slowness: usize,
+    pages: usize,
+    changes: usize,
+}
+
+impl FakeLog {
+    pub(crate) fn new() -> Self {
+        Self(Mutex::new(State {
+            events: Vec::new(),
+            head: 0,
+            first: 1,
+            failing: 0,
+            slowness: 0,
+            pages: 0,
+            changes: 0,
+        }))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.0.lock().expect("nothing panics under it")
+    }
+
+    pub(crate) fn append(&self, samples: impl IntoIterator<Item = Sample>) {
+        let mut state = self.state();
+        for sample in samples {
+            state.head += 1;
+            let logged = sample.logged(state.head);
+            state.events.push(logged);
+        }
+    }
+
+    /// So many events of any kind.
+    pub(crate) fn grow(&self, count: usize) {
+        self.append(vec![Sample::default(); count]);
+    }
+
+    /// Removes the oldest.
+    pub(crate) fn trim(&self, count: i64) {
+        let mut state = self.state();
+        state.first = (state.head + 1).min(state.first + count);
+    }
+
+    pub(crate) fn fail(&self, calls: u32) {
+        self.state().failing = calls;
+    }
+
+    pub(crate) fn slow_down(&self, turns: usize) {
+        self.state().slowness = turns;
+    }
+
+    pub(crate) fn head(&self) -> Seq {
+        Seq(self.state().head)
+    }
+
+    pub(crate) fn first(&self) -> Seq {
+        Seq(self.state().first)
+    }
+
+    /// How many pages were read.
+    pub(crate) fn pages(&self) -> usize {
+        self.state().pages
+    }
+
+    /// How often it was asked what changed.
+    pub(crate) fn changes_read(&self) -> usize {
+        self.state().changes
+    }
+
+    /// What a reader with this filter must see between two positions, whatever was removed.
+    pub(crate) fn between(&self, filter: &EventFilter, since: Seq, next: Seq) -> Vec<LoggedEvent> {
+        let state = self.state();
+        let between = state
+            .events
+            .iter()
+            .filter(|logged| logged.event.seq > since && logged.event.seq <= next);
+        let shown = between.filter(|logged| filter.matches(logged));
+        shown.cloned().collect()
+    }
+
+    async fn is_on_its_way(&self) {
+        let turns = self.state().slowness;
+        for _ in 0..turns {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
+impl State {
+    fn answer(&mut self) -> Result<(), RepositoryError> {
+        if self.failing == 0 {
+            return Ok(());
+        }
+        self.failing -= 1;
+        Err(RepositoryError::Unavailable("it is to fail".into()))
+    }
+
+    fn page(&self, query: &EventQuery) -> EventPage {
+        let head = self.head;
+        let (since, until) = (query.since.0, (query.since.0 + SCANNED).min(head));
+        let is_outside = since + 1 < self.first || since > head;
+        let is_scanned = |seq: Seq| !is_outside && seq.0 > since && seq.0 <= until;
+        let scanned = self
+            .events
+            .iter()
+            .filter(|logged| is_scanned(logged.event.seq))
+            .filter(|logged| shows(query, logged));
+        let events: Vec<_> = scanned.take(query.limit).cloned().collect();
+        let next_since = match events.last() {
+            _ if is_outside => query.since,
+            Some(last) if events.len() == query.limit => last.event.seq,
+            _ => Seq(until),
+        };
+        EventPage {
+            events,
+            next_since,
+            first: Seq(self.first),
+            head: Seq(head),
+        }
+    }
+}
+
+fn shows(query: &EventQuery, logged: &LoggedEvent) -> bool {
+    let event = &logged.event;
+    (query.types.is_empty() || query.types.contains(&event.kind))
+        && (query.agent_id.is_none() || query.agent_id == event.agent_id)
+        && (query.conversation_id.is_none() || query.conversation_id == event.conversation_id)
+        && query
+            .visibility
+            .as_ref()
+            .is_none_or(|view| view.shows(logged))
+}
+
+#[async_trait]
+impl EventLog for FakeLog {
+    async fn page(&self, of: &TenantId, query: &EventQuery) -> Result<EventPage, RepositoryError> {
+        assert_eq!(*of, tenant());
+        self.is_on_its_way().await;
+        let page = {
+            let mut state = self.state();
+            state.pages += 1;
+            state.answer().map(|()| state.page(query))
+        };
+        self.is_on_its_way().await;
+        page
+    }
+
+    async fn bounds(&self, _: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+        let bounds = {
+            let mut state = self.state();
+            let bounds = (Seq(state.first), Seq(state.head));
+            state.answer().map(|()| bounds)
+        };
+        self.is_on_its_way().await;
+        bounds
+    }
+
+    async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
+        let (_, head) = self.bounds(&tenant()).await?;
+        let tenant = tenant();
+        Ok(vec![LogHead { tenant, head }])
+    }
+
+    async fn changes(
+        &self,
+        _: &TenantId,
+        since: Seq,
+        limit: usize,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let mut state = self.state();
+        state.changes += 1;
+        state.answer()?;
+        let first = Seq(state.first);
+        let later = state
+            .events
+            .iter()
+            .map(|logged| &logged.event)
+            .filter(|event| event.seq > since && event.seq >= first);
+        let changes = later.take(limit).map(|event| LoggedChange {
+            seq: event.seq,
+            kind: Some(event.kind),
+            agent_id: event.agent_id,
+            conversation_id: event.conversation_id,
+            turn_id: event.turn_id,
+        });
+        Ok(changes.collect())
+    }
+}

@@ -1,0 +1,10 @@
+//! What clients follow: the feed over a log that lies as badly as the port allows, and over a real
+//! store.
+
+mod exactly_once;
+mod fake_log;
+mod log_tail;
+mod over_a_store;
+mod samples;
+mod tails;
+mod world;

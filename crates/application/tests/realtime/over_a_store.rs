@@ -1,0 +1,210 @@
+//! What is held in memory is what a real store would answer.
+
+use std::sync::Arc;
+
+use application::realtime::{EventFilter, Feed, Read, Tail, read_memory};
+use contract::samples;
+use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
+use ports::{EventVisibility, Exchange, ExchangeTarget, LoggedEvent, Storage};
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio::{runtime::Handle, time::Duration};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+/// A store that is followed from its first event on.
+struct Followed {
+    storage: Storage,
+    feed: Feed,
+    tail: Arc<Tail>,
+    _folder: TempDir,
+}
+
+impl Followed {
+    async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder");
+        let url = format!("sqlite://{}", folder.path().join("log.db").display());
+        let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new()).await;
+        let store = store.expect("the store opens");
+        store.migrate().await.expect("the store migrates");
+        let storage = store.storage();
+        let feed = Feed::new(
+            Arc::clone(&storage.events),
+            TaskTracker::new(),
+            Handle::current(),
+            CancellationToken::new(),
+        );
+        let tail = feed.tail(&samples::tenant()).await.expect("a tail");
+        Self {
+            storage,
+            feed,
+            tail,
+            _folder: folder,
+        }
+    }
+
+    /// Waits until the tail has read all there is.
+    async fn read(&self) {
+        let bounds = self.storage.events.bounds(&samples::tenant()).await;
+        let (_, head) = bounds.expect("the store answers");
+        self.feed.note_head(&samples::tenant(), head);
+        let mut positions = self.tail.positions();
+        let reached = positions.wait_for(|position| *position == head);
+        let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
+        reached.expect("in time").expect("the tail lives");
+    }
+
+    async fn made(&self, number: u32) -> Agent {
+        let (agent, stamp) = (samples::agent(number), samples::stamp(0));
+        let (agents, tenant) = (&self.storage.agents, samples::tenant());
+        let made = agents.insert(&tenant, &agent, &stamp, None).await;
+        made.expect("the agent is made");
+        self.read().await;
+        agent
+    }
+
+    async fn asked(&self, exchange: Exchange) {
+        let recorded = self.storage.turns.record_exchange(exchange).await;
+        recorded.expect("the exchange is recorded");
+        self.read().await;
+    }
+
+    /// A store in which two people talked to two agents, asked by two principals.
+    async fn with_talks() -> Self {
+        let followed = Self::new().await;
+        for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None)] {
+            let agent = followed.made(number).await;
+            let talk = Conversation {
+                user_id: user.map(ToOwned::to_owned),
+                ..samples::conversation(number, agent.id)
+            };
+            let target = ExchangeTarget::New(talk.clone());
+            followed
+                .asked(samples::exchange(number, &agent, target))
+                .await;
+            let mut later = samples::exchange(10 + number, &agent, samples::existing(&talk, 1));
+            later.question.stamp.actor = PrincipalId::new("main~bob");
+            followed.asked(later).await;
+        }
+        followed
+    }
+
+    async fn deleted_conversation(&self, number: u32) {
+        let (tenant, id) = (samples::tenant(), samples::conversation_id(number));
+        let stamp = samples::stamp(100);
+        let deleted = self.storage.conversations.delete(&tenant, id, None, &stamp);
+        deleted.await.expect("the conversation is deleted");
+        self.read().await;
+    }
+
+    async fn deleted_agent(&self, number: u32) {
+        let (tenant, id) = (samples::tenant(), samples::agent_id(number));
+        let stamp = samples::stamp(200);
+        let deleted = self.storage.agents.delete(&tenant, id, None, &stamp);
+        deleted.await.expect("the agent is deleted");
+        self.read().await;
+    }
+
+    /// What memory and the store show of the whole log.
+    async fn both(&self, filter: &EventFilter) -> (Vec<LoggedEvent>, Vec<LoggedEvent>) {
+        let read = read_memory(&self.tail, filter, Seq(0), 1_000).expect("all is held");
+        let Read::Events { events, .. } = read else {
+            panic!("{read:?}")
+        };
+        let held = events.iter().map(|fed| fed.logged.clone()).collect();
+        let query = filter.query(Seq(0), 1_000);
+        let page = self.storage.events.page(&samples::tenant(), &query).await;
+        (held, page.expect("the store answers").events)
+    }
+}
+
+fn everything() -> EventFilter {
+    EventFilter {
+        types: Vec::new(),
+        agent_id: None,
+        conversation_id: None,
+        visibility: EventVisibility {
+            agents: true,
+            conversations: true,
+            principal: samples::principal(),
+            user_id: None,
+        },
+    }
+}
+
+fn types() -> [Vec<EventType>; 3] {
+    [
+        vec![],
+        vec![EventType::AgentCreated, EventType::TurnCompleted],
+        vec![EventType::TurnQueued],
+    ]
+}
+
+/// Every view that makes a difference in [`Followed::with_talks`].
+fn views() -> Vec<EventVisibility> {
+    let mut views = Vec::new();
+    for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
+        for principal in [samples::principal(), PrincipalId::new("main~bob")] {
+            for user in [None, Some("ada"), Some("bob"), Some("")] {
+                views.push(EventVisibility {
+                    agents,
+                    conversations,
+                    principal: principal.clone(),
+                    user_id: user.map(ToOwned::to_owned),
+                });
+            }
+        }
+    }
+    views
+}
+
+#[tokio::test]
+async fn memory_and_store_choose_the_same_events() {
+    let followed = Followed::with_talks().await;
+    followed.deleted_conversation(1).await;
+    let mut shown = 0;
+    for types in types() {
+        for visibility in views() {
+            for (agent, talk) in [
+                (None, None),
+                (Some(1), None),
+                (Some(2), Some(2)),
+                (None, Some(3)),
+            ] {
+                let filter = EventFilter {
+                    types: types.clone(),
+                    agent_id: agent.map(samples::agent_id),
+                    conversation_id: talk.map(samples::conversation_id),
+                    visibility: visibility.clone(),
+                };
+                let (held, stored) = followed.both(&filter).await;
+                let place = |logged: &LoggedEvent| (logged.event.seq, logged.asker.clone());
+                let held: Vec<_> = held.iter().map(place).collect();
+                let stored: Vec<_> = stored.iter().map(place).collect();
+                assert_eq!(held, stored, "{filter:?}");
+                shown += held.len();
+            }
+        }
+    }
+    assert!(shown > 500, "most filters show something: {shown}");
+}
+
+#[tokio::test]
+async fn memory_shows_no_more_of_what_was_deleted_than_the_store() {
+    let followed = Followed::with_talks().await;
+    let is_hidden = |logged: &LoggedEvent| logged.event.data == EventData::DELETED;
+    let hidden = async || {
+        let (held, stored) = followed.both(&everything()).await;
+        let held: Vec<_> = held.iter().map(is_hidden).collect();
+        let stored: Vec<_> = stored.iter().map(is_hidden).collect();
+        assert_eq!(held, stored);
+        held.iter().filter(|is_hidden| **is_hidden).count()
+    };
+    assert_eq!(hidden().await, 0);
+    followed.deleted_conversation(1).await;
+    let of_a_conversation = hidden().await;
+    assert_eq!(of_a_conversation, 5);
+    followed.deleted_conversation(2).await;
+    followed.deleted_agent(2).await;
+    // Its snapshot and the deletion of its conversation too.
+    assert_eq!(hidden().await, 2 * of_a_conversation + 2);
+}
