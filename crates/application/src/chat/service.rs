@@ -122,17 +122,17 @@ impl ChatService {
     /// The turn that an earlier request with the same key began, however far it has come.
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<Asked, ChatError> {
         let TurnRunner { ports, live, .. } = &*self.runner;
-        let live = match live.get(id) {
-            Some(live) => live,
-            None => {
-                let found = ports.turns.find(&caller.tenant, id).await?.value;
-                let found = found.ok_or(ChatError::ConversationNotFound)?;
-                let live = live.enter(stored::subject_of(&caller.tenant, &found));
-                if live.runs_under().is_none() {
-                    stored::tell(&live, found);
-                }
-                live
+        let known = live.get(id);
+        let live = if let Some(live) = known {
+            live
+        } else {
+            let found = ports.turns.find(&caller.tenant, id).await?.value;
+            let found = found.ok_or(ChatError::ConversationNotFound)?;
+            let live = live.enter(stored::subject_of(&caller.tenant, &found));
+            if live.runs_under().is_none() {
+                stored::tell(&live, found);
             }
+            live
         };
         let followed = FollowedTurn::new(live, Arc::clone(&ports.turns));
         Ok(Asked::followed(followed, true))
