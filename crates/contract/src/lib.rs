@@ -11,8 +11,8 @@
 //! `rate_limiter_contract!`, `event_bus_contract!`.
 //!
 //! To add a promise: write it as `pub async fn` with a sentence for a name in the file of its
-//! port, and list it in `promises.rs`, or in the port's own macro; a test of this crate fails when
-//! it is not listed.
+//! port, and list it in `promises.rs` or `promises/turns.rs`, or in the port's own macro; a test of
+//! this crate fails when it is not listed.
 
 mod answers;
 mod dead_nodes;
