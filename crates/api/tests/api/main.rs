@@ -55,6 +55,7 @@ mod scope_coverage;
 mod script;
 mod slow_clients;
 mod store_calls;
+mod tickets;
 mod token_endpoint;
 mod token_endpoint_errors;
 mod turns;

@@ -162,6 +162,7 @@ impl Operation {
             "create_key" | "create_oauth_client" => {
                 json!({"name": "Manager", "scopes": ["keys:admin"]})
             }
+            "create_ticket" => json!({"scopes": ["events:read"]}),
             "rotate_key" | "rotate_oauth_client" => json!({"overlapSeconds": 60}),
             other => panic!("what is the body of {other}?"),
         })

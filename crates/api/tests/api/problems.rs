@@ -26,7 +26,6 @@ use crate::{
 const NOT_YET: &[ProblemCode] = &[
     ProblemCode::InvalidSubprotocol,
     ProblemCode::TokenExpired,
-    ProblemCode::InvalidTicket,
     ProblemCode::UnknownCommand,
     ProblemCode::UpgradeRequired,
     ProblemCode::TooManyStreams,
@@ -64,6 +63,7 @@ provoked! {
     invalid_credentials: InvalidCredentials = |api| {
         api.caller(Some("agk_nonsense")).get("/api/agents").await
     };
+    invalid_ticket: InvalidTicket = |api| api.anonymous().get("/api/ws?ticket=agt_x").await;
     insufficient_scope: InsufficientScope = |api| {
         api.holder_of(&[Scope::ChatWrite]).await.get("/api/agents").await
     };

@@ -2,9 +2,12 @@
 
 use std::fs;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::process::{Running, folder};
+use crate::{
+    process::{Running, folder, printed, service},
+    requests::post,
+};
 
 /// Ends a service at once; answers the lines of its log.
 fn logged(running: Running) -> Vec<Value> {
@@ -65,4 +68,41 @@ async fn an_orderly_end_is_no_error() {
         .filter(|line| line["level"] == "ERROR")
         .collect();
     assert_eq!(errors, Vec::<&Value>::new());
+}
+
+#[tokio::test]
+async fn no_ticket_stands_in_the_log_however_much_that_tells() {
+    let folder = folder();
+    let (at, log) = (folder.path(), folder.path().join("log"));
+    let generated = printed(at, &["keys", "generate"]);
+    let key = generated.trim_end();
+    let settings = [
+        ("SERVER__PORT", "0"),
+        ("AUTH__BOOTSTRAP_KEY", key),
+        ("LOG__LEVEL", "trace,actix_http=trace"),
+    ];
+    let mut command = service(at, &[], &settings);
+    // What it tells is more than a pipe holds.
+    command.stderr(fs::File::create(&log).expect("a file"));
+    let mut running = Running::of(command);
+    let made = post(&running.url, key, "/api/ws/tickets", json!({})).await;
+    let good = made["ticket"].as_str().expect("a ticket");
+    let guessed = format!("agt_{}", "Guess".repeat(9).split_at(43).0);
+    for ticket in [&guessed, good, good] {
+        let url = format!("{}/api/ws?ticket={ticket}", running.url);
+        let asked = reqwest::Client::new().get(url);
+        for asked in [
+            asked.try_clone().expect("no body"),
+            asked.header("Upgrade", "websocket"),
+        ] {
+            asked.send().await.expect("an answer");
+        }
+    }
+    running.abort();
+    running.process.wait().expect("an end");
+    let told = fs::read_to_string(&log).expect("UTF-8");
+    assert!(told.contains("\"status\":401"), "{told}");
+    for ticket in [&guessed, good] {
+        assert!(!told.contains(&ticket[4..]), "{told}");
+    }
 }

@@ -35,7 +35,11 @@ pub(crate) struct Desk {
 
 impl Desk {
     pub(crate) async fn open() -> Self {
-        let world = World::new().await;
+        Self::open_in(World::new().await).await
+    }
+
+    /// The same in a world that is there.
+    pub(crate) async fn open_in(world: World) -> Self {
         let last_used = Arc::new(LastUsed::new(Arc::clone(&world.storage.credentials)));
         let here = authenticator(&world, &last_used).await;
         let elsewhere = authenticator(&world, &last_used).await;

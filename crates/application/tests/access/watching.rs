@@ -1,23 +1,16 @@
 //! How a process hears of what another one takes back.
 
 use std::{
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 
 use application::access::PresentedCredential;
-use async_trait::async_trait;
-use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, TenantId, Timestamp,
-};
-use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     node::{Node, basic},
+    probed_credentials::ProbedCredentials,
     world::World,
 };
 
@@ -63,49 +56,9 @@ async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) -> Duration {
     began.elapsed()
 }
 
-/// Credentials of a store whose access version cannot be read while it is `blind`.
-struct Unwatchable {
-    inner: Arc<dyn CredentialRepository>,
-    blind: AtomicBool,
-}
-
-/// Hands every other method on.
-macro_rules! handed_on {
-    ($(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
-        #[async_trait]
-        impl CredentialRepository for Unwatchable {
-            async fn access_version(&self) -> Result<i64, RepositoryError> {
-                if self.blind.load(Ordering::SeqCst) {
-                    return Err(RepositoryError::Unavailable("away".into()));
-                }
-                self.inner.access_version().await
-            }
-
-            $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
-                self.inner.$method($($argument),*).await
-            })*
-        }
-    };
-}
-
-handed_on! {
-    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
-    fn insert_first_key(key: &Credential) -> bool;
-    fn has_ever_held_a_key() -> bool;
-    fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
-    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
-    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
-    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
-    fn touch(used: &[(CredentialId, Timestamp)]) -> ();
-}
-
 /// A node that let a token in, and what it reads credentials from.
-async fn remembering(world: &mut World) -> (Node, Arc<Unwatchable>, String) {
-    let credentials = Arc::new(Unwatchable {
-        inner: Arc::clone(&world.storage.credentials),
-        blind: AtomicBool::new(false),
-    });
-    world.storage.credentials = credentials.clone();
+async fn remembering(world: &mut World) -> (Node, Arc<ProbedCredentials>, String) {
+    let credentials = ProbedCredentials::in_front_of(world);
     let node = Node::start(world).await;
     let (_, secret) = world.client(|_| {}).await;
     let token = node.token(&secret).await;

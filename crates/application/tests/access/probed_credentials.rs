@@ -1,0 +1,120 @@
+//! Credentials of a store that tell how often they are read, and that fail or hang when told to.
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use domain::{
+    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, TenantId, Timestamp,
+};
+use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError};
+use tokio::sync::RwLock;
+
+use crate::world::World;
+
+/// Credentials of a store that tell how often they are read, and that fail or hang when told to.
+pub(crate) struct ProbedCredentials {
+    inner: Arc<dyn CredentialRepository>,
+    /// Whether the access version cannot be read.
+    pub(crate) blind: AtomicBool,
+    /// Whether no credential can be read.
+    pub(crate) lost: AtomicBool,
+    /// How often one was looked for.
+    pub(crate) finds: AtomicUsize,
+    /// Looks wait while somebody else has it.
+    pub(crate) gate: RwLock<()>,
+    under_way: AtomicUsize,
+    most_at_once: AtomicUsize,
+}
+
+impl ProbedCredentials {
+    /// Puts itself in front of the credentials of a world.
+    pub(crate) fn in_front_of(world: &mut World) -> Arc<Self> {
+        let probed = Arc::new(Self {
+            inner: Arc::clone(&world.storage.credentials),
+            blind: AtomicBool::new(false),
+            lost: AtomicBool::new(false),
+            finds: AtomicUsize::new(0),
+            gate: RwLock::new(()),
+            under_way: AtomicUsize::new(0),
+            most_at_once: AtomicUsize::new(0),
+        });
+        world.storage.credentials = probed.clone();
+        probed
+    }
+
+    /// How often one was looked for since this was last asked.
+    pub(crate) fn finds(&self) -> usize {
+        self.finds.swap(0, Ordering::SeqCst)
+    }
+
+    /// How many are being looked for.
+    pub(crate) fn under_way(&self) -> usize {
+        self.under_way.load(Ordering::SeqCst)
+    }
+
+    /// How many were looked for at once, at the most.
+    pub(crate) fn most_at_once(&self) -> usize {
+        self.most_at_once.load(Ordering::SeqCst)
+    }
+}
+
+/// Fails while something is so.
+fn unless(is_away: &AtomicBool) -> Result<(), RepositoryError> {
+    if is_away.load(Ordering::SeqCst) {
+        return Err(RepositoryError::Unavailable("away".into()));
+    }
+    Ok(())
+}
+
+/// Counts one down when it goes.
+struct UnderWay<'a>(&'a AtomicUsize);
+
+impl Drop for UnderWay<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+/// Hands every other method on.
+macro_rules! handed_on {
+    ($(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
+        #[async_trait]
+        impl CredentialRepository for ProbedCredentials {
+            async fn access_version(&self) -> Result<i64, RepositoryError> {
+                unless(&self.blind)?;
+                self.inner.access_version().await
+            }
+
+            async fn find(
+                &self,
+                kind: CredentialKind,
+                id: &CredentialId,
+            ) -> Result<Option<Credential>, RepositoryError> {
+                self.finds.fetch_add(1, Ordering::SeqCst);
+                let at_once = self.under_way.fetch_add(1, Ordering::SeqCst) + 1;
+                let _under_way = UnderWay(&self.under_way);
+                self.most_at_once.fetch_max(at_once, Ordering::SeqCst);
+                let _open = self.gate.read().await;
+                unless(&self.lost)?;
+                self.inner.find(kind, id).await
+            }
+
+            $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
+                self.inner.$method($($argument),*).await
+            })*
+        }
+    };
+}
+
+handed_on! {
+    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
+    fn insert_first_key(key: &Credential) -> bool;
+    fn has_ever_held_a_key() -> bool;
+    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
+    fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
+    fn touch(used: &[(CredentialId, Timestamp)]) -> ();
+}
