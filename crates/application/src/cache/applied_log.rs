@@ -63,10 +63,14 @@ impl AppliedLog {
     /// that the log has grown.
     pub fn note(&self, tenant: &TenantId, committed: Committed) {
         self.apply(tenant, committed);
-        self.bus.publish(Signal::Grew {
-            tenant: tenant.clone(),
-            head: committed.last,
-        });
+        self.announce(tenant, committed.last);
+    }
+
+    /// Tells everybody that the log has grown by what is not applied to the caches yet: it is read
+    /// from the log like what others wrote.
+    pub fn announce(&self, tenant: &TenantId, head: Seq) {
+        let tenant = tenant.clone();
+        self.bus.publish(Signal::Grew { tenant, head });
     }
 
     fn apply(&self, tenant: &TenantId, committed: Committed) {

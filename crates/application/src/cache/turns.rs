@@ -195,9 +195,14 @@ impl TurnRepository for CachedTurns {
     ) -> Result<CancelOutcome, RepositoryError> {
         // The conversation is not known here; its head is dropped when the log is read, and a head
         // that is behind only makes the store answer `Stale`.
-        self.inner
+        let outcome = self
+            .inner
             .cancel_turn(tenant, id, partial, node, stamp)
-            .await
+            .await;
+        if let Ok(CancelOutcome::Cancelled { committed, .. }) = &outcome {
+            self.caches.applied.announce(tenant, committed.last);
+        }
+        outcome
     }
 
     async fn find(
