@@ -290,16 +290,6 @@ async fn live_nodes(
     Ok(rows.into_iter().map(|(id,)| NodeId::new(id)).collect())
 }
 
-/// Whether there is such a process and it is not marked as dead.
-pub(crate) async fn is_alive(
-    connection: &mut PgConnection,
-    node: Option<NodeId>,
-) -> Result<bool, RepositoryError> {
-    let mut query = FactsQuery::default();
-    query.nodes.extend(node);
-    Ok(!live_nodes(connection, &query).await?.is_empty())
-}
-
 async fn logged(
     connection: &mut PgConnection,
     query: &FactsQuery,

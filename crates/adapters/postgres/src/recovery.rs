@@ -82,14 +82,15 @@ const LOST: &str = concat!(
              and r.status = 'in_progress' and r.tenant_id = $1 order by r.id limit $2) r \
      order by r.id limit $2"
 );
-/// The condition on `queued_at` holds for all that wait: it leads the planner to their index.
+/// Those that waited for too long wait longest, so the others are never in their way. The
+/// condition on `queued_at` holds for all that wait: it leads the planner to their index.
 const DUE: &str = concat!(
     "select q.conversation_id, q.agent_id from turns q \
      where q.tenant_id = $2 and q.status = 'queued' and q.queued_at < 'infinity' and (",
     is_expired!(),
-    " or ($3 and ",
+    " or ",
     is_free!(),
-    ")) group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $4"
+    ") group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $3"
 );
 const WAITING: &str = concat!(
     "select q.conversation_id, q.id, ",
@@ -228,7 +229,6 @@ async fn conversations(
     let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE)
         .bind(longest_wait)
         .bind(tenant)
-        .bind(facts::is_alive(connection, sweep.node).await?)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await

@@ -75,13 +75,14 @@ const LOST: &str = concat!(
          on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 \
      order by r.id limit ?2"
 );
+/// Those that waited for too long wait longest, so the others are never in their way.
 const DUE: &str = concat!(
     "select q.conversation_id from turns q indexed by turns_waiting \
      where q.tenant_id = ?2 and q.status = 'queued' and (",
     is_expired!(),
-    " or (?3 and ",
+    " or ",
     is_free!(),
-    ")) group by q.conversation_id order by min(q.queued_seq) limit ?4"
+    ") group by q.conversation_id order by min(q.queued_seq) limit ?3"
 );
 const WAITING: &str = concat!(
     "select q.conversation_id, q.id, ",
@@ -226,7 +227,6 @@ async fn conversations(
     let due: Vec<Uuid> = sqlx::query_scalar(DUE)
         .bind(longest_wait)
         .bind(tenant)
-        .bind(facts::is_alive(connection, sweep.node).await?)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await

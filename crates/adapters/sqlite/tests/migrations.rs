@@ -2,6 +2,8 @@
 
 mod database;
 
+use std::time::Duration;
+
 use contract::samples;
 use domain::{
     Credential, CredentialKind, LimitOverrides, SecretDigest,
@@ -18,6 +20,13 @@ const INSERT_KEY: &str = "\
     values (?1, 'default', 'Key 1', '[\"agents:read\",\"chat:write\"]', ?2, '4fZ1', ?3, ?4, ?5, \
         ?6, ?7, ?8, '[\"https://example.org\"]', '{\"streams\":3}')";
 const NOTE_KEY: &str = "update store_state set had_key = 1, access_version = 5";
+
+/// Turns of one conversation: one in progress on a node, and one that waits.
+const INSERT_TURNS: &str = "\
+    insert into turns (tenant_id, id, conversation_id, agent_id, status, principal, input, \
+        message_id, node_id, queued_seq, created_at) \
+    values ('default', ?1, ?3, ?4, 'in_progress', 'key:any', 'Hi', ?1, ?5, null, ?6), \
+        ('default', ?2, ?3, ?4, 'queued', 'key:any', 'Hi', ?2, null, 7, ?6)";
 
 fn secret() -> StoredSecret {
     StoredSecret {
@@ -42,16 +51,25 @@ fn expected() -> Credential {
     }
 }
 
-#[tokio::test]
-async fn a_key_of_the_first_version_comes_through() {
-    let folder = TempDir::new().unwrap();
+/// A database that has come as far as this version.
+async fn of_version(folder: &TempDir, version: i64) -> SqliteConnection {
     let path = folder.path().join("data/test.db");
-    std::fs::create_dir(folder.path().join("data")).unwrap();
+    std::fs::create_dir(folder.path().join("data")).expect("a folder");
     let options = SqliteConnectOptions::new()
         .filename(path)
         .create_if_missing(true);
-    let mut first = SqliteConnection::connect_with(&options).await.unwrap();
-    MIGRATOR.run_to(1, &mut first).await.unwrap();
+    let mut connection = SqliteConnection::connect_with(&options)
+        .await
+        .expect("a database");
+    let migrated = MIGRATOR.run_to(version, &mut connection).await;
+    migrated.expect("there is such a version");
+    connection
+}
+
+#[tokio::test]
+async fn a_key_of_the_first_version_comes_through() {
+    let folder = TempDir::new().unwrap();
+    let mut first = of_version(&folder, 1).await;
     let key = expected();
     sqlx::query(INSERT_KEY)
         .bind(key.id.as_str())
@@ -74,4 +92,29 @@ async fn a_key_of_the_first_version_comes_through() {
     assert_eq!(found.unwrap(), Some(key));
     assert!(credentials.has_ever_held_a_key().await.unwrap());
     assert_eq!(credentials.access_version().await.unwrap(), 5);
+}
+
+#[tokio::test]
+async fn a_turn_that_waits_in_the_second_version_waits_since_the_third() {
+    let folder = TempDir::new().unwrap();
+    let mut second = of_version(&folder, 2).await;
+    sqlx::query(INSERT_TURNS)
+        .bind(samples::turn_id(1).uuid())
+        .bind(samples::turn_id(2).uuid())
+        .bind(samples::conversation_id(1).uuid())
+        .bind(samples::agent_id(1).uuid())
+        .bind(samples::node_id(1).uuid())
+        .bind(samples::at(0).milliseconds())
+        .execute(&mut second)
+        .await
+        .unwrap();
+    second.close().await.unwrap();
+
+    let database = database::migrated(&database::url(&folder)).await;
+    let (node, long) = (samples::node_id(1), Duration::from_hours(1));
+    database.nodes.insert(node, long).await.unwrap();
+    let recovery = &database.recovery;
+    assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
+    let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
+    assert_eq!(late, [samples::tenant()]);
 }

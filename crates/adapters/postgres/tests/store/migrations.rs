@@ -1,5 +1,7 @@
 //! What the migrations make of a database that is in use.
 
+use std::time::Duration;
+
 use contract::samples;
 use domain::{
     Credential, CredentialKind, LimitOverrides, SecretDigest,
@@ -17,6 +19,13 @@ const INSERT_KEY: &str = "\
     values ($1, 'default', 'Key 1', '{agents:read,chat:write}', $2, '4fZ1', $3, $4, $5, \
         $6, $7, $8, '{https://example.org}', '{\"streams\":3}')";
 const NOTE_KEY: &str = "update store_state set had_key = true, access_version = 5";
+
+/// Turns of one conversation: one in progress on a node, and one that waits.
+const INSERT_TURNS: &str = "\
+    insert into turns (tenant_id, id, conversation_id, agent_id, status, principal, input, \
+        message_id, node_id, queued_seq, created_at) \
+    values ('default', $1, $3, $4, 'in_progress', 'key:any', 'Hi', $1, $5, null, $6), \
+        ('default', $2, $3, $4, 'queued', 'key:any', 'Hi', $2, null, 7, $6)";
 
 fn secret() -> StoredSecret {
     StoredSecret {
@@ -67,4 +76,29 @@ async fn a_key_of_the_first_version_comes_through() {
     assert_eq!(found.unwrap(), Some(key));
     assert!(credentials.has_ever_held_a_key().await.unwrap());
     assert_eq!(credentials.access_version().await.unwrap(), 5);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_waits_in_the_second_version_waits_since_the_third() {
+    let database = Database::make_empty().await;
+    let mut second = database.connect().await;
+    MIGRATOR.run_to(2, &mut second).await.unwrap();
+    sqlx::query(INSERT_TURNS)
+        .bind(samples::turn_id(1).uuid())
+        .bind(samples::turn_id(2).uuid())
+        .bind(samples::conversation_id(1).uuid())
+        .bind(samples::agent_id(1).uuid())
+        .bind(samples::node_id(1).uuid())
+        .bind(samples::at(0).date_time())
+        .execute(&mut second)
+        .await
+        .unwrap();
+
+    database.store.migrate().await.unwrap();
+    let (node, long) = (samples::node_id(1), Duration::from_hours(1));
+    database.nodes.insert(node, long).await.unwrap();
+    let recovery = &database.recovery;
+    assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
+    let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
+    assert_eq!(late, [samples::tenant()]);
 }
