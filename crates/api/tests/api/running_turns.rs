@@ -1,11 +1,13 @@
 //! Turns while they run: cancelled, abandoned, waited for.
 
+use std::time::Instant;
+
 use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
     engines::{contents, scripted_agent, turn},
-    harness::id_of,
+    harness::{Api, id_of},
     raw::Connection,
 };
 
@@ -140,22 +142,32 @@ fn chat_request(key: &str, body: &str) -> String {
     )
 }
 
+/// Waits until so many turns of a conversation run or wait, while none of them ends.
+async fn until_taken(api: &Api, conversation: &str, turns: usize) {
+    let filter = format!("conversationId={conversation}&types=turn.started,turn.queued");
+    let path = format!("/api/events?since=0&{filter}");
+    let began = Instant::now();
+    loop {
+        let page = api.reader().get(&path).await.ok();
+        if page["data"].as_array().expect("a page").len() == turns {
+            return;
+        }
+        assert!(began.elapsed().as_secs() < 30, "not taken: {page}");
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_to_a_busy_conversation_wait_in_order() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut waiting = Vec::new();
-    for message in ["one", "two", "three"] {
+    for (before, message) in ["one", "two", "three"].into_iter().enumerate() {
         let command = json!({"agentId": agent, "conversationId": id, "message": message});
         let mut connection = Connection::open(api.address).await;
         connection
             .send(chat_request(api.writer().key(), &command.to_string()))
             .await;
-        // One worker handles all connections: when it has answered what came after the message,
-        // it has taken the message.
-        for _ in 0..3 {
-            api.reader().get("/api/agents").await.ok();
-        }
+        until_taken(&api, &id, before + 1).await;
         waiting.push(connection);
     }
     for (number, mut connection) in waiting.into_iter().enumerate() {
