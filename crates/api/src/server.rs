@@ -119,6 +119,7 @@ impl Service {
         self.state.readiness.drain();
         tokio::time::sleep(goodbye).await;
         // From here on nobody new is let in; who waits for a turn is answered when that ends.
+        self.state.closing.cancel();
         let stopped = self.handle.stop(true);
         self.turns.drain(Instant::now() + GRACE).await;
         stopped.await;

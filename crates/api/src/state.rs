@@ -6,10 +6,12 @@ use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
     EventService, TurnService,
     access::{Limits, Tickets, server::AuthorizationServer},
+    realtime::LogReader,
 };
 use domain::{Quota, Sizes};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
+use tokio_util::sync::CancellationToken;
 
 #[cfg(feature = "address-guard")]
 use crate::access::AddressGuard;
@@ -47,6 +49,8 @@ pub struct ApiState {
     pub allowed_origins: AllowedOrigins,
     /// How long a body may take to arrive.
     pub body_deadline: Duration,
+    /// Ends streams and sockets when the listener closes.
+    pub closing: CancellationToken,
     /// Whether this process can do its work.
     pub readiness: Readiness,
     /// The published documents.
@@ -68,6 +72,8 @@ pub struct Services {
     pub turns: TurnService,
     /// The log.
     pub events: EventService,
+    /// The log, for those who follow it by channels.
+    pub log: Arc<LogReader>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
     /// The engines, for the catalogue.

@@ -2,6 +2,7 @@
 
 mod access;
 mod limits;
+mod realtime;
 mod turns;
 
 pub use self::{access::signing_keys, turns::Turns};
@@ -13,19 +14,17 @@ use anyhow::{Context, Result, bail};
 use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
     EventService, TurnService,
-    cache::{CachedAgents, CachedConversations, CachedTurns, Caches, LogTail},
+    cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
     chat::ChatPorts,
     node::Node,
     purge::Purge,
-    realtime::Feed,
+    realtime::LogReader,
 };
-use local_bus::LocalBus;
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, EventBus, IdSource, ReplyEngine, Storage};
+use ports::{Clock, IdSource, ReplyEngine, Storage};
 use postgres_store::{PostgresOptions, PostgresStore};
 use rule_engine::RuleReplyEngine;
 use sqlite_store::{SqliteOptions, SqliteStore};
-use tokio::runtime::Handle;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -41,11 +40,6 @@ use crate::{
     system::{SystemClock, SystemIds},
     telemetry,
 };
-
-/// Agents kept in memory.
-const CACHED_AGENTS: usize = 10_000;
-/// Conversation heads kept in memory.
-const CACHED_HEADS: usize = 100_000;
 
 /// Engines by name.
 pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
@@ -174,30 +168,13 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let document = openapi::document(&parts.settings.limits.sizes, &parts.public_url)?;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
-    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::default());
-    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS, Arc::clone(&bus));
-    let live = Arc::clone(&caches.live);
-    let over_caches = cached_ports(storage, &caches, &clock, &ids);
+    let realtime = realtime::wire(&parts, &clock).await?;
+    let live = Arc::clone(&realtime.caches.live);
+    let over_caches = cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
-    let feed = Arc::new(Feed::new(
-        Arc::clone(&storage.events),
-        parts.tasks.clone(),
-        Handle::current(),
-        parts.stop.clone(),
-    ));
-    let tail = LogTail::new(
-        Arc::clone(&storage.events),
-        caches,
-        Arc::clone(&clock),
-        Arc::clone(&bus),
-        Arc::clone(&feed),
-    );
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
-    tail.catch_up().await?;
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
-    tasks.spawn(tail.run(stop.clone()));
-    tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(Arc::clone(&node).run(stop.clone()));
     tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
@@ -225,14 +202,15 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         public_url: parts.public_url.clone(),
         allowed_origins: AllowedOrigins::new(&parts.settings.server.allowed_origins),
         body_deadline: parts.settings.limits.body_deadline,
+        closing: CancellationToken::new(),
         readiness: Readiness::new(Arc::clone(&storage.maintenance)),
         documents: Documents::new(&document),
         metrics: parts.metrics.clone(),
     };
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
-    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &live, &bus).await?;
+    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &live, &realtime.bus).await?;
     let authenticator = Arc::clone(&state.authenticator);
-    let services = services(parts, over_caches, authenticator, engines, &turns);
+    let services = services(parts, over_caches, authenticator, engines, &turns, realtime.log);
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
@@ -247,6 +225,7 @@ fn services(
     authenticator: Arc<Authenticator>,
     engines: Arc<Engines>,
     turns: &Turns,
+    log: Arc<LogReader>,
 ) -> Services {
     let Parts {
         settings, storage, ..
@@ -278,7 +257,8 @@ fn services(
             Arc::clone(&ids),
         ),
         turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
-        events: EventService::new(storage.events),
+        events: EventService::new(storage.events, Arc::clone(&log)),
+        log,
         credentials: credentials.beside(authenticator),
         chat: ChatService::new(runner()),
         engines,

@@ -2,8 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{AgentId, ConversationId, EventType, Principal, Scope, Seq};
-use ports::{EventLog, EventPage, EventQuery, EventVisibility, RepositoryError};
+use domain::{AgentId, ConversationId, EventType, Principal, Seq};
+use ports::{EventLog, EventPage, RepositoryError};
+
+use crate::realtime::{EventFilter, Follower, LogReader};
 
 /// Why the log was not read.
 #[derive(Debug, thiserror::Error)]
@@ -21,7 +23,7 @@ pub enum EventError {
     Store(#[from] RepositoryError),
 }
 
-/// Which events a page shows.
+/// Which events a caller asks for.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventListing {
     /// Events after this position; the head when absent.
@@ -34,15 +36,28 @@ pub struct EventListing {
     pub conversation_id: Option<ConversationId>,
 }
 
+impl EventListing {
+    /// What is asked for, as far as the caller may see it.
+    fn into_filter(self, caller: &Principal) -> EventFilter {
+        EventFilter {
+            types: self.types,
+            agent_id: self.agent_id,
+            conversation_id: self.conversation_id,
+            ..EventFilter::of(caller)
+        }
+    }
+}
+
 /// Reading the event log.
 pub struct EventService {
     events: Arc<dyn EventLog>,
+    log: Arc<LogReader>,
 }
 
 impl EventService {
-    /// A service over this port.
-    pub fn new(events: Arc<dyn EventLog>) -> Self {
-        Self { events }
+    /// A service over this port, and over what is read for all who listen.
+    pub fn new(events: Arc<dyn EventLog>, log: Arc<LogReader>) -> Self {
+        Self { events, log }
     }
 
     /// Reads a page of what the caller may see.
@@ -54,16 +69,9 @@ impl EventService {
     ) -> Result<EventPage, EventError> {
         let since = match listing.since {
             Some(since) => since,
-            None => self.events.bounds(&caller.tenant).await?.1,
+            None => self.log.head(&caller.tenant).await?,
         };
-        let query = EventQuery {
-            since,
-            limit,
-            types: listing.types,
-            agent_id: listing.agent_id,
-            conversation_id: listing.conversation_id,
-            visibility: Some(visibility(caller)),
-        };
+        let query = listing.into_filter(caller).query(since, limit);
         let page = self.events.page(&caller.tenant, &query).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after
         // the head".
@@ -75,13 +83,15 @@ impl EventService {
         }
         Ok(page)
     }
-}
 
-fn visibility(caller: &Principal) -> EventVisibility {
-    EventVisibility {
-        agents: caller.scopes.contains(Scope::AgentsRead),
-        conversations: caller.scopes.contains(Scope::ConversationsRead),
-        principal: caller.id.clone(),
-        user_id: caller.confined_to().map(ToOwned::to_owned),
+    /// Follows what the caller may see: what is there after `since`, and all that comes.
+    pub async fn follow(
+        &self,
+        caller: &Principal,
+        listing: EventListing,
+    ) -> Result<Follower, EventError> {
+        let since = listing.since;
+        let filter = listing.into_filter(caller);
+        Ok(self.log.follow(&caller.tenant, filter, since).await?)
     }
 }

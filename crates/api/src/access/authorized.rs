@@ -80,7 +80,7 @@ impl<R> Authorized<R> {
     }
 
     /// Who calls, with what holds for its credential.
-    pub fn entrant(&self) -> &Entrant {
+    pub fn entrant(&self) -> &Arc<Entrant> {
         &self.entrant
     }
 }

@@ -3,7 +3,11 @@
 use actix_web::http::header::{ACCEPT, HeaderMap, HeaderName};
 use domain::ProblemCode;
 
-use crate::{problem::ApiError, request::accepts, sse::EVENT_STREAM};
+use crate::{
+    problem::ApiError,
+    request::{accepts, names},
+    sse::EVENT_STREAM,
+};
 
 const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// The preference of a client that does not wait for the reply.
@@ -38,23 +42,6 @@ impl Form {
             false => Ok(Self::Whole),
         }
     }
-}
-
-/// Whether `wanted` stands by its full name in a list of values with parameters, and is not ruled
-/// out there.
-fn names(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
-    headers
-        .get_all(header)
-        .filter_map(|value| value.to_str().ok())
-        .flat_map(|value| value.split(','))
-        .any(|item| {
-            let mut parts = item.split(';').map(str::trim);
-            parts
-                .next()
-                .is_some_and(|it| it.eq_ignore_ascii_case(wanted))
-                && !parts
-                    .any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
-        })
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Content negotiation.
 
-use actix_web::http::header::{ACCEPT, HeaderMap};
+use actix_web::http::header::{ACCEPT, HeaderMap, HeaderName};
 
 /// Whether `media_type` (or the problem that may come in its place) fits `Accept`.
 pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
@@ -36,6 +36,23 @@ fn fits(range: &str, media_type: &str) -> bool {
     }
     let kind = media_type.split('/').next().unwrap_or_default();
     name.is_empty() || name == "*/*" || name == media_type || name == format!("{kind}/*")
+}
+
+/// Whether `wanted` stands by its full name in a list of values with parameters, and is not ruled
+/// out there.
+pub fn names(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
+    headers
+        .get_all(header)
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','))
+        .any(|item| {
+            let mut parts = item.split(';').map(str::trim);
+            parts
+                .next()
+                .is_some_and(|it| it.eq_ignore_ascii_case(wanted))
+                && !parts
+                    .any(|parameter| matches!(parameter, "q=0" | "q=0.0" | "q=0.00" | "q=0.000"))
+        })
 }
 
 #[cfg(test)]

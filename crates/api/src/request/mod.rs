@@ -7,7 +7,7 @@ mod path;
 mod preconditions;
 mod query;
 
-pub use accept::accepts;
+pub use accept::{accepts, names};
 pub use idempotency::{IdempotencyHeader, REPLAYED, made, tell_replayed};
 pub use json::{Json, JsonBody, MergePatch, OptionalJson};
 pub use path::{Named, PathId, routed_path};

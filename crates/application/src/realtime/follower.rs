@@ -58,6 +58,11 @@ impl Follower {
         self.since
     }
 
+    /// A position that both the follower and the log have reached.
+    pub fn position_in_log(&self) -> Seq {
+        self.since.min(self.tail.position())
+    }
+
     /// What comes next; waits for it at the end of the log.
     pub async fn next(&mut self) -> Result<Followed, RepositoryError> {
         loop {

@@ -1,0 +1,52 @@
+//! What clients follow: the bus, the caches that tell it of every commit, and the log that is read
+//! for all who listen.
+
+use std::sync::Arc;
+
+use anyhow::Result;
+use application::{
+    cache::{Caches, LogTail},
+    realtime::{Feed, LogReader},
+};
+use local_bus::LocalBus;
+use ports::{Clock, EventBus};
+use tokio::runtime::Handle;
+
+use super::Parts;
+
+/// Agents kept in memory.
+const CACHED_AGENTS: usize = 10_000;
+/// Conversation heads kept in memory.
+const CACHED_HEADS: usize = 100_000;
+
+/// What clients follow.
+pub(super) struct Realtime {
+    /// Tells all nodes that something is to be looked at.
+    pub(super) bus: Arc<dyn EventBus>,
+    /// What the log keeps true.
+    pub(super) caches: Caches,
+    /// The log.
+    pub(super) log: Arc<LogReader>,
+}
+
+/// Puts it together and starts what runs in the background.
+pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Realtime> {
+    let events = || Arc::clone(&parts.storage.events);
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
+    let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
+    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS, Arc::clone(&bus));
+    let feed = Feed::new(events(), tasks.clone(), Handle::current(), stop.clone());
+    let feed = Arc::new(feed);
+    let tail = LogTail::new(
+        events(),
+        caches.clone(),
+        Arc::clone(clock),
+        Arc::clone(&bus),
+        Arc::clone(&feed),
+    );
+    tail.catch_up().await?;
+    tasks.spawn(tail.run(stop.clone()));
+    tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
+    let log = Arc::new(LogReader::new(feed, events()));
+    Ok(Realtime { bus, caches, log })
+}
