@@ -44,7 +44,7 @@ fn rich_agent() -> Value {
         "config": {
             "greeting": "Grüß dich!",
             "rules": [{"keywords": ["order"], "reply": "Which \"one\"?\n", "priority": -3}],
-            "llm": {"temperature": 0.1, "topP": 0.30000000000000004, "seed": 9_007_199_254_740_991_i64},
+            "llm": {"temperature": 0.1, "topP": 0.300_000_000_000_000_04, "seed": 9_007_199_254_740_991_i64},
             "metadata": {"team": "blue", "a": "1"},
         },
     })

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Api, Plan, id_of},
-    probe::Probe,
+    probe::{Misfortune, Probe},
     script::scripted,
 };
 
@@ -100,6 +100,29 @@ async fn a_chat_that_takes_its_time_is_two_writes_and_a_read() {
         ];
         assert_eq!(probe.calls(), calls);
     }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_creation_with_an_idempotency_key_is_one_write() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    warm(&api, &probe).await;
+    let create = |draft: Value| {
+        let request = api.writer().request("POST", "/api/agents");
+        request.header("Idempotency-Key", "k").json(&draft).send()
+    };
+    for _ in 0..2 {
+        create(json!({"name": "Ada"})).await.made();
+        assert_eq!(probe.calls(), ["agents.insert"]);
+    }
+    // Only who is refused on the way there needs a look at the key.
+    let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
+    assert_eq!(create(invalid).await.status, 422);
+    assert_eq!(probe.calls(), ["claims.find"]);
+    probe.make("agents.insert", Misfortune::Away);
+    assert_eq!(create(json!({"name": "Ada"})).await.status, 503);
+    assert_eq!(probe.calls(), ["agents.insert"]);
     api.stop().await;
 }
 

@@ -13,6 +13,7 @@ mod named_key;
 mod node;
 mod probed_credentials;
 mod refused_tokens;
+mod repetitions;
 mod rotation;
 mod sealed_keys;
 mod signing_keys;

@@ -211,12 +211,11 @@ impl CredentialService {
         rotation
             .check(&before.proof)
             .map_err(CredentialError::Invalid)?;
-        let (proof, secret) = match rotation.public_keys() {
-            Some(keys) => (NewProof::Keys(keys), None),
-            None => {
-                let secret = minting::minted_for(&*self.ids, kind, id);
-                (rotation.to(&secret, now), Some(secret))
-            }
+        let (proof, secret) = if let Some(keys) = rotation.public_keys() {
+            (NewProof::Keys(keys), None)
+        } else {
+            let secret = minting::minted_for(&*self.ids, kind, id);
+            (rotation.to(&secret, now), Some(secret))
         };
         let claim = idempotency::answering(claim, &Told::of(id, before.last_used_at));
         let rotated = self
