@@ -169,7 +169,6 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
-    let live = Arc::clone(&realtime.caches.live);
     let over_caches = cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
@@ -208,7 +207,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         metrics: parts.metrics.clone(),
     };
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
-    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &live, &realtime.bus).await?;
+    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &realtime.caches).await?;
     let authenticator = Arc::clone(&state.authenticator);
     let services = services(parts, over_caches, authenticator, engines, &turns, realtime.log);
     Ok(Wired {

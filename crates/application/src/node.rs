@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 const LEASE: Duration = Duration::from_secs(10);
 /// How often it is renewed.
 const RENEWAL: Duration = Duration::from_secs(3);
+/// With this long without a renewal at least one is missing: the process was asleep, or waits for
+/// the store.
+const MISSING: Duration = Duration::from_secs(5);
 
 /// This process in the store, under an id that is new at each start.
 pub struct Node {
@@ -24,8 +27,15 @@ pub struct Node {
     ids: Arc<dyn IdSource>,
     id: watch::Sender<NodeId>,
     renewing: Mutex<()>,
-    /// Since when every renewal has succeeded; none when the last one failed.
-    steady_since: RwLock<Option<Instant>>,
+    /// The renewals that have succeeded in a row; none when the last one failed.
+    steady: RwLock<Option<Steady>>,
+}
+
+/// Renewals that have succeeded in a row.
+#[derive(Debug, Clone, Copy)]
+struct Steady {
+    first: Instant,
+    last: Instant,
 }
 
 impl Node {
@@ -41,7 +51,7 @@ impl Node {
             ids,
             id: watch::Sender::new(id),
             renewing: Mutex::new(()),
-            steady_since: RwLock::new(Some(Instant::now())),
+            steady: RwLock::new(Some(Steady::begin())),
         })
     }
 
@@ -55,17 +65,26 @@ impl Node {
         self.id.subscribe()
     }
 
-    /// For how long every renewal of the lease has succeeded.
+    /// For how long every renewal of the lease has succeeded, and none is missing.
     pub fn steady_for(&self) -> Duration {
-        let since = self.steady_since.read();
-        let since = *since.unwrap_or_else(PoisonError::into_inner);
-        since.map_or(Duration::ZERO, |since| since.elapsed())
+        let steady = self.steady.read();
+        let steady = *steady.unwrap_or_else(PoisonError::into_inner);
+        steady
+            .filter(|steady| steady.last.elapsed() < MISSING)
+            .map_or(Duration::ZERO, |steady| steady.first.elapsed())
     }
 
-    fn note_renewal(&self, has_succeeded: bool) {
-        let since = self.steady_since.write();
-        let mut since = since.unwrap_or_else(PoisonError::into_inner);
-        *since = has_succeeded.then(|| since.unwrap_or_else(Instant::now));
+    fn note_renewal(&self, renewed: &Result<bool, RepositoryError>) {
+        let steady = self.steady.write();
+        let mut steady = steady.unwrap_or_else(PoisonError::into_inner);
+        *steady = match (renewed, *steady) {
+            (Ok(true), Some(before)) if before.last.elapsed() < MISSING => Some(Steady {
+                last: Instant::now(),
+                ..before
+            }),
+            (Ok(_), _) => Some(Steady::begin()),
+            (Err(_), _) => None,
+        };
     }
 
     /// Goes on under a new id: `refused` was taken for dead. Whoever comes second finds that
@@ -86,18 +105,23 @@ impl Node {
         Ok(())
     }
 
+    /// Renews the lease; answers whether it still held. If not, this process has a new one.
+    async fn renew(&self) -> Result<bool, RepositoryError> {
+        let id = self.id();
+        let held = self.nodes.renew(id, LEASE).await?;
+        if !held {
+            self.renew_identity(id).await?;
+        }
+        Ok(held)
+    }
+
     /// Renews the lease until `stop`, then leaves the store in order.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(RENEWAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let id = self.id();
-            let renewed = match self.nodes.renew(id, LEASE).await {
-                Ok(true) => Ok(()),
-                Ok(false) => self.renew_identity(id).await,
-                Err(error) => Err(error),
-            };
-            self.note_renewal(renewed.is_ok());
+            let renewed = self.renew().await;
+            self.note_renewal(&renewed);
             if let Err(error) = renewed {
                 tracing::warn!(
                     error = ports::error::chain(&error),
@@ -110,6 +134,16 @@ impl Node {
                 error = ports::error::chain(&error),
                 "this node could not sign off"
             );
+        }
+    }
+}
+
+impl Steady {
+    fn begin() -> Self {
+        let now = Instant::now();
+        Self {
+            first: now,
+            last: now,
         }
     }
 }

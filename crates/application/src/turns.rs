@@ -63,7 +63,7 @@ impl TurnService {
             return Ok(turn);
         }
         let live = self.runner.live().get(id);
-        let partial = live.as_ref().and_then(|live| self.partial_reply(live));
+        let partial = live.and_then(|live| self.partial_reply(&live));
         let stamp = Stamp {
             time: self.clock.now(),
             actor: caller.id.clone(),
@@ -75,7 +75,8 @@ impl TurnService {
             .await?
         {
             CancelOutcome::Cancelled { promoted, .. } => {
-                if let Some(live) = live {
+                // It may have begun to run here since.
+                if let Some(live) = self.runner.live().get(id) {
                     live.end(TurnOutcome::Cancelled);
                     live.stop();
                 }

@@ -5,17 +5,19 @@ use std::{sync::Arc, time::Duration};
 use anyhow::Result;
 use application::{
     Engines,
-    chat::{ChatPorts, LiveTurns, TurnRunner},
+    cache::Caches,
+    chat::{ChatPorts, TurnRunner},
     node::Node,
     recovery::{OwnTurns, Sweeper},
 };
-use ports::EventBus;
 use tokio::time::Instant;
 
 use super::Parts;
 
 /// How often it is looked whether turns still run when the process ends.
 const LOOK: Duration = Duration::from_millis(50);
+/// How long the ends of turns that were interrupted may take to be stored.
+const LAST_ENDS: Duration = Duration::from_secs(1);
 
 /// The turns of this process.
 #[derive(Clone)]
@@ -32,8 +34,7 @@ impl Turns {
         ports: &ChatPorts,
         engines: &Arc<Engines>,
         node: &Arc<Node>,
-        live: &Arc<LiveTurns>,
-        bus: &Arc<dyn EventBus>,
+        caches: &Caches,
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
         let runner = Arc::new(TurnRunner::new(
@@ -41,7 +42,7 @@ impl Turns {
             Arc::clone(&storage.agents),
             Arc::clone(engines),
             Arc::clone(node),
-            Arc::clone(live),
+            Arc::clone(&caches.live),
             tasks.clone(),
         ));
         let own = Arc::new(OwnTurns::new(
@@ -49,14 +50,14 @@ impl Turns {
             Arc::clone(&ports.turns),
             Arc::clone(&runner),
             Arc::clone(node),
-            Arc::clone(bus),
+            Arc::clone(&caches.applied),
             Arc::clone(&ports.clock),
         ));
         let sweeper = Sweeper::new(
             Arc::clone(&storage.recovery),
             Arc::clone(&runner),
             Arc::clone(node),
-            Arc::clone(bus),
+            Arc::clone(&caches.applied),
             Arc::clone(&ports.clock),
         );
         if storage.recovery.is_of_one_process() {
@@ -72,11 +73,18 @@ impl Turns {
     /// wait are left to other processes, unless their callers wait here.
     pub async fn drain(&self, deadline: Instant) {
         self.runner.drain();
-        let live = self.runner.live();
-        while live.running() > 0 && Instant::now() < deadline {
+        self.until_rest(deadline).await;
+        self.runner.close();
+        // What was about to begin has begun by then, or waits.
+        self.until_rest(Instant::now() + LAST_ENDS).await;
+        self.own.give_up_queued().await;
+        self.runner.live().let_go();
+    }
+
+    /// Waits until no turn is under way here.
+    async fn until_rest(&self, deadline: Instant) {
+        while self.runner.live().under_way() > 0 && Instant::now() < deadline {
             tokio::time::sleep(LOOK).await;
         }
-        live.interrupt_all();
-        self.own.give_up_queued().await;
     }
 }

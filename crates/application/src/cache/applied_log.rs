@@ -63,12 +63,18 @@ impl AppliedLog {
     /// that the log has grown.
     pub fn note(&self, tenant: &TenantId, committed: Committed) {
         self.apply(tenant, committed);
-        self.announce(tenant, committed.last);
+        self.tell(tenant, committed.last);
     }
 
     /// Tells everybody that the log has grown by what is not applied to the caches yet: it is read
-    /// from the log like what others wrote.
-    pub fn announce(&self, tenant: &TenantId, head: Seq) {
+    /// from the log like what others wrote. The tenant is followed from there on at the latest, so
+    /// that what others do about it is heard of.
+    pub fn announce(&self, tenant: &TenantId, committed: Committed) {
+        self.follow(tenant, committed.first.plus(-1));
+        self.tell(tenant, committed.last);
+    }
+
+    fn tell(&self, tenant: &TenantId, head: Seq) {
         let tenant = tenant.clone();
         self.bus.publish(Signal::Grew { tenant, head });
     }

@@ -1,4 +1,5 @@
-//! Follows the log and drops from the caches what others have changed.
+//! Follows the log, drops from the caches what others have changed, and heeds what they did to
+//! turns.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -21,8 +22,8 @@ const SIGNALS: usize = 1_024;
 /// in this time, or others have made it.
 const SETTLING: Duration = Duration::from_millis(10);
 
-/// Follows the log and drops from the caches what others have changed. Signals make it look at
-/// once; the heads that it reads every second are the bound, for the feed too.
+/// Follows the log, drops from the caches what others have changed, and heeds what they did to
+/// turns that run here or are waited for. Signals make it look at once; the heads that it reads every second are the bound, for the feed too.
 pub struct LogTail {
     events: Arc<dyn EventLog>,
     caches: Caches,
@@ -128,6 +129,7 @@ impl LogTail {
             let changes = self.events.changes(tenant, position, PAGE).await?;
             for change in &changes {
                 self.drop_changed(tenant, change);
+                self.wake_changed(change);
             }
             // Fewer than a page: the retention sweep took the rest, and nothing follows.
             let read_up_to = changes.last().filter(|_| changes.len() == PAGE);
@@ -136,6 +138,15 @@ impl LogTail {
                 .advance(tenant, read_up_to.map_or(head, |change| change.seq));
         }
         Ok(())
+    }
+
+    /// Lets those look who wait for a turn, and stops what this process runs of one that others
+    /// have ended.
+    fn wake_changed(&self, change: &LoggedChange) {
+        if let Some(id) = change.turn_id {
+            let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);
+            self.caches.live.changed_elsewhere(id, has_ended);
+        }
     }
 
     fn drop_changed(&self, tenant: &TenantId, change: &LoggedChange) {

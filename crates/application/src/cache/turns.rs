@@ -200,7 +200,7 @@ impl TurnRepository for CachedTurns {
             .cancel_turn(tenant, id, partial, node, stamp)
             .await;
         if let Ok(CancelOutcome::Cancelled { committed, .. }) = &outcome {
-            self.caches.applied.announce(tenant, committed.last);
+            self.caches.applied.announce(tenant, *committed);
         }
         outcome
     }

@@ -97,14 +97,13 @@ pub(super) async fn begin(
                 ..
             }) => {
                 runner.run(BegunTurn {
-                    live,
+                    claim: runner.claim(live, node),
                     started: started_turn(question, &at),
                     request: ReplyRequest {
                         turn_number,
                         ..request(question, &at)
                     },
                     message_seq,
-                    node,
                     store_so_far: asked_at.elapsed(),
                 });
                 return Ok(Met::Asked(Asked::followed(followed, false)));

@@ -88,7 +88,7 @@ impl Asked {
 impl AnsweredTurn {
     fn followed(self) -> FollowedTurn {
         let live = LiveTurn::new(self.subject, Weak::new());
-        live.started(self.started, None);
+        live.started(self.started);
         let text = self.chatted.reply.message.clone();
         live.progress().said.text = text;
         live.end(TurnOutcome::Completed(self.chatted));

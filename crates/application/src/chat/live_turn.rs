@@ -186,10 +186,12 @@ impl LiveTurn {
         progress.was_queued && progress.started.is_none() && progress.outcome.is_none()
     }
 
-    /// Whether it is known to be in the store: before that, it is about to be begun here.
-    pub fn was_stored(&self) -> bool {
+    /// Whether this process runs it, or is about to begin it.
+    pub(super) fn is_of_here(&self) -> bool {
         let progress = self.progress();
-        progress.was_queued || progress.started.is_some() || progress.outcome.is_some()
+        let was_stored =
+            progress.was_queued || progress.started.is_some() || progress.outcome.is_some();
+        progress.runs_under.is_some() || !was_stored
     }
 
     pub(super) fn is_interrupted(&self) -> bool {
@@ -212,30 +214,37 @@ impl LiveTurn {
         self.stop.cancel();
     }
 
+    /// It waits.
     pub(super) fn queued(&self) {
-        self.progress().was_queued = true;
-        self.wake();
+        self.note(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
-    /// This process is about to run it under `node`.
-    pub(super) fn claim(&self, node: NodeId) {
-        self.progress().runs_under = Some(node);
+    /// This process runs it under `node` from now on; none when it does so no more.
+    pub(super) fn runs(&self, node: Option<NodeId>) {
+        self.note(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
     }
 
-    /// It started; under `node` if this process runs it.
-    pub(super) fn started(&self, started: StartedTurn, node: Option<NodeId>) {
-        {
-            let mut progress = self.progress();
-            progress.started = Some(started);
-            progress.runs_under = node.or(progress.runs_under);
-        }
-        self.wake();
+    /// It started.
+    pub(super) fn started(&self, started: StartedTurn) {
+        self.note(|progress| progress.started.replace(started) != Some(started));
     }
 
     /// It ended; the first end counts.
     pub fn end(&self, outcome: TurnOutcome) {
-        self.progress().outcome.get_or_insert(outcome);
-        self.wake();
+        self.note(|progress| {
+            let is_first = progress.outcome.is_none();
+            progress.outcome.get_or_insert(outcome);
+            is_first
+        });
+    }
+
+    /// Notes how far it has come, and wakes those who wait if that is news: one who looks into the
+    /// store again and again must not be woken by seeing the same again.
+    fn note(&self, change: impl FnOnce(&mut Progress) -> bool) {
+        let is_news = change(&mut self.progress());
+        if is_news {
+            self.wake();
+        }
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Weak<Notify>>> {

@@ -70,35 +70,46 @@ impl LiveTurns {
         }
     }
 
-    /// Interrupts every turn that runs here under `node`: it was taken for dead, and its turns are
-    /// ended by others.
-    pub fn interrupt_under(&self, node: NodeId) {
-        for turn in self.all() {
-            if turn.runs_under() == Some(node) {
+    /// Interrupts every turn that runs here under another id than the one that `now` answers: this
+    /// process was taken for dead, and the turns of its earlier ids are ended by others.
+    pub fn interrupt_but_under(&self, now: impl FnOnce() -> NodeId) {
+        let running = self.running();
+        // Asked last: what runs under an id that is newer than this answer is not among them.
+        let now = now();
+        for (turn, node) in running {
+            if node != now {
                 turn.interrupt();
             }
         }
     }
 
     /// Interrupts every turn that runs here: the process ends.
-    pub fn interrupt_all(&self) {
-        for turn in self.all() {
-            if turn.runs_under().is_some() {
-                turn.interrupt();
-            }
+    pub(super) fn interrupt_all(&self) {
+        for (turn, _) in self.running() {
+            turn.interrupt();
         }
     }
 
     /// Whether this process runs a turn, or is about to.
     pub fn runs(&self, id: TurnId) -> bool {
-        self.get(id)
-            .is_some_and(|turn| turn.runs_under().is_some() || !turn.was_stored())
+        self.get(id).is_some_and(|turn| turn.is_of_here())
     }
 
-    /// How many turns run here.
-    pub fn running(&self) -> usize {
-        let runs = |turn: &Arc<LiveTurn>| turn.runs_under().is_some() && !turn.has_ended();
-        self.all().iter().filter(|turn| runs(turn)).count()
+    /// How many turns run here, or are about to.
+    pub fn under_way(&self) -> usize {
+        let mut turns = self.all();
+        turns.retain(|turn| turn.is_of_here() && !turn.has_ended());
+        turns.len()
+    }
+
+    /// Lets those go who wait here for turns that others run: the process ends, and what they wait
+    /// for is told by those.
+    pub fn let_go(&self) {
+        for turn in self.all() {
+            if !turn.is_of_here() {
+                turn.end(TurnOutcome::Failed(ProblemCode::Draining.into()));
+            }
+        }
     }
 
     /// Those that wait in a queue while somebody here waits for their reply.
@@ -116,6 +127,15 @@ impl LiveTurns {
         }
     }
 
+    /// Those that run here, and under which id.
+    fn running(&self) -> Vec<(Arc<LiveTurn>, NodeId)> {
+        let with_node = |turn: Arc<LiveTurn>| {
+            let node = turn.runs_under()?;
+            Some((turn, node))
+        };
+        self.all().into_iter().filter_map(with_node).collect()
+    }
+
     fn all(&self) -> Vec<Arc<LiveTurn>> {
         self.lock().values().filter_map(Weak::upgrade).collect()
     }
@@ -123,9 +143,4 @@ impl LiveTurns {
     fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Weak<LiveTurn>>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-/// The outcome of a turn that its process could not bring to an end.
-pub(crate) fn interrupted() -> TurnOutcome {
-    TurnOutcome::Failed(ProblemCode::Interrupted.into())
 }

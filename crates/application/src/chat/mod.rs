@@ -8,8 +8,10 @@
 mod answer;
 mod answering;
 mod asked;
+mod claim;
 mod command;
 mod error;
+mod finishing;
 mod followed;
 mod lanes;
 mod live_turn;

@@ -8,13 +8,15 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, NodeId};
+use domain::{Agent, NodeId, ProblemCode};
 use ports::{AgentRepository, PromotedTurn, ReplyRequest};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use super::{
-    live_turn::{LiveTurn, StartedTurn, TurnOutcome, TurnSubject},
+    claim::Claim,
+    finishing::{Ended, Finishing},
+    live_turn::{LiveTurn, StartedTurn, TurnSubject},
     live_turns::LiveTurns,
     ports::ChatPorts,
     turn_task::TurnTask,
@@ -33,19 +35,20 @@ pub struct TurnRunner {
     pub(super) engines: Arc<Engines>,
     pub(super) node: Arc<Node>,
     pub(super) live: Arc<LiveTurns>,
-    unfinished: Arc<Unfinished>,
+    pub(super) unfinished: Arc<Unfinished>,
     pub(super) tasks: TaskTracker,
     pub(super) runtime: Handle,
     is_draining: AtomicBool,
+    is_closed: AtomicBool,
 }
 
-/// A turn that is in progress in the store and waits to be run.
+/// A turn that is in progress in the store, and all that it takes to run it.
 pub(super) struct BegunTurn {
-    pub(super) live: Arc<LiveTurn>,
+    pub(super) claim: Claim,
     pub(super) started: StartedTurn,
     pub(super) request: ReplyRequest,
+    /// `seq` of the user's message.
     pub(super) message_seq: i64,
-    pub(super) node: NodeId,
     pub(super) store_so_far: Duration,
 }
 
@@ -69,6 +72,7 @@ impl TurnRunner {
             tasks,
             runtime: Handle::current(),
             is_draining: AtomicBool::new(false),
+            is_closed: AtomicBool::new(false),
         }
     }
 
@@ -79,12 +83,18 @@ impl TurnRunner {
 
     /// The process goes away: turns that wait are left to others.
     pub fn drain(&self) {
-        self.is_draining.store(true, Ordering::Release);
+        self.is_draining.store(true, Ordering::SeqCst);
+    }
+
+    /// The process ends: turns that run are interrupted, and so is any that still begins.
+    pub fn close(&self) {
+        self.is_closed.store(true, Ordering::SeqCst);
+        self.live.interrupt_all();
     }
 
     /// The node to which turns that wait may be promoted: this one, unless it goes away.
     pub fn promotes_to(&self) -> Option<NodeId> {
-        (!self.is_draining.load(Ordering::Acquire)).then(|| self.node.id())
+        (!self.is_draining.load(Ordering::SeqCst)).then(|| self.node.id())
     }
 
     pub(super) fn is_overloaded(&self) -> bool {
@@ -94,118 +104,158 @@ impl TurnRunner {
     /// Runs a turn to its end, and those that are promoted behind it.
     pub(super) fn run(self: &Arc<Self>, begun: BegunTurn) {
         // Before anybody can look for it: whoever waits need not ask the store.
-        begun.live.started(begun.started, Some(begun.node));
-        let runner = Arc::clone(self);
-        let turns = async move { runner.run_in_turn(begun).await };
-        self.tasks.spawn_on(turns, &self.runtime);
-    }
-
-    /// Runs a turn that waited and was promoted to `node`.
-    pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
+        begun.claim.live.started(begun.started);
         let runner = Arc::clone(self);
         let turns = async move {
-            if let Some(begun) = runner.begun(promoted, node).await {
-                runner.run_in_turn(begun).await;
-            }
+            let node = begun.claim.node;
+            let next = runner.perform(begun).await;
+            runner.run_behind(next, node).await;
         };
         self.tasks.spawn_on(turns, &self.runtime);
     }
 
-    async fn run_in_turn(&self, begun: BegunTurn) {
-        let mut next = Some(begun);
-        while let Some(begun) = next.take() {
-            let (live, node) = (Arc::clone(&begun.live), begun.node);
-            let ended = self.task(begun).run().await;
-            live.end(ended.outcome);
-            if let Some(promoted) = ended.promoted {
-                next = self.begun(*promoted, node).await;
-            }
+    /// Runs a turn that waited and was promoted to `node`, and those behind it.
+    pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
+        // At once, or it could be taken for one that nobody runs.
+        let claim = self.claim_promoted(&promoted, node);
+        let runner = Arc::clone(self);
+        let turns = async move {
+            let next = runner.perform_promoted(promoted, claim).await;
+            runner.run_behind(next, node).await;
+        };
+        self.tasks.spawn_on(turns, &self.runtime);
+    }
+
+    async fn run_behind(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {
+        while let Some(promoted) = next {
+            let claim = self.claim_promoted(&promoted, node);
+            next = self.perform_promoted(*promoted, claim).await;
         }
     }
 
-    fn task(&self, begun: BegunTurn) -> TurnTask {
-        TurnTask {
-            ports: self.ports.clone(),
-            chain: self.engines.chain(&begun.request.agent),
-            live: begun.live,
-            request: begun.request,
-            message_seq: begun.message_seq,
-            node: begun.node,
-            promote: self.promotes_to().is_some(),
-            unfinished: Arc::clone(&self.unfinished),
-            store_so_far: begun.store_so_far,
+    /// Takes a turn on that is in progress under `node`.
+    pub(super) fn claim(&self, live: Arc<LiveTurn>, node: NodeId) -> Claim {
+        let claim = Claim::of(live, node);
+        // Either the claim is seen by who closes, or that is seen here.
+        if self.is_closed.load(Ordering::SeqCst) {
+            claim.live.interrupt();
         }
+        claim
     }
 
-    /// Makes a promoted turn ready to run; none when its agent is gone, and the turn with it.
-    async fn begun(&self, promoted: PromotedTurn, node: NodeId) -> Option<BegunTurn> {
-        let PromotedTurn {
-            tenant,
-            turn,
-            principal,
-            user_id,
-            message_id,
-            message_seq,
-            turn_number,
-        } = promoted;
+    fn claim_promoted(&self, promoted: &PromotedTurn, node: NodeId) -> Claim {
+        let turn = &promoted.turn;
         let live = self.live.enter(TurnSubject {
-            tenant: tenant.clone(),
+            tenant: promoted.tenant.clone(),
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
             agent_id: turn.agent_id,
-            user_id: user_id.clone(),
-            asker: principal,
+            user_id: promoted.user_id.clone(),
+            asker: promoted.principal.clone(),
         });
-        live.claim(node);
-        let Some(agent) = self.agent(&live).await else {
-            live.end(TurnOutcome::Cancelled);
-            return None;
-        };
-        let started = StartedTurn {
-            turn_id: turn.id,
-            conversation_id: turn.conversation_id,
-            message_id,
-            agent_id: turn.agent_id,
-            agent_version: turn.agent_version.unwrap_or(agent.version),
-        };
-        live.started(started, Some(node));
-        Some(BegunTurn {
-            live,
-            started,
-            request: ReplyRequest {
-                tenant,
-                agent,
-                turn_id: turn.id,
-                turn_number,
-                user_id,
-                history: Vec::new(),
-                message: turn.input,
-            },
-            message_seq,
-            node,
-            store_so_far: Duration::ZERO,
-        })
+        self.claim(live, node)
     }
 
-    /// The agent of a turn, however long the store is away.
-    async fn agent(&self, live: &LiveTurn) -> Option<Arc<Agent>> {
+    /// Runs a turn to its end; answers the one that starts in its place.
+    async fn perform(&self, begun: BegunTurn) -> Option<Box<PromotedTurn>> {
+        let BegunTurn {
+            claim,
+            request,
+            message_seq,
+            store_so_far,
+            ..
+        } = begun;
+        let task = TurnTask {
+            finishing: Finishing {
+                runner: self,
+                claim: &claim,
+            },
+            chain: self.engines.chain(&request.agent),
+            request,
+            message_seq,
+            store_so_far,
+        };
+        tell(&claim.live, task.run().await)
+    }
+
+    async fn perform_promoted(
+        &self,
+        promoted: PromotedTurn,
+        claim: Claim,
+    ) -> Option<Box<PromotedTurn>> {
+        match self.agent(&claim).await {
+            Ok(agent) => {
+                let begun = begun(promoted, claim, agent);
+                begun.claim.live.started(begun.started);
+                self.perform(begun).await
+            }
+            Err(ended) => tell(&claim.live, ended),
+        }
+    }
+
+    /// The agent of a turn, however long the store is away; or how the turn ended without.
+    async fn agent(&self, claim: &Claim) -> Result<Arc<Agent>, Ended> {
+        let (live, runner) = (&claim.live, self);
         let subject = live.subject();
+        let finishing = Finishing { runner, claim };
         loop {
-            match self
-                .stored_agents
-                .find(&subject.tenant, subject.agent_id)
-                .await
-            {
-                Ok(found) => return found.value,
+            let found = self.stored_agents.find(&subject.tenant, subject.agent_id);
+            match found.await.map(|found| found.value) {
+                Ok(Some(agent)) => return Ok(agent),
+                // Its turns ended with it.
+                Ok(None) => return Err(finishing.ended_elsewhere().await),
                 Err(error) => {
                     tracing::warn!(
                         error = ports::error::chain(&error),
+                        turn = %subject.turn_id,
                         "the agent of a promoted turn cannot be read"
                     );
+                    if !error.is_retryable() {
+                        return Err(finishing.fail(ProblemCode::Internal.into()).await);
+                    }
                 }
             }
-            let pause = tokio::time::sleep(PAUSE);
-            live.stopped().run_until_cancelled(pause).await?;
+            let pause = live.stopped().run_until_cancelled(tokio::time::sleep(PAUSE));
+            if pause.await.is_none() {
+                return Err(if live.is_interrupted() {
+                    finishing.fail(ProblemCode::Interrupted.into()).await
+                } else {
+                    finishing.ended_elsewhere().await
+                });
+            }
         }
+    }
+}
+
+/// Tells those who wait for a turn how it ended; answers the one that starts in its place.
+fn tell(live: &LiveTurn, ended: Ended) -> Option<Box<PromotedTurn>> {
+    if let Some(outcome) = ended.outcome {
+        live.end(outcome);
+    }
+    ended.promoted
+}
+
+fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
+    let turn = promoted.turn;
+    BegunTurn {
+        claim,
+        started: StartedTurn {
+            turn_id: turn.id,
+            conversation_id: turn.conversation_id,
+            message_id: promoted.message_id,
+            agent_id: turn.agent_id,
+            agent_version: turn.agent_version.unwrap_or(agent.version),
+        },
+        request: ReplyRequest {
+            tenant: promoted.tenant,
+            agent,
+            turn_id: turn.id,
+            turn_number: promoted.turn_number,
+            user_id: promoted.user_id,
+            history: Vec::new(),
+            message: turn.input,
+        },
+        message_seq: promoted.message_seq,
+        store_so_far: Duration::ZERO,
     }
 }

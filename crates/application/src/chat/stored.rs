@@ -38,7 +38,7 @@ pub(super) fn tell(live: &LiveTurn, found: FoundTurn) {
             agent_id: turn.agent_id,
             agent_version,
         };
-        live.started(started, None);
+        live.started(started);
     }
     if let Some(reply) = &turn.reply {
         live.progress().said.text.clone_from(&reply.content);

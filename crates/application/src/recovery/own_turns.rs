@@ -4,12 +4,13 @@ use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{PrincipalId, Problem, ProblemCode, Stamp, TurnId};
 use ports::{
-    Clock, EventBus, FinishOutcome, FinishTurn, RepositoryError, Signal, TurnEnding,
-    TurnInProgress, TurnRecovery, TurnRepository,
+    Clock, FinishOutcome, FinishTurn, RepositoryError, TurnEnding, TurnInProgress, TurnRecovery,
+    TurnRepository,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cache::AppliedLog,
     chat::{LiveTurn, TurnOutcome, TurnRunner},
     node::Node,
 };
@@ -23,7 +24,7 @@ pub struct OwnTurns {
     turns: Arc<dyn TurnRepository>,
     runner: Arc<TurnRunner>,
     node: Arc<Node>,
-    bus: Arc<dyn EventBus>,
+    applied: Arc<AppliedLog>,
     clock: Arc<dyn Clock>,
 }
 
@@ -34,7 +35,7 @@ impl OwnTurns {
         turns: Arc<dyn TurnRepository>,
         runner: Arc<TurnRunner>,
         node: Arc<Node>,
-        bus: Arc<dyn EventBus>,
+        applied: Arc<AppliedLog>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -42,7 +43,7 @@ impl OwnTurns {
             turns,
             runner,
             node,
-            bus,
+            applied,
             clock,
         }
     }
@@ -53,7 +54,6 @@ impl OwnTurns {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         let mut identity = self.node.watch();
-        let mut id = *identity.borrow_and_update();
         let mut unknown = HashSet::new();
         loop {
             tokio::select! {
@@ -62,8 +62,7 @@ impl OwnTurns {
                     if changed.is_err() {
                         return;
                     }
-                    self.runner.live().interrupt_under(id);
-                    id = *identity.borrow_and_update();
+                    self.runner.live().interrupt_but_under(|| self.node.id());
                     unknown.clear();
                 }
                 _ = ticks.tick() => match self.compare(&unknown).await {
@@ -77,9 +76,9 @@ impl OwnTurns {
         }
     }
 
-    /// Fails the turns in progress under this process that it does not run, if it did not know
-    /// them the last time either. Answers those it does not know now.
-    async fn compare(
+    /// Compares once: fails the turns in progress under this process that it does not run, if it
+    /// did not know them the last time either. Answers those it does not know now.
+    pub async fn compare(
         &self,
         unknown_before: &HashSet<TurnId>,
     ) -> Result<HashSet<TurnId>, RepositoryError> {
@@ -146,8 +145,7 @@ impl OwnTurns {
             .fail_queued(&subject.tenant, subject.turn_id, &problem, &stamp)
             .await?;
         if let Some(committed) = failed {
-            let (tenant, head) = (subject.tenant.clone(), committed.last);
-            self.bus.publish(Signal::Grew { tenant, head });
+            self.applied.announce(&subject.tenant, committed);
             turn.end(TurnOutcome::Failed(problem.into()));
         }
         Ok(())

@@ -3,10 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::TenantId;
-use ports::{Clock, EventBus, RepositoryError, Signal, Sweep, TurnRecovery};
+use ports::{Clock, RepositoryError, Sweep, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    cache::AppliedLog,
     chat::{LONGEST_WAIT, TurnRunner},
     node::Node,
 };
@@ -24,7 +25,7 @@ pub struct Sweeper {
     recovery: Arc<dyn TurnRecovery>,
     runner: Arc<TurnRunner>,
     node: Arc<Node>,
-    bus: Arc<dyn EventBus>,
+    applied: Arc<AppliedLog>,
     clock: Arc<dyn Clock>,
 }
 
@@ -34,14 +35,14 @@ impl Sweeper {
         recovery: Arc<dyn TurnRecovery>,
         runner: Arc<TurnRunner>,
         node: Arc<Node>,
-        bus: Arc<dyn EventBus>,
+        applied: Arc<AppliedLog>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             recovery,
             runner,
             node,
-            bus,
+            applied,
             clock,
         }
     }
@@ -88,8 +89,7 @@ impl Sweeper {
             let swept = self.recovery.sweep(&sweep).await?;
             let touched = swept.failed.len() + swept.promoted.len();
             if let Some(committed) = swept.committed {
-                let (tenant, head) = (tenant.clone(), committed.last);
-                self.bus.publish(Signal::Grew { tenant, head });
+                self.applied.announce(tenant, committed);
             }
             for id in swept.failed {
                 tracing::warn!(turn = %id, "a turn was failed that nobody ran or that waited too long");

@@ -1,0 +1,143 @@
+//! How the end of a turn gets into the store.
+
+use std::time::Duration;
+
+use domain::{Stamp, Timestamp};
+use ports::{FinishOutcome, FinishTurn, PromotedTurn, Reply, RepositoryError, TurnEnding};
+
+use super::{
+    claim::Claim,
+    live_turn::{TurnFailure, TurnOutcome},
+    runner::TurnRunner,
+    stored::outcome_of,
+};
+
+/// First pause before a finished turn is offered to an absent store again.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause between two offers.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
+
+/// How a turn ended, and who comes next.
+pub(super) struct Ended {
+    /// None when it is not known here: who waits looks into the store.
+    pub(super) outcome: Option<TurnOutcome>,
+    pub(super) promoted: Option<Box<PromotedTurn>>,
+}
+
+impl From<Option<TurnOutcome>> for Ended {
+    fn from(outcome: Option<TurnOutcome>) -> Self {
+        Self {
+            outcome,
+            promoted: None,
+        }
+    }
+}
+
+/// A turn of this process that comes to its end.
+pub(super) struct Finishing<'a> {
+    pub(super) runner: &'a TurnRunner,
+    pub(super) claim: &'a Claim,
+}
+
+impl Finishing<'_> {
+    /// Stores that it has no answer.
+    pub(super) async fn fail(&self, failure: TurnFailure) -> Ended {
+        let ending = TurnEnding::Failed(failure.problem.clone());
+        let stored = self.store(ending, self.runner.ports.clock.now()).await;
+        self.ended(stored, || TurnOutcome::Failed(failure)).await
+    }
+
+    /// What became of the end that was to be stored; `outcome` is what it is if it was.
+    pub(super) async fn ended(
+        &self,
+        stored: Result<FinishOutcome, RepositoryError>,
+        outcome: impl FnOnce() -> TurnOutcome,
+    ) -> Ended {
+        match stored {
+            Ok(FinishOutcome::Finished { promoted, .. }) => Ended {
+                outcome: Some(outcome()),
+                promoted,
+            },
+            Ok(FinishOutcome::Refused) => self.ended_elsewhere().await,
+            Err(error) => {
+                tracing::error!(
+                    error = ports::error::chain(&error),
+                    turn = %self.claim.live.subject().turn_id,
+                    "the end of a turn cannot be stored"
+                );
+                // The turn stays in progress until it is found that nobody runs it.
+                None.into()
+            }
+        }
+    }
+
+    /// Stores the end, however long the store is away: the reply is there and must not be lost.
+    pub(super) async fn store(
+        &self,
+        ending: TurnEnding,
+        time: Timestamp,
+    ) -> Result<FinishOutcome, RepositoryError> {
+        let TurnRunner {
+            ports, unfinished, ..
+        } = self.runner;
+        let subject = self.claim.live.subject();
+        let mut pause = FIRST_PAUSE;
+        let mut waits = None;
+        loop {
+            let finish = FinishTurn {
+                tenant: subject.tenant.clone(),
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
+                node: self.claim.node,
+                ending: ending.clone(),
+                stamp: Stamp {
+                    time,
+                    actor: subject.asker.clone(),
+                },
+                // As it is now: the process may have begun to go away while the engine spoke.
+                promote: self.runner.promotes_to().is_some(),
+            };
+            match ports.turns.finish_turn(finish).await {
+                Err(error) if error.is_retryable() => {
+                    tracing::warn!(
+                        error = ports::error::chain(&error),
+                        turn = %subject.turn_id,
+                        "a finished turn waits for the store"
+                    );
+                    waits.get_or_insert_with(|| unfinished.enter(bytes_of(&ending)));
+                    tokio::time::sleep(pause).await;
+                    pause = (pause * 2).min(LONGEST_PAUSE);
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    /// How the turn ended that somebody else has ended: by a cancellation, a deletion or a sweep.
+    pub(super) async fn ended_elsewhere(&self) -> Ended {
+        let subject = self.claim.live.subject();
+        let turns = &self.runner.ports.turns;
+        let found = turns.find(&subject.tenant, subject.turn_id).await;
+        match found.map(|found| found.value) {
+            Ok(Some(found)) => outcome_of(found.turn),
+            // Only what was deleted is removed.
+            Ok(None) => Some(TurnOutcome::Cancelled),
+            Err(error) => {
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    turn = %subject.turn_id,
+                    "it cannot be read how a turn was ended"
+                );
+                None
+            }
+        }
+        .into()
+    }
+}
+
+fn bytes_of(ending: &TurnEnding) -> usize {
+    match ending {
+        TurnEnding::Completed(Reply { content, .. }) => content.len(),
+        TurnEnding::Failed(_) => 0,
+    }
+}
