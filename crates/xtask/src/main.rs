@@ -16,6 +16,7 @@ mod check;
 mod clients;
 mod database;
 mod environment;
+mod faults;
 mod install;
 mod openapi;
 mod process;
@@ -58,6 +59,8 @@ enum Task {
     },
     /// Measure the service against what its speed is held against; start what is needed for it
     Bench(bench::Options),
+    /// Break the service for real, under load, and count what was lost
+    Faults(faults::Options),
 }
 
 fn main() -> ExitCode {
@@ -73,6 +76,7 @@ fn main() -> ExitCode {
         Task::Arrows => arrows::run(),
         Task::Openapi { check } => openapi::run(check),
         Task::Bench(options) => bench::run(&options),
+        Task::Faults(options) => faults::run(&options),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

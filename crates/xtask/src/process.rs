@@ -84,6 +84,13 @@ pub(crate) fn succeeds(command: &mut Command) -> bool {
         .is_ok_and(|status| status.success())
 }
 
+/// Sends a signal, such as `TERM`, to these processes.
+pub(crate) fn signal(name: &str, processes: &[u32]) -> Result<()> {
+    let ids = processes.iter().map(u32::to_string);
+    output(Command::new("kill").arg(format!("-{name}")).args(ids))?;
+    Ok(())
+}
+
 /// The exit code that tells the same as the error: that of the program that failed, if one did.
 pub(crate) fn exit_code_of(error: &anyhow::Error) -> ExitCode {
     let code = error

@@ -43,6 +43,7 @@ impl Stage {
             key: generate_key(&binaries.service)?,
             program: binaries.service.clone(),
             variables: issuer.settings().into(),
+            log: None,
         };
         Ok(Self {
             sqlite: Service::start(settings.clone())?,

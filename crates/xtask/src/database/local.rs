@@ -2,23 +2,22 @@
 
 use std::{
     fs,
-    net::TcpListener,
     path::{Path, PathBuf},
     process::Command,
 };
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result};
 
-use super::{Database, afterwards::Afterwards, secret::random_word, user::User};
-use crate::{
-    environment,
-    process::{output, succeeds},
+use super::{
+    Database,
+    afterwards::Afterwards,
+    control::{Control, LocalServer},
+    secret::random_word,
+    user::User,
 };
+use crate::{environment, process::output};
 
 const OLDEST_VERSION: u32 = 15;
-
-/// How often a start is tried, since another program may take the port before the server does.
-const ATTEMPTS: u32 = 3;
 
 /// Settings of every throw-away server: nobody misses its data, and many tests run at once.
 pub(super) const SETTINGS: &[&str] = &[
@@ -66,11 +65,12 @@ impl Programs {
 
     /// Starts a server on a free loopback port, with data of its own in a temporary folder.
     pub(super) fn start(&self) -> Result<Database> {
-        self.start_with(SETTINGS)
+        let server = self.start_with(SETTINGS)?;
+        Ok(server.database)
     }
 
     /// Starts one that is as durable as Postgres is by default.
-    pub(super) fn start_durable(&self) -> Result<Database> {
+    pub(super) fn start_durable(&self) -> Result<LocalServer> {
         self.start_with(MEASURED_SETTINGS)
     }
 
@@ -79,7 +79,7 @@ impl Programs {
         self.folder.join(name)
     }
 
-    fn start_with(&self, settings: &[&str]) -> Result<Database> {
+    fn start_with(&self, settings: &'static [&'static str]) -> Result<LocalServer> {
         let user = User::not_root()?;
         let folder = tempfile::Builder::new()
             .prefix("agent-service-test-")
@@ -93,13 +93,23 @@ impl Programs {
 
         let password = random_word()?;
         self.initialise(&user, &folder, &password)?;
-        let port = self.start_on_free_port(&user, &folder, settings)?;
+        let control = Control {
+            program: self.path("pg_ctl"),
+            user,
+            folder,
+            settings,
+        };
+        let port = control.start_on_free_port()?;
         println!(
             "started Postgres {} from {} on port {port}",
             self.version,
             self.folder.display()
         );
-        Ok(Database::started(port, &password, afterwards))
+        Ok(LocalServer {
+            database: Database::started(port, &password, afterwards),
+            control,
+            port,
+        })
     }
 
     fn initialise(&self, user: &User, folder: &Path, password: &str) -> Result<()> {
@@ -115,35 +125,6 @@ impl Programs {
         initdb.args(["--encoding=UTF8", "--no-locale"]);
         output(&mut initdb)?;
         Ok(())
-    }
-
-    fn start_on_free_port(&self, user: &User, folder: &Path, settings: &[&str]) -> Result<u16> {
-        for _ in 0..ATTEMPTS {
-            let port = free_port()?;
-            if succeeds(&mut self.start_command(user, folder, port, settings)) {
-                return Ok(port);
-            }
-        }
-        let log = fs::read_to_string(folder.join("log")).unwrap_or_default();
-        bail!("Postgres did not start; its log says\n{log}")
-    }
-
-    /// `pg_ctl` returns when the server takes connections, and leaves it in a session of its own.
-    fn start_command(&self, user: &User, folder: &Path, port: u16, settings: &[&str]) -> Command {
-        let mut options =
-            format!("-c port={port} -c listen_addresses=127.0.0.1 -c unix_socket_directories=");
-        for setting in settings {
-            options.push_str(" -c ");
-            options.push_str(setting);
-        }
-        let mut command = user.command(self.folder.join("pg_ctl"));
-        command
-            .arg("-D")
-            .arg(folder.join("data"))
-            .arg("-l")
-            .arg(folder.join("log"));
-        command.args(["-w", "-t", "60", "-o", &options, "start"]);
-        command
     }
 }
 
@@ -172,15 +153,6 @@ fn major_version(printed: &str) -> Option<u32> {
         .split(|character: char| !character.is_ascii_digit())
         .next()?;
     digits.parse().ok()
-}
-
-/// A port that is free now.
-fn free_port() -> Result<u16> {
-    let listener = TcpListener::bind("127.0.0.1:0").context("cannot find a free port")?;
-    Ok(listener
-        .local_addr()
-        .context("cannot find a free port")?
-        .port())
 }
 
 fn text(path: &Path) -> Result<&str> {

@@ -7,7 +7,10 @@ use std::{
 
 use anyhow::{Context as _, Result};
 
-use super::{Database, local::Programs};
+use super::{
+    control::{Frozen, LocalServer},
+    local::Programs,
+};
 use crate::{environment, process::output};
 
 const MISSING: &str = "\
@@ -19,7 +22,7 @@ measuring needs the programs of Postgres, version 15 or newer, on this machine: 
 /// A server with the durability that Postgres has by default (`fsync`, `synchronous_commit`), so
 /// that a commit costs what it costs in earnest. There as long as this is.
 pub(crate) struct MeasuredServer {
-    server: Database,
+    server: LocalServer,
     clients: Clients,
 }
 
@@ -52,10 +55,25 @@ impl MeasuredServer {
 
     /// How a superuser reaches the database of this name.
     pub(crate) fn url(&self, database: &str) -> String {
-        match self.server.url().rsplit_once('/') {
+        match self.server.database.url().rsplit_once('/') {
             Some((server, _)) => format!("{server}/{database}"),
-            None => self.server.url().to_owned(),
+            None => self.server.database.url().to_owned(),
         }
+    }
+
+    /// Stops the server, which ends all its connections.
+    pub(crate) fn stop(&self) -> Result<()> {
+        self.server.stop()
+    }
+
+    /// Starts it again where it was, and returns when it takes connections.
+    pub(crate) fn start_again(&self) -> Result<()> {
+        self.server.start_again()
+    }
+
+    /// Holds it still until what this answers is dropped.
+    pub(crate) fn freeze(&self) -> Result<Frozen> {
+        self.server.freeze()
     }
 
     /// `pgbench` on the database of this name.

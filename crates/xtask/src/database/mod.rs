@@ -1,6 +1,7 @@
 //! A Postgres server for the tests: the one that was named, or a throw-away one.
 
 mod afterwards;
+mod control;
 mod docker;
 mod local;
 mod measured;

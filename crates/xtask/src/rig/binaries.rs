@@ -46,7 +46,8 @@ struct Message {
     executable: Option<PathBuf>,
 }
 
-fn build(profile: &str, package: &str, kind: &str, name: &str) -> Result<PathBuf> {
+/// Builds a program in `profile`, and answers where it is.
+pub(crate) fn build(profile: &str, package: &str, kind: &str, name: &str) -> Result<PathBuf> {
     println!("building {name} ({profile})");
     let built = cargo(["build", "--locked", "--quiet", "--profile", profile])
         .args(["--package", package, kind, name])

@@ -1,10 +1,9 @@
 //! A server process.
 
 use std::{
-    fs,
     io::{BufRead as _, BufReader},
     net::SocketAddr,
-    process::{Child, ChildStdout, Command, Stdio},
+    process::{Child, ChildStdout, Command, ExitStatus, Stdio},
 };
 
 use anyhow::{Context as _, Result, bail};
@@ -54,11 +53,9 @@ impl Listening {
         self.child.id()
     }
 
-    /// Memory that is resident, in MiB.
-    pub(crate) fn resident(&self) -> Result<f64> {
-        let path = format!("/proc/{}/status", self.child.id());
-        let status = fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
-        resident(&status).with_context(|| format!("{path} has no VmRSS"))
+    /// How it ended, or `None` while it has not.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        self.child.try_wait().context("cannot wait for a child")
     }
 }
 
@@ -70,22 +67,9 @@ impl Drop for Listening {
     }
 }
 
-fn resident(status: &str) -> Option<f64> {
-    let line = status.lines().find_map(|it| it.strip_prefix("VmRSS:"))?;
-    let kibibytes: f64 = line.split_whitespace().next()?.parse().ok()?;
-    Some(kibibytes / 1024.0)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn reads_the_resident_memory() {
-        let status = "Name:\tagent-service\nVmRSS:\t   20480 kB\nVmSwap:\t0 kB\n";
-        assert_eq!(resident(status), Some(20.0));
-        assert_eq!(resident(""), None);
-    }
 
     #[test]
     fn a_program_that_ends_before_it_listens_is_an_error() {

@@ -4,5 +4,7 @@
 pub(crate) mod binaries;
 pub(crate) mod listening;
 pub(crate) mod load;
+pub(crate) mod memory;
 pub(crate) mod processor;
 pub(crate) mod service;
+pub(crate) mod socket;

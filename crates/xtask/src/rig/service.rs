@@ -1,8 +1,9 @@
 //! The service under measurement.
 
 use std::{
+    fs::File,
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, ExitStatus},
     time::{Duration, Instant},
 };
 
@@ -11,11 +12,13 @@ use anyhow::{Context as _, Result};
 use super::{
     listening::Listening,
     load::{Client, Credential, Endpoint},
+    memory,
 };
-use crate::process::output;
+use crate::process::{output, signal};
 
 /// Rate limits that no generator of load meets: requests are counted as ever, but none is refused.
-const NO_LIMITS: [(&str, &str); 6] = [
+const NO_LIMITS: [(&str, &str); 7] = [
+    ("LIMITS__STREAMS", "100000"),
     ("LIMITS__REQUESTS__PER_MINUTE", "100000000"),
     ("LIMITS__REQUESTS__BURST", "1000000"),
     ("LIMITS__CHAT__PER_MINUTE", "100000000"),
@@ -40,11 +43,17 @@ pub(crate) struct Settings {
     pub(crate) key: String,
     /// Further variables, over those that all have.
     pub(crate) variables: Vec<(&'static str, String)>,
+    /// The file to which the service's log is added; ours when absent.
+    pub(crate) log: Option<PathBuf>,
 }
 
 impl Settings {
-    fn command(&self) -> Command {
+    fn command(&self) -> Result<Command> {
         let mut command = Command::new(&self.program);
+        if let Some(log) = &self.log {
+            let file = File::options().append(true).create(true).open(log);
+            command.stderr(file.context("cannot write a log")?);
+        }
         command
             .env("DATABASE_URL", &self.database_url)
             .env("SERVER__HOST", "127.0.0.1")
@@ -55,12 +64,12 @@ impl Settings {
             .env("SERVER__ALLOWED_ORIGINS", "https://app.example.org")
             .envs(NO_LIMITS)
             .envs(self.variables.iter().cloned());
-        command
+        Ok(command)
     }
 
     /// Brings the store's schema up to date, without serving.
     pub(crate) fn migrate(&self) -> Result<()> {
-        output(self.command().arg("migrate"))?;
+        output(self.command()?.arg("migrate"))?;
         Ok(())
     }
 }
@@ -74,7 +83,7 @@ pub(crate) fn generate_key(program: &Path) -> Result<String> {
 impl Service {
     /// Starts the service; it is killed when this is dropped.
     pub(crate) fn start(settings: Settings) -> Result<Self> {
-        let listening = Listening::start(&mut settings.command())?;
+        let listening = Listening::start(&mut settings.command()?)?;
         Ok(Self {
             settings,
             listening: Some(listening),
@@ -96,17 +105,40 @@ impl Service {
 
     /// Memory that is resident, in MiB.
     pub(crate) fn resident(&self) -> Result<f64> {
-        self.listening()?.resident()
+        memory::resident(self.id()?)
     }
 
     /// Kills the service and starts it again; answers how long it took from the start of the
     /// process until `path` had been answered.
     pub(crate) fn restart(&mut self, path: &str) -> Result<Duration> {
-        self.listening = None;
+        self.kill();
         let started = Instant::now();
-        self.listening = Some(Listening::start(&mut self.settings.command())?);
+        self.start_again()?;
         Client::connect(&self.endpoint()?)?.call("GET", path, None)?;
         Ok(started.elapsed())
+    }
+
+    /// Kills the service, which can do nothing about it (`SIGKILL`).
+    pub(crate) fn kill(&mut self) {
+        self.listening = None;
+    }
+
+    /// Starts the service after it has gone; it then listens elsewhere.
+    pub(crate) fn start_again(&mut self) -> Result<()> {
+        self.kill();
+        self.listening = Some(Listening::start(&mut self.settings.command()?)?);
+        Ok(())
+    }
+
+    /// Asks the service to go (`SIGTERM`).
+    pub(crate) fn terminate(&self) -> Result<()> {
+        signal("TERM", &[self.id()?])
+    }
+
+    /// How the service ended, or `None` while it has not.
+    pub(crate) fn ended(&mut self) -> Result<Option<ExitStatus>> {
+        let listening = self.listening.as_mut();
+        listening.context("the service is not there")?.ended()
     }
 
     fn listening(&self) -> Result<&Listening> {

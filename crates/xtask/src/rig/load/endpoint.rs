@@ -35,6 +35,17 @@ impl Endpoint {
 
     /// The bytes of a request, as they go over the wire.
     pub(crate) fn request(&self, method: &str, path: &str, body: Option<&Value>) -> Vec<u8> {
+        self.request_with(method, path, &[], body)
+    }
+
+    /// The same with further headers.
+    pub(crate) fn request_with(
+        &self,
+        method: &str,
+        path: &str,
+        headers: &[(&str, &str)],
+        body: Option<&Value>,
+    ) -> Vec<u8> {
         let mut head = format!("{method} {path} HTTP/1.1\r\nHost: {}\r\n", self.address);
         let (header, credential) = match &self.credential {
             Credential::Key(key) => ("X-API-Key: ", key),
@@ -42,6 +53,11 @@ impl Endpoint {
         };
         for part in [header, credential, "\r\n"] {
             head.push_str(part);
+        }
+        for (name, value) in headers {
+            for part in [name, ": ", value, "\r\n"] {
+                head.push_str(part);
+            }
         }
         let body = body.map(Value::to_string).unwrap_or_default();
         if !body.is_empty() {
@@ -116,10 +132,11 @@ mod tests {
              Content-Type: application/json\r\nContent-Length: 7\r\n\r\n{\"b\":1}"
         );
         let stranger = endpoint.shown(Credential::Token("t".to_owned()));
-        let get = stranger.request("GET", "/a", None);
+        let get = stranger.request_with("GET", "/a", &[("Accept", "text/html")], None);
         assert_eq!(
             String::from_utf8(get).unwrap(),
-            "GET /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAuthorization: Bearer t\r\n\r\n"
+            "GET /a HTTP/1.1\r\nHost: 127.0.0.1:80\r\nAuthorization: Bearer t\r\n\
+             Accept: text/html\r\n\r\n"
         );
     }
 }

@@ -2,6 +2,7 @@
 
 mod connection;
 mod endpoint;
+mod head;
 mod latencies;
 mod script;
 
@@ -20,6 +21,7 @@ use tokio::{
 pub(crate) use self::{
     connection::Connection,
     endpoint::{Client, Credential, Endpoint},
+    head::{Framing, Head},
     latencies::{Latencies, median},
     script::{Expected, Script},
 };
