@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use domain::{EventType, ProblemCode, TurnStatus};
-use ports::{BeginTurn, FinishOutcome, Storage, Sweep, Swept, TurnEnding};
+use ports::{BeginTurn, ExchangeTarget, FinishOutcome, Storage, Sweep, Swept, TurnEnding};
 
 use crate::{
     answers::Answer as _,
@@ -97,22 +97,37 @@ pub async fn touches_no_more_turns_than_the_limit(storage: &Storage) {
     assert_eq!(swept(storage, &sweep()).await, Swept::default());
 }
 
-/// Turns of another tenant are left to a pass of its own.
+/// Turns of another tenant are left to a pass of its own, and take no room in this one.
 pub async fn sweeps_one_tenant_alone(storage: &Storage) {
     let agent = two_nodes(storage).await;
-    let talk = Talk::begun(storage, &agent, 1, 1).await;
+    let ours = Talk::begun(storage, &agent, 1, 1).await;
+    let other = given::another_tenant(storage).await;
+    let agent = given::stored_agent_of(storage, &other, agent).await;
+    let theirs = BeginTurn {
+        tenant: other.clone(),
+        ..samples::question(
+            900,
+            &agent,
+            ExchangeTarget::New(samples::conversation(9, agent.id)),
+        )
+    };
+    given::started(storage, &theirs).await;
     marked(storage).await;
-    let theirs = Sweep {
-        tenant: given::another_tenant(storage).await,
-        longest_wait: Duration::ZERO,
+    let head = log::head(storage, &samples::tenant()).await;
+    let of_one = Sweep {
+        tenant: other.clone(),
+        limit: 1,
         ..sweep()
     };
-    assert_eq!(swept(storage, &theirs).await, Swept::default());
-    assert_eq!(log::head(storage, &theirs.tenant).await.0, 0);
-    assert_eq!(
-        swept(storage, &sweep()).await.failed,
-        [talk.running.turn_id]
-    );
+    assert_eq!(swept(storage, &of_one).await.failed, [theirs.turn_id]);
+    let expired = Sweep {
+        longest_wait: Duration::ZERO,
+        ..of_one
+    };
+    assert_eq!(swept(storage, &expired).await, Swept::default());
+    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+    let swept = swept(storage, &sweep()).await;
+    assert_eq!(swept.failed, [ours.running.turn_id]);
 }
 
 /// Whoever comes late with the end of a turn that was failed is refused, and changes nothing.

@@ -117,7 +117,7 @@ macro_rules! turn_promises {
                 starts_what_waits_in_order_of_arrival,
                 starts_one_turn_in_each_conversation,
                 fails_turns_that_waited_for_too_long,
-                starts_what_waits_behind_those_that_waited_for_too_long,
+                the_next_counts_when_others_waited_for_too_long,
                 starts_nothing_for_a_process_that_may_not,
                 a_pass_moves_no_time_backwards,
             }
