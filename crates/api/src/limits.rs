@@ -7,6 +7,7 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{AnyCredential, Authorized},
+    socket::{SOCKET_LIMITS, frames::SocketLimits},
     state::ApiState,
 };
 
@@ -20,6 +21,8 @@ pub struct LimitsBody {
     sizes: Sizes,
     /// Seconds in which a body must arrive.
     body_seconds: u64,
+    /// What holds for each socket.
+    sockets: SocketLimits,
 }
 
 /// How often the caller may come.
@@ -68,5 +71,6 @@ pub async fn get_limits(
         rates: Rates::new(limits, state.address_quota),
         sizes: state.sizes.clone(),
         body_seconds: state.body_deadline.as_secs(),
+        sockets: SOCKET_LIMITS,
     })
 }

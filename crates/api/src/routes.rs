@@ -40,6 +40,8 @@ pub fn configure(config: &mut web::ServiceConfig) {
             .route(web::post().to(turns::cancel_turn)))
         .service(resource("/api/events")
             .route(web::get().to(events::list_events)))
+        .service(resource("/api/ws")
+            .route(web::get().to(socket::open_socket)))
         .service(resource("/api/ws/tickets")
             .route(web::post().to(socket::create_ticket)))
         .service(resource("/api/keys")

@@ -6,7 +6,8 @@ use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
     EventService, TurnService,
     access::{Limits, Tickets, server::AuthorizationServer},
-    realtime::LogReader,
+    chat::LiveTurns,
+    realtime::{LogReader, Typing},
 };
 use domain::{Quota, Sizes};
 use metrics_exporter_prometheus::PrometheusHandle;
@@ -17,7 +18,7 @@ use tokio_util::sync::CancellationToken;
 use crate::access::AddressGuard;
 use crate::{
     body::Schemas, documents::Documents, layers::AllowedOrigins, oauth::Metadata,
-    readiness::Readiness,
+    readiness::Readiness, socket::SocketTimes,
 };
 
 /// What the layers need, and what anybody may know.
@@ -51,6 +52,8 @@ pub struct ApiState {
     pub body_deadline: Duration,
     /// Ends streams and sockets when the listener closes.
     pub closing: CancellationToken,
+    /// How long clients of sockets may take for what.
+    pub socket_times: SocketTimes,
     /// Whether this process can do its work.
     pub readiness: Readiness,
     /// The published documents.
@@ -74,6 +77,10 @@ pub struct Services {
     pub events: EventService,
     /// The log, for those who follow it by channels.
     pub log: Arc<LogReader>,
+    /// The turns that this process knows of while they last.
+    pub live: Arc<LiveTurns>,
+    /// Who types where.
+    pub typing: Arc<Typing>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,
     /// The engines, for the catalogue.

@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use metrics::{SetRecorderError, Unit, describe_gauge, describe_histogram};
+use metrics::{SetRecorderError, Unit, describe_counter, describe_gauge, describe_histogram};
 use metrics_exporter_prometheus::{
     BuildError, Matcher, PrometheusBuilder, PrometheusHandle, PrometheusRecorder,
 };
@@ -171,9 +171,19 @@ fn describe() {
         "Until such a batch was settled, repeats after a lost answer included."
     );
     describe_gauge!(
+        "open_streams",
+        Unit::Count,
+        "Streams that are open, of events or sockets."
+    );
+    describe_gauge!(
         "log_position",
         Unit::Count,
         "The newest event in the log of each tenant that this process has seen."
+    );
+    describe_counter!(
+        "sockets_ended",
+        Unit::Count,
+        "Sockets that have ended, by reason: the code of the close, 'client' or 'gone'."
     );
 }
 

@@ -6,6 +6,7 @@ mod realtime;
 mod turns;
 
 pub use self::{access::signing_keys, turns::Turns};
+use self::realtime::Realtime;
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -18,7 +19,6 @@ use application::{
     chat::ChatPorts,
     node::Node,
     purge::Purge,
-    realtime::LogReader,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, ReplyEngine, Storage};
@@ -36,6 +36,7 @@ use crate::{
     openapi,
     readiness::Readiness,
     settings::{DatabaseKind, DatabaseUrl, Settings},
+    socket::frames,
     state::{ApiState, Services},
     system::{SystemClock, SystemIds},
     telemetry,
@@ -196,12 +197,13 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         address_guard: limits::address_guard(&parts),
         address_quota: cfg!(feature = "address-guard").then_some(parts.settings.limits.address),
         ids,
-        schemas: Schemas::new(&document, openapi::BODIES)?,
+        schemas: schemas(&document)?,
         sizes: parts.settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),
         allowed_origins: AllowedOrigins::new(&parts.settings.server.allowed_origins),
         body_deadline: parts.settings.limits.body_deadline,
         closing: CancellationToken::new(),
+        socket_times: parts.settings.limits.sockets,
         readiness: Readiness::new(Arc::clone(&storage.maintenance)),
         documents: Documents::new(&document),
         metrics: parts.metrics.clone(),
@@ -209,12 +211,23 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
     let turns = Turns::wire(&parts, &over_caches, &engines, &node, &realtime.caches).await?;
     let authenticator = Arc::clone(&state.authenticator);
-    let services = services(parts, over_caches, authenticator, engines, &turns, realtime.log);
+    let services = services(parts, over_caches, authenticator, engines, &turns, realtime);
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
         turns,
     })
+}
+
+/// Validators of all that clients send.
+fn schemas(openapi: &serde_json::Value) -> Result<Schemas> {
+    let document = frames::document(openapi)?;
+    let names: Vec<&str> = openapi::BODIES
+        .iter()
+        .copied()
+        .chain(frames::components())
+        .collect();
+    Ok(Schemas::new(&document, &names)?)
 }
 
 /// The use cases over cached ports.
@@ -224,7 +237,7 @@ fn services(
     authenticator: Arc<Authenticator>,
     engines: Arc<Engines>,
     turns: &Turns,
-    log: Arc<LogReader>,
+    realtime: Realtime,
 ) -> Services {
     let Parts {
         settings, storage, ..
@@ -256,8 +269,10 @@ fn services(
             Arc::clone(&ids),
         ),
         turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
-        events: EventService::new(storage.events, Arc::clone(&log)),
-        log,
+        events: EventService::new(storage.events, Arc::clone(&realtime.log)),
+        log: realtime.log,
+        live: realtime.caches.live,
+        typing: realtime.typing,
         credentials: credentials.beside(authenticator),
         chat: ChatService::new(runner()),
         engines,

@@ -46,6 +46,8 @@ requirements! {
     ConversationsWrite = [ConversationsWrite];
     /// `chat:write` or `conversations:read`.
     TurnsRead = [ChatWrite, ConversationsRead];
+    /// `agents:read` or `conversations:read`.
+    AgentEventsRead = [AgentsRead, ConversationsRead];
     /// `events:read`.
     EventsRead = [EventsRead];
     /// `metrics:read`.
@@ -65,6 +67,21 @@ pub fn seal(services: Services) -> SealedServices {
 /// See [`seal`].
 #[derive(Clone)]
 pub struct SealedServices(Data<Sealed>);
+
+impl SealedServices {
+    /// Opens them to an entrant that may do what `R` says.
+    pub fn open<R: Requirement>(&self, entrant: Arc<Entrant>) -> Result<Authorized<R>, ApiError> {
+        let held = entrant.principal.scopes;
+        if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
+            return Err(lacking_each(R::ANY_OF));
+        }
+        Ok(Authorized {
+            entrant,
+            services: self.0.clone(),
+            requirement: PhantomData,
+        })
+    }
+}
 
 /// A caller who may do what `R` says, and with that the use cases.
 pub struct Authorized<R> {
@@ -104,30 +121,23 @@ impl<R: Requirement> FromRequest for Authorized<R> {
 
 fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, ApiError> {
     let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
-    let Some(entrant) = entrant else {
-        let challenge = Some(CHALLENGE.into());
-        return Err(ApiError {
-            challenge,
-            ..ApiError::new(ProblemCode::Unauthenticated)
-        });
-    };
-    let held = entrant.principal.scopes;
-    if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
-        return Err(lacking_each(R::ANY_OF));
-    }
+    let entrant = entrant.ok_or_else(unauthenticated)?;
     let services = request
         .app_data::<SealedServices>()
-        .map(|sealed| sealed.0.clone())
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    Ok(Authorized {
-        entrant,
-        services,
-        requirement: PhantomData,
-    })
+    services.open(entrant)
 }
 
-/// What a caller without a credential is told (RFC 6750).
+/// The challenge to a caller without a credential (RFC 6750).
 pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
+
+/// What a caller without a credential is told.
+pub fn unauthenticated() -> ApiError {
+    ApiError {
+        challenge: Some(CHALLENGE.into()),
+        ..ApiError::new(ProblemCode::Unauthenticated)
+    }
+}
 
 /// What a caller is told who holds one of the scopes, but not what more is asked.
 pub fn lacking(missing: Scopes) -> ApiError {

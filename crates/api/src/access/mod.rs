@@ -16,10 +16,10 @@ pub use address::TrustedProxies;
 pub use address_guard::AddressGuard;
 pub use authenticate::authenticate;
 pub use authorized::{
-    AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite, ConversationsRead,
-    ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement, SealedServices, TurnsRead,
-    lacking, seal,
+    AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
+    ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
+    SealedServices, TurnsRead, lacking, seal, unauthenticated,
 };
 pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin, page_of};
-pub use rate_limits::limit;
+pub use rate_limits::{check_counts, limit};
 pub use streams::open_stream;

@@ -58,7 +58,8 @@ pub async fn limit(
     Ok(response)
 }
 
-fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
+/// Refuses what came too often.
+pub fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
     let refused = |count: &Count| Some((count.policy, count.refused_for()?));
     match counts.iter().find_map(refused) {
         None => Ok(()),

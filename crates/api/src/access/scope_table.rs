@@ -43,6 +43,7 @@ pub const TABLE: &[(&str, Access)] = &[
     ("get_turn", AnyOf(&[ChatWrite, ConversationsRead])),
     ("cancel_turn", AnyOf(&[ChatWrite])),
     ("list_events", AnyOf(&[EventsRead])),
+    ("open_socket", AnyOf(&[EventsRead])),
     ("create_ticket", AnyOf(&[EventsRead])),
     ("create_key", AnyOf(&[KeysAdmin])),
     ("list_keys", AnyOf(&[KeysAdmin])),

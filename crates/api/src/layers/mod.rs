@@ -22,7 +22,7 @@ use crate::problem::ApiError;
 
 pub use body::receive;
 pub use cors::{AllowedOrigins, share};
-pub use normalise::normalise;
+pub use normalise::{WasHead, normalise};
 pub use observe::{RequestId, observe};
 pub use panics::{RoutePattern, resource};
 pub use security::secure;

@@ -1,33 +1,50 @@
 //! What every answer has in common, whoever wrote it; its headers stand in [`super::security`].
 
+use std::convert::Infallible;
+
 use actix_web::{
-    Error,
-    body::MessageBody,
+    Error, HttpMessage as _,
+    body::{BodySize, BodyStream, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
         Method,
         header::{HeaderValue, WWW_AUTHENTICATE},
     },
     middleware::Next,
-    web::Data,
+    web::{Bytes, Data},
 };
+use futures::stream::{self, Empty};
 
 use super::unread;
 use crate::{problem::fill_in, state::ApiState};
+
+/// Marks a request as one that was HEAD, for whoever does not answer that as GET.
+pub struct WasHead;
 
 /// Makes HEAD what GET is, and every refusal a problem.
 pub async fn normalise(
     mut request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    if request.method() == Method::HEAD {
+    let is_head = request.method() == Method::HEAD;
+    if is_head {
         // The encoder remembers that it was HEAD and leaves the body out.
         request.head_mut().method = Method::GET;
+        request.extensions_mut().insert(WasHead);
     }
     let response = next.call(request).await?.map_into_boxed_body();
     let mut response = fill_in(response);
+    if is_head && response.response().body().size() == BodySize::Stream {
+        // The encoder would wait for the end of what it leaves out.
+        response = response.map_body(|_, _| BoxBody::new(BodyStream::new(nothing())));
+    }
     announce_way_in(&mut response);
     Ok(unread::hold(response))
+}
+
+/// A stream that ends at once.
+fn nothing() -> Empty<Result<Bytes, Infallible>> {
+    stream::empty()
 }
 
 /// Says in every challenge where to read how to get in (RFC 9728).

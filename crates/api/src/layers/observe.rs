@@ -86,7 +86,8 @@ pub async fn observe(
     });
     let is_handed_over =
         |response: &ServiceResponse<_>| response.status() == StatusCode::SWITCHING_PROTOCOLS;
-    if !outcome.as_ref().is_ok_and(is_handed_over) {
+    let is_handed_over = outcome.as_ref().is_ok_and(is_handed_over);
+    if !is_handed_over {
         connection.end();
     }
     let mut response = match outcome {
@@ -102,7 +103,7 @@ pub async fn observe(
         }
     };
     response.headers_mut().insert(X_REQUEST_ID, id.0.clone());
-    if state.readiness.is_draining() {
+    if state.readiness.is_draining() && !is_handed_over {
         // The next request of this client finds another node, not a closed connection.
         let head = response.response_mut().head_mut();
         head.set_connection_type(ConnectionType::Close);

@@ -44,6 +44,8 @@ pub(super) fn components() -> Value {
             "RateLimit": header("string", "How many more can be sent at once now (`r`), and in how many seconds more than that (`t`), for each limit that the request was counted for. Absent when the caller is not known or nothing could be counted.", false),
             "RateLimitPolicy": header("string", "How many are granted (`q`) in how many seconds (`w`), for each limit that the request was counted for. Absent when the caller is not known.", false),
             "RetryAfter": header("integer", "Whole seconds after which to try again.", true),
+            "SecWebSocketVersion": header("string", "The version of the protocol that is spoken here.", true),
+            "Upgrade": header("string", "The protocol to ask for: `websocket`.", true),
             "Location": header("string", "Path of what was made.", true),
             "IdempotencyReplayed": header("boolean", "`true` when this answers a request that was carried out before, with the same idempotency key. Absent otherwise.", false),
             "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),

@@ -35,6 +35,7 @@ use crate::{
         turns::get_turn,
         turns::cancel_turn,
         events::list_events,
+        socket::open_socket,
         socket::create_ticket,
         credentials::create_key,
         credentials::list_keys,

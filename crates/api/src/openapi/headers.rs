@@ -40,6 +40,10 @@ pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
     }
     match status {
         "401" | "403" => names.push(("WWW-Authenticate", "WwwAuthenticate")),
+        "426" => names.extend([
+            ("Upgrade", "Upgrade"),
+            ("Sec-WebSocket-Version", "SecWebSocketVersion"),
+        ]),
         "429" | "503" => names.push(("Retry-After", "RetryAfter")),
         "201" if operation.makes_ticket() => {}
         "201" if operation.credentials().is_some() => names.push(("Location", "Location")),

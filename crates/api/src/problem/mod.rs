@@ -120,13 +120,21 @@ pub enum LimitPolicy {
     Chat,
     /// Streams and sockets of a principal that are open at once.
     Streams,
+    /// Commands on one socket.
+    Commands,
     /// Requests from one network address of which nobody knows yet whose they are.
     Address,
 }
 
 impl LimitPolicy {
     /// Every limit.
-    pub const ALL: [Self; 4] = [Self::Requests, Self::Chat, Self::Streams, Self::Address];
+    pub const ALL: [Self; 5] = [
+        Self::Requests,
+        Self::Chat,
+        Self::Streams,
+        Self::Commands,
+        Self::Address,
+    ];
 }
 
 impl From<RatePolicy> for LimitPolicy {

@@ -120,6 +120,10 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
     if let Some(challenge) = &error.challenge {
         response.insert_header((header::WWW_AUTHENTICATE, &**challenge));
     }
+    if error.code == ProblemCode::UpgradeRequired {
+        response.insert_header((header::UPGRADE, "websocket"));
+        response.insert_header((header::SEC_WEBSOCKET_VERSION, "13"));
+    }
     if error.is_replayed {
         response.insert_header(REPLAYED);
     }

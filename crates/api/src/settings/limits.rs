@@ -5,6 +5,7 @@ use std::{ops::RangeInclusive, time::Duration};
 use domain::{Quota, RateLimits, Sizes};
 
 use super::values::Values;
+use crate::socket::SocketTimes;
 
 /// What stands in a database index, with its tenant, must fit into a third of a page of Postgres:
 /// 2,704 bytes, and a character may take four.
@@ -32,6 +33,8 @@ pub struct LimitSettings {
     pub sizes: Sizes,
     /// `LIMITS__BODY_SECONDS`: how long a request's body may take to arrive.
     pub body_deadline: Duration,
+    /// How long clients of sockets may take for what. No variable changes it.
+    pub sockets: SocketTimes,
 }
 
 impl LimitSettings {
@@ -48,6 +51,7 @@ impl LimitSettings {
             address,
             sizes: sizes(values),
             body_deadline: Duration::from_secs(seconds),
+            sockets: SocketTimes::default(),
         }
     }
 }

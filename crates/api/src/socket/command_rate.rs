@@ -1,13 +1,15 @@
 //! How fast commands may come on one socket.
 
-use std::time::Duration;
+use std::{num::NonZeroU32, time::Duration};
 
-/// The time in which one command comes back: 20 a second.
-const INTERVAL: Duration = Duration::from_millis(50);
+/// Commands that come back each second, evenly.
+pub(super) const COMMANDS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).unwrap();
 /// How many can be saved up and used at once.
-const BURST: u32 = 40;
+pub(super) const COMMANDS_AT_ONCE: NonZeroU32 = NonZeroU32::new(40).unwrap();
+/// The time in which one command comes back.
+const INTERVAL: Duration = Duration::from_millis(1_000 / COMMANDS_PER_SECOND.get() as u64);
 /// How far ahead of the present commands may have used up time, for one more to be taken.
-const AHEAD: Duration = INTERVAL.saturating_mul(BURST - 1);
+const AHEAD: Duration = INTERVAL.saturating_mul(COMMANDS_AT_ONCE.get() - 1);
 
 /// The generic cell rate algorithm for the commands of one socket: 20 a second, 40 at once, in one
 /// number. It stands beside the quotas of principals, which count in a table that all sockets

@@ -148,6 +148,17 @@ impl Outgoing {
     }
 }
 
+impl Drop for Outgoing {
+    /// Without a task nothing more is sent.
+    fn drop(&mut self) {
+        let mut queue = self.queue();
+        if matches!(queue.end, End::Open) {
+            queue.end = End::Closed;
+            queue.wake();
+        }
+    }
+}
+
 impl Queue {
     fn wake(&self) {
         if let Some(connection) = &self.connection {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use application::{
     cache::{Caches, LogTail},
-    realtime::{Feed, LogReader},
+    realtime::{Feed, LogReader, Typing},
 };
 use local_bus::LocalBus;
 use ports::{Clock, EventBus};
@@ -21,12 +21,12 @@ const CACHED_HEADS: usize = 100_000;
 
 /// What clients follow.
 pub(super) struct Realtime {
-    /// Tells all nodes that something is to be looked at.
-    pub(super) bus: Arc<dyn EventBus>,
     /// What the log keeps true.
     pub(super) caches: Caches,
     /// The log.
     pub(super) log: Arc<LogReader>,
+    /// Who types where.
+    pub(super) typing: Arc<Typing>,
 }
 
 /// Puts it together and starts what runs in the background.
@@ -48,5 +48,11 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     tasks.spawn(tail.run(stop.clone()));
     tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
     let log = Arc::new(LogReader::new(feed, events()));
-    Ok(Realtime { bus, caches, log })
+    let typing = Arc::new(Typing::new(bus));
+    tasks.spawn(Arc::clone(&typing).run(stop.clone()));
+    Ok(Realtime {
+        caches,
+        log,
+        typing,
+    })
 }

@@ -2,6 +2,7 @@
 
 use std::{fmt, str::FromStr};
 
+use application::chat::TurnSubject;
 use domain::{AgentId, ConversationId, Event, EventType, ProblemCode};
 use serde::{Serialize, Serializer};
 
@@ -43,6 +44,15 @@ impl Channel {
             Self::Tenant => true,
             Self::Agent(id) => event.agent_id == Some(id),
             Self::Conversation(id) => event.conversation_id == Some(id),
+        }
+    }
+
+    /// Whether a turn is of it.
+    pub fn concerns_turn(self, turn: &TurnSubject) -> bool {
+        match self {
+            Self::Tenant => true,
+            Self::Agent(id) => turn.agent_id == id,
+            Self::Conversation(id) => turn.conversation_id == id,
         }
     }
 

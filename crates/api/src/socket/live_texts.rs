@@ -1,0 +1,148 @@
+//! Replies as they are spoken, to one socket.
+
+use std::sync::{Arc, Weak};
+
+use application::chat::{LiveTurn, Progress, TurnSubject, delta_since};
+use domain::{ConversationId, TurnId};
+use tokio::sync::Notify;
+
+use super::{
+    Outgoing, Overfull,
+    frames::{LiveEvent, ServerFrame, encode},
+};
+
+/// The replies of which a socket is told while they are spoken.
+#[derive(Default)]
+pub(super) struct LiveTexts {
+    /// Woken by every turn that is listened to.
+    wake: Arc<Notify>,
+    heard: Vec<Heard>,
+}
+
+/// One reply.
+struct Heard {
+    turn: Weak<LiveTurn>,
+    turn_id: TurnId,
+    conversation_id: ConversationId,
+    /// How much of the text was told, in bytes.
+    told: usize,
+    /// Whether something was left out, so that the whole is told next.
+    is_behind: bool,
+}
+
+impl LiveTexts {
+    /// Waits until there may be more to tell.
+    pub(super) async fn changed(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Listens to a turn of which the client has just been told that it has started: it is told
+    /// the text from its beginning.
+    pub(super) fn begin(&mut self, turn: &Arc<LiveTurn>) {
+        self.listen(turn, false);
+    }
+
+    /// Listens to a turn in whose middle the client comes: if anything was said it is told all of
+    /// it. `again` is whether also when it was told before.
+    pub(super) fn join(&mut self, turn: &Arc<LiveTurn>, again: bool) {
+        let known = turn.subject().turn_id;
+        if let Some(it) = self.heard.iter_mut().find(|it| it.turn_id == known) {
+            it.is_behind |= again;
+            return;
+        }
+        let has_begun = turn.progress().started.is_some();
+        // What has not started is told of as an event first.
+        if has_begun {
+            self.listen(turn, true);
+        }
+    }
+
+    /// Listens no longer: the client has been told how the turn ended.
+    pub(super) fn end(&mut self, turn: TurnId) {
+        self.heard.retain(|it| it.turn_id != turn);
+    }
+
+    /// Listens no longer to those of which the client is not to know.
+    pub(super) fn keep(&mut self, is_for_it: impl Fn(&TurnSubject) -> bool) {
+        self.heard.retain(|it| {
+            let turn = it.turn.upgrade();
+            turn.is_some_and(|turn| is_for_it(turn.subject()))
+        });
+    }
+
+    fn listen(&mut self, turn: &Arc<LiveTurn>, is_behind: bool) {
+        let subject = turn.subject();
+        let is_heard = self.heard.iter().any(|it| it.turn_id == subject.turn_id);
+        if is_heard || turn.has_ended() {
+            return;
+        }
+        self.heard.push(Heard {
+            turn: Arc::downgrade(turn),
+            turn_id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            told: 0,
+            is_behind,
+        });
+        turn.listen(&self.wake);
+        // What was said until now wakes nobody any more.
+        self.wake.notify_one();
+    }
+
+    /// Tells what was said since the last time. While too much waits to be sent nothing is told;
+    /// later the whole text so far.
+    pub(super) fn tell(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
+        let mut outcome = Ok(());
+        self.heard.retain_mut(|it| {
+            let Some(turn) = it.turn.upgrade().filter(|_| outcome.is_ok()) else {
+                return false;
+            };
+            it.is_behind |= outgoing.is_congested();
+            if it.is_behind && !outgoing.has_room() {
+                return !turn.has_ended();
+            }
+            let (event, has_ended) = {
+                let progress = turn.progress();
+                (it.next(&progress), progress.outcome.is_some())
+            };
+            if let Some(event) = event {
+                outcome = outgoing.push(encode(&ServerFrame::Live { event }));
+            }
+            !has_ended
+        });
+        if self.heard.is_empty() {
+            self.heard = Vec::new();
+        }
+        outcome
+    }
+}
+
+impl Heard {
+    /// What is to be told of a turn that has come so far.
+    fn next(&mut self, progress: &Progress) -> Option<LiveEvent> {
+        let (turn_id, conversation_id) = (self.turn_id, self.conversation_id);
+        let text = &progress.said.text;
+        if text.len() < self.told {
+            // Another engine has begun anew.
+            self.is_behind = true;
+        }
+        if self.is_behind {
+            self.is_behind = false;
+            self.told = text.len();
+            return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
+                turn_id,
+                conversation_id,
+                to: text.len(),
+                text: text.clone(),
+            });
+        }
+        let delta = delta_since(progress, turn_id, self.told)?;
+        self.told = delta.to;
+        Some(LiveEvent::ReplyDelta {
+            turn_id,
+            conversation_id,
+            from: delta.from,
+            to: delta.to,
+            text: delta.text,
+        })
+    }
+}

@@ -1,0 +1,359 @@
+//! What a socket does for whoever is at its other end, beside carrying out commands.
+
+use std::{future::pending, sync::Arc, time::Duration};
+
+use application::{
+    access::{EntrantWatch, Over},
+    chat::TurnSubject,
+    realtime::{FedEvent, LogReader, Read, Tail, TypingNews, visibility},
+};
+use domain::{EventType, Fault, FaultCode, ProblemCode, Seq, Turn};
+use futures::future::LocalBoxFuture;
+use ports::{EventVisibility, RepositoryError, StreamSlot};
+use tokio::sync::{broadcast, watch};
+
+use super::{
+    Outgoing, Overfull,
+    commands::{Chatted, Opened},
+    context::{Admission, Caller},
+    frames::{
+        Channel, LiveEvent, MOST_CHANNELS, ResyncReason, ServerFrame, UnsubscribeReason, encode,
+        event_frame,
+    },
+    live_texts::LiveTexts,
+    subscriptions::{MOST_REPLAYED, Page, Subscriptions, Wanted, Word},
+};
+use crate::{
+    access::{Authorized, EventsRead},
+    problem::ApiError,
+};
+
+/// Events of the past that are in hand at once.
+const PAGE: usize = 50;
+/// How long to wait before the past is read again that could not be read.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Whoever is at the other end of a socket, and what it is told.
+pub(super) struct Member {
+    services: Authorized<EventsRead>,
+    tail: Arc<Tail>,
+    visibility: EventVisibility,
+    watch: EntrantWatch,
+    positions: watch::Receiver<Seq>,
+    typing: broadcast::Receiver<Arc<TypingNews>>,
+    subscriptions: Subscriptions,
+    texts: LiveTexts,
+    reading: Option<LocalBoxFuture<'static, (Wanted, Page)>>,
+    _slot: Option<StreamSlot>,
+}
+
+/// Something that happened.
+pub(super) enum News {
+    /// The log has grown.
+    Log,
+    /// Somebody types, or has stopped; nothing if nobody knows any more who.
+    Typing(Option<Arc<TypingNews>>),
+    /// Something was said.
+    Text,
+    /// The past was read.
+    Past(Wanted, Page),
+    /// The credential does not hold any longer.
+    Over(Over),
+}
+
+impl Member {
+    /// Whoever was admitted.
+    pub(super) fn new(admission: Admission, watch: EntrantWatch) -> Self {
+        let Admission {
+            caller,
+            services,
+            slot,
+        } = admission;
+        let Caller { entrant, tail } = caller;
+        Self {
+            visibility: visibility(&entrant.principal),
+            watch,
+            positions: tail.positions(),
+            typing: services.typing.listen(tail.tenant()),
+            subscriptions: Subscriptions::default(),
+            texts: LiveTexts::default(),
+            reading: None,
+            services,
+            tail,
+            _slot: slot,
+        }
+    }
+
+    /// Waits for something to happen.
+    pub(super) async fn news(&mut self) -> News {
+        tokio::select! {
+            // The tail that is held here holds the sender.
+            _ = self.positions.changed() => News::Log,
+            typing = self.typing.recv() => News::Typing(typing.ok()),
+            () = self.texts.changed() => News::Text,
+            (wanted, page) = finished(&mut self.reading) => {
+                self.reading = None;
+                News::Past(wanted, page)
+            }
+            over = self.watch.over() => News::Over(over),
+        }
+    }
+
+    /// Goes on as another entrant, who is the same principal.
+    pub(super) fn refresh(&mut self, watch: EntrantWatch) {
+        self.visibility = visibility(&watch.entrant().principal);
+        self.watch = watch;
+        // What was said to the one before may not be said to this one.
+        let visibility = &self.visibility;
+        self.texts.keep(|subject| shows(visibility, subject));
+    }
+
+    /// Follows a channel.
+    pub(super) fn open(&mut self, opened: &Opened) -> Result<(), ApiError> {
+        let is_new = !self.subscriptions.has_named(opened.channel);
+        if is_new && self.subscriptions.named() >= MOST_CHANNELS {
+            let detail = format!("at most {MOST_CHANNELS} channels");
+            let fault = Fault::new("/channel", FaultCode::TooMany, detail);
+            return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
+        }
+        self.subscriptions
+            .open(opened.channel, opened.agent, opened.since, opened.head);
+        Ok(())
+    }
+
+    /// Follows a channel no longer.
+    pub(super) fn close(&mut self, channel: Channel) {
+        self.subscriptions.close(channel);
+        let rest = &self.subscriptions;
+        let is_followed =
+            |subject: &TurnSubject| rest.channels().any(|it| it.concerns_turn(subject));
+        self.texts.keep(is_followed);
+    }
+
+    /// Follows the conversation of a chat until its turn has ended.
+    pub(super) fn await_turn(&mut self, chatted: &Chatted) {
+        let turn: &Turn = &chatted.turn;
+        // What ended before the chat came again is not told again.
+        if chatted.is_replayed && turn.status.is_final() {
+            return;
+        }
+        let channel = Channel::Conversation(turn.conversation_id);
+        self.subscriptions
+            .await_turn(turn.id, channel, turn.agent_id, chatted.position);
+    }
+
+    /// Tells what is being said in channels in whose middle the client comes; `again` is whether
+    /// also what it was told before.
+    pub(super) fn join(
+        &mut self,
+        channels: &[Channel],
+        again: bool,
+        outgoing: &Outgoing,
+    ) -> Result<(), Overfull> {
+        if channels.is_empty() {
+            return Ok(());
+        }
+        let (tenant, visibility) = (self.tail.tenant(), &self.visibility);
+        let turns = self.services.live.matching(|subject| {
+            subject.tenant == *tenant
+                && channels.iter().any(|it| it.concerns_turn(subject))
+                && shows(visibility, subject)
+        });
+        for turn in turns {
+            self.texts.join(&turn, again);
+        }
+        self.texts.tell(outgoing)
+    }
+
+    /// Takes in what was read of the past.
+    pub(super) fn take_in(
+        &mut self,
+        wanted: Wanted,
+        page: Page,
+        outgoing: &Outgoing,
+    ) -> Result<(), Overfull> {
+        let mut voice = Voice::new(outgoing, &self.services, &mut self.texts);
+        self.subscriptions
+            .take_in(wanted, page, &mut |word| voice.say(&word))?;
+        let present = voice.present;
+        self.join(&present, false, outgoing)
+    }
+
+    /// Tells who types, or has stopped.
+    pub(super) fn tell_typing(&self, news: &TypingNews, outgoing: &Outgoing) -> Result<(), Overfull> {
+        let concerns = |channel| match channel {
+            Channel::Tenant => true,
+            Channel::Agent(id) => id == news.agent_id,
+            Channel::Conversation(id) => id == news.conversation_id,
+        };
+        let is_followed = self.subscriptions.channels().any(concerns);
+        if !is_followed || !news.is_shown_to(&self.visibility) || outgoing.is_congested() {
+            return Ok(());
+        }
+        let event = LiveEvent::TypingUpdated {
+            conversation_id: news.conversation_id,
+            actor: news.actor.clone(),
+            typing: news.typing,
+        };
+        outgoing.push(encode(&ServerFrame::Live { event }))
+    }
+
+    /// Tells what is being said.
+    pub(super) fn tell_texts(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
+        self.texts.tell(outgoing)
+    }
+
+    /// Tells what the log holds and the client does not have yet, as far as there is room for it.
+    pub(super) fn advance(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
+        let mut voice = Voice::new(outgoing, &self.services, &mut self.texts);
+        let mut tell = |word: Word<'_>| voice.say(&word);
+        self.subscriptions
+            .tell_past(|| outgoing.has_room(), &mut tell)?;
+        self.subscriptions
+            .tell_news(&self.tail, &self.visibility, &mut tell)?;
+        let present = voice.present;
+        self.join(&present, false, outgoing)?;
+        if self.reading.is_none()
+            && self.subscriptions.is_behind()
+            && outgoing.has_room()
+            && let Some(wanted) = self.subscriptions.next_wanted()
+        {
+            let log = Arc::clone(&self.services.log);
+            let (tail, visibility) = (Arc::clone(&self.tail), self.visibility.clone());
+            self.reading = Some(Box::pin(async move {
+                let page = read(&log, &tail, &visibility, &wanted).await;
+                (wanted, page)
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// What was read, if anything is being read.
+async fn finished(reading: &mut Option<LocalBoxFuture<'static, (Wanted, Page)>>) -> (Wanted, Page) {
+    match reading {
+        Some(reading) => reading.await,
+        None => pending().await,
+    }
+}
+
+/// Reads a page of the past.
+async fn read(log: &LogReader, tail: &Tail, visibility: &EventVisibility, wanted: &Wanted) -> Page {
+    let filter = wanted.filter(visibility);
+    let read = async {
+        Ok(match log.read(tail, &filter, wanted.since, PAGE).await? {
+            Read::Expired { first, head } => Page::Gap {
+                first,
+                head,
+                reason: ResyncReason::Retention,
+            },
+            Read::Events { events, .. } if wanted.told + events.len() > MOST_REPLAYED => {
+                let (first, head) = log.bounds(tail.tenant()).await?;
+                Page::Gap {
+                    first,
+                    head,
+                    reason: ResyncReason::Limit,
+                }
+            }
+            Read::Events {
+                events,
+                next,
+                at_tail,
+            } => Page::Events {
+                events,
+                next,
+                at_tail,
+            },
+        })
+    };
+    let read: Result<Page, RepositoryError> = read.await;
+    match read {
+        Ok(page) => page,
+        Err(error) => {
+            tracing::debug!(
+                error = ports::error::chain(&error),
+                "the log cannot be read for a socket"
+            );
+            tokio::time::sleep(PAUSE).await;
+            Page::Failed
+        }
+    }
+}
+
+/// Whether a reader may know what is said in a turn.
+fn shows(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
+    visibility.shows_within(subject.user_id.as_deref(), Some(&subject.asker))
+}
+
+/// Makes frames of words.
+struct Voice<'a> {
+    outgoing: &'a Outgoing,
+    services: &'a Authorized<EventsRead>,
+    texts: &'a mut LiveTexts,
+    /// Channels that have come to the present.
+    present: Vec<Channel>,
+}
+
+impl<'a> Voice<'a> {
+    fn new(
+        outgoing: &'a Outgoing,
+        services: &'a Authorized<EventsRead>,
+        texts: &'a mut LiveTexts,
+    ) -> Self {
+        Self {
+            outgoing,
+            services,
+            texts,
+            present: Vec::new(),
+        }
+    }
+
+    fn say(&mut self, word: &Word<'_>) -> Result<(), Overfull> {
+        let frame = match *word {
+            Word::Event(channels, event) => {
+                let frame = event_frame(channels.iter().copied(), &event.json);
+                self.outgoing.push(frame)?;
+                self.note(event);
+                return Ok(());
+            }
+            Word::CaughtUp(channel, seq) => {
+                self.present.push(channel);
+                ServerFrame::CaughtUp { channel, seq }
+            }
+            Word::Resync {
+                channel,
+                first,
+                head,
+                reason,
+            } => {
+                self.present.push(channel);
+                ServerFrame::Resync {
+                    channel,
+                    first_seq: first,
+                    head_seq: head,
+                    reason,
+                }
+            }
+            Word::Deleted(channel) => ServerFrame::Unsubscribed {
+                channel,
+                reason: UnsubscribeReason::Deleted,
+            },
+        };
+        self.outgoing.push(encode(&frame))
+    }
+
+    /// Between the start of a turn and its end its text is told.
+    fn note(&mut self, event: &FedEvent) {
+        let event = &event.logged.event;
+        let Some(id) = event.turn_id else {
+            return;
+        };
+        if event.kind.is_end_of_turn() {
+            self.texts.end(id);
+        } else if event.kind == EventType::TurnStarted
+            && let Some(turn) = self.services.live.get(id)
+        {
+            self.texts.begin(&turn);
+        }
+    }
+}
