@@ -64,6 +64,15 @@ impl Plan {
         Api::new(folder, service, storage, keys)
     }
 
+    /// Starts one more service on the store of one that is up, for the same callers. That store
+    /// must be a server, and the plan must name it.
+    pub(crate) async fn join(self, other: &Api) -> Api {
+        let folder = tempfile::tempdir().expect("a folder that stays empty");
+        let (service, storage) = self.serve(&folder).await;
+        assert!(service.minted_key.is_none(), "the store has its keys");
+        Api::new(folder, service, storage, other.keys.clone())
+    }
+
     async fn serve(self, folder: &TempDir) -> (Service, Storage) {
         let database = folder.path().join("agents.db");
         let own = [
@@ -92,6 +101,7 @@ impl Plan {
 }
 
 /// The keys of a test's callers.
+#[derive(Clone)]
 struct Keys {
     writer: String,
     reader: String,

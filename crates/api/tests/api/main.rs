@@ -38,6 +38,7 @@ mod key_lives;
 mod keys;
 mod messages;
 mod metadata;
+mod nodes;
 mod oauth;
 mod oauth_clients;
 mod openapi;

@@ -29,13 +29,21 @@ impl Database {
 
     /// What `DATABASE_URL` is to say.
     pub(crate) fn url(&self) -> String {
-        let options = self.server.clone().database(&self.name);
-        options.to_url_lossy().into()
+        self.options().to_url_lossy().into()
+    }
+
+    /// Carries out statements that no service would.
+    pub(crate) async fn execute(&self, statements: &str) {
+        execute(&self.options(), statements.to_owned()).await;
+    }
+
+    fn options(&self) -> PgConnectOptions {
+        self.server.clone().database(&self.name)
     }
 }
 
-async fn execute(server: &PgConnectOptions, statement: String) {
-    let mut connection = server.connect().await.expect("the server answers");
+async fn execute(database: &PgConnectOptions, statement: String) {
+    let mut connection = database.connect().await.expect("the server answers");
     connection
         .execute(AssertSqlSafe(statement))
         .await

@@ -3,6 +3,7 @@
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex},
+    time::Duration,
 };
 
 use async_trait::async_trait;
@@ -16,7 +17,7 @@ use ports::{
     Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
     Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
     FinishTurn, FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery,
-    NewProof, Once, Outdated, Reply, RepositoryError, SigningKeyRepository, Storage,
+    NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, SigningKeyRepository, Storage,
     TokenRepository, TurnRepository,
 };
 use uuid::Uuid;
@@ -51,6 +52,7 @@ impl Probe {
             credentials: Arc::new(Credentials(storage.credentials, Arc::clone(self))),
             tokens: Arc::new(Tokens(storage.tokens, Arc::clone(self))),
             signing_keys: Arc::new(SigningKeys(storage.signing_keys, Arc::clone(self))),
+            nodes: Arc::new(Nodes(storage.nodes, Arc::clone(self))),
             maintenance: Arc::new(Upkeep(storage.maintenance, Arc::clone(self))),
             ..storage
         }
@@ -76,6 +78,7 @@ impl Probe {
             "credentials.touch",
             "signing_keys.list",
             "maintenance.purge",
+            "nodes.renew",
         ];
         let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));
         calls.retain(|call| !by_the_clock.contains(call));
@@ -177,6 +180,12 @@ probed! { Tokens of TokenRepository as "tokens" {
 probed! { SigningKeys of SigningKeyRepository as "signing_keys" {
     fn list() -> Vec<SigningKey>;
     fn add(key: &SigningKey, newest: Option<&str>, previous_until: Timestamp) -> bool;
+} }
+
+probed! { Nodes of NodeRepository as "nodes" {
+    fn insert(id: NodeId, lease: Duration) -> ();
+    fn renew(id: NodeId, lease: Duration) -> bool;
+    fn delete(id: NodeId) -> ();
 } }
 
 probed! { Upkeep of Maintenance as "maintenance" {

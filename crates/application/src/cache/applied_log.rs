@@ -25,7 +25,19 @@ struct Applied {
 }
 
 impl Applied {
+    fn following(position: Seq) -> Self {
+        Self {
+            from: position.0,
+            up_to: position.0,
+            ahead: BTreeMap::new(),
+        }
+    }
+
     fn note(&mut self, first: i64, last: i64) {
+        if first <= self.from {
+            // It was written before the tenant was followed: so was what others did since then.
+            *self = Self::following(Seq(first - 1));
+        }
         if first > self.up_to + 1 {
             self.ahead.insert(first, last);
             return;
@@ -80,11 +92,13 @@ impl AppliedLog {
     }
 
     fn apply(&self, tenant: &TenantId, committed: Committed) {
+        let Committed { first, last } = committed;
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
-        // A tenant that nothing was cached of yet is followed from its next load on.
-        if let Some(applied) = tenants.get_mut(tenant) {
-            applied.note(committed.first.0, committed.last.0);
-        }
+        // What was written is in the caches now: others may change it from here on.
+        let applied = tenants
+            .entry(tenant.clone())
+            .or_insert_with(|| Applied::following(first.plus(-1)));
+        applied.note(first.0, last.0);
     }
 
     /// Begins to follow a tenant at the position that a load has seen, if it is not followed yet.
@@ -97,11 +111,9 @@ impl AppliedLog {
         }
         drop(tenants);
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
-        let applied = tenants.entry(tenant.clone()).or_insert(Applied {
-            from: position.0,
-            up_to: position.0,
-            ahead: BTreeMap::new(),
-        });
+        let applied = tenants
+            .entry(tenant.clone())
+            .or_insert_with(|| Applied::following(position));
         position.0 >= applied.from
     }
 
@@ -175,8 +187,6 @@ mod tests {
     fn own_writes_advance_the_position_unless_there_is_a_hole() {
         let (log, _) = log();
         let tenant: TenantId = "default".parse().unwrap();
-        log.note(&tenant, committed(1, 3));
-        assert_eq!(log.position(&tenant), None);
         assert!(log.follow(&tenant, Seq(3)));
         assert!(!log.follow(&tenant, Seq(2)));
         log.note(&tenant, committed(4, 6));
@@ -184,6 +194,24 @@ mod tests {
         assert_eq!(log.position(&tenant), Some(Seq(6)));
         log.advance(&tenant, Seq(8));
         assert_eq!(log.position(&tenant), Some(Seq(9)));
+    }
+
+    #[test]
+    fn a_tenant_is_followed_from_the_first_write_on() {
+        let (log, _) = log();
+        let tenant: TenantId = "default".parse().unwrap();
+        assert_eq!(log.position(&tenant), None);
+        log.note(&tenant, committed(2, 3));
+        assert_eq!(log.position(&tenant), Some(Seq(3)));
+        assert!(log.follow(&tenant, Seq(1)));
+        // What is noted late must not hide what others did in between.
+        log.note(&tenant, committed(6, 6));
+        assert_eq!(log.position(&tenant), Some(Seq(3)));
+        log.note(&tenant, committed(1, 1));
+        assert_eq!(log.position(&tenant), Some(Seq(1)));
+        let other: TenantId = "other".parse().unwrap();
+        log.announce(&other, committed(5, 6));
+        assert_eq!(log.position(&other), Some(Seq(4)), "it is still to be read");
     }
 
     #[test]

@@ -95,10 +95,10 @@ impl LiveTurns {
         self.get(id).is_some_and(|turn| turn.is_of_here())
     }
 
-    /// How many turns run here, or are about to.
+    /// How many turns run here or are about to, or run elsewhere and are waited for here.
     pub fn under_way(&self) -> usize {
         let mut turns = self.all();
-        turns.retain(|turn| turn.is_of_here() && !turn.has_ended());
+        turns.retain(|turn| !turn.is_queued() && !turn.has_ended());
         turns.len()
     }
 

@@ -215,7 +215,9 @@ impl TurnRunner {
                     }
                 }
             }
-            let pause = live.stopped().run_until_cancelled(tokio::time::sleep(PAUSE));
+            let pause = live
+                .stopped()
+                .run_until_cancelled(tokio::time::sleep(PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
                     finishing.fail(ProblemCode::Interrupted.into()).await

@@ -1,0 +1,102 @@
+//! What becomes of turns when one of two nodes goes away.
+
+use std::{net::SocketAddr, time::Instant};
+
+use domain::ProblemCode;
+use serde_json::json;
+use tokio::net::TcpStream;
+
+use super::pair::{Node, Pair, SOON};
+use crate::{engines::contents, event_stream::EventStream};
+
+/// Waits until nobody new is let in: from then on the node promotes nothing.
+async fn closed(address: SocketAddr) {
+    while TcpStream::connect(address).await.is_ok() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
+    let mut pair = Pair::start().await;
+    let id = pair.conversation().await;
+    let first = tokio::spawn(pair.a.chat(&pair.command(&id, "one")).send());
+    let call = pair.a.script.next_call().await;
+    let second = tokio::spawn(pair.a.chat(&pair.command(&id, "two")).send());
+    pair.queued(1).await;
+    let mut third = pair.b.streamed(pair.command(&id, "three")).await;
+    let queued = third.next_of("turn.queued").await;
+    let later = pair.later(&pair.a, &id, "four").await;
+
+    let Pair { mut a, mut b, .. } = pair;
+    let address = a.api.address;
+    let stopping = tokio::spawn(a.api.stop());
+    closed(address).await;
+    call.answer("One.").await;
+    let first = first.await.expect("an answer");
+    assert_eq!(first.ok()["message"], "One.");
+    // Who waits where nobody can answer any more is told so, and what waits is not run there.
+    let second = second.await.expect("an answer");
+    second.problem(ProblemCode::Interrupted);
+    stopping.await.expect("an end in order");
+    a.script.assert_no_more_calls();
+
+    let call = b.script.next_call().await;
+    assert_eq!(queued["turnId"], call.turn());
+    call.answer("Three.").await;
+    let events = third.rest().await;
+    assert_eq!(events.last().expect("an end").data["message"], "Three.");
+    let call = b.script.next_call().await;
+    assert_eq!(call.turn(), later);
+    call.answer("Four.").await;
+    assert_eq!(
+        b.turn_after("in_progress", &later).await["status"],
+        "completed"
+    );
+    assert_eq!(
+        contents(&b.api, &id).await,
+        ["one", "One.", "three", "Three.", "four", "Four."]
+    );
+    b.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_follows_a_turn_of_the_other_where_a_node_goes_away_is_told_of_it_in_time() {
+    let mut pair = Pair::start().await;
+    let command = json!({"agentId": pair.agent, "message": "Hello"});
+    let chat = |node: &Node, key| node.chat(&command).header("Idempotency-Key", key);
+    let mut followed = Vec::new();
+    for key in ["spoken", "never"] {
+        let begun = chat(&pair.b, key).header("Prefer", "respond-async").send();
+        assert_eq!(begun.await.status, 202);
+        let call = pair.b.script.next_call().await;
+        let stream = chat(&pair.a, key).header("Accept", "text/event-stream");
+        let mut stream = EventStream::open(stream).await;
+        let started = stream.next_of("turn.started").await;
+        assert_eq!(started["turnId"], call.turn());
+        followed.push((call, stream));
+    }
+    let Pair { a, b, .. } = pair;
+    let address = a.api.address;
+    let stopping = tokio::spawn(a.api.stop());
+    closed(address).await;
+    let (never, mut endless) = followed.pop().expect("two of them");
+    let (spoken, mut stream) = followed.pop().expect("two of them");
+    spoken.answer("In time.").await;
+    let ended = Instant::now();
+    let events = stream.rest().await;
+    assert_eq!(events.last().expect("an end").data["message"], "In time.");
+    assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
+    let failed = endless.next_of("turn.failed").await;
+    assert_eq!(failed["error"]["code"], "draining");
+    assert_eq!(endless.next().await, None);
+    stopping.await.expect("an end in order");
+    // The turn knows nothing of that.
+    let turn = never.turn();
+    never.answer("Later.").await;
+    assert_eq!(
+        b.turn_after("in_progress", &turn).await["status"],
+        "completed"
+    );
+    b.api.stop().await;
+}

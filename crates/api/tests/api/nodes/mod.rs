@@ -1,0 +1,7 @@
+//! Two services over one database: whose turn a turn is, and who takes it over.
+
+mod cancelled;
+mod draining;
+mod pair;
+mod queued;
+mod taken_for_dead;

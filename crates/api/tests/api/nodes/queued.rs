@@ -1,0 +1,122 @@
+//! Turns that wait on one node for turns of the other.
+
+use std::time::Instant;
+
+use serde_json::{Value, json};
+
+use super::pair::{Pair, SOON, word};
+use crate::{answer::Answer, engines::contents, script::Call};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_waits_on_the_other_node_is_told_the_reply_whole() {
+    let mut pair = Pair::start().await;
+    let id = pair.conversation().await;
+    let mut first = pair.a.streamed(pair.command(&id, "one")).await;
+    let call = pair.a.script.next_call().await;
+    let mut second = pair.b.streamed(pair.command(&id, "two")).await;
+    let queued = second.next_of("turn.queued").await;
+    let third = pair.b.chat(&pair.command(&id, "three")).send();
+    let of_a = async {
+        call.answer("One.").await;
+        first.rest().await;
+        // Whoever ends a turn runs the one that waits behind it.
+        let call = pair.a.script.next_call().await;
+        assert_eq!(json!(call.turn()), queued["turnId"]);
+        let started = second.next_of("turn.started").await;
+        assert_eq!(started["turnId"], queued["turnId"]);
+        call.say("Two ").await;
+        call.answer("two.").await;
+        let ended = Instant::now();
+        let delta = second.next_of("reply.delta").await;
+        assert_eq!(
+            (&delta["from"], &delta["text"]),
+            (&json!(0), &json!("Two two."))
+        );
+        let reply = second.next_of("turn.completed").await;
+        assert_eq!(reply["message"], "Two two.");
+        assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
+        assert_eq!(second.next().await, None);
+        let call = pair.a.script.next_call().await;
+        call.answer("Three.").await;
+        Instant::now()
+    };
+    let (third, ended) = tokio::join!(third, of_a);
+    assert_eq!(third.ok()["message"], "Three.");
+    assert!(ended.elapsed() < SOON, "{:?}", ended.elapsed());
+    pair.b.script.assert_no_more_calls();
+    assert_eq!(
+        contents(&pair.b.api, &id).await,
+        ["one", "One.", "two", "Two two.", "three", "Three."]
+    );
+    pair.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn turns_take_place_in_the_order_in_which_they_were_queued_on_either_node() {
+    const WAITING: usize = 8;
+    let mut pair = Pair::start().await;
+    let id = pair.conversation().await;
+    let first = pair.later(&pair.a, &id, "0").await;
+    let call = pair.a.script.next_call().await;
+    assert_eq!(call.turn(), first);
+    let messages = (1..=WAITING).map(|number| number.to_string());
+    let asked = messages.enumerate().map(|(index, message)| {
+        let node = [&pair.a, &pair.b][index % 2];
+        let (pair, id) = (&pair, &id);
+        async move { pair.later(node, id, &message).await }
+    });
+    futures::future::join_all(asked).await;
+    let log = pair.log().await;
+    let queued = log.iter().filter(|event| event["type"] == "turn.queued");
+    let queued: Vec<String> = queued.map(|event| word(&event["turnId"])).collect();
+    assert_eq!(queued.len(), WAITING);
+    call.answer("Yes.").await;
+    for turn in &queued {
+        let call = pair.a.script.next_call().await;
+        assert_eq!(call.turn(), *turn);
+        pair.a.script.assert_no_more_calls();
+        call.answer("Yes.").await;
+    }
+    for turn in &queued {
+        let ended = pair.b.turn_after("in_progress", turn).await;
+        assert_eq!(ended["status"], "completed");
+    }
+    let log = pair.log().await;
+    let started = log.iter().filter(|event| event["type"] == "turn.started");
+    let started: Vec<String> = started.map(|event| word(&event["turnId"])).collect();
+    assert_eq!(started, [&[first][..], &queued].concat());
+    pair.b.script.assert_no_more_calls();
+    pair.stop().await;
+}
+
+/// The call of the one engine of two that was asked.
+async fn whose_call(pair: &mut Pair) -> Call {
+    tokio::select! {
+        call = pair.a.script.next_call() => call,
+        call = pair.b.script.next_call() => call,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn one_key_on_both_nodes_at_once_asks_one_engine() {
+    let mut pair = Pair::start().await;
+    for round in 0..5 {
+        let key = format!("k{round}");
+        let body = json!({"agentId": pair.agent, "message": "Hello"});
+        let asked = [&pair.a, &pair.b].map(|node| {
+            let request = node.chat(&body).header("Idempotency-Key", &key);
+            tokio::spawn(request.send())
+        });
+        let call = whose_call(&mut pair).await;
+        call.answer("Once.").await;
+        let answers = futures::future::try_join_all(asked).await;
+        let answers: Vec<Answer> = answers.expect("both are answered");
+        let replies: Vec<Value> = answers.iter().map(Answer::ok).collect();
+        assert_eq!(replies[0], replies[1]);
+        let replayed = answers.iter().filter(|it| it.has("idempotency-replayed"));
+        assert_eq!(replayed.count(), 1);
+        pair.a.script.assert_no_more_calls();
+        pair.b.script.assert_no_more_calls();
+    }
+    pair.stop().await;
+}
