@@ -60,6 +60,7 @@ mod tickets;
 mod token_endpoint;
 mod token_endpoint_errors;
 mod turns;
+mod unstored_ends;
 mod user_coverage;
 mod user_issuer;
 mod walk;
