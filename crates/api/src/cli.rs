@@ -61,6 +61,8 @@ pub enum Command {
     Config(ConfigCommand),
     /// Print the OpenAPI document on stdout
     Openapi,
+    /// Print the AsyncAPI document, on sockets and streams, on stdout
+    Asyncapi,
     /// Ask a running service whether it is ready: exit code 0 if it is
     Healthcheck(HealthcheckOptions),
 }
@@ -165,6 +167,7 @@ mod tests {
             "tenants list",
             "config check",
             "openapi",
+            "asyncapi",
             "healthcheck",
             "healthcheck --url http://127.0.0.1:8080",
         ] {

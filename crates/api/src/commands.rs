@@ -16,6 +16,7 @@ use tokio_util::task::TaskTracker;
 
 use self::store::WhereNoneIs;
 use crate::{
+    asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
     openapi,
     server::{GOODBYE, Service},
@@ -42,6 +43,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
             print_line("the configuration is valid")
         }
         Command::Openapi => print_openapi(&settings?),
+        Command::Asyncapi => print_asyncapi(&settings?),
         Command::Healthcheck(options) => healthcheck(settings, options).await,
     }
 }
@@ -126,6 +128,13 @@ async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
 fn print_openapi(settings: &Settings) -> Result<()> {
     let url = settings.server.public_url(settings.server.address());
     let document = openapi::document(&settings.limits.sizes, &url)?;
+    print_line(&serde_json::to_string_pretty(&document)?)
+}
+
+fn print_asyncapi(settings: &Settings) -> Result<()> {
+    let url = settings.server.public_url(settings.server.address());
+    let openapi = openapi::document(&settings.limits.sizes, &url)?;
+    let document = asyncapi::document(&openapi, &url)?;
     print_line(&serde_json::to_string_pretty(&document)?)
 }
 

@@ -1,4 +1,4 @@
-//! The published documents: OpenAPI, Swagger UI, the error catalogue, the console page.
+//! The published documents: OpenAPI, AsyncAPI, Swagger UI, the error catalogue, the console page.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -29,20 +29,53 @@ const PAGE_POLICY: (HeaderName, HeaderValue) = (
 
 /// The documents that are computed once.
 pub struct Documents {
-    openapi: Bytes,
-    openapi_etag: String,
+    openapi: Document,
+    asyncapi: Document,
 }
 
 impl Documents {
-    /// Prepares the finished OpenAPI document for serving.
-    pub fn new(openapi: &Value) -> Self {
-        let openapi = serde_json::to_vec(openapi).unwrap_or_default();
-        let digest = Sha256::digest(&openapi);
+    /// Prepares the finished documents for serving.
+    pub fn new(openapi: &Value, asyncapi: &Value) -> Self {
+        Self {
+            openapi: Document::new(openapi),
+            asyncapi: Document::new(asyncapi),
+        }
+    }
+}
+
+/// A document with its entity tag.
+struct Document {
+    text: Bytes,
+    etag: String,
+}
+
+impl Document {
+    fn new(document: &Value) -> Self {
+        let text = serde_json::to_vec(document).unwrap_or_default();
+        let digest = Sha256::digest(&text);
         let tag = u64::from_be_bytes(digest[..8].try_into().unwrap_or_default());
         Self {
-            openapi: Bytes::from(openapi),
-            openapi_etag: format!("\"{tag:016x}\""),
+            text: Bytes::from(text),
+            etag: format!("\"{tag:016x}\""),
         }
+    }
+
+    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+        let fresh = etag_matches(request.headers(), &self.etag);
+        let mut response = if fresh {
+            HttpResponse::NotModified()
+        } else {
+            HttpResponse::Ok()
+        };
+        response
+            .insert_header((header::ETAG, self.etag.as_str()))
+            .insert_header((header::CACHE_CONTROL, PUBLIC));
+        if fresh {
+            return response.finish();
+        }
+        response
+            .content_type("application/json")
+            .body(self.text.clone())
     }
 }
 
@@ -55,22 +88,19 @@ impl Documents {
     ),
 )]
 pub async fn get_openapi(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
-    let documents = &state.documents;
-    let fresh = etag_matches(request.headers(), &documents.openapi_etag);
-    let mut response = if fresh {
-        HttpResponse::NotModified()
-    } else {
-        HttpResponse::Ok()
-    };
-    response
-        .insert_header((header::ETAG, documents.openapi_etag.as_str()))
-        .insert_header((header::CACHE_CONTROL, PUBLIC));
-    if fresh {
-        return response.finish();
-    }
-    response
-        .content_type("application/json")
-        .body(documents.openapi.clone())
+    state.documents.openapi.answer(&request)
+}
+
+/// Read what is said in real time: AsyncAPI 3, generated from the code.
+#[utoipa::path(
+    get, path = "/asyncapi.json", operation_id = "get_asyncapi", tag = "Operation",
+    responses(
+        (status = 200, description = "The document.", body = serde_json::Value),
+        (status = 304, description = "It is still the one of `If-None-Match`."),
+    ),
+)]
+pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
+    state.documents.asyncapi.answer(&request)
 }
 
 /// One entry of the error catalogue.
@@ -160,9 +190,11 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
 pub async fn get_console() -> HttpResponse {
     page(
         "Agent Service",
-        "<p>This server creates AI agents and talks with them, over REST.</p><ul>\
+        "<p>This server creates AI agents and talks with them, over REST, \
+         server-sent events and WebSockets.</p><ul>\
          <li><a href=\"/docs/\">Try the interface</a></li>\
          <li><a href=\"/openapi.json\">OpenAPI document</a></li>\
+         <li><a href=\"/asyncapi.json\">AsyncAPI document</a></li>\
          <li><a href=\"/problems\">What each problem means</a></li>\
          <li><a href=\"/readyz\">Is it ready?</a></li></ul>",
     )

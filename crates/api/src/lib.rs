@@ -5,6 +5,7 @@
 
 pub mod access;
 pub mod agents;
+pub mod asyncapi;
 pub mod body;
 pub mod catalogue;
 pub mod chat;

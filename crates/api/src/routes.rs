@@ -90,6 +90,8 @@ pub fn configure(config: &mut web::ServiceConfig) {
             .route(web::get().to(health::get_metrics)))
         .service(resource("/openapi.json")
             .route(web::get().to(documents::get_openapi)))
+        .service(resource("/asyncapi.json")
+            .route(web::get().to(documents::get_asyncapi)))
         .service(resource("/problems")
             .route(web::get().to(documents::list_problems)))
         .service(resource("/problems/{code}")

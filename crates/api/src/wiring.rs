@@ -5,8 +5,8 @@ mod limits;
 mod realtime;
 mod turns;
 
-pub use self::{access::signing_keys, turns::Turns};
 use self::realtime::Realtime;
+pub use self::{access::signing_keys, turns::Turns};
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
@@ -29,6 +29,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     access::{SealedServices, seal},
+    asyncapi,
     body::Schemas,
     documents::Documents,
     layers::AllowedOrigins,
@@ -167,6 +168,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let (clock, ids) = system();
     let storage = &parts.storage;
     let document = openapi::document(&parts.settings.limits.sizes, &parts.public_url)?;
+    let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
@@ -205,7 +207,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         closing: CancellationToken::new(),
         socket_times: parts.settings.limits.sockets,
         readiness: Readiness::new(Arc::clone(&storage.maintenance)),
-        documents: Documents::new(&document),
+        documents: Documents::new(&document, &asyncapi),
         metrics: parts.metrics.clone(),
     };
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);

@@ -22,7 +22,7 @@ pub(crate) fn run() -> Result<()> {
     steps.take("build without default features", || {
         run_program(&mut minimal_build())
     })?;
-    steps.take("OpenAPI snapshot", || openapi::run(true))?;
+    steps.take("snapshots of the documents", || openapi::run(true))?;
     if succeeds(Command::new("cargo").args(["deny", "--version"])) {
         steps.take("licences and sources", || run_program(&mut licences()))?;
     }

@@ -51,7 +51,7 @@ enum Task {
     },
     /// Fail on a dependency between crates that the architecture forbids
     Arrows,
-    /// Write the service's OpenAPI document to `openapi.json`
+    /// Write the service's documents to `openapi.json` and `asyncapi.json`
     Openapi {
         /// Compare instead of writing
         #[arg(long)]

@@ -1,4 +1,4 @@
-//! `cargo xtask openapi`: the committed snapshot of the document that the service publishes.
+//! `cargo xtask openapi`: the committed snapshots of the documents that the service publishes.
 
 use std::fs;
 
@@ -6,39 +6,52 @@ use anyhow::{Context as _, Result, bail};
 
 use crate::process::{cargo, output, root};
 
-const SNAPSHOT: &str = "openapi.json";
+/// Each document: the command that prints it, and its snapshot.
+const DOCUMENTS: [(&str, &str); 2] = [("openapi", "openapi.json"), ("asyncapi", "asyncapi.json")];
 
-/// Writes the snapshot, or compares it with what the service says now.
+/// Writes the snapshots, or compares them with what the service says now.
 pub(crate) fn run(check: bool) -> Result<()> {
-    let path = root().join(SNAPSHOT);
-    let published = document()?;
-    if !check {
-        fs::write(&path, published).with_context(|| format!("cannot write {SNAPSHOT}"))?;
-        println!("wrote {SNAPSHOT}");
-        return Ok(());
+    for (command, snapshot) in DOCUMENTS {
+        let published = document(command)?;
+        match check {
+            true => compare(snapshot, &published)?,
+            false => write(snapshot, &published)?,
+        }
     }
-    let committed = fs::read_to_string(&path).with_context(|| format!("cannot read {SNAPSHOT}"))?;
-    if let Some(difference) = first_difference(&committed, &published) {
-        bail!("{SNAPSHOT} is out of date; write it with `cargo xtask openapi`\n{difference}");
+    Ok(())
+}
+
+fn write(snapshot: &str, published: &str) -> Result<()> {
+    fs::write(root().join(snapshot), published)
+        .with_context(|| format!("cannot write {snapshot}"))?;
+    println!("wrote {snapshot}");
+    Ok(())
+}
+
+fn compare(snapshot: &str, published: &str) -> Result<()> {
+    let committed = fs::read_to_string(root().join(snapshot))
+        .with_context(|| format!("cannot read {snapshot}"))?;
+    if let Some(difference) = first_difference(&committed, published) {
+        bail!("{snapshot} is out of date; write it with `cargo xtask openapi`\n{difference}");
     }
-    println!("{SNAPSHOT} is up to date");
+    println!("{snapshot} is up to date");
     Ok(())
 }
 
 /// What the service prints, ending in one line break.
-fn document() -> Result<String> {
-    let mut command = cargo([
+fn document(command: &str) -> Result<String> {
+    let mut run = cargo([
         "run",
         "--locked",
         "--quiet",
         "--package",
         "agent-service",
         "--",
-        "openapi",
+        command,
     ]);
-    let printed = output(&mut command)?;
+    let printed = output(&mut run)?;
     serde_json::from_str::<serde_json::Value>(&printed)
-        .context("`agent-service openapi` printed no JSON document")?;
+        .with_context(|| format!("`agent-service {command}` printed no JSON document"))?;
     Ok(format!("{}\n", printed.trim_end()))
 }
 

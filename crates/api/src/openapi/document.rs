@@ -60,6 +60,7 @@ use crate::{
         health::get_readyz,
         health::get_metrics,
         documents::get_openapi,
+        documents::get_asyncapi,
         documents::list_problems,
         documents::get_problem,
         documents::get_console,

@@ -28,6 +28,11 @@ impl Operation<'_> {
         self.id.starts_with("rotate_")
     }
 
+    /// Whether it answers one of the documents that are computed once.
+    fn is_document(&self) -> bool {
+        ["get_openapi", "get_asyncapi"].contains(&self.id)
+    }
+
     /// Whether it makes a ticket: of that nothing is kept to be read, and nothing to be repeated.
     pub(super) fn makes_ticket(&self) -> bool {
         self.id == "create_ticket"
@@ -107,6 +112,6 @@ impl Operation<'_> {
     pub(super) fn answers_versions(&self) -> bool {
         let is_single = self.path.contains("{id}") && !self.path.ends_with("messages");
         let has_versions = self.credentials().is_none() && !self.path.contains("turns");
-        is_single && has_versions || self.path == "/openapi.json"
+        is_single && has_versions || self.is_document()
     }
 }

@@ -253,6 +253,7 @@ async fn public_pages_do_not_look_at_credentials() {
         "/livez",
         "/readyz",
         "/openapi.json",
+        "/asyncapi.json",
         "/problems",
         "/docs/",
         "/",

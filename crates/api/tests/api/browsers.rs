@@ -205,6 +205,7 @@ async fn every_answer_is_safe_by_its_headers() {
         "/problems",
         "/livez",
         "/openapi.json",
+        "/asyncapi.json",
         "/api/agents",
         "/nothing",
     ] {

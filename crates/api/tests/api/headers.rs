@@ -37,6 +37,7 @@ async fn an_answer_says_how_long_it_may_be_kept() {
         let answer = operation.request(&api.writer(), &sample).send().await;
         let expected = match operation.id {
             "get_openapi"
+            | "get_asyncapi"
             | "list_problems"
             | "get_problem"
             | "get_console"
@@ -93,6 +94,7 @@ async fn who_has_the_latest_is_told_so() {
         &format!("{agent}/config"),
         &conversation,
         "/openapi.json",
+        "/asyncapi.json",
     ] {
         let first = api.reader().get(path).await;
         let tag = first.header("etag");

@@ -7,6 +7,7 @@ mod address_guard;
 mod agent_changes;
 mod agents;
 mod answer;
+mod asyncapi;
 mod bad_bodies;
 mod bad_input;
 mod browsers;

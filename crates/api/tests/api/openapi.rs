@@ -20,7 +20,7 @@ fn the_committed_document_is_the_present_one() {
     assert_eq!(difference, None, "write it with `cargo xtask openapi`");
 }
 
-fn first_difference(left: &Value, right: &Value, place: String) -> Option<String> {
+pub(crate) fn first_difference(left: &Value, right: &Value, place: String) -> Option<String> {
     let keys = |value: &Value| -> BTreeSet<String> {
         match value {
             Value::Object(members) => members.keys().cloned().collect(),

@@ -34,11 +34,13 @@ fn what_is_wrong_with_the_configuration_is_named() {
 }
 
 #[test]
-fn the_document_is_printed_and_nothing_else() {
+fn the_documents_are_printed_and_nothing_else() {
     let folder = folder();
-    let printed = printed(folder.path(), &["openapi"]);
-    let document: Value = serde_json::from_str(&printed).expect("JSON");
-    assert_eq!(document["openapi"], "3.1.0");
+    for (command, version) in [("openapi", "3.1.0"), ("asyncapi", "3.1.0")] {
+        let printed = printed(folder.path(), &[command]);
+        let document: Value = serde_json::from_str(&printed).expect("JSON");
+        assert_eq!(document[command], version);
+    }
     assert!(
         !folder.path().join("data").exists(),
         "no store is needed for it"

@@ -1,0 +1,70 @@
+//! What every message has.
+
+use serde_json::{Value, json};
+
+/// A channel of the document.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Channel {
+    /// Its name in the document.
+    pub(super) key: &'static str,
+    /// Its path.
+    pub(super) address: &'static str,
+}
+
+/// The socket.
+pub(super) const SOCKET: Channel = Channel {
+    key: "socket",
+    address: "/api/ws",
+};
+/// The log as a stream.
+pub(super) const LOG: Channel = Channel {
+    key: "events",
+    address: "/api/events",
+};
+/// A turn as a stream.
+pub(super) const CHAT: Channel = Channel {
+    key: "chat",
+    address: "/api/chat",
+};
+
+/// A message of the document.
+pub(super) struct Message {
+    pub(super) channel: Channel,
+    /// Its name in the document.
+    pub(super) key: &'static str,
+    /// Its name where it is said.
+    pub(super) name: &'static str,
+    pub(super) summary: String,
+    pub(super) payload: Value,
+    /// The fields beside the payload.
+    pub(super) headers: Option<Value>,
+    /// Payloads.
+    pub(super) examples: Vec<Value>,
+}
+
+impl Message {
+    /// As it stands in the document.
+    pub(super) fn described(&self) -> Value {
+        let examples = self.examples.iter().map(|example| match &self.headers {
+            Some(_) => json!({"headers": {"event": self.name}, "payload": example}),
+            None => json!({"payload": example}),
+        });
+        let mut described = json!({
+            "name": self.name,
+            "title": self.name,
+            "summary": self.summary,
+            "payload": self.payload,
+            "examples": examples.collect::<Vec<_>>(),
+        });
+        if let Some(headers) = &self.headers {
+            described["headers"] = headers.clone();
+        }
+        if self.payload["properties"]["id"].is_object() && self.channel == SOCKET {
+            described["correlationId"] = json!({
+                "description": "A command and its reply have the same.",
+                "location": "$message.payload#/id",
+            });
+        }
+        described
+    }
+}

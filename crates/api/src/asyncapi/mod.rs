@@ -1,0 +1,15 @@
+//! The AsyncAPI document: what is said on sockets and streams.
+
+mod document;
+mod examples;
+mod message;
+mod operations;
+mod replies;
+mod schemas;
+mod servers;
+mod socket;
+mod streams;
+#[cfg(test)]
+mod tests;
+
+pub use document::document;

@@ -1,0 +1,101 @@
+//! What is done on which channel.
+
+use serde_json::{Map, Value, json};
+
+use super::{
+    message::{CHAT, Channel, LOG, SOCKET},
+    replies, socket, streams,
+};
+use crate::{
+    access::scope_table::{Access, access_of},
+    socket::frames::COMMANDS,
+};
+
+/// One for each command, one for each frame that comes by itself, and those of the streams.
+pub(super) fn operations(openapi: &Value) -> Value {
+    let mut operations = Map::new();
+    for (name, _) in COMMANDS {
+        let mut operation = operation("receive", SOCKET, &[*name]);
+        operation["summary"] = format!("Carry out `{name}`. {}", asks(name)).into();
+        operation["reply"] = reply(SOCKET, &[replies::of(name), replies::REFUSAL]);
+        operations.insert(format!("{name}Command"), operation);
+    }
+    for key in socket::told() {
+        let name = format!("send{}{}", key[..1].to_uppercase(), &key[1..]);
+        operations.insert(name, operation("send", SOCKET, &[key]));
+    }
+    let mut follow = operation("send", LOG, &["logEvent", "logResync"]);
+    follow["summary"] = "Follow the log (`Accept: text/event-stream`).".into();
+    follow["bindings"] = json!({"http": {
+        "method": "GET",
+        "query": query(&openapi["paths"][LOG.address]["get"]),
+        "bindingVersion": "0.3.0",
+    }});
+    operations.insert("streamEvents".to_owned(), follow);
+    let told: Vec<&str> = streams::TOLD.iter().map(|(key, _, _)| *key).collect();
+    let mut chat = operation("receive", CHAT, &[streams::REQUEST]);
+    chat["summary"] = "Chat, and get the reply as a stream (`stream: true`, or `Accept: \
+                       text/event-stream`). Closing it does not end the turn."
+        .into();
+    chat["reply"] = reply(CHAT, &told);
+    chat["bindings"] = json!({"http": {"method": "POST", "bindingVersion": "0.3.0"}});
+    operations.insert("streamChat".to_owned(), chat);
+    Value::Object(operations)
+}
+
+/// The scopes that a command asks for: those of the operation with the same effect.
+fn asks(command: &str) -> String {
+    let operation = match command {
+        "chat" => "chat",
+        "cancel" | "typing" => "cancel_turn",
+        _ => "open_socket",
+    };
+    let Some(Access::AnyOf(scopes)) = access_of(operation) else {
+        return String::new();
+    };
+    let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+    let also = match command {
+        "connect" | "subscribe" => {
+            " A channel `agent:<id>` asks for `agents:read` or `conversations:read` too."
+        }
+        _ => "",
+    };
+    format!("Asks for {}.{also}", scopes.join(" or "))
+}
+
+fn operation(action: &str, channel: Channel, messages: &[&str]) -> Value {
+    json!({
+        "action": action,
+        "channel": {"$ref": format!("#/channels/{}", channel.key)},
+        "messages": references(channel, messages),
+    })
+}
+
+fn reply(channel: Channel, messages: &[&str]) -> Value {
+    json!({
+        "channel": {"$ref": format!("#/channels/{}", channel.key)},
+        "messages": references(channel, messages),
+    })
+}
+
+fn references(channel: Channel, messages: &[&str]) -> Value {
+    let messages = messages
+        .iter()
+        .map(|key| json!({"$ref": format!("#/channels/{}/messages/{key}", channel.key)}));
+    messages.collect()
+}
+
+/// The query of an operation of the OpenAPI document.
+fn query(operation: &Value) -> Value {
+    let parameters = operation["parameters"].as_array();
+    let inside = parameters
+        .into_iter()
+        .flatten()
+        .filter(|parameter| parameter["in"] == "query");
+    let properties = inside.filter_map(|parameter| {
+        let mut schema = parameter["schema"].clone();
+        schema["description"] = parameter["description"].clone();
+        Some((parameter["name"].as_str()?.to_owned(), schema))
+    });
+    json!({"type": "object", "properties": properties.collect::<Map<_, _>>()})
+}

@@ -1,0 +1,83 @@
+//! Parts of the published components.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::openapi::Missing;
+
+const COMPONENTS: &str = "#/components/schemas/";
+
+/// A schema that refers to the component `name`.
+pub(super) fn reference(name: &str) -> Value {
+    json!({"$ref": format!("{COMPONENTS}{name}")})
+}
+
+/// The component `name`.
+pub(super) fn component<'a>(components: &'a Value, name: &str) -> Result<&'a Value, Missing> {
+    components.get(name).ok_or_else(|| Missing(name.to_owned()))
+}
+
+/// What a component says of itself.
+pub(super) fn summary(schema: &Value) -> String {
+    schema["description"]
+        .as_str()
+        .unwrap_or_default()
+        .to_owned()
+}
+
+/// The one of several kinds whose `type` is `name`, which it states as a constant.
+pub(super) fn variant(components: &Value, union: &str, name: &str) -> Result<Value, Missing> {
+    let kinds = component(components, union)?["oneOf"].as_array();
+    let mut kinds = kinds.into_iter().flatten();
+    kinds
+        .find_map(|kind| with_constant(kind, name))
+        .ok_or_else(|| Missing(format!("{union}.{name}")))
+}
+
+fn with_constant(kind: &Value, name: &str) -> Option<Value> {
+    let mut kind = kind.clone();
+    let parts = match kind.get_mut("allOf") {
+        Some(Value::Array(parts)) => parts.iter_mut().collect(),
+        _ => vec![&mut kind],
+    };
+    let mut types = parts
+        .into_iter()
+        .filter_map(|part| part.pointer_mut("/properties/type"));
+    let said = types.find(|said| said["enum"] == json!([name]))?;
+    *said = json!({"type": "string", "const": name});
+    Some(kind)
+}
+
+/// The components that `messages` refer to, with those that these refer to.
+pub(super) fn reachable(components: &Value, messages: &Map<String, Value>) -> Value {
+    let mut found = BTreeSet::new();
+    messages
+        .values()
+        .for_each(|message| collect(message, components, &mut found));
+    let reached = found
+        .into_iter()
+        .map(|name| (name.to_owned(), components[name].clone()));
+    Value::Object(reached.collect())
+}
+
+fn collect<'a>(value: &'a Value, components: &'a Value, found: &mut BTreeSet<&'a str>) {
+    match value {
+        Value::Array(items) => items
+            .iter()
+            .for_each(|item| collect(item, components, found)),
+        Value::Object(members) => {
+            let target = members.get("$ref").and_then(Value::as_str);
+            let name = target.and_then(|target| target.strip_prefix(COMPONENTS));
+            if let Some(name) = name
+                && found.insert(name)
+            {
+                collect(&components[name], components, found);
+            }
+            members
+                .values()
+                .for_each(|member| collect(member, components, found));
+        }
+        _ => {}
+    }
+}

@@ -1,0 +1,66 @@
+//! Where the service is, and what opens it.
+
+use serde_json::{Value, json};
+
+/// The server that clients reach at `url`, as each protocol names it.
+pub(super) fn servers(url: &str) -> Value {
+    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
+    let (host, path) = match rest.split_once('/') {
+        Some((host, path)) => (host, format!("/{path}")),
+        None => (rest, String::new()),
+    };
+    let socket = if scheme == "https" { "wss" } else { "ws" };
+    let server = |protocol: &str, description: &str, schemes: &[&str]| {
+        let schemes = schemes
+            .iter()
+            .map(|name| json!({"$ref": format!("#/components/securitySchemes/{name}")}));
+        let mut server = json!({
+            "host": host,
+            "protocol": protocol,
+            "description": description,
+            "security": schemes.collect::<Vec<_>>(),
+        });
+        if !path.is_empty() {
+            server["pathname"] = path.clone().into();
+        }
+        server
+    };
+    json!({
+        "socket": server(
+            socket,
+            "For sockets. A socket whose upgrade shows no credential shows one in its first frame.",
+            &["ApiKey", "Bearer", "OAuth2", "Ticket"],
+        ),
+        "http": server(scheme, "For streams.", &["ApiKey", "Bearer", "OAuth2"]),
+    })
+}
+
+/// The schemes of the OpenAPI document in the words of this one, and tickets.
+pub(super) fn security_schemes(openapi: &Value) -> Value {
+    let schemes = &openapi["components"]["securitySchemes"];
+    let api_key = &schemes["ApiKey"];
+    let flow = &schemes["OAuth2"]["flows"]["clientCredentials"];
+    json!({
+        "ApiKey": {
+            "type": "httpApiKey",
+            "in": api_key["in"],
+            "name": api_key["name"],
+            "description": api_key["description"],
+        },
+        "Bearer": schemes["Bearer"],
+        "OAuth2": {
+            "type": "oauth2",
+            "description": schemes["OAuth2"]["description"],
+            "flows": {"clientCredentials": {
+                "tokenUrl": flow["tokenUrl"],
+                "availableScopes": flow["scopes"],
+            }},
+        },
+        "Ticket": {
+            "type": "httpApiKey",
+            "in": "query",
+            "name": "ticket",
+            "description": "A ticket of `POST /api/ws/tickets`: good once, for 30 seconds, on pages of the origin that fetched it.",
+        },
+    })
+}
