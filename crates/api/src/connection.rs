@@ -6,10 +6,11 @@
 
 use std::{
     cell::Cell,
+    future::poll_fn,
     io::{self, IoSlice},
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll},
+    task::{Context, Poll, Waker},
     time::Duration,
 };
 
@@ -40,17 +41,22 @@ enum Doing {
     Waiting,
     /// It has been written its last bytes.
     Parting,
+    /// Both sides have said that they are done.
+    Done,
 }
 
 /// Tells a connection what its requests are doing: connection and requests share it.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Progress(Rc<Shared>);
 
-#[derive(Debug)]
 struct Shared {
     doing: Cell<Doing>,
     /// How many requests have begun: a request may be answered between two reads.
     begun: Cell<u64>,
+    /// Whether the client has closed its side.
+    is_left: Cell<bool>,
+    /// Who waits for that.
+    waiting: Cell<Option<Waker>>,
 }
 
 impl Progress {
@@ -64,6 +70,8 @@ impl Progress {
         Self(Rc::new(Shared {
             doing: Cell::new(Doing::First),
             begun: Cell::new(0),
+            is_left: Cell::new(false),
+            waiting: Cell::new(None),
         }))
     }
 
@@ -71,6 +79,27 @@ impl Progress {
     pub fn begin(&self) {
         self.0.doing.set(Doing::Serving);
         self.0.begun.set(self.0.begun.get() + 1);
+    }
+
+    /// Waits until the client has closed its side. It may still read, so an answer is not cut for
+    /// that; but a stream without end is for clients that stay, and nobody else would ever end it.
+    pub fn left(&self) -> impl Future<Output = ()> + use<> {
+        let shared = Rc::clone(&self.0);
+        poll_fn(move |context| {
+            if shared.is_left.get() {
+                return Poll::Ready(());
+            }
+            shared.waiting.set(Some(context.waker().clone()));
+            Poll::Pending
+        })
+    }
+
+    /// Notes that nothing more comes from the client.
+    fn leave(&self) {
+        self.0.is_left.set(true);
+        if let Some(waiting) = self.0.waiting.take() {
+            waiting.wake();
+        }
     }
 
     /// Notes that a request is answered, and the next one may come.
@@ -82,6 +111,12 @@ impl Progress {
     /// soon is left.
     pub fn part(&self) {
         self.0.doing.set(Doing::Parting);
+    }
+
+    /// Notes that the client is done, too: nothing more is read of it. The connection finds that
+    /// out when it is woken the next time.
+    pub fn hang_up(&self) {
+        self.0.doing.set(Doing::Done);
     }
 }
 
@@ -169,8 +204,15 @@ impl<S: AsyncRead + Unpin> AsyncRead for Connection<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        if self.progress.0.doing.get() == Doing::Done {
+            return Poll::Ready(Ok(()));
+        }
         let before = buffer.filled().len();
+        let is_room = buffer.remaining() > 0;
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if is_room && matches!(polled, Poll::Ready(Ok(()))) && buffer.filled().len() == before {
+            self.progress.leave();
+        }
         let begun = self.progress.0.begun.get();
         if begun != self.begun {
             self.begun = begun;
@@ -222,7 +264,7 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
     }
 
     fn is_parting(&self) -> bool {
-        self.progress.0.doing.get() == Doing::Parting
+        matches!(self.progress.0.doing.get(), Doing::Parting | Doing::Done)
     }
 }
 
@@ -268,6 +310,7 @@ fn late(why: &'static str) -> io::Error {
 mod tests {
     use std::pin::pin;
 
+    use futures::FutureExt as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
 
     use super::*;
@@ -324,6 +367,20 @@ mod tests {
         }
     }
 
+    #[tokio::test]
+    async fn is_told_when_the_client_closes_its_side() {
+        let (mut connection, mut client) = connected(64);
+        let left = connection.progress().left();
+        client.write_all(b"GET").await.unwrap();
+        let mut buffer = [0; 64];
+        assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
+        let mut left = pin!(left);
+        assert_eq!(left.as_mut().now_or_never(), None);
+        client.shutdown().await.unwrap();
+        let reading = async { connection.read(&mut buffer).await.unwrap() };
+        assert_eq!(tokio::join!(left, reading), ((), 0));
+    }
+
     #[tokio::test(start_paused = true)]
     async fn who_does_not_read_is_left() {
         let (mut connection, client) = connected(4);
@@ -378,6 +435,15 @@ mod tests {
         let soon = PARTING_DEADLINE..PARTING_DEADLINE + Duration::from_millis(200);
         assert!(soon.contains(&waited), "{waited:?}");
         drop(client);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn who_is_done_is_not_read_any_more() {
+        let (mut connection, mut client) = connected(4);
+        client.write_all(b"more").await.unwrap();
+        connection.progress().hang_up();
+        let mut buffer = [0; 4];
+        assert_eq!(connection.read(&mut buffer).await.unwrap(), 0);
     }
 
     #[tokio::test(start_paused = true)]

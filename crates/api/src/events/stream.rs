@@ -18,6 +18,7 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{Authorized, EventsRead, open_stream},
+    connection::Progress,
     problem::ApiError,
     reads,
     sse::{self, Event, Frame},
@@ -70,7 +71,7 @@ pub(super) async fn answer(
     let position = follower.position_in_log();
     let entrant = Arc::clone(authorized.entrant());
     let watch = Arc::clone(&state.authenticator).watch_over(entrant);
-    let end = over(watch, state.closing.clone());
+    let end = over(watch, state.closing.clone(), Progress::of(request).left());
     let begin = Frame::Reconnect {
         after: reconnect_after(&*state.ids),
         from: position,
@@ -99,10 +100,11 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
 }
 
 /// Waits until the stream must end.
-async fn over(mut watch: EntrantWatch, closing: CancellationToken) {
+async fn over(mut watch: EntrantWatch, closing: CancellationToken, left: impl Future<Output = ()>) {
     tokio::select! {
         _ = watch.over() => {}
         () = closing.cancelled() => {}
+        () = left => {}
     }
 }
 

@@ -8,7 +8,7 @@ use reqwest::{
 };
 use tokio::{
     io::{AsyncReadExt as _, AsyncWriteExt as _},
-    net::TcpStream,
+    net::{TcpSocket, TcpStream},
 };
 
 use crate::answer::Answer;
@@ -22,6 +22,13 @@ pub(crate) struct Connection(TcpStream);
 impl Connection {
     pub(crate) async fn open(address: SocketAddr) -> Self {
         Self(TcpStream::connect(address).await.expect("a connection"))
+    }
+
+    /// A connection that takes little before it is read.
+    pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
+        let socket = TcpSocket::new_v4().expect("a socket");
+        socket.set_recv_buffer_size(16 * 1024).expect("a size");
+        Self(socket.connect(address).await.expect("a connection"))
     }
 
     /// Sends bytes; the server may have hung up already.

@@ -1,0 +1,470 @@
+//! `/api/events` as a stream of server-sent events.
+
+use std::time::{Duration, Instant};
+
+use domain::{ProblemCode, Scope, Timestamp};
+use serde_json::json;
+
+use crate::{
+    answer::Request,
+    caller::Caller,
+    event_stream::{EventStream, StreamedEvent},
+    harness::{Api, id_of},
+    issuer::{ForeignIssuer, Imitation},
+    raw::Connection,
+};
+
+/// Before the first comment, by whose failure it would be noticed anyway.
+const QUICKLY: Duration = Duration::from_secs(14);
+/// Long enough for a slow machine, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+fn asked(caller: &Caller, query: &str) -> Request {
+    let request = caller.request("GET", &format!("/api/events?{query}"));
+    request.header("Accept", "text/event-stream")
+}
+
+async fn streamed(caller: &Caller, query: &str) -> EventStream {
+    EventStream::open(asked(caller, query)).await
+}
+
+/// `(id, type)` of the next events.
+async fn next(stream: &mut EventStream, count: usize) -> Vec<(i64, String)> {
+    let mut events = Vec::new();
+    for _ in 0..count {
+        let event = stream.next().await.expect("the stream goes on");
+        events.push((id(&event), event.name));
+    }
+    events
+}
+
+fn id(event: &StreamedEvent) -> i64 {
+    let id = event.id.as_deref().expect("an id");
+    id.parse().expect("a number")
+}
+
+fn listed(expected: &[(i64, &str)]) -> Vec<(i64, String)> {
+    let owned = expected.iter().map(|(id, name)| (*id, (*name).to_owned()));
+    owned.collect()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn tells_what_was_and_what_comes_as_pages_do() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let mut stream = streamed(&api.reader(), "since=0").await;
+    assert_eq!(stream.header("x-event-seq"), Some("0"));
+    assert_eq!(stream.header("x-accel-buffering"), Some("no"));
+    let chat = json!({"agentId": agent, "message": "Hello"});
+    api.chat(chat).await;
+    let mut told = Vec::new();
+    for _ in 0..4 {
+        told.push(stream.next().await.expect("the stream goes on"));
+    }
+    let page = api.reader().get("/api/events?since=0").await.ok();
+    let page = page["data"].as_array().unwrap();
+    assert_eq!(page.len(), told.len());
+    for (told, paged) in told.iter().zip(page) {
+        assert_eq!(told.data, *paged);
+        assert_eq!(told.name, paged["type"]);
+        assert_eq!(id(told), paged["seq"]);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn begins_at_the_head_unless_told_otherwise() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    let mut stream = streamed(&api.reader(), "").await;
+    assert_eq!(stream.header("x-event-seq"), Some("1"));
+    api.agent_id().await;
+    assert_eq!(next(&mut stream, 1).await, listed(&[(2, "agent.created")]));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn is_told_at_once() {
+    let api = Api::start().await;
+    let mut stream = streamed(&api.reader(), "").await;
+    let mut quickest = PATIENCE;
+    // One of them meets no hiccup of the machine.
+    for _ in 0..10 {
+        api.agent_id().await;
+        let written = Instant::now();
+        next(&mut stream, 1).await;
+        quickest = quickest.min(written.elapsed());
+    }
+    assert!(quickest < Duration::from_millis(250), "{quickest:?}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_last_event_id_wins_over_since() {
+    let api = Api::start().await;
+    for _ in 0..3 {
+        api.agent_id().await;
+    }
+    let request = asked(&api.reader(), "since=0").header("Last-Event-ID", "2");
+    let mut stream = EventStream::open(request).await;
+    assert_eq!(next(&mut stream, 1).await, listed(&[(3, "agent.created")]));
+    // It means nothing to a page.
+    let page = api.reader().request("GET", "/api/events?since=0");
+    let page = page.header("Last-Event-ID", "2").send().await.ok();
+    assert_eq!(page["data"].as_array().unwrap().len(), 3);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_comes_back_again_and_again_sees_every_event_once() {
+    const WRITERS: usize = 4;
+    const EACH: usize = 60;
+    let api = Api::start().await;
+    let mut writers = tokio::task::JoinSet::new();
+    for _ in 0..WRITERS {
+        let writer = api.writer();
+        writers.spawn(async move {
+            for _ in 0..EACH {
+                let draft = json!({"name": "Ada", "personality": "Kind", "capabilities": ["time"]});
+                writer.post("/api/agents", draft).await.made();
+            }
+        });
+    }
+    let reader = api.reader();
+    let (mut last, mut told) = (0, 0);
+    while told < WRITERS * EACH {
+        let request = asked(&reader, "since=0").header("Last-Event-ID", &last.to_string());
+        let mut stream = EventStream::open(request).await;
+        for _ in 0..7.min(WRITERS * EACH - told) {
+            let event = stream.next().await.expect("the stream goes on");
+            assert_eq!(id(&event), last + 1);
+            last = id(&event);
+            told += 1;
+        }
+    }
+    writers.join_all().await;
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn only_what_was_asked_for_is_told() {
+    let api = Api::start().await;
+    let (one, other) = (api.agent_id().await, api.agent_id().await);
+    let reader = api.reader();
+    let conversation = id_of(&api.conversation(json!({"agentId": other})).await);
+    let queries = [
+        "since=0&types=conversation.created,turn.completed".to_owned(),
+        format!("since=0&agentId={one}"),
+        format!("since=0&conversationId={conversation}"),
+        format!("since=0&agentId={one}&types=turn.completed"),
+        format!("types=turn.started&agentId={other}"),
+    ];
+    let mut streams = Vec::new();
+    for query in &queries {
+        streams.push(streamed(&reader, query).await);
+    }
+    // Positions 4 to 6, 7 and 8, 9.
+    api.chat(json!({"agentId": one, "message": "Hello"})).await;
+    api.chat(json!({"agentId": other, "message": "Hello", "conversationId": conversation}))
+        .await;
+    let deleted = format!("/api/conversations/{conversation}");
+    api.writer().delete(&deleted).await;
+    let expected: [&[(i64, &str)]; 5] = [
+        &[
+            (3, "conversation.created"),
+            (4, "conversation.created"),
+            (6, "turn.completed"),
+            (8, "turn.completed"),
+        ],
+        &[
+            (1, "agent.created"),
+            (4, "conversation.created"),
+            (5, "turn.started"),
+            (6, "turn.completed"),
+        ],
+        &[
+            (3, "conversation.created"),
+            (7, "turn.started"),
+            (8, "turn.completed"),
+            (9, "conversation.deleted"),
+        ],
+        &[(6, "turn.completed")],
+        &[(7, "turn.started")],
+    ];
+    for (stream, expected) in streams.iter_mut().zip(expected) {
+        assert_eq!(next(stream, expected.len()).await, listed(expected));
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nobody_is_told_of_what_they_may_not_read() {
+    let mut issuer = ForeignIssuer::start(Imitation::Auth0).await;
+    let api = issuer.trusted().start().await;
+    let agent = api.agent_id().await;
+    let scope = "openid chat:write conversations:read events:read";
+    let mut users = Vec::new();
+    for login in ["auth0|ada", "auth0|bob"] {
+        let minted = issuer.mint(json!({"login": login, "scope": scope})).await;
+        users.push(api.caller(Some(minted.token())));
+    }
+    let agents_alone = [Scope::AgentsRead, Scope::EventsRead];
+    let agents_alone = api.holder_of(&agents_alone).await;
+    let mut of_ada = streamed(&users[0], "since=0").await;
+    let mut of_bob = streamed(&users[1], "since=0").await;
+    let mut of_agents = streamed(&agents_alone, "since=0").await;
+    let mut of_strangers = streamed(&api.stranger(), "since=0").await;
+    let chat = json!({"agentId": agent, "message": "Hello"});
+    for user in &users {
+        user.post("/api/chat", chat.clone()).await.ok();
+    }
+    let path = format!("/api/agents/{agent}");
+    api.writer().delete(&path).await;
+    let talk = |first: i64| {
+        listed(&[
+            (first, "conversation.created"),
+            (first + 1, "turn.started"),
+            (first + 2, "turn.completed"),
+        ])
+    };
+    assert_eq!(next(&mut of_ada, 3).await, talk(2));
+    assert_eq!(next(&mut of_bob, 3).await, talk(5));
+    let agents = listed(&[(1, "agent.created"), (8, "agent.deleted")]);
+    assert_eq!(next(&mut of_agents, 2).await, agents);
+    // The log of the other tenant begins with its own first event.
+    let draft = json!({"name": "Ada", "personality": "Kind", "capabilities": ["time"]});
+    api.stranger().post("/api/agents", draft).await.made();
+    assert_eq!(
+        next(&mut of_strangers, 1).await,
+        listed(&[(1, "agent.created")])
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_was_away_too_long_is_told_and_goes_on_from_the_head() {
+    let api = Api::start().await;
+    for _ in 0..5 {
+        api.agent_id().await;
+    }
+    let later = Timestamp::from_milliseconds(i64::MAX / 2);
+    let trimmed = api.storage.maintenance.trim_log(later, 3).await.unwrap();
+    assert_eq!(trimmed, 3);
+    for since in ["since=2", "since=6"] {
+        let mut stream = streamed(&api.reader(), since).await;
+        let resync = stream.next().await.expect("the stream goes on");
+        assert_eq!(resync.name, "resync");
+        assert_eq!(id(&resync), 5);
+        assert_eq!(resync.data, json!({"firstSeq": 4, "headSeq": 5}));
+    }
+    let mut stream = streamed(&api.reader(), "since=3").await;
+    let left = listed(&[(4, "agent.created"), (5, "agent.created")]);
+    assert_eq!(next(&mut stream, 2).await, left);
+    let mut stream = streamed(&api.reader(), "since=0").await;
+    stream.next_of("resync").await;
+    api.agent_id().await;
+    assert_eq!(next(&mut stream, 1).await, listed(&[(6, "agent.created")]));
+    api.stop().await;
+}
+
+/// What is told on a connection, from the first event on.
+async fn told(connection: &mut Connection, until: impl Fn(&str) -> bool) -> String {
+    let mut text = String::new();
+    let began = Instant::now();
+    while !until(&text) {
+        assert!(began.elapsed() < PATIENCE, "it does not come");
+        let bytes = connection.receive().await;
+        text.push_str(&String::from_utf8_lossy(&bytes));
+    }
+    text
+}
+
+fn raw_request(caller: &Caller, method: &str, path: &str) -> String {
+    let key = caller.key();
+    format!(
+        "{method} {path} HTTP/1.1\r\nHost: localhost\r\nX-API-Key: {key}\r\n\
+         Accept: text/event-stream\r\n\r\n"
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_is_read_for_a_client_that_does_not_read() {
+    let api = Api::start().await;
+    let personality = "Kind. ".repeat(1_300);
+    let draft = json!({"name": "Ada", "personality": personality, "capabilities": ["time"]});
+    let agent = id_of(&api.agent(draft).await);
+    let path = format!("/api/agents/{agent}");
+    // Twice as much as the server's side of a connection holds at the most.
+    for number in 1..1_000 {
+        let change = json!({"name": format!("Ada {number}")});
+        api.writer().patch(&path, change).await.ok();
+    }
+    let mut connection = Connection::open_narrow(api.address).await;
+    let request = raw_request(&api.reader(), "GET", "/api/events?since=0");
+    connection.send(request).await;
+    let begun = told(&mut connection, |text| text.contains("id: 1\n")).await;
+    assert!(!begun.contains("resync"));
+    // What the connection holds is far less than the log; the rest goes before it is read.
+    let later = Timestamp::from_milliseconds(i64::MAX / 2);
+    let trimmed = api
+        .storage
+        .maintenance
+        .trim_log(later, 1_000)
+        .await
+        .unwrap();
+    assert_eq!(trimmed, 1_000);
+    let missed = told(&mut connection, |text| text.contains("\"headSeq\":1000}")).await;
+    assert!(missed.contains("event: resync\nid: 1000\ndata: {\"firstSeq\":1001,\"headSeq\":1000}"));
+    api.agent_id().await;
+    told(&mut connection, |text| text.contains("id: 1001\n")).await;
+    drop(connection);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_silent_stream_tells_that_it_lives_and_how_far_it_has_looked() {
+    let api = Api::start().await;
+    let mut connection = Connection::open(api.address).await;
+    let path = "/api/events?types=agent.deleted";
+    connection
+        .send(raw_request(&api.reader(), "GET", path))
+        .await;
+    let begun = told(&mut connection, |text| text.contains("id: 0\n\n")).await;
+    let retry = begun.lines().find_map(|line| line.strip_prefix("retry: "));
+    let retry: u64 = retry.expect("a time").parse().unwrap();
+    assert!((1_000..=3_000).contains(&retry), "{retry}");
+    api.agent_id().await;
+    let comment = told(&mut connection, |text| text.contains("\n\n\r\n")).await;
+    assert!(comment.contains(":\nid: 1\n\n"), "{comment}");
+    drop(connection);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn head_ends_after_the_headers() {
+    let api = Api::start().await;
+    let one_stream = api.holder_with(|key| key.limits.streams = Some(1)).await;
+    let mut connection = Connection::open(api.address).await;
+    let head = raw_request(&one_stream, "HEAD", "/api/events");
+    // The second comes on the same connection, and finds the only place free.
+    for _ in 0..2 {
+        connection.send(&head).await;
+        let answer = told(&mut connection, |text| text.ends_with("\r\n\r\n")).await;
+        assert!(answer.starts_with("HTTP/1.1 200 OK\r\n"), "{answer}");
+        assert!(answer.contains("content-type: text/event-stream\r\n"));
+        assert!(answer.contains("x-event-seq: 0\r\n"));
+        assert_eq!(answer.matches("\r\n\r\n").count(), 1, "{answer}");
+    }
+    drop(connection);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_leaves_frees_its_place() {
+    let api = Api::start().await;
+    let two_streams = api.holder_with(|key| key.limits.streams = Some(2)).await;
+    let first = streamed(&two_streams, "").await;
+    let _second = streamed(&two_streams, "").await;
+    let refused = asked(&two_streams, "").send().await;
+    refused.problem(ProblemCode::TooManyStreams);
+    assert_eq!(refused.header("retry-after"), "1");
+    two_streams.get("/api/events").await.ok();
+    drop(first);
+    let left = Instant::now();
+    while asked(&two_streams, "").open().await.status() != 200 {
+        assert!(left.elapsed() < QUICKLY, "its place stays taken");
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_when_its_key_is_revoked_or_ends() {
+    let api = Api::start().await;
+    let draft = json!({"name": "a stream's", "scopes": ["events:read", "agents:read"]});
+    let made = api.writer().post("/api/keys", draft).await.made();
+    let revoked = api.caller(made["secret"].as_str());
+    let ends_at = api_clock_in(Duration::from_secs(3));
+    let ending = api.holder_with(|key| key.expires_at = Some(ends_at)).await;
+    let mut of_revoked = streamed(&revoked, "").await;
+    let mut of_ending = streamed(&ending, "").await;
+    let mut of_others = streamed(&api.reader(), "").await;
+    let key = format!("/api/keys/{}", id_of(&made));
+    assert_eq!(api.writer().delete(&key).await.status, 204);
+    assert_eq!(of_revoked.rest().await, []);
+    assert_eq!(of_ending.rest().await, []);
+    api.agent_id().await;
+    assert_eq!(next(&mut of_others, 1).await.len(), 1);
+    api.stop().await;
+}
+
+fn api_clock_in(time: Duration) -> Timestamp {
+    let (clock, _) = api::wiring::system();
+    clock.now() + time
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ends_in_order_when_the_server_goes_away() {
+    let api = Api::start().await;
+    let mut stream = streamed(&api.reader(), "").await;
+    api.agent_id().await;
+    let reading = async {
+        next(&mut stream, 1).await;
+        stream.rest().await
+    };
+    let began = Instant::now();
+    let (rest, ()) = tokio::join!(reading, api.stop());
+    assert_eq!(rest, []);
+    assert!(
+        began.elapsed() < Duration::from_secs(15),
+        "nobody waited for it"
+    );
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_cannot_be_read_is_refused_before_the_stream() {
+    let api = Api::start().await;
+    let reader = api.reader();
+    for last in ["", "x", "-1", "1.5", "99999999999999999999"] {
+        let request = asked(&reader, "").header("Last-Event-ID", last);
+        let problem = request.send().await.problem(ProblemCode::InvalidHeader);
+        assert_eq!(problem["errors"][0]["header"], "Last-Event-ID", "{last}");
+    }
+    let twice = asked(&reader, "").header("Last-Event-ID", "1");
+    let twice = twice.header("Last-Event-ID", "1").send().await;
+    twice.problem(ProblemCode::InvalidHeader);
+    for query in ["since=-1", "types=agent.born", "cursor=1"] {
+        let answer = asked(&reader, query).send().await;
+        answer.problem(ProblemCode::ValidationFailed);
+    }
+    let nothing = [Scope::AgentsRead, Scope::ConversationsRead];
+    let nothing = api.holder_of(&nothing).await;
+    let refused = asked(&nothing, "").send().await;
+    refused.problem(ProblemCode::InsufficientScope);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_form_is_what_is_asked_for() {
+    let api = Api::start().await;
+    let reader = api.reader();
+    let form = async |accept: &str| -> Option<String> {
+        let request = reader
+            .request("GET", "/api/events")
+            .header("Accept", accept);
+        let response = request.open().await;
+        let is_ok = response.status() == 200;
+        let form = response.headers()["content-type"].to_str().unwrap();
+        is_ok.then(|| form.to_owned())
+    };
+    let stream = Some("text/event-stream".to_owned());
+    let page = Some("application/json".to_owned());
+    assert_eq!(form("text/event-stream").await, stream);
+    assert_eq!(form("TEXT/Event-Stream;q=0.5, */*;q=0.1").await, stream);
+    assert_eq!(form("*/*").await, page);
+    assert_eq!(form("application/json").await, page);
+    assert_eq!(form("application/json, text/event-stream;q=0").await, page);
+    assert_eq!(form("text/html").await, None);
+    assert_eq!(form("text/event-stream;q=0").await, None);
+    api.stop().await;
+}
