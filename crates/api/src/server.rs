@@ -30,7 +30,7 @@ pub const GOODBYE: Duration = Duration::from_secs(5);
 const GRACE: Duration = Duration::from_secs(25);
 /// How long answers may still take once every turn has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// How long what is left may take to be stored.
+/// How long what is left may take to be stored, all in all.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 
 /// A service that is up.
@@ -125,24 +125,17 @@ impl Service {
         stopped.await;
         self.stop.cancel();
         self.tasks.close();
-        end(&self.tasks, "turns").await;
-        if tokio::time::timeout(LAST_WRITES, self.store.close())
-            .await
-            .is_err()
-        {
-            tracing::warn!("the store did not close in time");
-        }
+        let deadline = Instant::now() + LAST_WRITES;
+        end(deadline, "turns", self.tasks.wait()).await;
+        end(deadline, "the store", self.store.close()).await;
         self.store_tasks.close();
-        end(&self.store_tasks, "writes").await;
+        end(deadline, "writes", self.store_tasks.wait()).await;
     }
 }
 
-async fn end(tasks: &TaskTracker, what: &str) {
-    if tokio::time::timeout(LAST_WRITES, tasks.wait())
-        .await
-        .is_err()
-    {
-        tracing::warn!("{what} were still under way at the end");
+async fn end(deadline: Instant, what: &str, ending: impl Future<Output = ()>) {
+    if tokio::time::timeout_at(deadline, ending).await.is_err() {
+        tracing::warn!("{what} did not end in time");
     }
 }
 

@@ -31,14 +31,14 @@ impl Turns {
     /// Puts together what runs turns, and starts what finds those that nobody runs.
     pub(super) async fn wire(
         parts: &Parts<'_>,
-        ports: &ChatPorts,
+        chat: &ChatPorts,
         engines: &Arc<Engines>,
         node: &Arc<Node>,
         caches: &Caches,
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
         let runner = Arc::new(TurnRunner::new(
-            ports.clone(),
+            chat.clone(),
             Arc::clone(&storage.agents),
             Arc::clone(engines),
             Arc::clone(node),
@@ -47,18 +47,18 @@ impl Turns {
         ));
         let own = Arc::new(OwnTurns::new(
             Arc::clone(&storage.recovery),
-            Arc::clone(&ports.turns),
+            Arc::clone(&chat.turns),
             Arc::clone(&runner),
             Arc::clone(node),
             Arc::clone(&caches.applied),
-            Arc::clone(&ports.clock),
+            Arc::clone(&chat.clock),
         ));
         let sweeper = Sweeper::new(
             Arc::clone(&storage.recovery),
             Arc::clone(&runner),
             Arc::clone(node),
             Arc::clone(&caches.applied),
-            Arc::clone(&ports.clock),
+            Arc::clone(&chat.clock),
         );
         if storage.recovery.is_of_one_process() {
             // Nobody else lives: what the process before left is brought in order without waiting.

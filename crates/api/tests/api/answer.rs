@@ -6,6 +6,8 @@ use std::net::SocketAddr;
 use domain::ProblemCode;
 use reqwest::{Method, StatusCode, header::HeaderMap};
 use serde_json::Value;
+use tokio::task::JoinHandle;
+use tokio_util::task::TaskTracker;
 
 use crate::{documented, redaction};
 
@@ -82,6 +84,11 @@ impl Request {
     /// Sends it, and leaves the body to be read as it comes.
     pub(crate) async fn open(self) -> reqwest::Response {
         self.inner.send().await.expect("an answer")
+    }
+
+    /// Sends it while the test goes on.
+    pub(crate) fn begin(self) -> JoinHandle<Answer> {
+        TaskTracker::new().spawn(self.send())
     }
 
     pub(crate) async fn send(self) -> Answer {

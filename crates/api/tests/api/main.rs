@@ -47,6 +47,7 @@ mod openapi;
 mod operations;
 mod panics;
 mod partner;
+#[path = "../shared/postgres.rs"]
 mod postgres;
 mod probe;
 mod problems;

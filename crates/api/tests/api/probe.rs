@@ -17,8 +17,8 @@ use ports::{
     Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
     Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
     FinishTurn, FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery,
-    NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, SigningKeyRepository, Storage,
-    TokenRepository, TurnRepository,
+    NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, SigningKeyRepository,
+    Storage, TokenRepository, TurnRepository,
 };
 use uuid::Uuid;
 

@@ -202,12 +202,13 @@ async fn a_turn_whose_end_meets_a_panic_is_found_and_failed() {
 async fn is_found_and_failed(defect: Misfortune) {
     let mut world = World::start().await;
     let id = world.conversation().await;
-    let writer = world.api.writer();
-    let first = tokio::spawn({
+    let (writer, command) = (world.api.writer(), world.command(&id, "one"));
+    let ask = || {
         let request = writer.request("POST", "/api/chat");
         let request = request.header("Idempotency-Key", "k");
-        request.json(&world.command(&id, "one")).send()
-    });
+        request.json(&command).begin()
+    };
+    let first = ask();
     let call = world.script.next_call().await;
     let second = world.later(&world.command(&id, "two")).await;
     world.probe.make("turns.finish_turn", defect);
@@ -220,11 +221,7 @@ async fn is_found_and_failed(defect: Misfortune) {
     world.script.next_call().await.answer("Two.").await;
     assert_eq!(ended(&world.api, &second).await["status"], "completed");
     // The key is free again.
-    let again = tokio::spawn({
-        let request = writer.request("POST", "/api/chat");
-        let request = request.header("Idempotency-Key", "k");
-        request.json(&world.command(&id, "one")).send()
-    });
+    let again = ask();
     world.script.next_call().await.answer("One.").await;
     let again = again.await.expect("an answer");
     assert_eq!(again.ok()["message"], "One.");

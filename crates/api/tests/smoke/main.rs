@@ -1,10 +1,15 @@
 //! The built binary as an operator meets it: its commands, its first start, its end.
 
 mod commands;
+mod killed;
 mod logs;
+#[path = "../shared/postgres.rs"]
+mod postgres;
 mod process;
 mod requests;
 mod scripted;
 mod serving;
 mod signing_keys;
 mod store_commands;
+mod talk;
+mod terminated;

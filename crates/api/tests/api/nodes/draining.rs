@@ -5,6 +5,7 @@ use std::{net::SocketAddr, time::Instant};
 use domain::ProblemCode;
 use serde_json::json;
 use tokio::net::TcpStream;
+use tokio_util::task::TaskTracker;
 
 use super::pair::{Node, Pair, SOON};
 use crate::{engines::contents, event_stream::EventStream};
@@ -20,9 +21,9 @@ async fn closed(address: SocketAddr) {
 async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
     let mut pair = Pair::start().await;
     let id = pair.conversation().await;
-    let first = tokio::spawn(pair.a.chat(&pair.command(&id, "one")).send());
+    let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
-    let second = tokio::spawn(pair.a.chat(&pair.command(&id, "two")).send());
+    let second = pair.a.chat(&pair.command(&id, "two")).begin();
     pair.queued(1).await;
     let mut third = pair.b.streamed(pair.command(&id, "three")).await;
     let queued = third.next_of("turn.queued").await;
@@ -30,7 +31,7 @@ async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
 
     let Pair { mut a, mut b, .. } = pair;
     let address = a.api.address;
-    let stopping = tokio::spawn(a.api.stop());
+    let stopping = TaskTracker::new().spawn(a.api.stop());
     closed(address).await;
     call.answer("One.").await;
     let first = first.await.expect("an answer");
@@ -78,7 +79,7 @@ async fn who_follows_a_turn_of_the_other_where_a_node_goes_away_is_told_of_it_in
     }
     let Pair { a, b, .. } = pair;
     let address = a.api.address;
-    let stopping = tokio::spawn(a.api.stop());
+    let stopping = TaskTracker::new().spawn(a.api.stop());
     closed(address).await;
     let (never, mut endless) = followed.pop().expect("two of them");
     let (spoken, mut stream) = followed.pop().expect("two of them");

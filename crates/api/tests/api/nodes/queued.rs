@@ -105,7 +105,7 @@ async fn one_key_on_both_nodes_at_once_asks_one_engine() {
         let body = json!({"agentId": pair.agent, "message": "Hello"});
         let asked = [&pair.a, &pair.b].map(|node| {
             let request = node.chat(&body).header("Idempotency-Key", &key);
-            tokio::spawn(request.send())
+            request.begin()
         });
         let call = whose_call(&mut pair).await;
         call.answer("Once.").await;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use domain::ProblemCode;
+use sqlx::{ConnectOptions as _, Executor as _};
 
 use super::pair::Pair;
 use crate::{
@@ -19,15 +20,23 @@ const ONLY_TWO_LIVE: &str = "do $$ begin \
          raise exception 'there are others'; \
      end if; end $$";
 
+/// Carries out a statement that no service would.
+async fn carry_out(pair: &Pair, statement: &'static str) {
+    let connection = pair.database.options().connect().await;
+    let mut connection = connection.expect("the server answers");
+    let outcome = connection.execute(statement).await;
+    outcome.expect("the statement is carried out");
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_node_that_was_taken_for_dead_goes_on_under_a_new_id() {
     let mut pair = Pair::start().await;
     let id = pair.conversation().await;
-    let first = tokio::spawn(pair.a.chat(&pair.command(&id, "one")).send());
+    let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
     let lost = call.turn();
     let second = pair.later(&pair.a, &id, "two").await;
-    pair.database.execute(MARK).await;
+    carry_out(&pair, MARK).await;
     // It finds out by itself: at its next renewal, or when somebody asks it for a turn.
     call.stopped().await;
     let answer = first.await.expect("an answer");
@@ -38,7 +47,7 @@ async fn a_node_that_was_taken_for_dead_goes_on_under_a_new_id() {
         "it has ended once"
     );
     let command = serde_json::json!({"agentId": pair.agent, "message": "Still there?"});
-    let fresh = tokio::spawn(pair.a.chat(&command).send());
+    let fresh = pair.a.chat(&command).begin();
     pair.a.script.next_call().await.answer("Yes.").await;
     assert_eq!(fresh.await.expect("an answer").ok()["message"], "Yes.");
     // The other has kept its lease for long enough to sweep.
@@ -49,7 +58,7 @@ async fn a_node_that_was_taken_for_dead_goes_on_under_a_new_id() {
     assert_eq!(ended["status"], "completed");
     assert_eq!(contents(&pair.a.api, &id).await, ["one", "two", "Two."]);
     pair.a.script.assert_no_more_calls();
-    pair.database.execute(ONLY_TWO_LIVE).await;
+    carry_out(&pair, ONLY_TWO_LIVE).await;
     pair.stop().await;
 }
 
@@ -62,7 +71,7 @@ async fn the_late_reply_of_a_node_that_was_cut_off_is_refused() {
     })
     .await;
     let id = pair.conversation().await;
-    let first = tokio::spawn(pair.a.chat(&pair.command(&id, "one")).send());
+    let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
     call.say("Once upon ").await;
     let lost = call.turn();
@@ -76,7 +85,7 @@ async fn the_late_reply_of_a_node_that_was_cut_off_is_refused() {
     ] {
         probe.make(unheard, Misfortune::Away);
     }
-    pair.database.execute(MARK).await;
+    carry_out(&pair, MARK).await;
     let swept = pair.b.turn_after("in_progress", &lost).await;
     assert_eq!(
         (&swept["status"], &swept["error"]["code"]),

@@ -32,12 +32,8 @@ impl Database {
         self.options().to_url_lossy().into()
     }
 
-    /// Carries out statements that no service would.
-    pub(crate) async fn execute(&self, statements: &str) {
-        execute(&self.options(), statements.to_owned()).await;
-    }
-
-    fn options(&self) -> PgConnectOptions {
+    /// How it is reached.
+    pub(crate) fn options(&self) -> PgConnectOptions {
         self.server.clone().database(&self.name)
     }
 }
