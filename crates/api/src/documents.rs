@@ -1,11 +1,15 @@
 //! The published documents: OpenAPI, AsyncAPI, Swagger UI, the error catalogue, the console page.
 
+use std::convert::Infallible;
+
 use actix_web::{
     HttpRequest, HttpResponse,
+    body::SizedStream,
     http::header::{self, HeaderName, HeaderValue},
     web::{Bytes, Data},
 };
 use domain::ProblemCode;
+use futures::stream;
 use serde::Serialize;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -26,6 +30,9 @@ const PAGE_POLICY: (HeaderName, HeaderValue) = (
         "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'",
     ),
 );
+
+/// So much of a document is handed to a connection at once: it keeps what its client does not read.
+const PART_BYTES: usize = 32 * 1024;
 
 /// The documents that are computed once.
 pub struct Documents {
@@ -73,9 +80,15 @@ impl Document {
         if fresh {
             return response.finish();
         }
+        let text = self.text.clone();
+        let parts = (0..text.len()).step_by(PART_BYTES).map(move |start| {
+            let end = text.len().min(start + PART_BYTES);
+            Ok::<_, Infallible>(text.slice(start..end))
+        });
+        let bytes = self.text.len() as u64;
         response
             .content_type("application/json")
-            .body(self.text.clone())
+            .body(SizedStream::new(bytes, stream::iter(parts)))
     }
 }
 
@@ -244,4 +257,33 @@ fn page(title: &str, body: &str) -> HttpResponse {
         .insert_header((header::VARY, "Accept"))
         .insert_header(PAGE_POLICY)
         .body(html)
+}
+
+#[cfg(test)]
+mod tests {
+    use actix_web::{
+        body::{BodySize, MessageBody as _},
+        test::TestRequest,
+    };
+    use futures::StreamExt as _;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn a_document_is_handed_over_whole_and_in_small_parts() {
+        let text = "long ".repeat(50_000);
+        let document = Document::new(&Value::from(text));
+        let body = document
+            .answer(&TestRequest::default().to_http_request())
+            .into_body();
+        assert_eq!(body.size(), BodySize::Sized(document.text.len() as u64));
+        let mut body = std::pin::pin!(body);
+        let parts = stream::poll_fn(|context| body.as_mut().poll_next(context));
+        let parts: Vec<Bytes> = parts
+            .map(|part| part.expect("it is in memory"))
+            .collect()
+            .await;
+        assert!(parts.iter().all(|part| part.len() <= PART_BYTES));
+        assert_eq!(parts.concat(), document.text);
+    }
 }
