@@ -5,6 +5,8 @@ mod audit;
 mod chance;
 mod chat;
 mod chats;
+mod cycles;
+mod descriptors;
 mod disk_full;
 mod events;
 mod findings;
@@ -14,7 +16,11 @@ mod http;
 mod kill;
 mod log;
 mod memory;
+mod offence;
+mod offenders;
+mod others;
 mod probes;
+mod resume;
 mod store_away;
 mod terminate;
 mod told;
@@ -47,6 +53,9 @@ pub(crate) struct Options {
     /// How often the process is killed on each store
     #[arg(long, default_value_t = 10)]
     kills: usize,
+    /// How many sockets come and go
+    #[arg(long, default_value_t = 20_000)]
+    cycles: usize,
     /// Where chance begins: the same number brings the same chats
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -70,12 +79,21 @@ enum Fault {
     /// SQLite's disk is full
     #[value(name = "F3")]
     F3,
+    /// Clients do what should not be done
+    #[value(name = "F5")]
+    F5,
     /// The client goes away
     #[value(name = "F6")]
     F6,
     /// The process is asked to end
     #[value(name = "F7")]
     F7,
+    /// Sockets come and go
+    #[value(name = "F8")]
+    F8,
+    /// Clients lose their sockets and resume
+    #[value(name = "resume")]
+    Resume,
 }
 
 impl Options {
@@ -112,42 +130,51 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let ground = steps.take("start", || {
         Ground::new(program, with_postgres, options.seed)
     })?;
-    let runtime = runtime()?;
-    let mut all = Vec::new();
-    if options.wants(Fault::F1) {
-        steps.take("F1", || kill_all(options, &ground, &runtime, &mut all))?;
-    }
-    if options.wants(Fault::F2) && with_postgres {
-        for how in [How::Stopped, How::Frozen] {
-            let found = steps.take("F2", || runtime.block_on(store_away::run(&ground, how)))?;
-            all.push(found);
-        }
-    }
-    if options.wants(Fault::F3) && !options.postgres {
-        all.push(steps.take("F3", || runtime.block_on(disk_full::run(&ground)))?);
-    }
-    if options.wants(Fault::F6) {
-        for store in options.stores() {
-            all.push(steps.take("F6", || runtime.block_on(gone::run(&ground, store)))?);
-        }
-    }
-    if options.wants(Fault::F7) {
-        for store in options.stores() {
-            all.push(steps.take("F7", || runtime.block_on(terminate::run(&ground, store)))?);
-        }
-    }
+    let all = break_all(options, &ground, &mut steps)?;
     steps.print_summary();
     findings::print(&all);
     findings::write(&all)?;
     findings::judge(&all)
 }
 
-fn kill_all(
-    options: &Options,
-    ground: &Ground,
-    runtime: &Runtime,
-    all: &mut Vec<Findings>,
-) -> Result<()> {
+fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Vec<Findings>> {
+    let runtime = runtime()?;
+    let has_sqlite = options.stores().any(|store| store == Store::Sqlite);
+    let mut all = Vec::new();
+    if options.wants(Fault::F1) {
+        all.extend(steps.take("F1", || kill_all(options, ground, &runtime))?);
+    }
+    if options.wants(Fault::F2) && options.stores().any(|store| store == Store::Postgres) {
+        for how in [How::Stopped, How::Frozen] {
+            all.push(steps.take("F2", || runtime.block_on(store_away::run(ground, how)))?);
+        }
+    }
+    if options.wants(Fault::F3) && has_sqlite {
+        all.push(steps.take("F3", || runtime.block_on(disk_full::run(ground)))?);
+    }
+    if options.wants(Fault::F5) && has_sqlite {
+        all.extend(steps.take("F5", || runtime.block_on(offenders::run(ground)))?);
+    }
+    for store in options.stores() {
+        if options.wants(Fault::F6) {
+            all.push(steps.take("F6", || runtime.block_on(gone::run(ground, store)))?);
+        }
+        if options.wants(Fault::F7) {
+            all.push(steps.take("F7", || runtime.block_on(terminate::run(ground, store)))?);
+        }
+        if options.wants(Fault::Resume) {
+            all.push(steps.take("resume", || runtime.block_on(resume::run(ground, store)))?);
+        }
+    }
+    if options.wants(Fault::F8) && has_sqlite {
+        let cycles = cycles::run(ground, options.cycles);
+        all.push(steps.take("F8", || runtime.block_on(cycles))?);
+    }
+    Ok(all)
+}
+
+fn kill_all(options: &Options, ground: &Ground, runtime: &Runtime) -> Result<Vec<Findings>> {
+    let mut all = Vec::new();
     for store in options.stores() {
         let halves = match store {
             Store::Sqlite => vec![(options.kills, false)],
@@ -161,7 +188,7 @@ fn kill_all(
             all.push(runtime.block_on(run)?);
         }
     }
-    Ok(())
+    Ok(all)
 }
 
 /// Several threads: starting and killing processes blocks one of them.

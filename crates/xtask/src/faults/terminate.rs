@@ -21,7 +21,7 @@ use super::{
 use crate::rig::{
     load::Endpoint,
     service::Service,
-    socket::{Frame, Socket},
+    socket::{Frame, Socket, json},
 };
 
 /// How long chats come before the signal, and after it.
@@ -138,10 +138,12 @@ async fn goodbye(socket: &mut Socket) -> Result<()> {
     let mut is_told = false;
     loop {
         match socket.next().await? {
-            Frame::Text(frame) if frame["type"] == "goodbye" => {
-                is_told = frame["code"] == 4200 && frame["reconnectAfterMs"].is_u64();
+            Frame::Text(frame) => {
+                let frame = json(&frame)?;
+                if frame["type"] == "goodbye" {
+                    is_told = frame["code"] == 4200 && frame["reconnectAfterMs"].is_u64();
+                }
             }
-            Frame::Text(_) => {}
             Frame::Close(4200) if is_told => return Ok(()),
             other => bail!("{other:?}, told: {is_told}"),
         }
@@ -215,8 +217,8 @@ async fn judge_queue(
         log.read_on(endpoint).await?;
         let logged = |told: &Told| log.turns.get(&told.accepted.first()?.turn);
         let is_well = |told: &&Told| match (store, logged(told)) {
-            (Store::Sqlite, Some(story)) => story.is_final(),
-            (Store::Postgres, Some(story)) => story.is_completed(),
+            (Store::Sqlite, Some(turn)) => turn.is_final(),
+            (Store::Postgres, Some(turn)) => turn.is_completed(),
             (_, None) => false,
         };
         let waiting = queue.iter().skip(1);

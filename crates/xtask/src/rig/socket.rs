@@ -38,8 +38,8 @@ pub(crate) struct Socket {
 /// What the server sent.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Frame {
-    /// One JSON object.
-    Text(Value),
+    /// One JSON object, not yet read.
+    Text(Vec<u8>),
     /// The end, with its code.
     Close(u16),
     /// The connection ended without another word.
@@ -121,10 +121,7 @@ impl Socket {
         loop {
             while let Some((kind, payload)) = take(&mut self.received)? {
                 match kind {
-                    TEXT => {
-                        let text = serde_json::from_slice(&payload);
-                        return Ok(Frame::Text(text.context("a frame without JSON")?));
-                    }
+                    TEXT => return Ok(Frame::Text(payload)),
                     CLOSE => {
                         let code = payload.first_chunk().map(|code| u16::from_be_bytes(*code));
                         return Ok(Frame::Close(code.unwrap_or(1005)));
@@ -150,8 +147,12 @@ impl Socket {
         let answer = timeout(PATIENCE, async {
             loop {
                 match self.next().await? {
-                    Frame::Text(frame) if frame["type"] == "reply" => return Ok(frame),
-                    Frame::Text(_) => {}
+                    Frame::Text(frame) => {
+                        let frame = json(&frame)?;
+                        if frame["type"] == "reply" {
+                            return Ok(frame);
+                        }
+                    }
                     end => bail!("{end:?} instead of an answer to {command}"),
                 }
             }
@@ -174,6 +175,11 @@ const UPGRADE: [(&str, &str); 5] = [
     ("Sec-WebSocket-Key", "AAAAAAAAAAAAAAAAAAAAAA=="),
     ("Sec-WebSocket-Protocol", "agent-service.v1"),
 ];
+
+/// What a frame says.
+pub(crate) fn json(frame: &[u8]) -> Result<Value> {
+    serde_json::from_slice(frame).context("a frame without JSON")
+}
 
 /// A connection of which the system takes next to nothing before it is read.
 pub(crate) async fn narrow(address: SocketAddr) -> Result<TcpStream> {
