@@ -112,7 +112,7 @@ fn connected() -> Value {
 fn turn() -> Value {
     json!({
         "id": TURN, "conversationId": CONVERSATION, "agentId": AGENT, "agentVersion": 2,
-        "status": "running", "input": "When do you open?", "reply": null, "engine": null,
+        "status": "in_progress", "input": "When do you open?", "reply": null, "engine": null,
         "degraded": false, "finishReason": null, "usage": null, "error": null, "toolCalls": [],
         "metadata": {}, "createdAt": TIME, "startedAt": TIME, "finishedAt": null,
     })

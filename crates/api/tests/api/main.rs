@@ -53,6 +53,7 @@ mod probe;
 mod problems;
 mod rate_limits;
 mod raw;
+mod readme_pages;
 mod redaction;
 mod running_turns;
 mod scope_coverage;

@@ -1,0 +1,92 @@
+// Runs the README's snippets for pages, unchanged, behind a relay that can cut every connection.
+// Orders come in lines of JSON, and every answer is one line of JSON.
+import { connect, createServer } from "node:net";
+import { createInterface } from "node:readline";
+import { WebSocket } from "ws";
+
+globalThis.WebSocket ??= WebSocket;
+
+const open = new Set();
+let cuts = 0;
+
+const relay = (port) =>
+  new Promise((resolve) => {
+    const server = createServer((near) => {
+      const far = connect(port, "127.0.0.1");
+      for (const [one, other] of [[near, far], [far, near]]) {
+        open.add(one);
+        one.pipe(other);
+        one.on("error", () => {});
+        one.on("close", () => {
+          open.delete(one);
+          other.destroy();
+        });
+      }
+    });
+    server.listen(0, "127.0.0.1", () => resolve(server.address().port));
+  });
+
+const cut = () => {
+  cuts += 1;
+  for (const socket of open) socket.destroy();
+};
+
+// What the snippets have told, with whoever waits for more of it.
+const told = [];
+let look = () => {};
+const tell = (entry) => {
+  told.push({ cuts, ...entry });
+  look();
+};
+const until = (holds) =>
+  new Promise((resolve) => {
+    look = () => holds() && resolve();
+    look();
+  });
+const snippet = (source) => import(`data:text/javascript,${encodeURIComponent(source)}`);
+
+let service;
+let chatted;
+
+const orders = {
+  async relay({ port }) {
+    service = `http://127.0.0.1:${await relay(port)}`;
+  },
+  async chat({ source, token, question }) {
+    const { chat } = await snippet(source);
+    chatted = chat(service, token, question, (text) => tell({ text }));
+    chatted.catch((error) => tell({ error: String(error) }));
+    await until(() => told.length > 0);
+  },
+  async chatted() {
+    return { told, reply: await chatted };
+  },
+  async follow({ source, token, channel, since }) {
+    const { follow, ticket } = await snippet(source);
+    follow(service, () => ticket(service, token), channel, since, {
+      event: (event) => tell({ seq: event.seq, type: event.type }),
+      reply: (turnId, text) => tell({ text }),
+      reload: () => tell({ reload: true }),
+      end: (reason) => tell({ end: reason }),
+    });
+  },
+  // Cuts every connection, and waits until something was told over a new one.
+  async cut() {
+    cut();
+    await until(() => told.at(-1)?.cuts === cuts);
+  },
+  async until({ member, value }) {
+    await until(() => told.some((entry) => entry[member] === value));
+    return { told };
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const order = JSON.parse(line);
+  try {
+    console.log(JSON.stringify((await orders[order.do](order)) ?? {}));
+  } catch (error) {
+    console.log(JSON.stringify({ error: error.stack }));
+  }
+}
+process.exit();
