@@ -19,6 +19,7 @@ pub mod node;
 pub mod purge;
 pub mod realtime;
 pub mod recovery;
+pub mod retention;
 pub mod turns;
 
 pub use access::{Authenticator, CredentialService};

@@ -147,3 +147,6 @@ impl Steady {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

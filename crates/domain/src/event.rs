@@ -101,6 +101,11 @@ impl EventType {
         )
     }
 
+    /// Whether the event says that something is gone.
+    pub const fn is_deletion(self) -> bool {
+        matches!(self, Self::AgentDeleted | Self::ConversationDeleted)
+    }
+
     /// Whether the event says that a turn has reached its final status.
     pub const fn is_end_of_turn(self) -> bool {
         matches!(

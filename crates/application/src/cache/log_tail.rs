@@ -5,7 +5,7 @@ use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{EventType, Seq, TenantId};
 use futures::{StreamExt as _, stream::BoxStream};
-use ports::{Clock, EventBus, EventLog, LoggedChange, RepositoryError, Signal};
+use ports::{Clock, EventBus, EventLog, LogHead, LoggedChange, RepositoryError, Signal};
 use tokio_util::sync::CancellationToken;
 
 use super::Caches;
@@ -23,7 +23,8 @@ const SIGNALS: usize = 1_024;
 const SETTLING: Duration = Duration::from_millis(10);
 
 /// Follows the log, drops from the caches what others have changed, and heeds what they did to
-/// turns that run here or are waited for. Signals make it look at once; the heads that it reads every second are the bound, for the feed too.
+/// turns that run here or are waited for. Signals make it look at once; the heads that it reads
+/// every second are the bound, for the feed too.
 pub struct LogTail {
     events: Arc<dyn EventLog>,
     caches: Caches,
@@ -98,23 +99,36 @@ impl LogTail {
             return Ok(());
         }
         tokio::time::sleep(SETTLING).await;
-        for (tenant, head) in heads {
-            self.apply(&tenant, head).await?;
-        }
-        Ok(())
+        let heads = heads
+            .into_iter()
+            .map(|(tenant, head)| LogHead { tenant, head });
+        self.apply_all(heads).await
     }
 
     /// Reads the heads once and applies what grew.
     pub async fn catch_up(&self) -> Result<(), RepositoryError> {
         let asked_at = self.clock.now();
-        for head in self.events.heads().await? {
+        let heads = self.events.heads().await?;
+        for head in &heads {
             metrics::gauge!("log_position", "tenant" => head.tenant.to_string())
                 .set(u32::try_from(head.head.0).map_or(f64::MAX, f64::from));
             self.feed.note_head(&head.tenant, head.head);
-            self.apply(&head.tenant, head.head).await?;
         }
+        self.apply_all(heads).await?;
         self.caches.applied.confirm(asked_at);
         Ok(())
+    }
+
+    /// Applies what each tenant's log holds, also when that of another cannot be read.
+    async fn apply_all(
+        &self,
+        heads: impl IntoIterator<Item = LogHead>,
+    ) -> Result<(), RepositoryError> {
+        let mut outcome = Ok(());
+        for LogHead { tenant, head } in heads {
+            outcome = outcome.and(self.apply(&tenant, head).await);
+        }
+        outcome
     }
 
     fn is_beyond(&self, tenant: &TenantId, head: Seq) -> bool {

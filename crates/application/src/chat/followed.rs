@@ -1,12 +1,9 @@
 //! A turn that somebody waits for, wherever it runs.
 
-use std::{
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, time::Duration};
 
 use ports::{RepositoryError, TurnRepository};
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 
 use super::{
     live_turn::{LiveTurn, TurnOutcome},
@@ -75,3 +72,6 @@ impl FollowedTurn {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -158,9 +158,11 @@ impl LiveTurn {
 
     /// Wakes `listener` whenever something changes, for as long as it lives.
     pub fn listen(&self, listener: &Arc<Notify>) {
+        let listener = Arc::downgrade(listener);
         let mut listeners = self.listeners();
-        listeners.retain(|known| known.strong_count() > 0);
-        listeners.push(Arc::downgrade(listener));
+        // One that listens already is woken once, however often it asks.
+        listeners.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&listener));
+        listeners.push(listener);
     }
 
     /// Lets everybody who listens look again.

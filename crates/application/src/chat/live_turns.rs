@@ -144,3 +144,63 @@ impl LiveTurns {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use domain::TurnId;
+    use uuid::Uuid;
+
+    use super::{super::stored_turn::subject, *};
+
+    fn of(number: u128) -> TurnSubject {
+        TurnSubject {
+            turn_id: TurnId::new(Uuid::from_u128(number)),
+            ..subject()
+        }
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_thousand_turns() {
+        let turns = Arc::new(LiveTurns::default());
+        let mut known: Vec<_> = (0..1_000).map(|number| turns.enter(of(number))).collect();
+        let again: Vec<_> = (0..1_000).map(|number| turns.enter(of(number))).collect();
+        assert!(
+            known
+                .iter()
+                .zip(&again)
+                .all(|(one, other)| Arc::ptr_eq(one, other))
+        );
+        assert_eq!(turns.lock().len(), 1_000);
+        drop(again);
+        assert_eq!(turns.lock().len(), 1_000);
+        known.retain(|turn| turn.subject().turn_id.uuid().as_u128() % 3 == 0);
+        assert_eq!(turns.lock().len(), known.len());
+        drop(known);
+        assert_eq!(turns.lock().len(), 0);
+        assert!(turns.get(of(1).turn_id).is_none());
+    }
+
+    #[test]
+    fn one_that_came_in_the_place_of_another_is_not_forgotten_with_it() {
+        let turns = Arc::new(LiveTurns::default());
+        let (before, id) = (turns.enter(of(1)), of(1).turn_id);
+        // The last who held it is about to say so.
+        turns.lock().clear();
+        let after = turns.enter(of(1));
+        drop(before);
+        assert!(Arc::ptr_eq(&turns.get(id).expect("it is known"), &after));
+    }
+
+    #[test]
+    fn only_what_runs_under_an_earlier_id_is_interrupted() {
+        let turns = Arc::new(LiveTurns::default());
+        let node = |number| NodeId::new(Uuid::from_u128(number));
+        let held: Vec<_> = (0..4).map(|number| turns.enter(of(number))).collect();
+        for (turn, under) in held.iter().zip([Some(1), Some(2), Some(3), None]) {
+            turn.runs(under.map(node));
+        }
+        turns.interrupt_but_under(|| node(3));
+        let interrupted: Vec<bool> = held.iter().map(|turn| turn.is_interrupted()).collect();
+        assert_eq!(interrupted, [true, true, false, false]);
+    }
+}

@@ -22,6 +22,8 @@ mod runner;
 mod service;
 mod signals;
 mod stored;
+#[cfg(test)]
+mod stored_turn;
 mod turn_task;
 mod unfinished;
 mod written;

@@ -100,16 +100,17 @@ impl TurnSignals {
         let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
         let progress = self.turn.live.progress();
         let told = &mut self.told;
-        if let Some(started) = progress.started.filter(|_| !told.started) {
-            told.started = true;
-            return Some(TurnSignal::Started(started));
-        }
+        // Also when it has started since, before anybody asked.
         if progress.was_queued && !told.started && !told.queued && progress.outcome.is_none() {
             told.queued = true;
             return Some(TurnSignal::Queued {
                 turn_id,
                 conversation_id,
             });
+        }
+        if let Some(started) = progress.started.filter(|_| !told.started) {
+            told.started = true;
+            return Some(TurnSignal::Started(started));
         }
         if let Some(delta) = delta_since(&progress, turn_id, told.text) {
             told.text = delta.to;
@@ -142,3 +143,6 @@ pub fn delta_since(progress: &Progress, turn_id: TurnId, from: usize) -> Option<
         text: text.to_owned(),
     })
 }
+
+#[cfg(test)]
+mod tests;

@@ -57,6 +57,9 @@ impl Ring {
     }
 
     fn empty_what_is_deleted_by(&mut self, deletion: &FedEvent) {
+        if !deletion.logged.event.kind.is_deletion() {
+            return;
+        }
         for event in &mut self.events {
             if event.is_emptied_by(&deletion.logged.event) {
                 let emptied = event.emptied();

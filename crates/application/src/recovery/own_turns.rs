@@ -88,10 +88,16 @@ impl OwnTurns {
             if self.runner.live().runs(turn.turn_id) {
                 continue;
             }
-            if unknown_before.contains(&turn.turn_id) {
-                self.fail(turn).await?;
-            } else {
-                unknown.insert(turn.turn_id);
+            let id = turn.turn_id;
+            if !unknown_before.contains(&id) {
+                unknown.insert(id);
+            } else if let Err(error) = self.fail(turn).await {
+                tracing::warn!(
+                    error = ports::error::chain(&error),
+                    turn = %id,
+                    "a turn that this node does not run cannot be failed"
+                );
+                unknown.insert(id);
             }
         }
         Ok(unknown)

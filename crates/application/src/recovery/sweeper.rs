@@ -70,10 +70,12 @@ impl Sweeper {
         if marked > 0 {
             tracing::warn!(marked, "processes were taken for dead");
         }
+        let mut outcome = Ok(());
         for tenant in self.recovery.tenants_to_sweep(LONGEST_WAIT).await? {
-            self.sweep(&tenant).await?;
+            // What goes wrong in one tenant does not keep the others waiting.
+            outcome = outcome.and(self.sweep(&tenant).await);
         }
-        Ok(())
+        outcome
     }
 
     async fn sweep(&self, tenant: &TenantId) -> Result<(), RepositoryError> {
