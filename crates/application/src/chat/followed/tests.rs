@@ -1,0 +1,87 @@
+use std::sync::Weak;
+
+use domain::{NodeId, TurnStatus};
+use uuid::Uuid;
+
+use super::{
+    super::{
+        claim::Claim,
+        stored_turn::{StoredTurn, started, subject},
+    },
+    *,
+};
+
+fn follow(stored: &Arc<StoredTurn>) -> (Arc<LiveTurn>, FollowedTurn) {
+    let live = Arc::new(LiveTurn::new(subject(), Weak::new()));
+    let turns: Arc<dyn TurnRepository> = stored.clone();
+    let followed = FollowedTurn::new(Arc::clone(&live), turns);
+    (live, followed)
+}
+
+/// Follows for so long.
+async fn go_on_for(seconds: u64, followed: &mut FollowedTurn) {
+    let going_on = async {
+        loop {
+            followed.changed().await.expect("the store answers");
+        }
+    };
+    let gone_on = tokio::time::timeout(Duration::from_secs(seconds), going_on).await;
+    gone_on.expect_err("it never ends by itself");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_does_not_run_here_is_looked_for_once_a_second_and_when_there_is_word_of_it() {
+    for status in [TurnStatus::Queued, TurnStatus::InProgress] {
+        let stored = StoredTurn::new(Some(status));
+        let (live, mut followed) = follow(&stored);
+        // The first look is news and leads to a second one.
+        followed.changed().await.expect("the store answers");
+        followed.changed().await.expect("the store answers");
+        assert_eq!(stored.asked(), 2);
+        go_on_for(10, &mut followed).await;
+        assert!((9..=10).contains(&stored.asked()), "{status:?}");
+        live.wake();
+        let before = Instant::now();
+        followed.changed().await.expect("the store answers");
+        assert_eq!((stored.asked(), before.elapsed()), (1, Duration::ZERO));
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_turn_that_runs_here_is_not_looked_for_until_it_is_left() {
+    let stored = StoredTurn::new(Some(TurnStatus::Failed));
+    let (live, mut followed) = follow(&stored);
+    let claim = Claim::of(Arc::clone(&live), NodeId::new(Uuid::from_u128(9)));
+    live.started(started());
+    go_on_for(60, &mut followed).await;
+    assert_eq!(stored.asked(), 0);
+    // What runs it has panicked.
+    drop(claim);
+    for _ in 0..2 {
+        followed.changed().await.expect("the store answers");
+    }
+    assert_eq!(stored.asked(), 1);
+    assert!(live.has_ended());
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_absent_store_is_waited_for_a_while_each_time_anew() {
+    let stored = StoredTurn::new(None);
+    let (_, mut followed) = follow(&stored);
+    for _ in 0..2 {
+        stored.set(None);
+        for _ in 0..5 {
+            followed.changed().await.expect("it is waited for");
+        }
+        stored.set(Some(TurnStatus::Queued));
+        followed.changed().await.expect("it is back");
+    }
+    stored.set(None);
+    let began = Instant::now();
+    while followed.changed().await.is_ok() {}
+    let waited = began.elapsed();
+    assert!(
+        (PATIENCE..PATIENCE + Duration::from_secs(3)).contains(&waited),
+        "{waited:?}"
+    );
+}
