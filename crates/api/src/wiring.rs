@@ -19,6 +19,7 @@ use application::{
     chat::ChatPorts,
     node::Node,
     purge::Purge,
+    retention::LogRetention,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, ReplyEngine, Storage};
@@ -175,9 +176,15 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let over_caches = cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
     let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
+    let retention = LogRetention::new(
+        Arc::clone(&storage.maintenance),
+        Arc::clone(&clock),
+        parts.settings.events.retention,
+    );
 
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(purge.run(stop.clone()));
+    tasks.spawn(retention.run(stop.clone()));
     tasks.spawn(Arc::clone(&node).run(stop.clone()));
     tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
 

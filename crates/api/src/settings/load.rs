@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, DatabaseUrl, EngineSettings, Key, LimitSettings, LogSettings, ServerSettings,
-    SettingsError, sources::gather, values::Values,
+    AuthSettings, DatabaseUrl, EngineSettings, EventSettings, Key, LimitSettings, LogSettings,
+    ServerSettings, SettingsError, sources::gather, values::Values,
 };
 
 /// The whole configuration, as plain values. `Debug` shows no secret.
@@ -20,6 +20,8 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `ENGINES__…`: who answers.
     pub engines: EngineSettings,
+    /// `EVENTS__…`: the log of changes.
+    pub events: EventSettings,
     /// `LOG__…`: what is told, and how.
     pub log: LogSettings,
 }
@@ -58,6 +60,7 @@ impl Settings {
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),
+            events: EventSettings::read(values),
             log: LogSettings::read(values),
         }
     }

@@ -1,0 +1,156 @@
+//! Removes from the log what is old enough, in the background.
+
+use std::{sync::Arc, time::Duration};
+
+use domain::Timestamp;
+use ports::{Clock, Maintenance, RepositoryError};
+use tokio_util::sync::CancellationToken;
+
+/// Events removed by one call: short enough not to hold up anybody.
+const CHUNK: usize = 500;
+/// How often it is looked for work.
+const INTERVAL: Duration = Duration::from_mins(1);
+
+/// Removes from the log what is old enough, in the background.
+pub struct LogRetention {
+    maintenance: Arc<dyn Maintenance>,
+    clock: Arc<dyn Clock>,
+    retention: Duration,
+}
+
+impl LogRetention {
+    /// Keeps events for so long.
+    pub fn new(
+        maintenance: Arc<dyn Maintenance>,
+        clock: Arc<dyn Clock>,
+        retention: Duration,
+    ) -> Self {
+        Self {
+            maintenance,
+            clock,
+            retention,
+        }
+    }
+
+    /// Removes every minute until `stop`.
+    pub async fn run(self, stop: CancellationToken) {
+        let mut ticks = tokio::time::interval(INTERVAL);
+        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+            match self.sweep(&stop).await {
+                Ok(0) => {}
+                Ok(events) => tracing::debug!(events, "removed from the log"),
+                Err(error) => tracing::warn!(
+                    error = ports::error::chain(&error),
+                    "the log cannot be swept"
+                ),
+            }
+        }
+    }
+
+    /// Removes, chunk by chunk, all that is old enough now. Answers how much it was.
+    async fn sweep(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
+        let age = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
+        let now = self.clock.now().milliseconds();
+        let before = Timestamp::from_milliseconds(now.saturating_sub(age));
+        let mut removed = 0;
+        while !stop.is_cancelled() {
+            let chunk = self.maintenance.trim_log(before, CHUNK).await?;
+            removed += chunk;
+            if chunk < CHUNK as u64 {
+                break;
+            }
+        }
+        Ok(removed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{
+        Mutex,
+        atomic::{AtomicI64, Ordering},
+    };
+
+    use async_trait::async_trait;
+    use ports::Outdated;
+
+    use super::*;
+
+    /// Holds so many events that are old enough, and remembers what was asked of it.
+    #[derive(Default)]
+    struct Log {
+        old: Mutex<u64>,
+        asked: Mutex<Vec<(Timestamp, usize)>>,
+        is_away: Mutex<bool>,
+    }
+
+    #[async_trait]
+    impl Maintenance for Log {
+        async fn ping(&self) -> Result<(), RepositoryError> {
+            Ok(())
+        }
+
+        async fn purge(&self, _: usize, _: Outdated) -> Result<u64, RepositoryError> {
+            Ok(0)
+        }
+
+        async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
+            self.asked.lock().unwrap().push((before, limit));
+            if *self.is_away.lock().unwrap() {
+                return Err(RepositoryError::Unavailable("away".into()));
+            }
+            let mut old = self.old.lock().unwrap();
+            let removed = (*old).min(limit as u64);
+            *old -= removed;
+            Ok(removed)
+        }
+    }
+
+    struct StandingClock(AtomicI64);
+
+    impl Clock for StandingClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
+        }
+
+        fn running_for(&self) -> Duration {
+            Duration::ZERO
+        }
+    }
+
+    fn retention(log: &Arc<Log>) -> LogRetention {
+        let clock = Arc::new(StandingClock(AtomicI64::new(1_000_000)));
+        let log = Arc::clone(log);
+        LogRetention::new(log, clock, Duration::from_secs(600))
+    }
+
+    #[tokio::test]
+    async fn removes_in_chunks_until_nothing_is_left() {
+        let log = Arc::new(Log::default());
+        *log.old.lock().unwrap() = 2 * CHUNK as u64 + 7;
+        let stop = CancellationToken::new();
+        assert_eq!(retention(&log).sweep(&stop).await.unwrap(), 1_007);
+        let before = Timestamp::from_milliseconds(400_000);
+        assert_eq!(*log.asked.lock().unwrap(), [(before, CHUNK); 3]);
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn sweeps_every_minute_whatever_the_store_says_until_it_is_stopped() {
+        let log = Arc::new(Log::default());
+        let stop = CancellationToken::new();
+        let times = async {
+            let mut times = Vec::new();
+            for is_away in [true, false, false] {
+                *log.is_away.lock().unwrap() = is_away;
+                tokio::time::sleep(Duration::from_secs(59)).await;
+                times.push(log.asked.lock().unwrap().len());
+                tokio::time::sleep(Duration::from_secs(1)).await;
+            }
+            stop.cancel();
+            times
+        };
+        let ((), times) = tokio::join!(retention(&log).run(stop.clone()), times);
+        assert_eq!(times, [1, 2, 3]);
+    }
+}
