@@ -1,13 +1,18 @@
 //! `POST /api/chat`.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{HeaderName, LOCATION},
+    http::header::{HeaderName, HeaderValue, LOCATION},
+    web::Data,
 };
-use application::chat::Asked;
+use application::{access::EntrantWatch, chat::Asked};
 use domain::{ChatReply, Turn};
+use futures::StreamExt as _;
 
 use super::{
     form::{Form, RESPOND_ASYNC},
@@ -15,10 +20,12 @@ use super::{
     stream::{ChatEvent, events},
 };
 use crate::{
-    access::{Authorized, ChatWrite},
+    access::{Authorized, ChatWrite, open_stream},
+    connection::Progress,
     problem::ApiError,
     request::{IdempotencyHeader, Json, REPLAYED},
     sse,
+    state::ApiState,
 };
 
 const SERVER_TIMING: HeaderName = HeaderName::from_static("server-timing");
@@ -28,8 +35,8 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 ///
 /// With `stream: true`, or `Accept: text/event-stream`, the answer is a stream of server-sent
 /// events: `turn.queued` if the turn must wait, `turn.started`, `reply.delta` as the agent speaks,
-/// then exactly one of `turn.completed`, `turn.failed`, `turn.cancelled`. Closing the stream does
-/// not end the turn. With `Prefer: respond-async` the answer is the turn, at once.
+/// then exactly one of `turn.completed`, `turn.failed`, `turn.cancelled`; only when the credential
+/// ends meanwhile, or is revoked, does the stream just end. Closing it does not end the turn. With `Prefer: respond-async` the answer is the turn, at once.
 #[utoipa::path(
     post, path = "/api/chat", operation_id = "chat", tag = "Chat",
     request_body(content = ChatRequest, example = json!({
@@ -49,6 +56,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 )]
 pub async fn chat(
     authorized: Authorized<ChatWrite>,
+    state: Data<ApiState>,
     request: HttpRequest,
     key: IdempotencyHeader,
     body: Json<ChatRequest>,
@@ -56,13 +64,27 @@ pub async fn chat(
     let began = Instant::now();
     let form = Form::of(request.headers(), body.0.stream())?;
     let command = body.0.into_command()?;
+    // Before anything is stored: who may not open a stream has asked nothing.
+    let place = match form {
+        Form::Stream => Some(open_stream(&state.limits, authorized.entrant()).await?),
+        Form::Turn | Form::Whole => None,
+    };
     let asked = authorized
         .chat
         .ask(authorized.caller(), command, key.0)
         .await?;
     let is_replayed = asked.is_replayed;
     let mut response = match form {
-        Form::Stream => sse::stream(events(asked)),
+        Form::Stream => {
+            let watch =
+                Arc::clone(&state.authenticator).watch_over(Arc::clone(authorized.entrant()));
+            let end = over(watch, Progress::of(&request).left());
+            let held = events(asked).map(move |event| {
+                let _until_its_end = &place;
+                event
+            });
+            sse::stream(held.take_until(Box::pin(end)))
+        }
         Form::Turn => turn(&authorized, asked).await?,
         Form::Whole => whole(asked, began).await.map_err(|error| ApiError {
             is_replayed,
@@ -71,10 +93,20 @@ pub async fn chat(
     };
     if is_replayed {
         let (name, value) = REPLAYED;
-        let value = actix_web::http::header::HeaderValue::from_static(value);
-        response.headers_mut().insert(name, value);
+        response
+            .headers_mut()
+            .insert(name, HeaderValue::from_static(value));
     }
     Ok(response)
+}
+
+/// Waits until a stream ends before its turn does: its credential is over, or its client gone. The
+/// turn goes on.
+async fn over(mut watch: EntrantWatch, left: impl Future<Output = ()>) {
+    tokio::select! {
+        _ = watch.over() => {}
+        () = left => {}
+    }
 }
 
 async fn whole(asked: Asked, began: Instant) -> Result<HttpResponse, ApiError> {

@@ -6,9 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::Request,
+    caller::Caller,
     engines::{contents, scripted_agent, turn},
     event_stream::{EventStream, StreamedEvent},
-    harness::{Api, id_of},
+    harness::{Api, Plan, id_of},
+    script::scripted,
 };
 
 fn chat(api: &Api, body: &Value) -> Request {
@@ -249,5 +251,54 @@ async fn a_fallback_streams_when_the_first_engine_says_nothing() {
         .filter_map(|event| event.data["text"].as_str())
         .collect();
     assert_eq!(reply["message"], said);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_has_too_many_streams_open_asks_nothing() {
+    let (engine, mut script) = scripted();
+    let plan = Plan::default().engine("scripted", engine);
+    let api = plan.setting("LIMITS__STREAMS", "1").start().await;
+    let config = json!({"engine": "scripted"});
+    let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+    let body = json!({"agentId": agent, "message": "Hello", "stream": true});
+    let mut first = streamed(&api, body.clone()).await;
+    let call = script.next_call().await;
+    let refused = chat(&api, &body).send().await;
+    refused.problem(ProblemCode::TooManyStreams);
+    assert_eq!(refused.header("retry-after"), "1");
+    call.answer("Yes.").await;
+    first.rest().await;
+    drop(first);
+    script.assert_no_more_calls();
+    // The place is free again when the stream has ended.
+    let mut second = streamed(&api, body).await;
+    script.next_call().await.answer("Again.").await;
+    assert_eq!(names(&second.rest().await).last(), Some(&"turn.completed"));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_stream_ends_with_its_key_and_the_turn_goes_on() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let made = json!({"name": "page", "scopes": ["chat:write"]});
+    let key = api.writer().post("/api/keys", made).await;
+    let key = key.json();
+    let page = Caller {
+        key: Some(key["secret"].as_str().expect("a key").to_owned()),
+        ..api.writer()
+    };
+    let body = json!({"agentId": agent, "message": "Hello", "stream": true});
+    let request = page.request("POST", "/api/chat").json(&body);
+    let mut stream = EventStream::open(request).await;
+    let call = script.next_call().await;
+    stream.next_of("turn.started").await;
+    let path = format!("/api/keys/{}", key["id"].as_str().expect("an id"));
+    assert_eq!(api.writer().delete(&path).await.status, 204);
+    assert_eq!(stream.next().await, None);
+    let id = call.request.turn_id;
+    call.answer("All the same").await;
+    while turn(&api, id).await["status"] == "in_progress" {}
+    assert_eq!(turn(&api, id).await["reply"]["content"], "All the same");
     api.stop().await;
 }
