@@ -1,0 +1,151 @@
+//! Turns that would be lost with their process.
+
+use std::{collections::HashSet, time::Duration};
+
+use application::ChatError;
+use contract::samples;
+use domain::{ProblemCode, TurnStatus};
+use ports::{BeginOutcome, BeginTurn};
+use scripted_engine::Script;
+
+use crate::{
+    process::{Process, caller},
+    world::World,
+};
+
+/// Long enough for a slow machine, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
+    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    waited.expect("it happens in time")
+}
+
+#[tokio::test]
+async fn a_turn_that_is_unknown_twice_is_failed_and_what_waits_behind_it_is_run() {
+    let world = World::new().await;
+    let process = Process::start(&world).await;
+    let lost = BeginTurn {
+        node: process.node.id(),
+        claim: Some(samples::claim("k")),
+        ..world.question(1, &Script::silence())
+    };
+    let begun = world.begin(lost.clone()).await;
+    assert!(matches!(begun, BeginOutcome::Started { .. }), "{begun:?}");
+    let waiting = world.question(2, &Script::deltas(["Two."]));
+    let waiting = BeginTurn {
+        node: process.node.id(),
+        ..waiting
+    };
+    let queued = world.begin(waiting.clone()).await;
+    assert!(matches!(queued, BeginOutcome::Queued(_)), "{queued:?}");
+
+    let unknown = process.own.compare(&HashSet::new()).await;
+    let unknown = unknown.expect("the store answers");
+    assert_eq!(unknown, HashSet::from([lost.turn_id]));
+    let status = world.turn(lost.turn_id).await.turn.status;
+    assert_eq!(status, TurnStatus::InProgress, "once is not enough");
+    let left = process.own.compare(&unknown).await;
+    assert_eq!(left.expect("the store answers"), HashSet::new());
+    let failed = world.turn(lost.turn_id).await.turn;
+    assert_eq!(failed.status, TurnStatus::Failed);
+    assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
+    let claim = samples::claim("k");
+    let released = world.storage.claims.find(&lost.tenant, &claim).await;
+    let released = released.expect("the store answers").expect("the record");
+    assert_eq!(released.released_into, Some(world.conversation.id));
+
+    in_time(process.engine.until_asked(1)).await;
+    process.tasks.close();
+    in_time(process.tasks.wait()).await;
+    let run = world.turn(waiting.turn_id).await.turn;
+    assert_eq!(run.reply.expect("the reply").content, "Two.");
+}
+
+#[tokio::test]
+async fn a_turn_that_runs_is_never_unknown() {
+    let world = World::new().await;
+    let process = Process::start(&world).await;
+    let script = Script::deltas(["Well."]).gate("end");
+    let asked = process.ask(&world, None, &script).await;
+    let asked = asked.map_err(|error| error.to_string()).expect("it begins");
+    // As if it had been unknown the last time.
+    let unknown = HashSet::from([asked.turn_id]);
+    for _ in 0..2 {
+        let left = process.own.compare(&unknown).await;
+        assert_eq!(left.expect("the store answers"), HashSet::new());
+    }
+    process.engine.open("end");
+    let chatted = in_time(asked.reply()).await.expect("a reply");
+    assert_eq!(chatted.reply.message, "Well.");
+}
+
+#[tokio::test]
+async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
+    let world = World::new().await;
+    let dead = Process::start(&world).await;
+    let lost = BeginTurn {
+        node: dead.node.id(),
+        ..world.question(1, &Script::silence())
+    };
+    world.begin(lost.clone()).await;
+    let waiting = BeginTurn {
+        node: dead.node.id(),
+        ..world.question(2, &Script::deltas(["Well"]).hang())
+    };
+    world.begin(waiting.clone()).await;
+
+    // It has never heard of this tenant.
+    let process = Process::start(&world).await;
+    process.sweeper.pass().await.expect("the store answers");
+    let failed = world.turn(lost.turn_id).await.turn;
+    assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
+    in_time(process.engine.until_open_streams(1)).await;
+    // Another process, of which this one hears by the log alone.
+    let cancelled = dead.turns.cancel(&caller(), waiting.turn_id).await;
+    assert_eq!(
+        cancelled.expect("it is there").status,
+        TurnStatus::Cancelled
+    );
+    assert_eq!(process.engine.open_streams(), 1);
+    process.tail.catch_up().await.expect("the store answers");
+    in_time(process.engine.until_open_streams(0)).await;
+}
+
+#[tokio::test]
+async fn what_still_begins_when_the_process_ends_is_interrupted() {
+    let world = World::new().await;
+    let process = Process::start(&world).await;
+    process.runner.drain();
+    process.runner.close();
+    let asked = process
+        .ask(&world, None, &Script::deltas(["Well"]).hang())
+        .await;
+    let asked = asked.map_err(|error| error.to_string()).expect("it begins");
+    let id = asked.turn_id;
+    let error = in_time(asked.reply()).await.expect_err("nothing is said");
+    let ChatError::Failed(failure) = error else {
+        panic!("{error}");
+    };
+    assert_eq!(failure.problem.code, ProblemCode::Interrupted);
+    assert_eq!(world.turn(id).await.turn.status, TurnStatus::Failed);
+}
+
+#[tokio::test]
+async fn a_process_that_goes_away_promotes_nothing_behind_a_turn_that_began_before() {
+    let world = World::new().await;
+    let process = Process::start(&world).await;
+    let here = Some(world.conversation.id);
+    let script = Script::deltas(["One."]).gate("end");
+    let first = process.ask(&world, here, &script).await;
+    let first = first.map_err(|error| error.to_string()).expect("it begins");
+    let second = process.ask(&world, here, &Script::silence()).await;
+    let second = second.map_err(|error| error.to_string()).expect("it waits");
+    process.runner.drain();
+    process.engine.open("end");
+    in_time(first.reply()).await.expect("a reply");
+    process.tasks.close();
+    in_time(process.tasks.wait()).await;
+    let status = world.turn(second.turn_id).await.turn.status;
+    assert_eq!((status, process.engine.asked()), (TurnStatus::Queued, 1));
+}

@@ -1,0 +1,106 @@
+//! What all processes of a test share.
+
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicI64, AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use contract::samples;
+use domain::{Agent, Conversation, Timestamp, TurnId};
+use ports::{BeginOutcome, BeginTurn, Clock, ExchangeTarget, FoundTurn, IdSource, Storage};
+use scripted_engine::Script;
+use sqlite_store::{SqliteOptions, SqliteStore};
+use tempfile::TempDir;
+use tokio_util::task::TaskTracker;
+use uuid::Uuid;
+
+/// A clock of which every look is a millisecond later.
+pub(crate) struct Ticks(AtomicI64);
+
+impl Clock for Ticks {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_milliseconds(self.0.fetch_add(1, Ordering::SeqCst))
+    }
+
+    fn running_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// Ids that rise, beyond those of the samples.
+#[derive(Default)]
+pub(crate) struct CountedIds(AtomicU64);
+
+impl IdSource for CountedIds {
+    fn next_id(&self) -> Uuid {
+        let number = self.0.fetch_add(1, Ordering::SeqCst);
+        Uuid::from_u128(0x019b_a0c2_0000_7000_8000_0000_0000_0000 + u128::from(number))
+    }
+
+    fn fill_random(&self, bytes: &mut [u8]) {
+        bytes.fill(7);
+    }
+}
+
+/// A store, with an agent whose replies take their time and a conversation with it.
+pub(crate) struct World {
+    pub(crate) storage: Storage,
+    pub(crate) clock: Arc<Ticks>,
+    pub(crate) ids: Arc<CountedIds>,
+    pub(crate) agent: Agent,
+    pub(crate) conversation: Conversation,
+    _folder: TempDir,
+}
+
+impl World {
+    pub(crate) async fn new() -> Self {
+        let folder = tempfile::tempdir().expect("a folder for the store");
+        let url = format!("sqlite://{}", folder.path().join("test.db").display());
+        let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new()).await;
+        let store = store.expect("a store");
+        store.migrate().await.expect("a schema");
+        let storage = store.storage();
+        let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
+        let agent = samples::agent(1);
+        let made = storage.agents.insert(&tenant, &agent, &stamp, None).await;
+        made.expect("the agent is made");
+        let conversation = samples::conversation(1, agent.id);
+        let conversations = &storage.conversations;
+        let made = conversations.insert(&tenant, &conversation, None, &stamp, None);
+        made.await.expect("the conversation is made");
+        Self {
+            storage,
+            clock: Arc::new(Ticks(AtomicI64::new(1_795_167_000_000))),
+            ids: Arc::default(),
+            agent,
+            conversation,
+            _folder: folder,
+        }
+    }
+
+    /// A question of another process, for the engine that follows scripts.
+    pub(crate) fn question(&self, number: u32, script: &Script) -> BeginTurn {
+        let target = ExchangeTarget::Existing {
+            id: self.conversation.id,
+            turn_count: 0,
+        };
+        BeginTurn {
+            input: script.to_message(),
+            ..samples::question(number, &self.agent, target)
+        }
+    }
+
+    /// Begins or queues a turn without telling the process under whose id it is.
+    pub(crate) async fn begin(&self, question: BeginTurn) -> BeginOutcome {
+        let begun = self.storage.turns.begin_turn(question).await;
+        begun.expect("the store answers")
+    }
+
+    pub(crate) async fn turn(&self, id: TurnId) -> FoundTurn {
+        let found = self.storage.turns.find(&samples::tenant(), id).await;
+        found.expect("the store answers").value.expect("the turn")
+    }
+}
