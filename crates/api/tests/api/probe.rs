@@ -78,6 +78,7 @@ impl Probe {
             "credentials.touch",
             "signing_keys.list",
             "maintenance.purge",
+            "maintenance.trim_log",
             "nodes.renew",
         ];
         let mut calls = std::mem::take(&mut *self.calls.lock().expect("no panic inside"));

@@ -38,6 +38,8 @@ async fn a_known_agent_is_read_from_memory() {
 
     let (probe, plan) = probed();
     let api = api.restart(plan).await;
+    // What the start asked for.
+    probe.calls();
     api.writer().get(&path).await.ok();
     assert_eq!(probe.calls(), ["credentials.find", "agents.find"], "cold");
     api.writer().get(&path).await.ok();
