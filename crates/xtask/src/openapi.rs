@@ -13,9 +13,10 @@ const DOCUMENTS: [(&str, &str); 2] = [("openapi", "openapi.json"), ("asyncapi", 
 pub(crate) fn run(check: bool) -> Result<()> {
     for (command, snapshot) in DOCUMENTS {
         let published = document(command)?;
-        match check {
-            true => compare(snapshot, &published)?,
-            false => write(snapshot, &published)?,
+        if check {
+            compare(snapshot, &published)?;
+        } else {
+            write(snapshot, &published)?;
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The whole document.
 
+use std::fmt::Write as _;
+
 use serde_json::{Map, Value, json};
 
 use super::{
@@ -95,18 +97,17 @@ fn socket_channel(messages: &[Message]) -> Value {
 }
 
 fn socket_description() -> String {
-    let codes: String = CloseCode::ALL
-        .iter()
-        .map(|code| {
-            let advice = match code.come_back() {
-                ComeBack::Never => "Do not come back.",
-                ComeBack::WithBackOff => "Come back after a pause.",
-                ComeBack::Now => "Come back now.",
-            };
-            let (number, reason, title) = (code.number(), code.reason(), code.title());
-            format!("- {number} `{reason}`: {title} {advice}\n")
-        })
-        .collect();
+    let mut codes = String::new();
+    for code in CloseCode::ALL {
+        let advice = match code.come_back() {
+            ComeBack::Never => "Do not come back.",
+            ComeBack::WithBackOff => "Come back after a pause.",
+            ComeBack::Now => "Come back now.",
+        };
+        let (number, reason, title) = (code.number(), code.reason(), code.title());
+        // Writing to a text cannot fail.
+        let _ = writeln!(codes, "- {number} `{reason}`: {title} {advice}");
+    }
     format!(
         "One connection on which commands go in and what happens comes out: one JSON object a text \
          frame. The credential comes in a header, as `ticket`, or as `token` of `connect`, the \
