@@ -122,7 +122,7 @@ mod tests {
     fn retention(log: &Arc<Log>) -> LogRetention {
         let clock = Arc::new(StandingClock(AtomicI64::new(1_000_000)));
         let log = Arc::clone(log);
-        LogRetention::new(log, clock, Duration::from_secs(600))
+        LogRetention::new(log, clock, Duration::from_mins(10))
     }
 
     #[tokio::test]
