@@ -1,9 +1,9 @@
 //! `TurnRecovery`: who is dead, where to look, and turns that are failed while they wait.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use domain::{EventType, NodeId, TenantId, TurnStatus};
-use ports::{BeginOutcome, BeginTurn, ExchangeTarget, Storage, TurnEnding, TurnInProgress};
+use ports::{BeginOutcome, BeginTurn, ExchangeTarget, Storage, TurnAddress, TurnEnding};
 
 use crate::{
     answers::{Answer as _, assert_conflict, event_count},
@@ -110,21 +110,42 @@ pub async fn tells_the_turns_in_progress_under_a_process(storage: &Storage) {
     given::started(storage, &elsewhere).await;
     let other = given::another_tenant(storage).await;
     let theirs = started_of(storage, &other).await;
-    let in_progress = |tenant: &TenantId, question: &BeginTurn| TurnInProgress {
-        tenant: tenant.clone(),
-        conversation_id: question.target.id(),
-        turn_id: question.turn_id,
-    };
     let answer = storage.recovery.in_progress_under(samples::node_id(1));
-    let mut turns = answer.await.answered();
-    turns.sort_by(|one, other| one.tenant.cmp(&other.tenant));
-    let expected = [
-        in_progress(&other, &theirs),
-        in_progress(&samples::tenant(), &runs.running),
-    ];
-    assert_eq!(turns, expected);
+    let turns = HashSet::from_iter(answer.await.answered());
+    assert_eq!(turns, addresses([&theirs, &runs.running]));
     let of_nobody = storage.recovery.in_progress_under(samples::node_id(404));
     assert_eq!(of_nobody.await.answered(), []);
+}
+
+/// The turns that wait, of all tenants: none that runs or has ended.
+pub async fn tells_the_turns_that_wait(storage: &Storage) {
+    let agent = two_nodes(storage).await;
+    let talk = Talk::begun(storage, &agent, 1, 3).await;
+    given::cancelled(storage, &talk.waiting[1], None).await;
+    let other = given::another_tenant(storage).await;
+    let runs = started_of(storage, &other).await;
+    let theirs = BeginTurn {
+        turn_id: samples::turn_id(2),
+        message_id: samples::message_id(22),
+        target: ExchangeTarget::Existing {
+            id: runs.target.id(),
+            turn_count: 1,
+        },
+        ..runs
+    };
+    given::queued(storage, &theirs).await;
+    let turns = HashSet::from_iter(storage.recovery.waiting().await.answered());
+    let expected = addresses([&talk.waiting[0], &talk.waiting[2], &theirs]);
+    assert_eq!(turns, expected);
+}
+
+fn addresses<const N: usize>(questions: [&BeginTurn; N]) -> HashSet<TurnAddress> {
+    let addresses = questions.map(|question| TurnAddress {
+        tenant: question.tenant.clone(),
+        conversation_id: question.target.id(),
+        turn_id: question.turn_id,
+    });
+    addresses.into()
 }
 
 /// A turn of another tenant that runs on process 1.

@@ -56,7 +56,7 @@ pub use storage::Storage;
 pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
-pub use turn_recovery::{Sweep, Swept, TurnInProgress, TurnRecovery};
+pub use turn_recovery::{Sweep, Swept, TurnAddress, TurnRecovery};
 pub use turn_repository::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
     FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, Reply, TurnEnding, TurnRepository,

@@ -34,9 +34,9 @@ pub struct Swept {
     pub promoted: Vec<PromotedTurn>,
 }
 
-/// A turn in progress.
+/// Which turn of whom.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct TurnInProgress {
+pub struct TurnAddress {
     /// Whose data.
     pub tenant: TenantId,
     /// Its conversation.
@@ -72,8 +72,10 @@ pub trait TurnRecovery: Send + Sync {
     async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError>;
 
     /// The turns in progress under a process.
-    async fn in_progress_under(&self, node: NodeId)
-    -> Result<Vec<TurnInProgress>, RepositoryError>;
+    async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError>;
+
+    /// The turns that wait, of all tenants.
+    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError>;
 
     /// Fails a turn that waits, with `turn.failed`. `None` and nothing written when it does not
     /// wait (any more).

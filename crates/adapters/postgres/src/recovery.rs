@@ -4,12 +4,12 @@ use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, Swept, TurnInProgress, TurnRecovery};
+use ports::{Committed, RepositoryError, Sweep, Swept, TurnAddress, TurnRecovery};
 use relational::{
     column,
     plan::{self, SweptConversation, WaitingTurn},
 };
-use sqlx::PgConnection;
+use sqlx::{PgConnection, postgres::PgRow};
 use uuid::Uuid;
 
 use crate::{
@@ -105,10 +105,22 @@ const WAITING: &str = concat!(
 const IN_PROGRESS_UNDER: &str = "\
     select tenant_id, conversation_id, id from turns \
     where node_id = $1 and status = 'in_progress'";
+/// The order leads the planner to the index of those that wait.
+const ALL_WAITING: &str = "\
+    select tenant_id, conversation_id, id from turns \
+    where status = 'queued' order by tenant_id, queued_at";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] =
-    &[MARK, FORGET, TENANTS, LOST, DUE, WAITING, IN_PROGRESS_UNDER];
+pub(crate) const STATEMENTS: &[&str] = &[
+    MARK,
+    FORGET,
+    TENANTS,
+    LOST,
+    DUE,
+    WAITING,
+    IN_PROGRESS_UNDER,
+    ALL_WAITING,
+];
 
 /// Recovery of turns in PostgreSQL.
 pub(crate) struct PostgresRecovery {
@@ -158,21 +170,16 @@ impl TurnRecovery for PostgresRecovery {
             .await
     }
 
-    async fn in_progress_under(
-        &self,
-        node: NodeId,
-    ) -> Result<Vec<TurnInProgress>, RepositoryError> {
+    async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
         let turns = sqlx::query(IN_PROGRESS_UNDER).bind(node.uuid());
         let rows = self.store.connections.fetch_all(turns).await?;
-        let read = |row| {
-            let (tenant, conversation, turn): (String, Uuid, Uuid) = row::read("turns", row)?;
-            Ok(TurnInProgress {
-                tenant: column::parse("turns.tenant_id", &tenant)?,
-                conversation_id: ConversationId::new(conversation),
-                turn_id: TurnId::new(turn),
-            })
-        };
-        rows.iter().map(read).collect()
+        rows.iter().map(address).collect()
+    }
+
+    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
+        let turns = sqlx::query(ALL_WAITING);
+        let rows = self.store.connections.fetch_all(turns).await?;
+        rows.iter().map(address).collect()
     }
 
     async fn fail_queued(
@@ -198,6 +205,15 @@ impl TurnRecovery for PostgresRecovery {
             })
             .await
     }
+}
+
+fn address(row: &PgRow) -> Result<TurnAddress, RepositoryError> {
+    let (tenant, conversation, turn): (String, Uuid, Uuid) = row::read("turns", row)?;
+    Ok(TurnAddress {
+        tenant: column::parse("turns.tenant_id", &tenant)?,
+        conversation_id: ConversationId::new(conversation),
+        turn_id: TurnId::new(turn),
+    })
 }
 
 async fn carry_out(connection: &mut PgConnection, sweep: &Sweep) -> Result<Swept, RepositoryError> {

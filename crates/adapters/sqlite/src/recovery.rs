@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, Swept, TurnInProgress, TurnRecovery};
+use ports::{Committed, RepositoryError, Sweep, Swept, TurnAddress, TurnRecovery};
 use relational::{
     column,
     plan::{self, SweptConversation, WaitingTurn},
@@ -98,10 +98,21 @@ const WAITING: &str = concat!(
 const IN_PROGRESS_UNDER: &str = "\
     select tenant_id, conversation_id, id from turns \
     where node_id = ?1 and status = 'in_progress'";
+const ALL_WAITING: &str = "\
+    select tenant_id, conversation_id, id from turns indexed by turns_waiting \
+    where status = 'queued'";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] =
-    &[MARK, FORGET, TENANTS, LOST, DUE, WAITING, IN_PROGRESS_UNDER];
+pub(crate) const STATEMENTS: &[&str] = &[
+    MARK,
+    FORGET,
+    TENANTS,
+    LOST,
+    DUE,
+    WAITING,
+    IN_PROGRESS_UNDER,
+    ALL_WAITING,
+];
 
 /// Recovery of turns in SQLite.
 pub(crate) struct SqliteRecovery {
@@ -151,23 +162,21 @@ impl TurnRecovery for SqliteRecovery {
             .await
     }
 
-    async fn in_progress_under(
-        &self,
-        node: NodeId,
-    ) -> Result<Vec<TurnInProgress>, RepositoryError> {
-        let rows: Vec<(String, Uuid, Uuid)> = sqlx::query_as(IN_PROGRESS_UNDER)
+    async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
+        let rows = sqlx::query_as(IN_PROGRESS_UNDER)
             .bind(node.uuid())
             .fetch_all(&self.store.readers)
             .await
             .map_err(in_table("turns"))?;
-        let read = |(tenant, conversation, turn): (String, Uuid, Uuid)| {
-            Ok(TurnInProgress {
-                tenant: column::parse("turns.tenant_id", &tenant)?,
-                conversation_id: ConversationId::new(conversation),
-                turn_id: TurnId::new(turn),
-            })
-        };
-        rows.into_iter().map(read).collect()
+        rows.into_iter().map(address).collect()
+    }
+
+    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
+        let rows = sqlx::query_as(ALL_WAITING)
+            .fetch_all(&self.store.readers)
+            .await
+            .map_err(in_table("turns"))?;
+        rows.into_iter().map(address).collect()
     }
 
     async fn fail_queued(
@@ -193,6 +202,16 @@ impl TurnRecovery for SqliteRecovery {
             })
             .await
     }
+}
+
+fn address(
+    (tenant, conversation, turn): (String, Uuid, Uuid),
+) -> Result<TurnAddress, RepositoryError> {
+    Ok(TurnAddress {
+        tenant: column::parse("turns.tenant_id", &tenant)?,
+        conversation_id: ConversationId::new(conversation),
+        turn_id: TurnId::new(turn),
+    })
 }
 
 async fn carry_out(

@@ -55,6 +55,9 @@ async fn a_turn_without_an_end_is_interrupted_and_what_waits_fails_with_it() {
     let (stream, _) = spoken(talker.chat(&endless)).await;
     let waiting = talker.ask(&place.message(&Script::deltas(["Two."])));
     talker.turns("turn.queued", 1).await;
+    let unheard = talker
+        .later(&place.message(&Script::deltas(["Three."])))
+        .await;
     running.stop();
     let since = Instant::now();
     let failed = stream.end("turn.failed").await;
@@ -70,6 +73,9 @@ async fn a_turn_without_an_end_is_interrupted_and_what_waits_fails_with_it() {
 
     let next = serving(folder.path(), &key, None);
     let talker = talker.at(&next);
+    // Nobody else could have run what nobody waited for.
+    let unheard = talker.turn(&text(&unheard["id"])).await;
+    assert_eq!(unheard["error"]["code"], "interrupted", "{unheard}");
     talker.assert_each_turn_has_ended_once().await;
     let last = talker.ask(&place.message(&Script::deltas(["Well."]))).await;
     assert_eq!(last.expect("an answer").0, 200);

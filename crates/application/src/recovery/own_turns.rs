@@ -2,16 +2,16 @@
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
-use domain::{PrincipalId, Problem, ProblemCode, Stamp, TurnId};
+use domain::{PrincipalId, Problem, ProblemCode, Stamp, TenantId, TurnId};
 use ports::{
-    Clock, FinishOutcome, FinishTurn, RepositoryError, TurnEnding, TurnInProgress, TurnRecovery,
+    Clock, FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery,
     TurnRepository,
 };
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     cache::AppliedLog,
-    chat::{LiveTurn, TurnOutcome, TurnRunner},
+    chat::{TurnOutcome, TurnRunner},
     node::Node,
 };
 
@@ -103,7 +103,7 @@ impl OwnTurns {
         Ok(unknown)
     }
 
-    async fn fail(&self, lost: TurnInProgress) -> Result<(), RepositoryError> {
+    async fn fail(&self, lost: TurnAddress) -> Result<(), RepositoryError> {
         let Some(found) = self.turns.find(&lost.tenant, lost.turn_id).await?.value else {
             return Ok(());
         };
@@ -129,30 +129,56 @@ impl OwnTurns {
         Ok(())
     }
 
-    /// Fails the turns that wait in a queue and whose callers wait here, when the process ends:
-    /// nobody could tell them of the reply any more.
+    /// Fails the turns that wait in a queue when the process ends: those whose callers wait here,
+    /// whom nobody could tell of the reply any more, and all where no other process can run them.
     pub async fn give_up_queued(&self) {
-        for turn in self.runner.live().queued() {
-            if let Err(error) = self.give_up(&turn).await {
-                tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "a turn that waits cannot be failed"
-                );
-            }
+        let here = self.runner.live().queued();
+        let mut outcome = Ok(());
+        for turn in here {
+            let subject = turn.subject();
+            let asker = subject.asker.clone();
+            let given_up = self.give_up(&subject.tenant, subject.turn_id, asker);
+            outcome = outcome.and(given_up.await);
+        }
+        if self.recovery.is_of_one_process() {
+            outcome = outcome.and(self.give_up_all().await);
+        }
+        if let Err(error) = outcome {
+            tracing::warn!(
+                error = ports::error::chain(&error),
+                "turns that wait cannot be failed"
+            );
         }
     }
 
-    async fn give_up(&self, turn: &LiveTurn) -> Result<(), RepositoryError> {
-        let subject = turn.subject();
+    async fn give_up_all(&self) -> Result<(), RepositoryError> {
+        for turn in self.recovery.waiting().await? {
+            let found = self.turns.find(&turn.tenant, turn.turn_id).await?;
+            if let Some(found) = found.value {
+                self.give_up(&turn.tenant, turn.turn_id, found.principal)
+                    .await?;
+            }
+        }
+        Ok(())
+    }
+
+    async fn give_up(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        asker: PrincipalId,
+    ) -> Result<(), RepositoryError> {
         let problem = Problem::new(ProblemCode::Interrupted);
-        let stamp = self.stamp(subject.asker.clone());
+        let stamp = self.stamp(asker);
         let failed = self
             .recovery
-            .fail_queued(&subject.tenant, subject.turn_id, &problem, &stamp)
+            .fail_queued(tenant, id, &problem, &stamp)
             .await?;
         if let Some(committed) = failed {
-            self.applied.announce(&subject.tenant, committed);
-            turn.end(TurnOutcome::Failed(problem.into()));
+            self.applied.announce(tenant, committed);
+            if let Some(turn) = self.runner.live().get(id) {
+                turn.end(TurnOutcome::Failed(problem.into()));
+            }
         }
         Ok(())
     }

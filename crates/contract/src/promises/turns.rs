@@ -96,6 +96,7 @@ macro_rules! turn_promises {
                 a_marked_process_begins_nothing,
                 a_marked_process_is_promoted_nothing,
                 tells_the_turns_in_progress_under_a_process,
+                tells_the_turns_that_wait,
                 names_no_tenant_in_which_all_is_well,
                 names_tenants_with_turns_of_dead_processes,
                 names_tenants_with_turns_that_wait_in_vain,
