@@ -8,6 +8,7 @@ mod footprint;
 mod pgbench;
 mod reading;
 mod rounds;
+mod sockets;
 mod stage;
 mod talk;
 mod writers;
@@ -57,6 +58,12 @@ enum Row {
     /// A single chat
     #[value(name = "S4")]
     S4,
+    /// Idle sockets
+    #[value(name = "S7")]
+    S7,
+    /// An event for all sockets
+    #[value(name = "S8")]
+    S8,
     /// Start, memory, size
     #[value(name = "S9")]
     S9,
@@ -118,6 +125,9 @@ fn measure(options: &Options, stage: &mut Stage, steps: &mut Steps) -> Result<Ve
         if wanted(Row::S4) {
             figures.push(steps.take("S4", || chatting::measure_single(stage, &talks, &pgbench))?);
         }
+    }
+    if wanted(Row::S7) || wanted(Row::S8) {
+        figures.extend(steps.take("S7, S8", || sockets::measure(stage, wanted))?);
     }
     if wanted(Row::A) {
         figures.extend(access::measure(stage, &sqlite, steps)?);

@@ -90,6 +90,11 @@ impl Stage {
         Service::start(settings)
     }
 
+    /// The service on an empty store, for sockets alone.
+    pub(crate) fn for_sockets(&self) -> Result<Service> {
+        Service::start(self.on_file("sockets"))
+    }
+
     /// How the service would be started on another file.
     fn on_file(&self, name: &str) -> Settings {
         Settings {

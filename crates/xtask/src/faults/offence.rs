@@ -77,6 +77,16 @@ impl Offence {
         }
     }
 
+    /// Memory that each of them may cost, in KiB: what any connection may, and for who does not read
+    /// what is kept for it meanwhile (for sockets that is in the contract).
+    pub(super) const fn memory(self) -> u32 {
+        match self {
+            Self::SlowHead | Self::SlowBody | Self::HalfOpen | Self::GiantFrame => 32,
+            Self::UnreadAnswers => 128,
+            Self::UnreadSocket => 1_024,
+        }
+    }
+
     /// Has all clients do it. They go on until they are dropped, or this is.
     pub(super) async fn commit(self, endpoint: &Endpoint) -> Result<JoinSet<()>> {
         let mut clients = JoinSet::new();

@@ -29,10 +29,8 @@ const QUIET: usize = 3;
 const SLOWER: f64 = 2.0;
 /// Below this many milliseconds it is the machine that is measured.
 const NOISE: f64 = 3.0;
-/// Memory that may be taken on top of what was there: a part of it, and so many MiB for each client,
-/// which is what any connection may cost.
+/// How much more memory may be taken, beside what the clients cost.
 const FLAT: f64 = 1.2;
-const PER_CLIENT: f64 = 128.0 / 1024.0;
 /// Descriptors that others may have opened meanwhile.
 const OTHERS: usize = 16;
 /// Chats, each in a conversation of its own, their events, and the characters of their messages:
@@ -113,7 +111,7 @@ impl Stage {
             findings.count("events read by others", read?);
         }
         judge(offence, &mut findings, dropped, (quiet, loud));
-        let most = before * FLAT + f64::from(offence.clients()) * PER_CLIENT;
+        let most = before * FLAT + f64::from(offence.clients() * offence.memory()) / 1_024.0;
         findings.tell("resident before", before, "MiB");
         findings.bound("resident meanwhile", meanwhile, "MiB", most);
         // What was left open by the offence must not be counted to the next.
