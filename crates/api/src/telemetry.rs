@@ -183,7 +183,7 @@ fn describe() {
     describe_counter!(
         "sockets_ended",
         Unit::Count,
-        "Sockets that have ended, by reason: the code of the close, 'client' or 'gone'."
+        "Sockets that have ended, by reason: the code of the close, 'client', 'gone', or 'dropped' with its server."
     );
 }
 

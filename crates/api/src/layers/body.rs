@@ -41,6 +41,10 @@ async fn take_in(request: &mut ServiceRequest) -> Result<(), ApiError> {
     if !has_body(request) {
         return Ok(());
     }
+    if is_upgrade(request) {
+        // What comes behind it are frames.
+        return Err(ApiError::header("Upgrade", "an upgrade has no body"));
+    }
     if let Some(most) = most_bytes(request, &state) {
         let body = take_in_body(request, &state, most).await?;
         request.set_payload(Payload::from(body));
@@ -59,6 +63,10 @@ fn most_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
         return Some(most);
     }
     oauth::is_endpoint(routed_path(request.request())).then_some(most.min(FORM_BYTES))
+}
+
+fn is_upgrade(request: &ServiceRequest) -> bool {
+    routed_path(request.request()) == "/api/ws" && request.headers().contains_key(header::UPGRADE)
 }
 
 fn has_body(request: &ServiceRequest) -> bool {

@@ -79,7 +79,12 @@ impl Deadlines {
 
     /// What is due by now. `stuck_since` is since when the client takes nothing of what waits for
     /// it; `is_listening` is whether it would be heard if it answered.
-    pub(super) fn due(&mut self, now: Instant, stuck_since: Option<Instant>, is_listening: bool) -> Due {
+    pub(super) fn due(
+        &mut self,
+        now: Instant,
+        stuck_since: Option<Instant>,
+        is_listening: bool,
+    ) -> Due {
         let has_passed = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if has_passed(self.connect) {
             return Due::Close(CloseCode::ConnectTimeout);

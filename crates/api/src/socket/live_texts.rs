@@ -11,6 +11,9 @@ use super::{
     frames::{LiveEvent, ServerFrame, encode},
 };
 
+/// More than so many bytes of text are told alone.
+const MOST_AT_ONCE: usize = 128 * 1024;
+
 /// The replies of which a socket is told while they are spoken.
 #[derive(Default)]
 pub(super) struct LiveTexts {
@@ -89,7 +92,7 @@ impl LiveTexts {
     }
 
     /// Tells what was said since the last time. While too much waits to be sent nothing is told;
-    /// later the whole text so far.
+    /// once all of that was taken, the whole text so far.
     pub(super) fn tell(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
         let mut outcome = Ok(());
         self.heard.retain_mut(|it| {
@@ -97,12 +100,18 @@ impl LiveTexts {
                 return false;
             };
             it.is_behind |= outgoing.is_congested();
-            if it.is_behind && !outgoing.has_room() {
+            if it.is_behind && !outgoing.is_all_taken() {
                 return !turn.has_ended();
             }
             let (event, has_ended) = {
                 let progress = turn.progress();
-                (it.next(&progress), progress.outcome.is_some())
+                let has_ended = progress.outcome.is_some();
+                let untold = progress.said.text.len().saturating_sub(it.told);
+                if untold > MOST_AT_ONCE && !outgoing.is_all_taken() {
+                    it.is_behind = true;
+                    return !has_ended;
+                }
+                (it.next(&progress), has_ended)
             };
             if let Some(event) = event {
                 outcome = outgoing.push(encode(&ServerFrame::Live { event }));

@@ -1,37 +1,31 @@
 //! What a socket does for whoever is at its other end, beside carrying out commands.
 
-use std::{future::pending, sync::Arc, time::Duration};
+use std::{future::pending, sync::Arc};
 
 use application::{
     access::{EntrantWatch, Over},
     chat::TurnSubject,
-    realtime::{FedEvent, LogReader, Read, Tail, TypingNews, visibility},
+    realtime::{Tail, TypingNews, visibility},
 };
-use domain::{EventType, Fault, FaultCode, ProblemCode, Seq, Turn};
+use domain::{Fault, FaultCode, ProblemCode, Seq, Turn};
 use futures::future::LocalBoxFuture;
-use ports::{EventVisibility, RepositoryError, StreamSlot};
+use ports::{EventVisibility, StreamSlot};
 use tokio::sync::{broadcast, watch};
 
 use super::{
     Outgoing, Overfull,
     commands::{Chatted, Opened},
     context::{Admission, Caller},
-    frames::{
-        Channel, LiveEvent, MOST_CHANNELS, ResyncReason, ServerFrame, UnsubscribeReason, encode,
-        event_frame,
-    },
+    frames::{Channel, LiveEvent, MOST_CHANNELS, ServerFrame, encode},
     live_texts::LiveTexts,
-    subscriptions::{MOST_REPLAYED, Page, Subscriptions, Wanted, Word},
+    reading::read,
+    subscriptions::{Page, Subscriptions, Wanted, Word},
+    voice::Voice,
 };
 use crate::{
     access::{Authorized, EventsRead},
     problem::ApiError,
 };
-
-/// Events of the past that are in hand at once.
-const PAGE: usize = 50;
-/// How long to wait before the past is read again that could not be read.
-const PAUSE: Duration = Duration::from_secs(1);
 
 /// Whoever is at the other end of a socket, and what it is told.
 pub(super) struct Member {
@@ -180,7 +174,11 @@ impl Member {
     }
 
     /// Tells who types, or has stopped.
-    pub(super) fn tell_typing(&self, news: &TypingNews, outgoing: &Outgoing) -> Result<(), Overfull> {
+    pub(super) fn tell_typing(
+        &self,
+        news: &TypingNews,
+        outgoing: &Outgoing,
+    ) -> Result<(), Overfull> {
         let concerns = |channel| match channel {
             Channel::Tenant => true,
             Channel::Agent(id) => id == news.agent_id,
@@ -237,123 +235,7 @@ async fn finished(reading: &mut Option<LocalBoxFuture<'static, (Wanted, Page)>>)
     }
 }
 
-/// Reads a page of the past.
-async fn read(log: &LogReader, tail: &Tail, visibility: &EventVisibility, wanted: &Wanted) -> Page {
-    let filter = wanted.filter(visibility);
-    let read = async {
-        Ok(match log.read(tail, &filter, wanted.since, PAGE).await? {
-            Read::Expired { first, head } => Page::Gap {
-                first,
-                head,
-                reason: ResyncReason::Retention,
-            },
-            Read::Events { events, .. } if wanted.told + events.len() > MOST_REPLAYED => {
-                let (first, head) = log.bounds(tail.tenant()).await?;
-                Page::Gap {
-                    first,
-                    head,
-                    reason: ResyncReason::Limit,
-                }
-            }
-            Read::Events {
-                events,
-                next,
-                at_tail,
-            } => Page::Events {
-                events,
-                next,
-                at_tail,
-            },
-        })
-    };
-    let read: Result<Page, RepositoryError> = read.await;
-    match read {
-        Ok(page) => page,
-        Err(error) => {
-            tracing::debug!(
-                error = ports::error::chain(&error),
-                "the log cannot be read for a socket"
-            );
-            tokio::time::sleep(PAUSE).await;
-            Page::Failed
-        }
-    }
-}
-
 /// Whether a reader may know what is said in a turn.
 fn shows(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
     visibility.shows_within(subject.user_id.as_deref(), Some(&subject.asker))
-}
-
-/// Makes frames of words.
-struct Voice<'a> {
-    outgoing: &'a Outgoing,
-    services: &'a Authorized<EventsRead>,
-    texts: &'a mut LiveTexts,
-    /// Channels that have come to the present.
-    present: Vec<Channel>,
-}
-
-impl<'a> Voice<'a> {
-    fn new(
-        outgoing: &'a Outgoing,
-        services: &'a Authorized<EventsRead>,
-        texts: &'a mut LiveTexts,
-    ) -> Self {
-        Self {
-            outgoing,
-            services,
-            texts,
-            present: Vec::new(),
-        }
-    }
-
-    fn say(&mut self, word: &Word<'_>) -> Result<(), Overfull> {
-        let frame = match *word {
-            Word::Event(channels, event) => {
-                let frame = event_frame(channels.iter().copied(), &event.json);
-                self.outgoing.push(frame)?;
-                self.note(event);
-                return Ok(());
-            }
-            Word::CaughtUp(channel, seq) => {
-                self.present.push(channel);
-                ServerFrame::CaughtUp { channel, seq }
-            }
-            Word::Resync {
-                channel,
-                first,
-                head,
-                reason,
-            } => {
-                self.present.push(channel);
-                ServerFrame::Resync {
-                    channel,
-                    first_seq: first,
-                    head_seq: head,
-                    reason,
-                }
-            }
-            Word::Deleted(channel) => ServerFrame::Unsubscribed {
-                channel,
-                reason: UnsubscribeReason::Deleted,
-            },
-        };
-        self.outgoing.push(encode(&frame))
-    }
-
-    /// Between the start of a turn and its end its text is told.
-    fn note(&mut self, event: &FedEvent) {
-        let event = &event.logged.event;
-        let Some(id) = event.turn_id else {
-            return;
-        };
-        if event.kind.is_end_of_turn() {
-            self.texts.end(id);
-        } else if event.kind == EventType::TurnStarted
-            && let Some(turn) = self.services.live.get(id)
-        {
-            self.texts.begin(&turn);
-        }
-    }
 }

@@ -22,10 +22,12 @@ mod outbox;
 mod outgoing;
 #[cfg(test)]
 mod raw_client;
+mod reading;
 mod session;
 mod subscriptions;
 mod tickets;
 mod upgrade;
+mod voice;
 
 pub use close::{CloseCode, ComeBack};
 pub use command_rate::CommandRate;

@@ -24,7 +24,11 @@ const CHUNK_BYTES: usize = 16 * 1024;
 
 /// What a socket's task sends. The connection takes it when its client has read what was sent
 /// before, so that all that waits is counted here, in bytes.
-pub struct Outgoing(Rc<Shared>);
+pub struct Outgoing {
+    shared: Rc<Shared>,
+    /// `actix-ws` takes the end of its own body for the end of the connection.
+    _replaced: BoxBody,
+}
 
 struct Shared {
     queue: RefCell<Queue>,
@@ -40,10 +44,20 @@ struct Queue {
     /// Since when nothing was taken though something waits.
     stuck_since: Option<Instant>,
     end: End,
-    /// Whether the task waits for room.
-    wants_room: bool,
+    /// Whether the task has ended.
+    is_over: bool,
+    wants: Wants,
     /// The connection's task.
     connection: Option<Waker>,
+}
+
+/// What the task waits for.
+#[derive(Default)]
+struct Wants {
+    /// That there is room.
+    room: bool,
+    /// That nothing waits.
+    all_taken: bool,
 }
 
 /// Whether there is more to come.
@@ -57,12 +71,9 @@ enum End {
     Closed,
 }
 
-/// The body of the answer to an upgrade.
-pub struct OutgoingBody {
-    shared: Rc<Shared>,
-    /// `actix-ws` takes the end of its own body for the end of the connection.
-    _replaced: BoxBody,
-}
+/// The body of the answer to an upgrade. It ends with the socket's task: until then the connection
+/// hands on what the client sends, which may be the answer to a close.
+pub struct OutgoingBody(Rc<Shared>);
 
 /// A socket's two ends of what it sends; `replaced` is the body that `actix-ws` made.
 pub fn outgoing(replaced: BoxBody) -> (Outgoing, OutgoingBody) {
@@ -70,11 +81,12 @@ pub fn outgoing(replaced: BoxBody) -> (Outgoing, OutgoingBody) {
         queue: RefCell::default(),
         moved: Notify::new(),
     });
-    let body = OutgoingBody {
-        shared: Rc::clone(&shared),
+    let body = OutgoingBody(Rc::clone(&shared));
+    let outgoing = Outgoing {
+        shared,
         _replaced: replaced,
     };
-    (Outgoing(shared), body)
+    (outgoing, body)
 }
 
 impl Outgoing {
@@ -129,33 +141,42 @@ impl Outgoing {
     pub fn has_room(&self) -> bool {
         let mut queue = self.queue();
         let has_room = queue.outbox.has_room();
-        queue.wants_room = !has_room;
+        queue.wants.room = !has_room;
         has_room
+    }
+
+    /// Whether nothing waits, so that a frame of any size is taken. If something does,
+    /// [`Self::moved`] tells when nothing does.
+    pub fn is_all_taken(&self) -> bool {
+        let mut queue = self.queue();
+        let is_all_taken = queue.outbox.bytes() == 0;
+        queue.wants.all_taken = !is_all_taken;
+        is_all_taken
     }
 
     /// Whether the connection has gone.
     pub fn is_gone(&self) -> bool {
-        Rc::strong_count(&self.0) == 1
+        Rc::strong_count(&self.shared) == 1
     }
 
     /// Waits until there is room again, or the connection has gone.
     pub async fn moved(&self) {
-        self.0.moved.notified().await;
+        self.shared.moved.notified().await;
     }
 
     fn queue(&self) -> RefMut<'_, Queue> {
-        self.0.queue.borrow_mut()
+        self.shared.queue.borrow_mut()
     }
 }
 
 impl Drop for Outgoing {
-    /// Without a task nothing more is sent.
     fn drop(&mut self) {
         let mut queue = self.queue();
         if matches!(queue.end, End::Open) {
             queue.end = End::Closed;
-            queue.wake();
         }
+        queue.is_over = true;
+        queue.wake();
     }
 }
 
@@ -164,6 +185,15 @@ impl Queue {
         if let Some(connection) = &self.connection {
             connection.wake_by_ref();
         }
+    }
+
+    /// Whether the task has waited for what is so now.
+    fn has_what_it_wants(&mut self) -> bool {
+        let has_room = self.wants.room && self.outbox.has_room();
+        let is_all_taken = self.wants.all_taken && self.outbox.bytes() == 0;
+        self.wants.room &= !has_room;
+        self.wants.all_taken &= !is_all_taken;
+        has_room || is_all_taken
     }
 
     /// The next bytes, if any wait.
@@ -204,25 +234,24 @@ impl MessageBody for OutgoingBody {
         self: Pin<&mut Self>,
         context: &mut Context<'_>,
     ) -> Poll<Option<Result<Bytes, Error>>> {
-        let mut queue = self.shared.queue.borrow_mut();
+        let mut queue = self.0.queue.borrow_mut();
         let chunk = queue.take();
-        if queue.wants_room && queue.outbox.has_room() {
-            queue.wants_room = false;
-            self.shared.moved.notify_one();
+        if queue.has_what_it_wants() {
+            self.0.moved.notify_one();
         }
         if !matches!(&queue.connection, Some(known) if known.will_wake(context.waker())) {
             queue.connection = Some(context.waker().clone());
         }
         match (&queue.end, chunk.is_empty()) {
             (_, false) => Poll::Ready(Some(Ok(chunk))),
-            (End::Closed, true) => Poll::Ready(None),
-            (End::Open | End::Closing(_), true) => Poll::Pending,
+            (End::Closed, true) if queue.is_over => Poll::Ready(None),
+            (_, true) => Poll::Pending,
         }
     }
 }
 
 impl Drop for OutgoingBody {
     fn drop(&mut self) {
-        self.shared.moved.notify_one();
+        self.0.moved.notify_one();
     }
 }

@@ -119,7 +119,7 @@ impl Session {
 
     /// Serves the socket until it ends.
     pub(super) async fn run(mut self) {
-        let meter = Meter::begin();
+        let mut meter = Meter::begin();
         let end = loop {
             let happening = self.next().await;
             let taken_in = self.take_in(happening);
@@ -127,8 +127,8 @@ impl Session {
                 break end;
             }
         };
-        meter.end(end.label());
-        self.part(end);
+        meter.note(end.label());
+        self.part(end).await;
     }
 
     async fn next(&mut self) -> Happening {
@@ -252,7 +252,7 @@ impl Session {
         }
         let ClientFrame { id, command } = match read {
             Ok(frame) => frame,
-            Err(refused) => return self.reply(id, Err(refused.error)),
+            Err(refused) => return self.reply(id, Err(*refused.error)),
         };
         let is_connect = matches!(command, Command::Connect(_));
         if is_connect && self.has_connected {

@@ -1,100 +1,22 @@
 //! What a socket follows, and from where on: each channel gets its events in order and once.
 
-use std::{collections::VecDeque, sync::Arc};
+mod past;
+#[cfg(test)]
+mod tests;
+mod word;
 
-use application::realtime::{EventFilter, FedEvent, Tail, TailEvents};
+use application::realtime::{FedEvent, Tail, TailEvents};
 use domain::{AgentId, EventType, Seq, TurnId};
 use ports::EventVisibility;
 
-use super::{
-    Overfull,
-    frames::{Channel, ResyncReason},
-};
+use self::past::Replay;
+pub(super) use self::word::{Page, Teller, Wanted, Word};
+use super::{Overfull, frames::Channel};
 
 /// Events that a channel is told of the past at most.
 pub(super) const MOST_REPLAYED: usize = 10_000;
 /// Events that are taken from memory at once.
 const BATCH: usize = 64;
-
-/// Something to tell the client.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Word<'a> {
-    /// An event of these channels.
-    Event(&'a [Channel], &'a FedEvent),
-    /// A replay has come to the present, here.
-    CaughtUp(Channel, Seq),
-    /// A channel goes on from the end of the log.
-    Resync {
-        /// Which.
-        channel: Channel,
-        /// The oldest event of the log.
-        first: Seq,
-        /// Its newest.
-        head: Seq,
-        /// Why.
-        reason: ResyncReason,
-    },
-    /// What a channel follows has been deleted.
-    Deleted(Channel),
-}
-
-/// What tells the client.
-pub(super) type Teller<'a> = &'a mut dyn FnMut(Word<'_>) -> Result<(), Overfull>;
-
-/// What is to be read of the past for a channel.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Wanted {
-    /// Which subscription it is for.
-    key: u32,
-    /// Its channel.
-    pub(super) channel: Channel,
-    /// Events after this position.
-    pub(super) since: Seq,
-    /// How many were told before.
-    pub(super) told: usize,
-}
-
-impl Wanted {
-    /// The filter that a store chooses by.
-    pub(super) fn filter(&self, visibility: &EventVisibility) -> EventFilter {
-        let (agent_id, conversation_id) = match self.channel {
-            Channel::Tenant => (None, None),
-            Channel::Agent(id) => (Some(id), None),
-            Channel::Conversation(id) => (None, Some(id)),
-        };
-        EventFilter {
-            types: Vec::new(),
-            agent_id,
-            conversation_id,
-            visibility: visibility.clone(),
-        }
-    }
-}
-
-/// What was read of the past.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum Page {
-    /// Events.
-    Events {
-        /// Oldest first.
-        events: Vec<Arc<FedEvent>>,
-        /// From where to go on.
-        next: Seq,
-        /// Whether that is the present.
-        at_tail: bool,
-    },
-    /// They cannot all be told: the log begins and ends here.
-    Gap {
-        /// The oldest event.
-        first: Seq,
-        /// The newest.
-        head: Seq,
-        /// Why.
-        reason: ResyncReason,
-    },
-    /// It could not be read.
-    Failed,
-}
 
 /// What a socket follows.
 #[derive(Debug, Default)]
@@ -117,17 +39,6 @@ struct Subscription {
     next: Seq,
     /// What is still told of the past; nothing when it is at the present.
     replay: Option<Box<Replay>>,
-}
-
-#[derive(Debug, Default)]
-struct Replay {
-    told: usize,
-    /// Whether the client asked for it, and is told when it is over.
-    is_asked: bool,
-    is_being_read: bool,
-    page: VecDeque<Arc<FedEvent>>,
-    /// What follows the page: from where to go on, and whether that is the present.
-    after: Option<(Seq, bool)>,
 }
 
 impl Subscription {
@@ -183,12 +94,7 @@ impl Subscriptions {
         let before = self.all.iter().position(|it| it.channel == channel);
         let before = before.map(|place| self.all.swap_remove(place));
         let turns = before.map(|it| it.turns).unwrap_or_default();
-        let replay = since.map(|_| {
-            Box::new(Replay {
-                is_asked: true,
-                ..Replay::default()
-            })
-        });
+        let replay = since.map(|_| Box::new(Replay::asked_for()));
         let key = self.key();
         self.all.push(Subscription {
             key,
@@ -202,7 +108,13 @@ impl Subscriptions {
     }
 
     /// Follows a conversation until a turn has ended, from a position on that is before the turn.
-    pub(super) fn await_turn(&mut self, turn: TurnId, channel: Channel, agent: AgentId, since: Seq) {
+    pub(super) fn await_turn(
+        &mut self,
+        turn: TurnId,
+        channel: Channel,
+        agent: AgentId,
+        since: Seq,
+    ) {
         if let Some(known) = self.all.iter_mut().find(|it| it.channel == channel) {
             if !known.is_named {
                 known.turns.push(turn);
@@ -319,131 +231,6 @@ impl Subscriptions {
                 self.all.remove(place);
             } else {
                 place += 1;
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether something of the past is still to be told.
-    pub(super) fn is_behind(&self) -> bool {
-        self.all.iter().any(|it| !it.is_live())
-    }
-
-    /// What is to be read next of the past, if anything is. It counts as being read from now on.
-    pub(super) fn next_wanted(&mut self) -> Option<Wanted> {
-        let is_idle = |it: &Subscription| {
-            let replay = it.replay.as_ref();
-            replay.is_some_and(|replay| !replay.is_being_read && replay.after.is_none())
-        };
-        let place = self.all.iter().position(is_idle)?;
-        // Those behind it come before it the next time.
-        let mut it = self.all.remove(place);
-        let mut told = 0;
-        if let Some(replay) = &mut it.replay {
-            replay.is_being_read = true;
-            told = replay.told;
-        }
-        let wanted = Wanted {
-            key: it.key,
-            channel: it.channel,
-            since: it.next,
-            told,
-        };
-        self.all.push(it);
-        Some(wanted)
-    }
-
-    /// Takes in what was read.
-    pub(super) fn take_in(
-        &mut self,
-        wanted: Wanted,
-        page: Page,
-        tell: Teller<'_>,
-    ) -> Result<(), Overfull> {
-        let mut all = self.all.iter_mut();
-        // It may have ended meanwhile, or begun anew.
-        let Some(it) = all.find(|it| it.key == wanted.key) else {
-            return Ok(());
-        };
-        let Some(replay) = &mut it.replay else {
-            return Ok(());
-        };
-        replay.is_being_read = false;
-        match page {
-            Page::Failed => {}
-            Page::Events {
-                events,
-                next,
-                at_tail,
-            } => {
-                replay.page = events.into();
-                replay.after = Some((next, at_tail));
-            }
-            Page::Gap {
-                first,
-                head,
-                reason,
-            } => {
-                it.replay = None;
-                it.next = head;
-                let channel = it.channel;
-                tell(Word::Resync {
-                    channel,
-                    first,
-                    head,
-                    reason,
-                })?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Tells what was read of the past, for as long as there is room.
-    pub(super) fn tell_past(
-        &mut self,
-        has_room: impl Fn() -> bool,
-        tell: Teller<'_>,
-    ) -> Result<(), Overfull> {
-        let mut place = 0;
-        'subscriptions: while let Some(it) = self.all.get_mut(place) {
-            let key = it.key;
-            while let Some(replay) = &mut it.replay
-                && replay.after.is_some()
-            {
-                if !has_room() {
-                    return Ok(());
-                }
-                let Some(event) = replay.page.pop_front() else {
-                    it.end_page(tell)?;
-                    break;
-                };
-                replay.told += 1;
-                it.next = event.seq;
-                tell(Word::Event(&[it.channel], &event))?;
-                self.end_with(&event, |other| other.key == key, tell)?;
-                continue 'subscriptions;
-            }
-            place += 1;
-        }
-        Ok(())
-    }
-}
-
-impl Subscription {
-    /// Goes on behind a page that was told.
-    fn end_page(&mut self, tell: Teller<'_>) -> Result<(), Overfull> {
-        let Some(replay) = &mut self.replay else {
-            return Ok(());
-        };
-        let Some((next, at_tail)) = replay.after.take() else {
-            return Ok(());
-        };
-        self.next = next;
-        if at_tail {
-            let is_asked = replay.is_asked;
-            self.replay = None;
-            if is_asked {
-                tell(Word::CaughtUp(self.channel, next))?;
             }
         }
         Ok(())

@@ -6,9 +6,7 @@ use actix_http::ws::{HandshakeError, verify_handshake};
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
     body::MessageBody as _,
-    http::header::{
-        CONTENT_LENGTH, HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL, TRANSFER_ENCODING,
-    },
+    http::header::{HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL},
     web::{Data, Payload},
 };
 use application::access::Entrant;
@@ -107,11 +105,6 @@ fn check_handshake(request: &HttpRequest) -> Result<(), ApiError> {
     if verify_handshake(request.head()).is_err() {
         let detail = "16 bytes in base64";
         return Err(ApiError::header(SEC_WEBSOCKET_KEY.as_str(), detail));
-    }
-    for name in [CONTENT_LENGTH, TRANSFER_ENCODING] {
-        if headers.get(&name).is_some_and(|value| value != "0") {
-            return Err(ApiError::header(name.as_str(), "an upgrade has no body"));
-        }
     }
     if offers_others_only(headers) {
         return Err(ProblemCode::InvalidSubprotocol.into());

@@ -5,6 +5,7 @@ use std::{net::SocketAddr, sync::Arc, time::Duration};
 use api::{
     server::Service,
     settings::Settings,
+    socket::SocketTimes,
     wiring::{self, EnginesByName},
 };
 use domain::{
@@ -35,6 +36,7 @@ pub(crate) struct Plan {
     engines: EnginesByName,
     settings: Vec<(String, String)>,
     over: Option<Box<dyn FnOnce(Storage) -> Storage + Send>>,
+    sockets: Option<SocketTimes>,
 }
 
 impl Plan {
@@ -47,6 +49,12 @@ impl Plan {
     /// With a setting, by its variable.
     pub(crate) fn setting(mut self, variable: &str, value: &str) -> Self {
         self.settings.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With less patience for clients of sockets.
+    pub(crate) fn sockets(mut self, times: SocketTimes) -> Self {
+        self.sockets = Some(times);
         self
     }
 
@@ -83,7 +91,11 @@ impl Plan {
         let own = own.map(|(name, value)| (name.to_owned(), value));
         let generous = GENEROUS.map(|(name, value)| (name.to_owned(), value.to_owned()));
         let variables = own.into_iter().chain(generous).chain(self.settings);
-        let settings = Settings::load(None, variables).expect("the test's settings are valid");
+        let settings = Settings::load(None, variables);
+        let mut settings = settings.expect("the test's settings are valid");
+        if let Some(times) = self.sockets {
+            settings.limits.sockets = times;
+        }
         let mut engines = wiring::built_in_engines();
         engines.extend(self.engines);
         // A recorder of the test's own: the process has room for one global recorder only.

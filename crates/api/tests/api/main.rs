@@ -59,6 +59,7 @@ mod running_turns;
 mod scope_coverage;
 mod script;
 mod slow_clients;
+mod sockets;
 mod store_calls;
 mod tickets;
 mod token_endpoint;

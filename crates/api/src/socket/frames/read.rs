@@ -50,17 +50,20 @@ pub struct Refused {
     /// Its id, if it has one.
     pub id: Option<u64>,
     /// What is wrong with it.
-    pub error: ApiError,
+    pub error: Box<ApiError>,
 }
 
 /// Reads one frame.
 pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
     let frame = body::read(text.as_bytes()).map_err(|error| Refused {
         id: None,
-        error: error.into(),
+        error: Box::new(error.into()),
     })?;
     let id = id_of(frame.value());
-    let refused = |error| Refused { id, error };
+    let refused = |error: ApiError| Refused {
+        id,
+        error: Box::new(error),
+    };
     let kind = frame.value()["type"].as_str();
     let known = COMMANDS.iter().find(|(name, _)| Some(*name) == kind);
     let component = known.map_or(UNKNOWN_COMMAND, |(_, component)| component);

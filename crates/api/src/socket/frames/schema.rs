@@ -58,6 +58,11 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
         "required": ["id", "type"],
         "properties": {"id": id(), "type": {"type": "string"}},
     });
+    // What has no members is also what has some.
+    let results = schemas["ReplyResult"].as_object_mut();
+    if let Some((forms, results)) = results.and_then(|it| Some((it.remove("oneOf")?, it))) {
+        results.insert("anyOf".to_owned(), forms);
+    }
     for (name, component) in COMMANDS {
         add_head(&mut schemas[*component], name);
     }

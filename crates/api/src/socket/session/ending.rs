@@ -1,10 +1,19 @@
 //! How a socket ends.
 
+use std::time::Duration;
+
+use actix_ws::AggregatedMessage;
+use futures::StreamExt as _;
+use tokio::time::timeout;
+
 use super::{End, Session};
 use crate::socket::{
     CloseCode,
     frames::{ServerFrame, encode},
 };
+
+/// How long a client may take to answer a close.
+const PATIENCE: Duration = Duration::from_secs(1);
 
 impl End {
     /// What it is counted as.
@@ -18,10 +27,20 @@ impl End {
 }
 
 impl Session {
-    /// Says goodbye. What is written by then the client takes soon, or never.
-    pub(super) fn part(self, end: End) {
+    /// Says goodbye, and waits a moment for the client to say so too. What was written by then it
+    /// takes soon, or never.
+    pub(super) async fn part(mut self, end: End) {
+        // Whatever it held is free from now on.
+        self.member = None;
+        self.commands.clear();
+        self.progress.part();
         match end {
-            End::Close(code) => self.say_goodbye(code),
+            End::Close(code) => {
+                self.say_goodbye(code);
+                if !self.is_read_to_the_end().await {
+                    return;
+                }
+            }
             End::Closed(reason) => {
                 // It does not want what still waits.
                 self.outgoing.clear();
@@ -29,7 +48,23 @@ impl Session {
             }
             End::Gone => {}
         }
-        self.progress.part();
+        self.progress.hang_up();
+    }
+
+    /// Waits for the client to answer the close, or to have had the time for it. False when it
+    /// cannot be read any more: what it still sends has to be discarded, or the close would be
+    /// lost on its way.
+    async fn is_read_to_the_end(&mut self) -> bool {
+        let answer = async {
+            loop {
+                match self.messages.next().await {
+                    Some(Ok(AggregatedMessage::Close(_))) => return true,
+                    Some(Ok(_)) => {}
+                    Some(Err(_)) | None => return false,
+                }
+            }
+        };
+        timeout(PATIENCE, answer).await.unwrap_or(true)
     }
 
     fn say_goodbye(&self, code: CloseCode) {

@@ -148,11 +148,11 @@ impl Session {
         });
         let is_present = subscribed.is_ok() && opened.since.is_none();
         self.reply(id, subscribed)?;
-        match is_present {
-            true => self.join(&[opened.channel]),
-            // It is told behind the replay.
-            false => Ok(()),
+        // Others are told of it behind the replay.
+        if is_present {
+            self.join(&[opened.channel])?;
         }
+        Ok(())
     }
 
     fn join(&mut self, channels: &[Channel]) -> Result<(), End> {

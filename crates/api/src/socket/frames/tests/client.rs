@@ -16,9 +16,9 @@ fn command(frame: &Value) -> Command {
 /// The id that its reply names, its code, and its faults as pointer and code.
 fn refusal(text: &str) -> (Option<u64>, ProblemCode, Vec<(String, Value)>) {
     let refused = read(text, &SCHEMAS).expect_err(text);
-    let faults = refused.error.faults.into_iter().map(|fault| {
+    let faults = refused.error.faults.iter().map(|fault| {
         let code = serde_json::to_value(fault.code).unwrap();
-        (fault.pointer.unwrap(), code)
+        (fault.pointer.clone().unwrap(), code)
     });
     (refused.id, refused.error.code, faults.collect())
 }

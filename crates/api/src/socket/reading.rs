@@ -1,0 +1,64 @@
+//! Reads the past for a socket.
+
+use std::time::Duration;
+
+use application::realtime::{LogReader, Read, Tail};
+use ports::{EventVisibility, RepositoryError};
+
+use super::{
+    frames::ResyncReason,
+    subscriptions::{MOST_REPLAYED, Page, Wanted},
+};
+
+/// Events of the past that are in hand at once.
+const PAGE: usize = 50;
+/// How long to wait before the past is read again that could not be read.
+const PAUSE: Duration = Duration::from_secs(1);
+
+/// Reads a page of the past.
+pub(super) async fn read(
+    log: &LogReader,
+    tail: &Tail,
+    visibility: &EventVisibility,
+    wanted: &Wanted,
+) -> Page {
+    let filter = wanted.filter(visibility);
+    let read = async {
+        Ok(match log.read(tail, &filter, wanted.since, PAGE).await? {
+            Read::Expired { first, head } => Page::Gap {
+                first,
+                head,
+                reason: ResyncReason::Retention,
+            },
+            Read::Events { events, .. } if wanted.told + events.len() > MOST_REPLAYED => {
+                let (first, head) = log.bounds(tail.tenant()).await?;
+                Page::Gap {
+                    first,
+                    head,
+                    reason: ResyncReason::Limit,
+                }
+            }
+            Read::Events {
+                events,
+                next,
+                at_tail,
+            } => Page::Events {
+                events,
+                next,
+                at_tail,
+            },
+        })
+    };
+    let read: Result<Page, RepositoryError> = read.await;
+    match read {
+        Ok(page) => page,
+        Err(error) => {
+            tracing::debug!(
+                error = ports::error::chain(&error),
+                "the log cannot be read for a socket"
+            );
+            tokio::time::sleep(PAUSE).await;
+            Page::Failed
+        }
+    }
+}

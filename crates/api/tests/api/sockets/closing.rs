@@ -1,0 +1,204 @@
+//! How sockets end.
+
+use std::time::Duration;
+
+use api::socket::SocketTimes;
+use serde_json::{Value, json};
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+use tokio_tungstenite::tungstenite::{
+    Message,
+    protocol::{CloseFrame, frame::coding::CloseCode},
+};
+
+use super::client::{Socket, Upgrade};
+use crate::harness::{Api, Plan};
+
+#[tokio::test]
+async fn a_binary_frame_ends_it() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    socket
+        .send_message(Message::binary(b"bytes".to_vec()))
+        .await;
+    assert_eq!(socket.closed().await, 1003);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_closes_is_answered_with_its_own_code() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let close = CloseFrame {
+        code: CloseCode::Normal,
+        reason: "done".into(),
+    };
+    socket.send_message(Message::Close(Some(close))).await;
+    let ended = socket.ended().await;
+    assert_eq!(ended.code, 1000);
+    assert_eq!(ended.goodbye, None);
+    api.stop().await;
+}
+
+/// A frame under a masking key of zeros, which leaves its payload as it is.
+fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
+    let length = payload.len();
+    let mut bytes = vec![first];
+    if let Ok(short @ 0..126) = u8::try_from(length) {
+        bytes.push(0x80 | short);
+    } else {
+        bytes.push(0xff);
+        bytes.extend((length as u64).to_be_bytes());
+    }
+    bytes.extend([0; 4]);
+    bytes.extend(payload);
+    bytes
+}
+
+fn long(bytes: usize) -> Vec<u8> {
+    vec![b'a'; bytes]
+}
+
+/// What the server sends to a client that sends these bytes, and then hangs up.
+async fn answer_to(api: &Api, bytes: &[u8]) -> Vec<u8> {
+    let mut connection = Upgrade::of(api)
+        .by(&api.reader())
+        .open()
+        .await
+        .into_connection();
+    connection.write_all(bytes).await.expect("it is taken");
+    let mut received = Vec::new();
+    let read = connection.read_to_end(&mut received);
+    let read = tokio::time::timeout(Duration::from_secs(20), read).await;
+    let _ = read.expect("the server hangs up");
+    received
+}
+
+/// The code of the close frame at the end of what was received.
+fn close_code(received: &[u8]) -> u16 {
+    let place = received.iter().rposition(|byte| *byte == 0x88);
+    let place = place.expect("a close frame");
+    u16::from_be_bytes([received[place + 2], received[place + 3]])
+}
+
+#[tokio::test]
+async fn what_breaks_the_protocol_ends_it() {
+    let api = Api::start().await;
+    let header_of_a_gibibyte = [&[0x81, 0xff][..], &(1_u64 << 30).to_be_bytes()].concat();
+    let fragments = [
+        frame(0x01, &long(60_000)),
+        frame(0x00, &long(60_000)),
+        frame(0x00, &long(60_000)),
+        frame(0x00, &long(60_000)),
+        frame(0x80, &long(60_000)),
+    ]
+    .concat();
+    for (bytes, code) in [
+        (header_of_a_gibibyte, 1009),
+        (frame(0x81, &long(65_537)), 1009),
+        (fragments, 1009),
+        (frame(0x81, b"\xc3\x28"), 1007),
+        (vec![0x81, 0x01, b'a'], 1002),
+        (frame(0x83, b"a"), 1002),
+    ] {
+        let received = answer_to(&api, &bytes).await;
+        assert_eq!(close_code(&received), code, "{:x?}", &bytes[..6]);
+        let text = String::from_utf8_lossy(&received);
+        assert!(text.contains(r#""type":"goodbye""#), "{text}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn the_largest_message_is_taken() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let agent = api.agent_id().await;
+    let message = "x".repeat(32_001);
+    let problem = socket
+        .refused("chat", json!({"agentId": agent, "message": message}))
+        .await;
+    assert_eq!(problem["errors"][0]["code"], "too_long");
+    let text = json!({"id": 99, "type": "ping", "padding": "x".repeat(65_000)}).to_string();
+    socket.send(&text).await;
+    assert_eq!(socket.reply(99).await["error"]["code"], "validation_failed");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_says_when_to_come_back() {
+    let api = Api::start().await;
+    let mut sockets = Vec::new();
+    for _ in 0..8 {
+        sockets.push(Socket::connected(&api, &api.reader(), &["tenant"]).await);
+    }
+    let stopped = api.stop();
+    let ends = async {
+        let mut waits = Vec::new();
+        for socket in &mut sockets {
+            let ended = socket.ended().await;
+            assert_eq!(ended.code, 4200);
+            waits.push(ended.goodbye.unwrap()["reconnectAfterMs"].as_u64().unwrap());
+        }
+        waits
+    };
+    let ((), waits) = tokio::join!(stopped, ends);
+    assert!(waits.iter().all(|wait| *wait <= 1_000), "{waits:?}");
+    assert!(waits.iter().any(|wait| *wait != waits[0]), "{waits:?}");
+}
+
+#[tokio::test]
+async fn a_server_that_goes_away_opens_no_more_sockets() {
+    let api = Api::start().await;
+    let reader = api.reader();
+    let (address, caller) = (api.address, reader.clone());
+    let upgrade = || Upgrade::of_service(address, "/api/ws").by(&caller);
+    drop(upgrade().open().await);
+    let stopped = api.stop_after(Duration::from_secs(2));
+    let asked = async {
+        let began = std::time::Instant::now();
+        loop {
+            match upgrade().try_open().await {
+                Err(refused) => return refused,
+                Ok(_) => assert!(began.elapsed().as_secs() < 2, "sockets are opened"),
+            }
+        }
+    };
+    let ((), refused) = tokio::join!(stopped, asked);
+    assert_eq!(refused.shown(), (503, "draining"));
+}
+
+#[tokio::test]
+async fn a_client_that_answers_no_ping_is_left() {
+    let times = SocketTimes {
+        ping: Duration::from_millis(200),
+        pong: Duration::from_secs(1),
+        ..SocketTimes::default()
+    };
+    let api = Plan::default().sockets(times).start().await;
+    // This one answers as it reads.
+    let mut attentive = Socket::connected(&api, &api.reader(), &[]).await;
+    let silent = Upgrade::of(&api).by(&api.reader()).open().await;
+    let mut connection = silent.into_connection();
+    let mut received = Vec::new();
+    let reading = connection.read_to_end(&mut received);
+    let reading = tokio::time::timeout(Duration::from_secs(20), reading);
+    let listening = async {
+        // It is there long after the other one has gone.
+        for _ in 0..20 {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+            attentive.carried_out("ping", json!({})).await;
+        }
+        attentive.rest().await
+    };
+    let (read, rest) = tokio::join!(reading, listening);
+    let _ = read.expect("the server hangs up");
+    assert_eq!(rest, Vec::<Value>::new());
+    assert_eq!(close_code(&received), 4202);
+    // Both the protocol's own ping and the one that pages can see.
+    assert!(
+        received.windows(2).any(|bytes| bytes == [0x89, 0x00]),
+        "{received:x?}"
+    );
+    assert!(String::from_utf8_lossy(&received).contains(r#"{"type":"ping"}"#));
+    api.stop().await;
+}

@@ -1,0 +1,244 @@
+//! What a client can ask of a socket, and how it is answered.
+
+use serde_json::{Value, json};
+
+use super::client::{Socket, Upgrade};
+use crate::harness::{Api, id_of};
+
+const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+
+#[tokio::test]
+async fn connecting_tells_what_holds_for_the_connection() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let connected = socket.connect(json!({"channels": ["tenant"]})).await;
+    assert!(connected["connectionId"].as_str().unwrap().len() > 30);
+    assert_eq!(connected["tenantId"], "default");
+    assert_eq!(connected["headSeq"], 1);
+    assert_eq!(connected["pingIntervalMs"], 25_000);
+    let channels = json!([{"channel": "tenant", "ok": true, "recovered": false}]);
+    assert_eq!(connected["channels"], channels);
+    let limits = json!({
+        "frameBytes": 65_536, "messageBytes": 262_144, "channels": 128,
+        "commandsPerSecond": 20, "commandsBurst": 40, "replayedEvents": 10_000,
+    });
+    assert_eq!(connected["limits"], limits);
+    let told = api.reader().get("/api/limits").await.ok();
+    assert_eq!(told["sockets"], limits);
+    let again = socket.refused("connect", json!({"channels": []})).await;
+    assert_eq!(again["code"], "validation_failed");
+    assert_eq!(again["errors"][0]["pointer"], "/type");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_ping_is_answered() {
+    let api = Api::start().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    assert_eq!(socket.carried_out("ping", json!({})).await, json!({}));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_no_command_is_answered_as_well() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let problem = socket.refused("dance", json!({})).await;
+    assert_eq!(problem["code"], "unknown_command");
+    assert_eq!(problem["status"], 422);
+    let request = problem["requestId"].as_str().unwrap();
+    assert!(request.ends_with("-2"), "{request}");
+
+    for (text, code) in [
+        ("{", "malformed_json"),
+        ("[]", "validation_failed"),
+        (r#"{"type": "ping"}"#, "validation_failed"),
+    ] {
+        socket.send(text).await;
+        let reply = socket.next_of("reply").await;
+        assert_eq!((&reply["id"], &reply["ok"]), (&Value::Null, &json!(false)));
+        assert_eq!(reply["error"]["code"], code, "{text}");
+    }
+    let faults = socket.refused("chat", json!({"message": ""})).await;
+    let pointers: Vec<_> = faults["errors"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|fault| fault["pointer"].clone())
+        .collect();
+    assert_eq!(pointers, ["/agentId", "/message"]);
+    // It goes on.
+    socket.carried_out("ping", json!({})).await;
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn commands_that_lack_a_scope_are_refused() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let agent = api.agent_id().await;
+    for (command, members) in [
+        ("chat", json!({"agentId": agent, "message": "Hello"})),
+        ("cancel", json!({"turnId": NOBODY})),
+        ("typing", json!({"conversationId": NOBODY, "typing": true})),
+    ] {
+        let problem = socket.refused(command, members).await;
+        assert_eq!(problem["code"], "insufficient_scope", "{command}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn what_is_not_there_is_refused_as_over_http() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let agent = api.agent_id().await;
+    for (command, members, code) in [
+        (
+            "chat",
+            json!({"agentId": NOBODY, "message": "Hello"}),
+            "agent_not_found",
+        ),
+        (
+            "chat",
+            json!({"agentId": "nonsense", "message": "Hello"}),
+            "agent_not_found",
+        ),
+        (
+            "chat",
+            json!({"agentId": agent, "conversationId": NOBODY, "message": "Hello"}),
+            "conversation_not_found",
+        ),
+        ("cancel", json!({"turnId": NOBODY}), "turn_not_found"),
+        ("cancel", json!({"turnId": "nonsense"}), "turn_not_found"),
+        (
+            "typing",
+            json!({"conversationId": NOBODY, "typing": true}),
+            "conversation_not_found",
+        ),
+        (
+            "unsubscribe",
+            json!({"channel": "agent:nonsense"}),
+            "agent_not_found",
+        ),
+    ] {
+        let problem = socket.refused(command, members).await;
+        assert_eq!(problem["code"], code, "{command}");
+    }
+    // What was not subscribed to is not followed afterwards either.
+    let channel = json!({"channel": format!("agent:{agent}")});
+    socket.carried_out("unsubscribe", channel).await;
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn commands_are_carried_out_in_their_order_without_waiting_for_replies() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    let mut ids = Vec::new();
+    ids.push(
+        socket
+            .send_command("connect", json!({"channels": []}))
+            .await,
+    );
+    for _ in 0..5 {
+        let channel = json!({"channel": "tenant"});
+        ids.push(socket.send_command("subscribe", channel.clone()).await);
+        ids.push(socket.send_command("unsubscribe", channel).await);
+    }
+    let messages: Vec<String> = (0..10).map(|number| format!("Message {number}")).collect();
+    for message in &messages {
+        let chat = json!({"agentId": agent, "conversationId": conversation, "message": message});
+        ids.push(socket.send_command("chat", chat).await);
+    }
+    for id in ids {
+        let reply = socket.next_of_reply().await;
+        assert_eq!(
+            (&reply["id"], &reply["ok"]),
+            (&json!(id), &json!(true)),
+            "{reply}"
+        );
+    }
+    let path = format!("/api/conversations/{conversation}/messages?limit=100");
+    let page = api.reader().get(&path).await.ok();
+    let said: Vec<_> = page["data"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter(|message| message["role"] == "user")
+        .map(|message| message["content"].as_str().unwrap())
+        .collect();
+    assert_eq!(said, messages);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_socket_has_128_channels_and_no_more() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.writer(), &["tenant"]).await;
+    let agent = api.agent_id().await;
+    for number in 1..=128 {
+        let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+        let channel = json!({"channel": format!("conversation:{conversation}")});
+        // No faster than commands may come.
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        let reply = socket.command("subscribe", channel.clone()).await;
+        assert_eq!(reply["ok"], number < 128, "{number}: {reply}");
+        if number == 128 {
+            assert_eq!(reply["error"]["code"], "validation_failed");
+            assert_eq!(reply["error"]["errors"][0]["code"], "too_many");
+            socket
+                .carried_out("unsubscribe", json!({"channel": "tenant"}))
+                .await;
+            socket.carried_out("subscribe", channel.clone()).await;
+            // Again is not once more.
+            socket.carried_out("subscribe", channel).await;
+        }
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn typing_is_told_where_it_concerns_somebody_and_stored_nowhere() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let elsewhere = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channel = |kind: &str, id: &str| format!("{kind}:{id}");
+    let mut there = Socket::connected(
+        &api,
+        &api.reader(),
+        &[&channel("conversation", &conversation)],
+    )
+    .await;
+    let mut with_agent = Socket::connected(&api, &api.reader(), &[&channel("agent", &agent)]).await;
+    let mut everywhere = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut elsewhere =
+        Socket::connected(&api, &api.reader(), &[&channel("conversation", &elsewhere)]).await;
+    let mut strangers = Socket::connected(&api, &api.stranger(), &["tenant"]).await;
+    let mut writer = Socket::connected(&api, &api.writer(), &[]).await;
+    let before = api.reader().get("/api/events").await.ok();
+    for typing in [true, false] {
+        let members = json!({"conversationId": conversation, "typing": typing});
+        assert_eq!(writer.carried_out("typing", members).await, json!({}));
+        for socket in [&mut there, &mut with_agent, &mut everywhere] {
+            let event = socket.next_of("live").await["event"].clone();
+            assert_eq!(event["type"], "typing.updated");
+            assert_eq!(event["conversationId"], json!(conversation));
+            assert_eq!(event["typing"], json!(typing));
+            assert!(
+                event["actor"].as_str().unwrap().starts_with("key:"),
+                "{event}"
+            );
+        }
+    }
+    for socket in [&mut elsewhere, &mut strangers, &mut writer] {
+        assert_eq!(socket.rest().await, Vec::<Value>::new());
+    }
+    let after = api.reader().get("/api/events").await.ok();
+    assert_eq!(before["headSeq"], after["headSeq"]);
+    api.stop().await;
+}

@@ -1,0 +1,194 @@
+//! What is said on sockets is what `/asyncapi.json` describes, and all of it.
+
+use std::{
+    collections::BTreeSet,
+    sync::{LazyLock, Mutex, PoisonError},
+    time::Duration,
+};
+
+use api::{body::Schemas, socket::SocketTimes};
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::client::{Socket, Upgrade};
+use crate::{
+    asyncapi::document,
+    harness::{Api, Plan, id_of},
+    script::scripted,
+};
+
+/// A validator for each message of the socket, under its key.
+static MESSAGES: LazyLock<Schemas> = LazyLock::new(|| {
+    let described = &document()["components"];
+    let mut schemas = described["schemas"].clone();
+    let mut names = Vec::new();
+    for key in keys() {
+        let name = format!("message:{key}");
+        schemas[&name] = described["messages"][&key]["payload"].clone();
+        names.push(name);
+    }
+    let names: Vec<&str> = names.iter().map(String::as_str).collect();
+    Schemas::new(&json!({"components": {"schemas": schemas}}), &names).expect("schemas")
+});
+
+/// The messages that this process has received.
+static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+
+/// The keys of all messages of the socket.
+fn keys() -> BTreeSet<String> {
+    let messages = document()["channels"]["socket"]["messages"].as_object();
+    messages.expect("messages").keys().cloned().collect()
+}
+
+/// Those that the server sends: what is asked of it are the others.
+fn keys_of_server() -> BTreeSet<String> {
+    let asked = |key: &String| document()["operations"][format!("{key}Command")].is_object();
+    keys().into_iter().filter(|key| !asked(key)).collect()
+}
+
+/// Holds a frame of the server to its message.
+pub(crate) fn seen(frame: &Value) {
+    let key = key_of(frame);
+    let faults = MESSAGES.check(&format!("message:{key}"), frame);
+    assert_eq!(faults, [], "{key}: {frame}");
+    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.insert(key.to_owned());
+}
+
+/// Which message a frame is.
+fn key_of(frame: &Value) -> &str {
+    let result = &frame["result"];
+    match frame["type"].as_str().expect("a type") {
+        "reply" if frame["ok"] == false => "errorReply",
+        "reply" if result["connectionId"].is_string() => "connectReply",
+        "reply" if result["channel"].is_string() => "subscribeReply",
+        "reply" if result["turn"].is_object() => "turnReply",
+        "reply" => "emptyReply",
+        "live" => match frame["event"]["type"].as_str().expect("a type") {
+            "reply.delta" => "replyDelta",
+            "reply.snapshot" => "replySnapshot",
+            _ => "typingUpdated",
+        },
+        "ping" => "serverPing",
+        other => other,
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_message_of_the_server_is_said_as_it_is_described() {
+    let (engine, mut script) = scripted();
+    let times = SocketTimes {
+        ping: Duration::from_millis(50),
+        ..SocketTimes::default()
+    };
+    let plan = Plan::default().sockets(times).engine("scripted", engine);
+    let api = plan.start().await;
+    let agent = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(agent).await);
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channel = json!({"channel": format!("conversation:{conversation}")});
+
+    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    let beyond = json!({"channels": ["tenant"], "since": 99});
+    socket.connect(beyond).await;
+    socket.find(|frame| frame["type"] == "resync").await;
+    let again = json!({"channel": "tenant", "since": 0});
+    socket.carried_out("subscribe", again).await;
+    socket.find(|frame| frame["type"] == "event").await;
+    socket.find(|frame| frame["type"] == "caughtUp").await;
+    socket.refused("unsubscribe", json!({})).await;
+
+    let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
+    let turn = socket.carried_out("chat", chat).await["turn"].clone();
+    let call = script.next_call().await;
+    call.say("Once ").await;
+    let live = |kind: &'static str| move |frame: &Value| frame["event"]["type"] == kind;
+    socket.find(live("reply.delta")).await;
+    socket.carried_out("subscribe", channel).await;
+    socket.find(live("reply.snapshot")).await;
+    let typing = json!({"conversationId": conversation, "typing": true});
+    let mut other = Socket::connected(&api, &api.writer(), &[]).await;
+    other.carried_out("typing", typing).await;
+    socket.find(live("typing.updated")).await;
+    socket
+        .carried_out("cancel", json!({"turnId": turn["id"]}))
+        .await;
+    let path = format!("/api/conversations/{conversation}");
+    api.writer().delete(&path).await;
+    socket.find(|frame| frame["type"] == "unsubscribed").await;
+
+    // The client's own answers let it outlive any number of pings.
+    while !has_seen("serverPing") {
+        socket.rest().await;
+        tokio::task::yield_now().await;
+    }
+    socket.send_message(Message::binary(vec![1])).await;
+    assert_eq!(socket.closed().await, 1003);
+
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    assert_eq!(seen, keys_of_server());
+    api.stop().await;
+}
+
+fn has_seen(key: &str) -> bool {
+    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    seen.contains(key)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn every_example_of_a_command_is_carried_out() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let chat = json!({"agentId": agent, "message": "Hello"});
+    let turn = api.chat(chat).await["turnId"].clone();
+    let turn = turn.as_str().expect("a turn");
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let messages = &document()["components"]["messages"];
+    let mut count = 0;
+    for key in keys().difference(&keys_of_server()) {
+        for example in messages[key]["examples"].as_array().expect("examples") {
+            let mut command = example["payload"].clone();
+            name_what_is_there(&mut command, &agent, &conversation, turn);
+            if !command["token"].is_null() {
+                command["token"] = json!(api.writer().key());
+            }
+            count += 1;
+            if key != "connect" {
+                socket.send(&command.to_string()).await;
+                let id = command["id"].as_u64().expect("an id");
+                assert_eq!(socket.reply(id).await["ok"], true, "{command}");
+                continue;
+            }
+            let upgrade = Upgrade::of(&api);
+            let mut fresh = if command["token"].is_null() {
+                upgrade.by(&api.writer()).open().await
+            } else {
+                upgrade.open().await
+            };
+            fresh.send(&command.to_string()).await;
+            assert_eq!(fresh.reply(1).await["ok"], true, "{command}");
+        }
+    }
+    assert!(count >= 11, "{count} examples were tried");
+    api.stop().await;
+}
+
+/// Puts what is there in the place of what the example names.
+fn name_what_is_there(command: &mut Value, agent: &str, conversation: &str, turn: &str) {
+    for (member, there) in [
+        ("agentId", agent),
+        ("conversationId", conversation),
+        ("turnId", turn),
+    ] {
+        if !command[member].is_null() {
+            command[member] = json!(there);
+        }
+    }
+    let channel = command["channel"].as_str().unwrap_or_default().to_owned();
+    for (kind, there) in [("agent", agent), ("conversation", conversation)] {
+        if channel.starts_with(&format!("{kind}:")) {
+            command["channel"] = json!(format!("{kind}:{there}"));
+        }
+    }
+}

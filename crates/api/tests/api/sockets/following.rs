@@ -1,0 +1,326 @@
+//! Channels: what is told, from where on, and to whom.
+
+use domain::Scope;
+use serde_json::{Value, json};
+
+use super::client::{Socket, Upgrade, shown};
+use crate::harness::{Api, id_of};
+
+/// The position of the newest event.
+async fn head(api: &Api) -> i64 {
+    let page = api.writer().get("/api/events").await.ok();
+    page["headSeq"].as_i64().expect("a position")
+}
+
+#[tokio::test]
+async fn tells_what_happens_from_the_moment_of_subscribing() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let agent = api.agent(json!({"name": "Bea"})).await;
+    let frame = socket.next_of("event").await;
+    assert_eq!(frame["channels"], json!(["tenant"]));
+    let event = &frame["event"];
+    assert_eq!(event["type"], "agent.created");
+    assert_eq!(event["data"]["agent"]["id"], agent["id"]);
+    // The same envelope as everywhere.
+    let page = api.reader().get("/api/events?since=1").await.ok();
+    assert_eq!(page["data"], json!([event]));
+    drop(socket);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn an_event_of_several_channels_comes_once_and_names_them() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let other = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channels = [
+        "tenant".to_owned(),
+        format!("agent:{agent}"),
+        format!("agent:{other}"),
+        format!("conversation:{conversation}"),
+    ];
+    let channels: Vec<&str> = channels.iter().map(String::as_str).collect();
+    let mut socket = Socket::connected(&api, &api.reader(), &channels).await;
+    let path = format!("/api/conversations/{conversation}");
+    api.writer()
+        .patch(&path, json!({"title": "One"}))
+        .await
+        .ok();
+    let frame = socket.next_of("event").await;
+    let mut named: Vec<&str> = frame["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|it| it.as_str().unwrap())
+        .collect();
+    named.sort_unstable();
+    let mut expected = vec![channels[0], channels[1], channels[3]];
+    expected.sort_unstable();
+    assert_eq!(named, expected);
+    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn replays_what_happened_since_and_then_goes_on_live() {
+    let api = Api::start().await;
+    let first = api.agent_id().await;
+    let second = api.agent_id().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let channels = ["tenant".to_owned(), format!("agent:{second}")];
+    let connected = socket
+        .connect(json!({"channels": channels, "since": 0}))
+        .await;
+    assert_eq!(connected["headSeq"], 2);
+    for (channel, name) in connected["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .zip(&channels)
+    {
+        assert_eq!(
+            *channel,
+            json!({"channel": name, "ok": true, "recovered": true})
+        );
+    }
+    let mut told = [Vec::new(), Vec::new()];
+    let mut caught_up = 0;
+    while caught_up < 2 {
+        let frame = socket.next().await;
+        if frame["type"] == "caughtUp" {
+            assert_eq!(frame["seq"], 2);
+            caught_up += 1;
+            continue;
+        }
+        for (told, channel) in told.iter_mut().zip(&channels) {
+            if frame["channels"]
+                .as_array()
+                .unwrap()
+                .contains(&json!(channel))
+            {
+                told.push(frame["event"]["agentId"].as_str().unwrap().to_owned());
+            }
+        }
+    }
+    assert_eq!(told, [vec![first, second.clone()], vec![second.clone()]]);
+    let path = format!("/api/agents/{second}");
+    api.writer().patch(&path, json!({"name": "Bob"})).await.ok();
+    let frame = socket.next_of("event").await;
+    assert_eq!(frame["event"]["seq"], 3);
+    assert_eq!(frame["channels"].as_array().unwrap().len(), 2);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_client_that_was_away_goes_on_where_it_was() {
+    let api = Api::start().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    api.agent_id().await;
+    let last = socket.event().await["seq"].as_i64().unwrap();
+    drop(socket);
+    api.agent_id().await;
+    api.agent_id().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    socket
+        .connect(json!({"channels": ["tenant"], "since": last}))
+        .await;
+    assert_eq!(socket.event().await["seq"], last + 1);
+    assert_eq!(socket.event().await["seq"], last + 2);
+    let caught_up = socket.next_of("caughtUp").await;
+    assert_eq!(
+        (&caught_up["channel"], &caught_up["seq"]),
+        (&json!("tenant"), &json!(last + 2))
+    );
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_cursor_that_the_log_does_not_reach_is_told_so() {
+    let api = Api::start().await;
+    api.agent_id().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let connected = socket
+        .connect(json!({"channels": ["tenant"], "since": 99}))
+        .await;
+    assert_eq!(connected["channels"][0]["recovered"], false);
+    let resync = socket.next_of("resync").await;
+    assert_eq!(
+        resync,
+        json!({"type": "resync", "channel": "tenant", "firstSeq": 1, "headSeq": 1, "reason": "retention"})
+    );
+    api.agent_id().await;
+    assert_eq!(socket.event().await["seq"], 2);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn subscribing_later_is_the_same_and_unsubscribing_ends_it() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let other = api.agent_id().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let channel = format!("agent:{agent}");
+    let since = json!({"channel": channel, "since": 0});
+    let subscribed = socket.carried_out("subscribe", since).await;
+    assert_eq!(
+        subscribed,
+        json!({"channel": channel, "recovered": true, "headSeq": 2})
+    );
+    assert_eq!(socket.event().await["agentId"], json!(agent));
+    socket.next_of("caughtUp").await;
+    let rename = |agent: &str, name: &str| {
+        let path = format!("/api/agents/{agent}");
+        let (writer, name) = (api.writer(), json!({"name": name}));
+        async move { writer.patch(&path, name).await.ok() }
+    };
+    rename(&other, "Bea").await;
+    rename(&agent, "Cleo").await;
+    assert_eq!(socket.event().await["data"]["agent"]["name"], "Cleo");
+    let result = socket
+        .carried_out("unsubscribe", json!({"channel": channel}))
+        .await;
+    assert_eq!(result, json!({}));
+    let mut other_socket = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    rename(&agent, "Dora").await;
+    // From when this was told, it is of the past.
+    let is_it = |frame: &Value| frame["event"]["data"]["agent"]["name"] == "Dora";
+    other_socket.find(is_it).await;
+    // What comes later comes behind it.
+    socket
+        .carried_out("subscribe", json!({"channel": "tenant"}))
+        .await;
+    rename(&other, "Eve").await;
+    assert_eq!(socket.event().await["data"]["agent"]["name"], "Eve");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn channels_of_nothing_are_refused_one_by_one() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let nobody = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let channels = [
+        format!("agent:{agent}"),
+        format!("agent:{nobody}"),
+        "agent:nonsense".to_owned(),
+        format!("conversation:{nobody}"),
+    ];
+    let connected = socket.connect(json!({"channels": channels})).await;
+    let told: Vec<_> = connected["channels"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|channel| {
+            (
+                channel["ok"].as_bool().unwrap(),
+                channel["error"]["code"].as_str().unwrap_or("none"),
+            )
+        })
+        .collect();
+    assert_eq!(
+        told,
+        [
+            (true, "none"),
+            (false, "agent_not_found"),
+            (false, "agent_not_found"),
+            (false, "conversation_not_found")
+        ]
+    );
+    let problem = socket
+        .refused("subscribe", json!({"channel": format!("agent:{nobody}")}))
+        .await;
+    assert_eq!(problem["code"], "agent_not_found");
+    assert_eq!(problem["status"], 404);
+    let foreign = id_of(
+        &api.stranger()
+            .post("/api/agents", json!({"name": "Theirs"}))
+            .await
+            .made(),
+    );
+    let problem = socket
+        .refused("subscribe", json!({"channel": format!("agent:{foreign}")}))
+        .await;
+    assert_eq!(problem["code"], "agent_not_found");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_channel_ends_with_what_it_follows() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let other = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channels = [
+        format!("agent:{agent}"),
+        format!("conversation:{conversation}"),
+        format!("conversation:{other}"),
+    ];
+    let names: Vec<&str> = channels.iter().map(String::as_str).collect();
+    let mut socket = Socket::connected(&api, &api.reader(), &names).await;
+    let deleted = api
+        .writer()
+        .delete(&format!("/api/conversations/{conversation}"))
+        .await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(socket.event().await["type"], "conversation.deleted");
+    let ended = socket.next_of("unsubscribed").await;
+    assert_eq!(
+        ended,
+        json!({"type": "unsubscribed", "channel": channels[1], "reason": "deleted"})
+    );
+    let deleted = api.writer().delete(&format!("/api/agents/{agent}")).await;
+    assert_eq!(deleted.status, 204);
+    assert_eq!(socket.event().await["type"], "agent.deleted");
+    // A conversation ends with its agent.
+    let mut ended = [
+        socket.next_of("unsubscribed").await,
+        socket.next_of("unsubscribed").await,
+    ];
+    ended.sort_by_key(ToString::to_string);
+    assert_eq!(ended[0]["channel"], json!(channels[0]));
+    assert_eq!(ended[1]["channel"], json!(channels[2]));
+    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_told_what_it_may_not_read() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let only_agents = api.holder_of(&[Scope::EventsRead, Scope::AgentsRead]).await;
+    let mut agents = Socket::connected(&api, &only_agents, &["tenant"]).await;
+    let only_conversations = api
+        .holder_of(&[Scope::EventsRead, Scope::ConversationsRead])
+        .await;
+    let mut conversations = Socket::connected(&api, &only_conversations, &["tenant"]).await;
+    let mut strangers = Socket::connected(&api, &api.stranger(), &["tenant"]).await;
+    let nothing = api.holder_of(&[Scope::EventsRead]).await;
+    let mut nothing = Socket::connected(&api, &nothing, &["tenant"]).await;
+    let problem = nothing
+        .refused("subscribe", json!({"channel": format!("agent:{agent}")}))
+        .await;
+    assert_eq!(problem["code"], "insufficient_scope");
+    let since = head(&api).await;
+    api.conversation(json!({"agentId": agent})).await;
+    api.agent_id().await;
+    let mut everything = Upgrade::of(&api).by(&api.reader()).open().await;
+    everything
+        .connect(json!({"channels": ["tenant"], "since": since}))
+        .await;
+    everything.find(|frame| frame["type"] == "caughtUp").await;
+    assert_eq!(agents.event().await["type"], "agent.created");
+    assert_eq!(conversations.event().await["type"], "conversation.created");
+    for socket in [
+        &mut agents,
+        &mut conversations,
+        &mut strangers,
+        &mut nothing,
+    ] {
+        assert_eq!(shown(&socket.rest().await), Vec::<String>::new());
+    }
+    api.stop().await;
+}

@@ -1,0 +1,184 @@
+//! From a request to a socket, or to a refusal.
+
+use domain::{ProblemCode, Scope};
+use serde_json::json;
+
+use super::client::Upgrade;
+use crate::harness::{Api, Plan};
+
+#[tokio::test]
+async fn opens_with_the_credential_in_a_header_and_agrees_on_the_subprotocol() {
+    let api = Api::start().await;
+    let plain = Upgrade::of(&api).by(&api.reader()).open().await;
+    assert_eq!(plain.protocol, None);
+    let offered = Upgrade::of(&api)
+        .by(&api.reader())
+        .header("Sec-WebSocket-Protocol", "chat, agent-service.v1")
+        .open()
+        .await;
+    assert_eq!(offered.protocol.as_deref(), Some("agent-service.v1"));
+    drop((plain, offered));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn speaks_no_other_subprotocol() {
+    let api = Api::start().await;
+    let upgrade = Upgrade::of(&api).by(&api.reader());
+    let refused = upgrade.header("Sec-WebSocket-Protocol", "agent-service.v2");
+    let refused = refused.refused().await;
+    assert_eq!(refused.shown(), (400, "invalid_subprotocol"));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn whoever_does_not_want_to_upgrade_is_told_to() {
+    let api = Api::start().await;
+    for method in ["GET", "HEAD"] {
+        let asked = api.reader().request(method, "/api/ws").send().await;
+        assert_eq!(asked.status, 426, "{method}");
+        assert_eq!(asked.header("upgrade"), "websocket");
+    }
+    let asked = api.reader().get("/api/ws").await;
+    asked.problem(ProblemCode::UpgradeRequired);
+    let asked = api.anonymous().get("/api/ws").await;
+    asked.problem(ProblemCode::Unauthenticated);
+    let chatter = api.holder_of(&[Scope::ChatWrite]).await;
+    let asked = chatter.get("/api/ws").await;
+    asked.problem(ProblemCode::InsufficientScope);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_head_request_is_no_upgrade_whatever_its_headers_say() {
+    let api = Api::start().await;
+    let asked = api
+        .reader()
+        .request("HEAD", "/api/ws")
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==")
+        .send()
+        .await;
+    assert_eq!(asked.status, 426);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_malformed_handshake_is_refused() {
+    let api = Api::start().await;
+    let asked = |version: &'static str, key: &'static str| {
+        api.reader()
+            .request("GET", "/api/ws")
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "websocket")
+            .header("Sec-WebSocket-Version", version)
+            .header("Sec-WebSocket-Key", key)
+            .send()
+    };
+    let answer = asked("13", "short").await;
+    answer.problem(ProblemCode::InvalidHeader);
+    let named = ("sec-websocket-key".to_owned(), "bad_format".to_owned());
+    assert_eq!(answer.faults(), [named]);
+    let answer = asked("8", "dGhlIHNhbXBsZSBub25jZQ==").await;
+    answer.problem(ProblemCode::UpgradeRequired);
+    assert_eq!(answer.header("sec-websocket-version"), "13");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_carries_no_body() {
+    let api = Api::start().await;
+    for (name, value) in [("Content-Length", "5"), ("Transfer-Encoding", "chunked")] {
+        let upgrade = Upgrade::of(&api).by(&api.reader()).header(name, value);
+        let refused = upgrade.refused().await;
+        assert_eq!(refused.shown(), (400, "invalid_header"), "{name}");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_bad_credential_opens_nothing() {
+    let api = Api::start().await;
+    let bad = api.caller(Some("agk_nonsense"));
+    let refused = Upgrade::of(&api).by(&bad).refused().await;
+    assert_eq!(refused.shown(), (401, "invalid_credentials"));
+    let chatter = api.holder_of(&[Scope::ChatWrite]).await;
+    let refused = Upgrade::of(&api).by(&chatter).refused().await;
+    assert_eq!(refused.shown(), (403, "insufficient_scope"));
+    let refused = Upgrade::at(&api, "/api/ws?token=x").refused().await;
+    assert_eq!(refused.shown(), (422, "validation_failed"));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_ticket_opens_one_socket() {
+    let api = Api::start().await;
+    let made = api.reader().post("/api/ws/tickets", json!({})).await.made();
+    let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
+    let refused = Upgrade::at(&api, &path).by(&api.reader()).refused().await;
+    assert_eq!(refused.shown(), (400, "ambiguous_credentials"));
+    let mut socket = Upgrade::at(&api, &path).open().await;
+    let connected = socket.connect(json!({"channels": ["tenant"]})).await;
+    assert_eq!(connected["tenantId"], "default");
+    let refused = Upgrade::at(&api, &path).refused().await;
+    assert_eq!(refused.shown(), (401, "invalid_ticket"));
+    drop(socket);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn pages_open_sockets_from_allowed_origins_alone() {
+    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", "https://shop.example");
+    let api = plan.start().await;
+    let from = |origin: &str| {
+        let upgrade = Upgrade::of(&api).by(&api.reader());
+        upgrade.header("Origin", origin)
+    };
+    drop(from("https://shop.example").open().await);
+    drop(from(&format!("http://{}", api.address)).open().await);
+    let refused = from("https://evil.example").refused().await;
+    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    let upgrade = Upgrade::of(&api).header("Origin", "https://evil.example");
+    let refused = upgrade.refused().await;
+    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_ticket_is_good_on_pages_of_its_origin_alone() {
+    let origins = "https://shop.example,https://other.example";
+    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", origins);
+    let api = plan.start().await;
+    let ticket = async || {
+        let request = api.reader().request("POST", "/api/ws/tickets");
+        let request = request.header("Origin", "https://shop.example");
+        let made = request.json(&json!({})).send().await.made();
+        format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap())
+    };
+    let own = Upgrade::at(&api, &ticket().await).header("Origin", "https://shop.example");
+    drop(own.open().await);
+    let other = Upgrade::at(&api, &ticket().await).header("Origin", "https://other.example");
+    assert_eq!(other.refused().await.shown(), (401, "invalid_ticket"));
+    let none = Upgrade::at(&api, &ticket().await);
+    assert_eq!(none.refused().await.shown(), (401, "invalid_ticket"));
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_principal_has_so_many_sockets_open_and_no_more() {
+    let api = Api::start().await;
+    let caller = api.holder_with(|key| key.limits.streams = Some(2)).await;
+    let first = Upgrade::of(&api).by(&caller).open().await;
+    let _second = Upgrade::of(&api).by(&caller).open().await;
+    let refused = Upgrade::of(&api).by(&caller).refused().await;
+    assert_eq!(refused.shown(), (429, "too_many_streams"));
+    assert_eq!(refused.headers["retry-after"], "1");
+    assert_eq!(first.close().await, Some(1000));
+    let patience = std::time::Instant::now();
+    while Upgrade::of(&api).by(&caller).try_open().await.is_err() {
+        assert!(patience.elapsed().as_secs() < 20, "the place is not freed");
+    }
+    api.stop().await;
+}

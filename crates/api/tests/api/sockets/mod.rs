@@ -1,0 +1,13 @@
+//! `GET /api/ws`, over real sockets.
+
+mod access;
+mod chatting;
+mod client;
+mod closing;
+mod commands;
+mod conformance;
+mod following;
+mod handshake;
+mod limits;
+mod live;
+mod seam;

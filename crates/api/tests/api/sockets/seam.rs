@@ -1,0 +1,83 @@
+//! Where the past ends and the present begins.
+
+use serde_json::{Value, json};
+
+use super::client::Upgrade;
+use crate::harness::Api;
+
+const ROUNDS: i64 = 50;
+const WRITERS: usize = 4;
+/// Changes that each writer makes.
+const CHANGES: usize = 5;
+
+/// Makes changes to both agents from many sides at once, and at last one to the first.
+async fn write(api: &Api, agents: &[String; 2], round: i64) {
+    let writers = (0..WRITERS).map(|number| {
+        let (writer, agent) = (api.writer(), &agents[number % 2]);
+        async move {
+            let path = format!("/api/agents/{agent}");
+            for count in 0..CHANGES {
+                let name = json!({"name": format!("{round} {number} {count}")});
+                writer.patch(&path, name).await.ok();
+            }
+        }
+    });
+    futures::future::join_all(writers).await;
+    let path = format!("/api/agents/{}", agents[0]);
+    let name = json!({"name": format!("{round} at last")});
+    api.writer().patch(&path, name).await.ok();
+}
+
+/// What is told of each channel after a position, up to the last one.
+async fn follow(api: &Api, channels: &[String; 2], since: i64, last: i64) -> [Vec<i64>; 2] {
+    let mut socket = Upgrade::of(api).by(&api.reader()).open().await;
+    let members = json!({"channels": channels, "since": since});
+    socket.connect(members).await;
+    let mut told: [Vec<i64>; 2] = [Vec::new(), Vec::new()];
+    while told.iter().any(|told| told.last() != Some(&last)) {
+        let frame = socket.next().await;
+        let Some(seq) = frame["event"]["seq"].as_i64() else {
+            continue;
+        };
+        let named = frame["channels"].as_array().expect("channels");
+        for (told, channel) in told.iter_mut().zip(channels) {
+            if named.contains(&json!(channel)) {
+                told.push(seq);
+            }
+        }
+    }
+    told
+}
+
+fn positions(page: &Value) -> Vec<i64> {
+    let events = page["data"].as_array().expect("a page").iter();
+    events
+        .map(|event| event["seq"].as_i64().expect("a position"))
+        .collect()
+}
+
+/// However writers and those who come in the middle meet, each channel is told every event once
+/// and in order.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_event_is_lost_or_doubled_where_the_replay_meets_the_present() {
+    let api = Api::start().await;
+    let agents = [api.agent_id().await, api.agent_id().await];
+    let channels = ["tenant".to_owned(), format!("agent:{}", agents[0])];
+    for round in 0..ROUNDS {
+        let page = api.reader().get("/api/events").await.ok();
+        let head = page["headSeq"].as_i64().unwrap();
+        let since = (head - round % 7 * 3).max(0);
+        let last = head + i64::try_from(WRITERS * CHANGES + 1).unwrap();
+        let writing = write(&api, &agents, round);
+        let reading = follow(&api, &channels, since, last);
+        let ((), [tenant, agent]) = tokio::join!(writing, reading);
+        let path = format!("/api/events?since={since}&limit=100");
+        let page = api.reader().get(&path).await.ok();
+        assert_eq!(tenant, positions(&page), "round {round}");
+        assert_eq!(tenant.last(), Some(&last), "round {round}");
+        let path = format!("{path}&agentId={}", agents[0]);
+        let page = api.reader().get(&path).await.ok();
+        assert_eq!(agent, positions(&page), "round {round}");
+    }
+    api.stop().await;
+}
