@@ -128,7 +128,17 @@ impl Tail {
                 conversation_id: None,
                 visibility: None,
             };
-            let page = events.page(&self.tenant, &query).await?;
+            let page = match events.page(&self.tenant, &query).await {
+                Ok(page) => page,
+                Err(error) if error.is_retryable() => return Err(error),
+                Err(error) => {
+                    // What cannot be read now never can. Readers meet it themselves, those who
+                    // need it; the others go on.
+                    let noted = *self.noted.borrow();
+                    self.begin_at(noted);
+                    return Err(error);
+                }
+            };
             if since.plus(1) < page.first || since > page.head {
                 // What follows was removed, or the log is another one: readers are told by the
                 // store, and who listens goes on from its end.

@@ -22,6 +22,8 @@ struct State {
     first: i64,
     /// So many calls fail from now on.
     failing: u32,
+    /// A position at which stands what cannot be read.
+    corrupt: Option<Seq>,
     /// How long an answer is under way, in turns of other tasks.
     slowness: usize,
     pages: usize,
@@ -35,6 +37,7 @@ impl FakeLog {
             head: 0,
             first: 1,
             failing: 0,
+            corrupt: None,
             slowness: 0,
             pages: 0,
             changes: 0,
@@ -67,6 +70,11 @@ impl FakeLog {
 
     pub(crate) fn fail(&self, calls: u32) {
         self.state().failing = calls;
+    }
+
+    /// From now on the event at this position cannot be read.
+    pub(crate) fn corrupt(&self, seq: Seq) {
+        self.state().corrupt = Some(seq);
     }
 
     pub(crate) fn slow_down(&self, turns: usize) {
@@ -119,6 +127,18 @@ impl State {
         Err(RepositoryError::Unavailable("it is to fail".into()))
     }
 
+    fn readable(&self, query: &EventQuery) -> Result<EventPage, RepositoryError> {
+        let page = self.page(query);
+        let is_corrupt = |logged: &LoggedEvent| Some(logged.event.seq) == self.corrupt;
+        if page.events.iter().any(is_corrupt) {
+            return Err(RepositoryError::Corrupt {
+                what: "events.type".to_owned(),
+                source: "it is to be".into(),
+            });
+        }
+        Ok(page)
+    }
+
     fn page(&self, query: &EventQuery) -> EventPage {
         let head = self.head;
         let (since, until) = (query.since.0, (query.since.0 + SCANNED).min(head));
@@ -163,7 +183,7 @@ impl EventLog for FakeLog {
         let page = {
             let mut state = self.state();
             state.pages += 1;
-            state.answer().map(|()| state.page(query))
+            state.answer().and_then(|()| state.readable(query))
         };
         self.is_on_its_way().await;
         page

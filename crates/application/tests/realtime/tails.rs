@@ -122,6 +122,25 @@ async fn goes_on_at_the_next_hint_when_the_store_failed() {
 }
 
 #[tokio::test]
+async fn what_can_never_be_read_stops_those_alone_who_need_it() {
+    let world = World::new();
+    let tail = world.tail().await;
+    world.log.grow(2);
+    world.log.append([Sample::of_type(EventType::AgentUpdated)]);
+    world.log.corrupt(Seq(3));
+    world.hint();
+    world.reaches(&tail, Seq(3)).await;
+    let read = world.reader.read(&tail, &everything(), Seq(0), 10).await;
+    assert!(read.is_err(), "{read:?}");
+    let mut others = everything();
+    others.types = vec![EventType::AgentCreated];
+    assert_eq!(logged(&world.read(&tail, &others, 0).await).len(), 2);
+    world.grow(1);
+    world.reaches(&tail, Seq(4)).await;
+    assert_eq!(logged(&world.read(&tail, &everything(), 3).await).len(), 1);
+}
+
+#[tokio::test]
 async fn a_tail_that_could_not_begin_begins_when_it_is_asked_for_again() {
     let world = World::new();
     world.log.fail(1);
