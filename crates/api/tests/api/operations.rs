@@ -89,11 +89,22 @@ impl Sample {
     }
 }
 
+/// What a request says that is to become a socket.
+const UPGRADE: [(&str, &str); 4] = [
+    ("Connection", "Upgrade"),
+    ("Upgrade", "websocket"),
+    ("Sec-WebSocket-Version", "13"),
+    ("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ=="),
+];
+
 impl Operation {
     /// The status of its success.
     pub(crate) fn success(&self) -> u16 {
         let responses = self.described["responses"].as_object().expect("responses");
-        let success = responses.keys().find(|status| status.starts_with('2'));
+        // What opens a socket answers by switching protocols.
+        let success = responses
+            .keys()
+            .find(|status| status.starts_with('2') || *status == "101");
         let status = success.unwrap_or_else(|| panic!("{} never succeeds", self.id));
         status.parse().expect("a status")
     }
@@ -124,6 +135,9 @@ impl Operation {
         }
         match self.body(sample) {
             Some(body) => request.json(&body),
+            None if self.id == "open_socket" => UPGRADE
+                .iter()
+                .fold(request, |request, (name, value)| request.header(name, value)),
             None => request,
         }
     }

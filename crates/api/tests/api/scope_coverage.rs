@@ -115,6 +115,11 @@ async fn nobody_gets_in_without_a_credential() {
     let mut walk = Walk::of("nobody");
     for (operation, _) in guarded() {
         let answer = operation.request(&api.anonymous(), &sample).send().await;
+        if operation.id == "open_socket" {
+            // The one exception: it may bring its token in the first frame, and do nothing before.
+            walk.note(&operation, &answer, 101, &[]);
+            continue;
+        }
         walk.note(&operation, &answer, 401, &[]);
         answer.problem(ProblemCode::Unauthenticated);
         assert!(
