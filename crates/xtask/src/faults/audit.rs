@@ -92,10 +92,11 @@ impl Audit<'_> {
         loop {
             let page = self.get(&path).await?;
             for message in page["data"].as_array().context("a page without data")? {
-                place += 1;
-                if message["seq"] != place {
-                    findings.lose("gaps", || format!("message {place} is {message}"));
+                let seq = message["seq"].as_i64().unwrap_or_default();
+                if seq != place + 1 {
+                    findings.lose("gaps", || format!("after message {place} comes {message}"));
                 }
+                place = seq;
                 if message["role"] == "agent" {
                     let text = |name: &str| message[name].as_str().unwrap_or_default().to_owned();
                     let key = (conversation.to_owned(), text("turnId"));
