@@ -57,13 +57,12 @@ impl EventStream {
                 }
             }
             let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
-            match chunk.expect("the stream goes on in time").expect("a chunk") {
-                Some(bytes) => self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8")),
-                None => {
-                    assert_eq!(self.unread, "", "the stream was cut");
-                    return None;
-                }
-            }
+            let chunk = chunk.expect("the stream goes on in time");
+            let Some(bytes) = chunk.expect("a chunk") else {
+                assert_eq!(self.unread, "", "the stream was cut");
+                return None;
+            };
+            self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8"));
         }
     }
 

@@ -25,6 +25,7 @@ mod drift;
 mod engines;
 mod escaped_paths;
 mod event_stream;
+mod event_stream_lives;
 mod event_streams;
 mod events;
 mod foreign_issuer;
