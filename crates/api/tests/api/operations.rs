@@ -135,9 +135,11 @@ impl Operation {
         }
         match self.body(sample) {
             Some(body) => request.json(&body),
-            None if self.id == "open_socket" => UPGRADE
-                .iter()
-                .fold(request, |request, (name, value)| request.header(name, value)),
+            None if self.id == "open_socket" => {
+                UPGRADE.iter().fold(request, |request, (name, value)| {
+                    request.header(name, value)
+                })
+            }
             None => request,
         }
     }
