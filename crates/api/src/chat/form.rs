@@ -29,23 +29,27 @@ impl Form {
     pub(super) fn of(headers: &HeaderMap, stream: Option<bool>) -> Result<Self, ApiError> {
         let names_stream = || names(headers, ACCEPT, EVENT_STREAM);
         if stream.unwrap_or_else(names_stream) {
-            return match accepts(headers, EVENT_STREAM) {
-                true => Ok(Self::Stream),
-                false => Err(ProblemCode::NotAcceptable.into()),
+            return if accepts(headers, EVENT_STREAM) {
+                Ok(Self::Stream)
+            } else {
+                Err(ProblemCode::NotAcceptable.into())
             };
         }
         if !accepts(headers, "application/json") {
             return Err(ProblemCode::NotAcceptable.into());
         }
-        match names(headers, PREFER, RESPOND_ASYNC) {
-            true => Ok(Self::Turn),
-            false => Ok(Self::Whole),
+        if names(headers, PREFER, RESPOND_ASYNC) {
+            Ok(Self::Turn)
+        } else {
+            Ok(Self::Whole)
         }
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::slice::from_ref;
+
     use actix_web::http::header::HeaderValue;
 
     use super::*;
@@ -64,13 +68,13 @@ mod tests {
         let later = (PREFER, "wait=5, respond-async");
         assert_eq!(form(&[], None), Some(Form::Whole));
         assert_eq!(form(&[(ACCEPT, "*/*")], None), Some(Form::Whole));
-        assert_eq!(form(&[sse.clone()], None), Some(Form::Stream));
+        assert_eq!(form(from_ref(&sse), None), Some(Form::Stream));
         assert_eq!(form(&[], Some(true)), Some(Form::Stream));
-        assert_eq!(form(&[later.clone()], None), Some(Form::Turn));
+        assert_eq!(form(from_ref(&later), None), Some(Form::Turn));
         assert_eq!(form(&[later.clone(), sse], None), Some(Form::Stream));
         assert_eq!(form(&[later], Some(true)), Some(Form::Stream));
         let both = (ACCEPT, "application/json, text/event-stream");
-        assert_eq!(form(&[both.clone()], None), Some(Form::Stream));
+        assert_eq!(form(from_ref(&both), None), Some(Form::Stream));
         assert_eq!(form(&[both], Some(false)), Some(Form::Whole));
     }
 
