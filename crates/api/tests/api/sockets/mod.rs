@@ -10,4 +10,6 @@ mod following;
 mod handshake;
 mod limits;
 mod live;
+mod outages;
 mod seam;
+mod users;
