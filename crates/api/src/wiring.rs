@@ -220,7 +220,14 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
     let turns = Turns::wire(&parts, &over_caches, &engines, &node, &realtime.caches).await?;
     let authenticator = Arc::clone(&state.authenticator);
-    let services = services(parts, &over_caches, authenticator, engines, &turns, realtime);
+    let services = services(
+        parts,
+        &over_caches,
+        authenticator,
+        engines,
+        &turns,
+        realtime,
+    );
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
