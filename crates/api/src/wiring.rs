@@ -175,18 +175,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let realtime = realtime::wire(&parts, &clock).await?;
     let over_caches = cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
-    let purge = Purge::new(Arc::clone(&storage.maintenance), Arc::clone(&clock));
-    let retention = LogRetention::new(
-        Arc::clone(&storage.maintenance),
-        Arc::clone(&clock),
-        parts.settings.events.retention,
-    );
-
-    let (tasks, stop) = (&parts.tasks, &parts.stop);
-    tasks.spawn(purge.run(stop.clone()));
-    tasks.spawn(retention.run(stop.clone()));
-    tasks.spawn(Arc::clone(&node).run(stop.clone()));
-    tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
+    keep_up(&parts, &node, &clock);
 
     let state = ApiState {
         authenticator: access.authenticator,
@@ -233,6 +222,19 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         services: seal(services),
         turns,
     })
+}
+
+/// Starts what keeps the store, the node's lease and the metrics in order.
+fn keep_up(parts: &Parts<'_>, node: &Arc<Node>, clock: &Arc<dyn Clock>) {
+    let maintenance = || Arc::clone(&parts.storage.maintenance);
+    let purge = Purge::new(maintenance(), Arc::clone(clock));
+    let kept_for = parts.settings.events.retention;
+    let retention = LogRetention::new(maintenance(), Arc::clone(clock), kept_for);
+    let (tasks, stop) = (&parts.tasks, &parts.stop);
+    tasks.spawn(purge.run(stop.clone()));
+    tasks.spawn(retention.run(stop.clone()));
+    tasks.spawn(Arc::clone(node).run(stop.clone()));
+    tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
 }
 
 /// Validators of all that clients send.

@@ -36,7 +36,10 @@ pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), 
     let path = routed_path(request.request());
     let takes = |media_type| accepts(request.headers(), media_type);
     let takes_stream = STREAMING.contains(&path) && takes(EVENT_STREAM);
-    if path.starts_with("/api/") && !takes("application/json") && !takes(PROBLEM_JSON) && !takes_stream
+    if path.starts_with("/api/")
+        && !takes("application/json")
+        && !takes(PROBLEM_JSON)
+        && !takes_stream
     {
         return Err(ApiError::new(ProblemCode::NotAcceptable));
     }
