@@ -9,6 +9,7 @@
 
 pub mod access;
 pub mod agents;
+mod background;
 pub mod cache;
 pub mod chat;
 pub mod conversations;

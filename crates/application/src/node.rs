@@ -13,6 +13,8 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
+use crate::background::round;
+
 /// How long a lease holds without being renewed.
 const LEASE: Duration = Duration::from_secs(10);
 /// How often it is renewed.
@@ -74,16 +76,16 @@ impl Node {
             .map_or(Duration::ZERO, |steady| steady.first.elapsed())
     }
 
-    fn note_renewal(&self, renewed: &Result<bool, RepositoryError>) {
+    fn note_renewal(&self, renewed: Option<&Result<bool, RepositoryError>>) {
         let steady = self.steady.write();
         let mut steady = steady.unwrap_or_else(PoisonError::into_inner);
         *steady = match (renewed, *steady) {
-            (Ok(true), Some(before)) if before.last.elapsed() < MISSING => Some(Steady {
+            (Some(Ok(true)), Some(before)) if before.last.elapsed() < MISSING => Some(Steady {
                 last: Instant::now(),
                 ..before
             }),
-            (Ok(_), _) => Some(Steady::begin()),
-            (Err(_), _) => None,
+            (Some(Ok(_)), _) => Some(Steady::begin()),
+            (Some(Err(_)) | None, _) => None,
         };
     }
 
@@ -120,9 +122,9 @@ impl Node {
         let mut ticks = tokio::time::interval(RENEWAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            let renewed = self.renew().await;
-            self.note_renewal(&renewed);
-            if let Err(error) = renewed {
+            let renewed = round(self.renew()).await;
+            self.note_renewal(renewed.as_ref());
+            if let Some(Err(error)) = renewed {
                 tracing::warn!(
                     error = ports::error::chain(&error),
                     "the lease of this node cannot be renewed"

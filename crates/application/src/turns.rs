@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
-use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId};
+use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, TenantId, Turn, TurnId};
 use ports::{CancelOutcome, Clock, IdSource, Reply, RepositoryError, TurnRepository};
+use tokio::task::JoinError;
 
 use crate::chat::{LiveTurn, TurnOutcome, TurnRunner};
 
@@ -16,6 +17,41 @@ pub enum TurnError {
     /// The store failed.
     #[error("the store failed")]
     Store(#[from] RepositoryError),
+}
+
+/// The end of a turn from outside. It is carried out in a task of its own: what it promotes is run
+/// also when who asked for it has gone in between.
+struct Cancellation {
+    turns: Arc<dyn TurnRepository>,
+    runner: Arc<TurnRunner>,
+    tenant: TenantId,
+    id: TurnId,
+    partial: Option<Reply>,
+    stamp: Stamp,
+}
+
+impl Cancellation {
+    async fn carry_out(self) -> Result<(), TurnError> {
+        let node = self.runner.promotes_to();
+        let cancelled =
+            self.turns
+                .cancel_turn(&self.tenant, self.id, self.partial, node, &self.stamp);
+        match cancelled.await? {
+            CancelOutcome::Cancelled { promoted, .. } => {
+                // It may have begun to run here since.
+                if let Some(live) = self.runner.live().get(self.id) {
+                    live.end(TurnOutcome::Cancelled);
+                    live.stop();
+                }
+                if let (Some(promoted), Some(node)) = (promoted, node) {
+                    self.runner.run_promoted(*promoted, node);
+                }
+                Ok(())
+            }
+            CancelOutcome::AlreadyFinal => Ok(()),
+            CancelOutcome::NotFound => Err(TurnError::NotFound),
+        }
+    }
 }
 
 /// Turns: read and cancel.
@@ -63,30 +99,22 @@ impl TurnService {
             return Ok(turn);
         }
         let live = self.runner.live().get(id);
-        let partial = live.and_then(|live| self.partial_reply(&live));
-        let stamp = Stamp {
-            time: self.clock.now(),
-            actor: caller.id.clone(),
+        let cancellation = Cancellation {
+            turns: Arc::clone(&self.turns),
+            runner: Arc::clone(&self.runner),
+            tenant: caller.tenant.clone(),
+            id,
+            partial: live.and_then(|live| self.partial_reply(&live)),
+            stamp: Stamp {
+                time: self.clock.now(),
+                actor: caller.id.clone(),
+            },
         };
-        let node = self.runner.promotes_to();
-        match self
-            .turns
-            .cancel_turn(&caller.tenant, id, partial, node, &stamp)
-            .await?
-        {
-            CancelOutcome::Cancelled { promoted, .. } => {
-                // It may have begun to run here since.
-                if let Some(live) = self.runner.live().get(id) {
-                    live.end(TurnOutcome::Cancelled);
-                    live.stop();
-                }
-                if let (Some(promoted), Some(node)) = (promoted, node) {
-                    self.runner.run_promoted(*promoted, node);
-                }
-            }
-            CancelOutcome::AlreadyFinal => {}
-            CancelOutcome::NotFound => return Err(TurnError::NotFound),
-        }
+        let lost = |error: JoinError| RepositoryError::Unavailable(error.into());
+        self.runner
+            .in_background(cancellation.carry_out())
+            .await
+            .map_err(lost)??;
         Ok(self.get(caller, id).await?.value)
     }
 

@@ -62,6 +62,7 @@ pub async fn sweeps_at_once_fail_and_start_each_turn_once(storage: &Storage) {
 
 /// Processes are marked once, however many look at once.
 pub async fn marks_at_once_mark_each_process_once(storage: &Storage) {
+    storage.nodes.insert(sweeper(), LONG).await.answered();
     for number in 1..=6 {
         dying_node(storage, number).await;
     }

@@ -19,7 +19,8 @@ async fn renewed(storage: &Storage, id: NodeId) -> bool {
 /// never is. In a store of one process all others are dead, whatever their leases say.
 pub async fn marks_processes_that_are_dead(storage: &Storage) {
     let is_of_one_process = storage.recovery.is_of_one_process();
-    for number in [1, 2, 9] {
+    storage.nodes.insert(sweeper(), LONG).await.answered();
+    for number in [1, 2] {
         dying_node(storage, number).await;
     }
     let alive = given::node(storage, 3).await;
@@ -32,6 +33,19 @@ pub async fn marks_processes_that_are_dead(storage: &Storage) {
     assert_eq!(renewed(storage, renewed_late).await, !is_of_one_process);
     assert_eq!(renewed(storage, alive).await, !is_of_one_process);
     assert!(renewed(storage, sweeper()).await);
+}
+
+/// A process whose own lease has run out, or that was marked, marks nobody: it was away, and maybe
+/// with all others. In a store of one process there is nobody else to be away.
+pub async fn marks_nobody_for_a_process_without_a_lease(storage: &Storage) {
+    let is_of_one_process = storage.recovery.is_of_one_process();
+    for number in [1, 2] {
+        dying_node(storage, number).await;
+    }
+    for own in [samples::node_id(1), samples::node_id(404)] {
+        let marked = storage.recovery.mark_dead_nodes(own).await.answered();
+        assert_eq!(marked > 0, is_of_one_process, "{own}");
+    }
 }
 
 async fn is_remembered(storage: &Storage, number: u32) -> bool {

@@ -53,7 +53,7 @@ pub trait TurnRecovery: Send + Sync {
     fn is_of_one_process(&self) -> bool;
 
     /// Marks processes as dead, but never `own`: those whose lease has run out by the store's
-    /// clock; in a store of one process, all. Answers how many it marked. Forgets those that were
+    /// clock, and none unless that of `own` holds; in a store of one process, all. Answers how many it marked. Forgets those that were
     /// marked before and have no turn in progress.
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError>;
 

@@ -54,10 +54,13 @@ macro_rules! is_free {
     };
 }
 
-/// One that is being renewed at this moment is alive.
+/// One that is being renewed at this moment is alive. Whose own lease has run out was away, and
+/// with it maybe all others.
 const MARK: &str = "\
     with dead as materialized ( \
         select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
+            and exists (select from nodes own where own.id = $1 and not own.swept \
+                and own.lease_until >= clock_timestamp()) \
         order by id for update skip locked) \
     update nodes set swept = true from dead where nodes.id = dead.id";
 const FORGET: &str = "\

@@ -297,7 +297,14 @@ async fn internal_store_unavailable_and_interrupted() {
     }
     probe.make("turns.finish_turn", Misfortune::Panic);
     let command = json!({"agentId": agent, "message": "Hello"});
-    let answer = api.writer().post("/api/chat", command).await;
+    let request = api.writer().request("POST", "/api/chat").json(&command);
+    let answer = request.begin();
+    while !probe.calls().contains(&"turns.finish_turn") {
+        tokio::task::yield_now().await;
+    }
+    probe.heal();
+    // The turn is found to be run by nobody.
+    let answer = answer.await.expect("an answer");
     answer.problem(ProblemCode::Interrupted);
     api.stop().await;
 }

@@ -10,7 +10,7 @@ use std::{
 
 use domain::{Agent, NodeId, ProblemCode};
 use ports::{AgentRepository, PromotedTurn, ReplyRequest};
-use tokio::runtime::Handle;
+use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
 use super::{
@@ -36,8 +36,8 @@ pub struct TurnRunner {
     pub(super) node: Arc<Node>,
     pub(super) live: Arc<LiveTurns>,
     pub(super) unfinished: Arc<Unfinished>,
-    pub(super) tasks: TaskTracker,
-    pub(super) runtime: Handle,
+    tasks: TaskTracker,
+    runtime: Handle,
     is_draining: AtomicBool,
     is_closed: AtomicBool,
 }
@@ -101,17 +101,24 @@ impl TurnRunner {
         self.unfinished.is_full()
     }
 
+    /// Carries something out also when who waits for it goes away.
+    pub(crate) fn in_background<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.tasks.spawn_on(work, &self.runtime)
+    }
+
     /// Runs a turn to its end, and those that are promoted behind it.
     pub(super) fn run(self: &Arc<Self>, begun: BegunTurn) {
         // Before anybody can look for it: whoever waits need not ask the store.
         begun.claim.live.started(begun.started);
         let runner = Arc::clone(self);
-        let turns = async move {
+        self.in_background(async move {
             let node = begun.claim.node;
             let next = runner.perform(begun).await;
             runner.run_behind(next, node).await;
-        };
-        self.tasks.spawn_on(turns, &self.runtime);
+        });
     }
 
     /// Runs a turn that waited and was promoted to `node`, and those behind it.
@@ -119,11 +126,10 @@ impl TurnRunner {
         // At once, or it could be taken for one that nobody runs.
         let claim = self.claim_promoted(&promoted, node);
         let runner = Arc::clone(self);
-        let turns = async move {
+        self.in_background(async move {
             let next = runner.perform_promoted(promoted, claim).await;
             runner.run_behind(next, node).await;
-        };
-        self.tasks.spawn_on(turns, &self.runtime);
+        });
     }
 
     async fn run_behind(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {

@@ -200,7 +200,7 @@ impl ChatService {
     async fn begin(&self, question: &Arc<Question>, at: Place) -> Result<Met, ChatError> {
         let (runner, question) = (Arc::clone(&self.runner), Arc::clone(question));
         let turn = async move { begin(&runner, &question, at).await };
-        let task = self.runner.tasks.spawn_on(turn, &self.runner.runtime);
+        let task = self.runner.in_background(turn);
         task.await
             .unwrap_or(Err(ChatError::from(ProblemCode::Interrupted)))
     }

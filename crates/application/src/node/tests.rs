@@ -18,6 +18,7 @@ enum Renewal {
     Held,
     TakenForDead,
     Away,
+    Panic,
     /// After so long.
     HeldAfter(Duration),
 }
@@ -42,6 +43,7 @@ impl NodeRepository for Leases {
             Renewal::Held => Ok(true),
             Renewal::TakenForDead => Ok(false),
             Renewal::Away => Err(RepositoryError::Unavailable("away".into())),
+            Renewal::Panic => panic!("as the test wants"),
             Renewal::HeldAfter(time) => {
                 tokio::time::sleep(time).await;
                 Ok(true)
@@ -97,7 +99,23 @@ async fn is_steady_for_as_long_as_every_renewal_has_succeeded() {
         "the fourth has not"
     );
     after(60).await;
-    assert_eq!(node.steady_for(), Duration::from_secs(61));
+    assert_eq!(
+        node.steady_for(),
+        Duration::from_mins(1) + Duration::from_secs(1)
+    );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_renewal_that_panics_is_one_that_has_failed() {
+    let (node, _) = running([Renewal::Held, Renewal::Panic]).await;
+    after(4).await;
+    assert_eq!(node.steady_for(), Duration::ZERO);
+    after(4).await;
+    assert_eq!(
+        node.steady_for(),
+        Duration::from_secs(2),
+        "the third has not"
+    );
 }
 
 #[tokio::test(start_paused = true)]

@@ -10,6 +10,7 @@ use ports::{
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    background::round,
     cache::AppliedLog,
     chat::{TurnOutcome, TurnRunner},
     node::Node,
@@ -65,12 +66,13 @@ impl OwnTurns {
                     self.runner.live().interrupt_but_under(|| self.node.id());
                     unknown.clear();
                 }
-                _ = ticks.tick() => match self.compare(&unknown).await {
-                    Ok(now_unknown) => unknown = now_unknown,
-                    Err(error) => tracing::warn!(
+                _ = ticks.tick() => match round(self.compare(&unknown)).await {
+                    Some(Ok(now_unknown)) => unknown = now_unknown,
+                    Some(Err(error)) => tracing::warn!(
                         error = ports::error::chain(&error),
                         "the turns of this node cannot be read"
                     ),
+                    None => {}
                 },
             }
         }
@@ -91,14 +93,18 @@ impl OwnTurns {
             let id = turn.turn_id;
             if !unknown_before.contains(&id) {
                 unknown.insert(id);
-            } else if let Err(error) = self.fail(turn).await {
-                tracing::warn!(
+                continue;
+            }
+            match round(self.fail(turn)).await {
+                Some(Ok(())) => continue,
+                Some(Err(error)) => tracing::warn!(
                     error = ports::error::chain(&error),
                     turn = %id,
                     "a turn that this node does not run cannot be failed"
-                );
-                unknown.insert(id);
+                ),
+                None => {}
             }
+            unknown.insert(id);
         }
         Ok(unknown)
     }

@@ -7,6 +7,7 @@ use ports::{Clock, RepositoryError, Sweep, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
+    background::round,
     cache::AppliedLog,
     chat::{LONGEST_WAIT, TurnRunner},
     node::Node,
@@ -55,7 +56,7 @@ impl Sweeper {
             if !self.recovery.is_of_one_process() && self.node.steady_for() < STEADY {
                 continue;
             }
-            if let Err(error) = self.pass().await {
+            if let Some(Err(error)) = round(self.pass()).await {
                 tracing::warn!(
                     error = ports::error::chain(&error),
                     "turns of dead processes cannot be looked for"
@@ -73,7 +74,9 @@ impl Sweeper {
         let mut outcome = Ok(());
         for tenant in self.recovery.tenants_to_sweep(LONGEST_WAIT).await? {
             // What goes wrong in one tenant does not keep the others waiting.
-            outcome = outcome.and(self.sweep(&tenant).await);
+            if let Some(swept) = round(self.sweep(&tenant)).await {
+                outcome = outcome.and(swept);
+            }
         }
         outcome
     }

@@ -1,6 +1,7 @@
 //! Turns in a process of the test's own, over the embedded store.
 
 mod forgotten;
+mod held;
 mod process;
 mod recovered;
 mod world;

@@ -9,6 +9,7 @@ use ports::{BeginOutcome, BeginTurn};
 use scripted_engine::Script;
 
 use crate::{
+    held::Held,
     process::{Process, caller},
     world::World,
 };
@@ -110,6 +111,30 @@ async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
     assert_eq!(process.engine.open_streams(), 1);
     process.tail.catch_up().await.expect("the store answers");
     in_time(process.engine.until_open_streams(0)).await;
+}
+
+#[tokio::test]
+async fn what_a_cancellation_promotes_is_run_also_when_its_caller_has_gone() {
+    let mut world = World::new().await;
+    let held = Held::over(&world.storage.turns);
+    world.storage.turns = held.clone();
+    let process = Process::start(&world).await;
+    let here = Some(world.conversation.id);
+    let first = process.ask(&world, here, &Script::silence().hang()).await;
+    let first = first.map_err(|error| error.to_string()).expect("it begins");
+    let second = process.ask(&world, here, &Script::deltas(["Two."])).await;
+    let second = second.map_err(|error| error.to_string()).expect("it waits");
+    let caller = caller();
+    tokio::select! {
+        _ = process.turns.cancel(&caller, first.turn_id) => panic!("it waits for the test"),
+        () = held.come.notified() => {}
+    }
+    held.go_on.notify_one();
+    let chatted = in_time(second.reply()).await.expect("a reply");
+    assert_eq!(chatted.reply.message, "Two.");
+    let error = in_time(first.reply()).await.expect_err("it was cancelled");
+    assert!(matches!(error, ChatError::Cancelled), "{error}");
+    assert_eq!(process.engine.open_streams(), 0);
 }
 
 #[tokio::test]

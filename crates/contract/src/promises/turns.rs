@@ -92,6 +92,7 @@ macro_rules! turn_promises {
             }
             turn_recovery {
                 marks_processes_that_are_dead,
+                marks_nobody_for_a_process_without_a_lease,
                 forgets_dead_processes_without_turns,
                 a_marked_process_begins_nothing,
                 a_marked_process_is_promoted_nothing,

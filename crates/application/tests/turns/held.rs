@@ -1,0 +1,70 @@
+//! A store whose cancellations wait for the test.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
+use ports::{
+    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
+    FoundTurn, Reply, RepositoryError, TurnRepository,
+};
+use tokio::sync::Notify;
+
+/// Turns whose cancellations wait for the test.
+pub(crate) struct Held {
+    pub(crate) turns: Arc<dyn TurnRepository>,
+    /// A cancellation has come.
+    pub(crate) come: Notify,
+    /// It may go on.
+    pub(crate) go_on: Notify,
+}
+
+impl Held {
+    pub(crate) fn over(turns: &Arc<dyn TurnRepository>) -> Arc<Self> {
+        Arc::new(Self {
+            turns: Arc::clone(turns),
+            come: Notify::new(),
+            go_on: Notify::new(),
+        })
+    }
+}
+
+#[async_trait]
+impl TurnRepository for Held {
+    async fn record_exchange(
+        &self,
+        exchange: Exchange,
+    ) -> Result<ExchangeOutcome, RepositoryError> {
+        self.turns.record_exchange(exchange).await
+    }
+
+    async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
+        self.turns.begin_turn(begin).await
+    }
+
+    async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
+        self.turns.finish_turn(finish).await
+    }
+
+    async fn cancel_turn(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+        partial: Option<Reply>,
+        node: Option<NodeId>,
+        stamp: &Stamp,
+    ) -> Result<CancelOutcome, RepositoryError> {
+        self.come.notify_one();
+        self.go_on.notified().await;
+        let turns = &self.turns;
+        turns.cancel_turn(tenant, id, partial, node, stamp).await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: TurnId,
+    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
+        self.turns.find(tenant, id).await
+    }
+}
