@@ -215,6 +215,8 @@ async fn is_found_and_failed(defect: Misfortune) {
     world.probe.calls();
     call.answer("Lost.").await;
     world.called("turns.finish_turn").await;
+    // Who finds the turn meets the same, and goes on.
+    world.called("turns.finish_turn").await;
     world.probe.heal();
     let answer = first.await.expect("an answer");
     answer.problem(ProblemCode::Interrupted);
