@@ -6,6 +6,7 @@
 use std::{
     convert::Infallible,
     fmt::{Display, Write as _},
+    iter,
     pin::Pin,
     sync::Arc,
     task::{Context, Poll, ready},
@@ -155,9 +156,18 @@ fn field(text: &mut String, name: &str, value: impl Display) {
     let _ = writeln!(text, "{name}: {value}");
 }
 
-/// The lines of a text by all three ends that the standard knows.
+/// The lines of a text by all three ends that the standard knows. Events are long and of one line,
+/// and one character is found many times sooner than one of two.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
-    text.split("\r\n").flat_map(|part| part.split(['\r', '\n']))
+    let mut parts = text.split('\n').peekable();
+    let ended = iter::from_fn(move || {
+        let part = parts.next()?;
+        let is_ended = parts.peek().is_some();
+        // Both characters together are one end.
+        let line = part.strip_suffix('\r').filter(|_| is_ended);
+        Some(line.unwrap_or(part))
+    });
+    ended.flat_map(|line| line.split('\r'))
 }
 
 #[cfg(test)]

@@ -19,6 +19,9 @@ use tokio::{sync::Notify, time::Instant};
 
 use super::outbox::{Outbox, Overfull};
 
+#[cfg(test)]
+mod tests;
+
 /// Frames are handed on together up to so many bytes: many small ones are one write.
 const CHUNK_BYTES: usize = 16 * 1024;
 
@@ -124,7 +127,9 @@ impl Outgoing {
 
     /// Drops what waits: the client does not read it.
     pub fn clear(&self) {
-        self.queue().outbox = Outbox::default();
+        let mut queue = self.queue();
+        queue.outbox = Outbox::default();
+        queue.stuck_since = None;
     }
 
     /// Since when nothing was taken of what waits.

@@ -81,6 +81,11 @@ impl Feed {
         Ok(())
     }
 
+    /// Where its tasks run.
+    pub(super) fn runtime(&self) -> &Handle {
+        &self.runtime
+    }
+
     /// Notes a position that a tenant's log has reached: where somebody listens, the log is read
     /// up to it.
     pub fn note_head(&self, tenant: &TenantId, head: Seq) {

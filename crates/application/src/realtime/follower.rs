@@ -6,10 +6,7 @@ use domain::Seq;
 use ports::RepositoryError;
 use tokio::sync::watch;
 
-use super::{EventFilter, FedEvent, LogReader, Read, Tail};
-
-/// Events that are in hand at once: one page, and nothing is read while it is not taken.
-const PAGE: usize = 100;
+use super::{EventFilter, FedEvent, LogReader, Read, Tail, page_size::PageSize};
 
 /// Something that a follower comes by.
 #[derive(Debug, Clone, PartialEq)]
@@ -35,6 +32,8 @@ pub struct Follower {
     positions: watch::Receiver<Seq>,
     filter: EventFilter,
     since: Seq,
+    /// Events that are in hand at once: one page, and nothing is read while it is not taken.
+    page: PageSize,
 }
 
 impl Follower {
@@ -50,6 +49,7 @@ impl Follower {
             tail,
             filter,
             since,
+            page: PageSize::default(),
         }
     }
 
@@ -69,7 +69,8 @@ impl Follower {
             // What grows from here on wakes the waiting below.
             self.positions.mark_unchanged();
             let before = self.since;
-            let read = self.reader.read(&self.tail, &self.filter, before, PAGE);
+            let limit = self.page.events();
+            let read = self.reader.read(&self.tail, &self.filter, before, limit);
             let (events, at_tail) = match read.await? {
                 Read::Expired { first, head } => {
                     self.since = head;
@@ -84,6 +85,7 @@ impl Follower {
                     (events, at_tail)
                 }
             };
+            self.page.learn(&events);
             if !events.is_empty() {
                 return Ok(Followed::Events(events));
             }

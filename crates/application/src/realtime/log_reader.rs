@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{Seq, TenantId};
 use ports::{EventLog, RepositoryError};
 
-use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents};
+use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents, store_pages::StorePages};
 
 /// What was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,16 +30,23 @@ pub enum Read {
 }
 
 /// Reads a log on from any position: from memory where that reaches back so far, else from the
-/// store. Whoever goes on from each `next` sees every event once and in order.
+/// store, where all readers together read a few pages at a time. Whoever goes on from each `next`
+/// sees every event once and in order.
 pub struct LogReader {
     feed: Arc<Feed>,
     events: Arc<dyn EventLog>,
+    pages: StorePages,
 }
 
 impl LogReader {
     /// A reader of this log and its feed.
     pub fn new(feed: Arc<Feed>, events: Arc<dyn EventLog>) -> Self {
-        Self { feed, events }
+        let pages = StorePages::new(Arc::clone(&events), feed.runtime().clone());
+        Self {
+            feed,
+            events,
+            pages,
+        }
     }
 
     /// The tail to wait on.
@@ -84,18 +91,17 @@ impl LogReader {
             return Ok(read);
         }
         let query = filter.query(since, limit);
-        let page = self.events.page(tail.tenant(), &query).await?;
+        let page = self.pages.read(tail.tenant(), query).await?;
         if since.plus(1) < page.first || since > page.head {
             return Ok(Read::Expired {
                 first: page.first,
                 head: page.head,
             });
         }
-        let fed = page.events.into_iter().map(FedEvent::from).map(Arc::new);
         Ok(Read::Events {
-            events: fed.collect(),
-            next: page.next_since,
-            at_tail: page.next_since >= tail.position().min(page.head),
+            events: page.events,
+            next: page.next,
+            at_tail: page.next >= tail.position().min(page.head),
         })
     }
 }

@@ -10,7 +10,9 @@ mod feed;
 mod filter;
 mod follower;
 mod log_reader;
+mod page_size;
 mod ring;
+mod store_pages;
 mod tail;
 mod typing;
 

@@ -27,7 +27,29 @@ struct State {
     /// How long an answer is under way, in turns of other tasks.
     slowness: usize,
     pages: usize,
+    /// Pages that are being read now, and the most that ever were.
+    reading: usize,
+    most_reading: usize,
     changes: usize,
+}
+
+/// A page while it is being read.
+struct Reading<'a>(&'a FakeLog);
+
+impl<'a> Reading<'a> {
+    fn of(log: &'a FakeLog) -> Self {
+        let mut state = log.state();
+        state.reading += 1;
+        state.most_reading = state.most_reading.max(state.reading);
+        drop(state);
+        Self(log)
+    }
+}
+
+impl Drop for Reading<'_> {
+    fn drop(&mut self) {
+        self.0.state().reading -= 1;
+    }
 }
 
 impl FakeLog {
@@ -40,6 +62,8 @@ impl FakeLog {
             corrupt: None,
             slowness: 0,
             pages: 0,
+            reading: 0,
+            most_reading: 0,
             changes: 0,
         }))
     }
@@ -92,6 +116,11 @@ impl FakeLog {
     /// How many pages were read.
     pub(crate) fn pages(&self) -> usize {
         self.state().pages
+    }
+
+    /// How many pages were ever read at once.
+    pub(crate) fn most_reading(&self) -> usize {
+        self.state().most_reading
     }
 
     /// How often it was asked what changed.
@@ -179,6 +208,7 @@ fn shows(query: &EventQuery, logged: &LoggedEvent) -> bool {
 impl EventLog for FakeLog {
     async fn page(&self, of: &TenantId, query: &EventQuery) -> Result<EventPage, RepositoryError> {
         assert_eq!(*of, tenant());
+        let _reading = Reading::of(self);
         self.is_on_its_way().await;
         let page = {
             let mut state = self.state();

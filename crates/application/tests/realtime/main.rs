@@ -6,5 +6,6 @@ mod fake_log;
 mod log_tail;
 mod over_a_store;
 mod samples;
+mod store_pages;
 mod tails;
 mod world;

@@ -1,0 +1,80 @@
+//! Reads pages of the store for all who follow, a few at a time.
+
+use std::sync::Arc;
+
+use domain::{Seq, TenantId};
+use ports::{EventLog, EventPage, EventQuery, RepositoryError};
+use tokio::{runtime::Handle, sync::Semaphore};
+use tokio_util::task::AbortOnDropHandle;
+
+use super::FedEvent;
+
+/// Pages that are read at once. The smallest store has four connections that read, and a client
+/// that comes back to many streams at once must leave some of them to others.
+const READ_AT_ONCE: usize = 2;
+
+/// A page of the store, written out for those who follow.
+pub(super) struct FedPage {
+    /// The events that the filter shows.
+    pub(super) events: Vec<Arc<FedEvent>>,
+    /// From where to read on.
+    pub(super) next: Seq,
+    /// The oldest event still there.
+    pub(super) first: Seq,
+    /// The newest event.
+    pub(super) head: Seq,
+}
+
+impl From<EventPage> for FedPage {
+    fn from(page: EventPage) -> Self {
+        let fed = page.events.into_iter().map(FedEvent::from).map(Arc::new);
+        Self {
+            events: fed.collect(),
+            next: page.next_since,
+            first: page.first,
+            head: page.head,
+        }
+    }
+}
+
+/// The pages of a store, for all who follow.
+pub(super) struct StorePages {
+    events: Arc<dyn EventLog>,
+    places: Arc<Semaphore>,
+    runtime: Handle,
+}
+
+impl StorePages {
+    /// The pages of this log, read on `runtime`.
+    pub(super) fn new(events: Arc<dyn EventLog>, runtime: Handle) -> Self {
+        Self {
+            events,
+            places: Arc::new(Semaphore::new(READ_AT_ONCE)),
+            runtime,
+        }
+    }
+
+    /// Reads a page when it is its turn; reads no further when nobody waits for it any more.
+    ///
+    /// It is a task of its own because whoever waits need not be looked after meanwhile: a
+    /// connection whose client does not read would keep its place, and the store's connection,
+    /// from all others. And what a page takes to be written out is not taken from the threads that
+    /// answer requests.
+    pub(super) async fn read(
+        &self,
+        tenant: &TenantId,
+        query: EventQuery,
+    ) -> Result<FedPage, RepositoryError> {
+        let (events, places) = (Arc::clone(&self.events), Arc::clone(&self.places));
+        let tenant = tenant.clone();
+        let reading = self.runtime.spawn(async move {
+            // Nobody closes it, so there is a place.
+            let _place = places.acquire().await;
+            let page = events.page(&tenant, &query).await?;
+            Ok(FedPage::from(page))
+        });
+        AbortOnDropHandle::new(reading)
+            .await
+            .unwrap_or_else(|error| Err(RepositoryError::Unavailable(error.into())))
+    }
+}

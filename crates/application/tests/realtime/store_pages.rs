@@ -1,0 +1,79 @@
+//! What many who read the store at once leave to others.
+
+use std::{pin::pin, sync::Arc, time::Duration};
+
+use application::realtime::Followed;
+use domain::Seq;
+use futures::{future::join_all, poll};
+use tokio::{task::JoinSet, time::timeout};
+
+use crate::{
+    samples::{everything, tenant},
+    world::{World, logged},
+};
+
+/// Follows the log from its beginning to its present end.
+async fn replay(world: Arc<World>) -> Vec<Seq> {
+    let tenant = tenant();
+    let follower = world.reader.follow(&tenant, everything(), Some(Seq(0)));
+    let mut follower = follower.await.expect("the log answers");
+    let mut told = Vec::new();
+    while told.last() != Some(&world.log.head()) {
+        match follower.next().await.expect("the log answers") {
+            Followed::Events(events) => told.extend(events.iter().map(|event| event.seq)),
+            other => panic!("{other:?}"),
+        }
+    }
+    told
+}
+
+#[tokio::test]
+async fn replays_read_two_pages_at_once_however_many_they_are() {
+    let world = Arc::new(World::new());
+    world.log.grow(50);
+    world.log.slow_down(3);
+    let mut replays = JoinSet::new();
+    for _ in 0..64 {
+        replays.spawn(replay(Arc::clone(&world)));
+    }
+    let all: Vec<_> = (1..=50).map(Seq).collect();
+    assert_eq!(replays.join_all().await, vec![all; 64]);
+    assert_eq!(world.log.most_reading(), 2);
+}
+
+#[tokio::test(start_paused = true)]
+async fn who_is_not_looked_after_while_a_page_is_read_for_it_holds_up_nobody() {
+    let world = World::new();
+    world.log.grow(5);
+    world.log.slow_down(3);
+    let tail = world.tail().await;
+    let filter = everything();
+    let reads = || world.reader.read(&tail, &filter, Seq(0), 100);
+    let mut neglected: Vec<_> = (0..10).map(|_| Box::pin(reads())).collect();
+    for read in &mut neglected {
+        assert!(poll!(read).is_pending());
+    }
+    let other = timeout(Duration::from_secs(1), reads()).await;
+    let other = other.expect("there is a place").expect("the log answers");
+    assert_eq!(logged(&other).len(), 5);
+    // What was read for them waits for them.
+    for read in join_all(neglected).await {
+        assert_eq!(read.expect("the log answers"), other);
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_read_for_those_who_have_gone() {
+    let world = World::new();
+    world.log.grow(5);
+    let tail = world.tail().await;
+    let filter = everything();
+    for _ in 0..10 {
+        let mut read = pin!(world.reader.read(&tail, &filter, Seq(0), 100));
+        assert!(poll!(&mut read).is_pending());
+    }
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(world.log.pages(), 0);
+}
