@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use crate::{
     answer::{Answer, Request},
     engines::{contents, scripted_agent},
-    event_stream::EventStream,
     harness::Api,
+    sse_client::EventStream,
 };
 
 fn chat(api: &Api, key: &str, body: &Value) -> Request {

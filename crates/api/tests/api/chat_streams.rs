@@ -8,9 +8,9 @@ use crate::{
     answer::Request,
     caller::Caller,
     engines::{contents, scripted_agent, turn},
-    event_stream::{EventStream, StreamedEvent},
     harness::{Api, Plan, id_of},
     script::scripted,
+    sse_client::{EventStream, StreamedEvent},
 };
 
 fn chat(api: &Api, body: &Value) -> Request {

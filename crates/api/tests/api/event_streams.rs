@@ -8,9 +8,9 @@ use serde_json::json;
 use crate::{
     answer::Request,
     caller::Caller,
-    event_stream::{EventStream, StreamedEvent},
     harness::{Api, id_of},
     issuer::{ForeignIssuer, Imitation},
+    sse_client::{EventStream, StreamedEvent},
 };
 
 /// Long enough for a slow machine, short enough for a test that hangs.

@@ -1,4 +1,5 @@
-//! A reply engine that says what the test says, when the test says it.
+//! A reply engine that says what the test says, when the test says it. The adapter `scripted_engine`
+//! does what the message tells it; this one lets a test go on word by word.
 
 use std::time::Duration;
 
@@ -14,7 +15,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
 
 /// The engine's end of a script.
-pub(crate) struct ScriptedEngine {
+pub(crate) struct PromptedEngine {
     calls: mpsc::UnboundedSender<Call>,
 }
 
@@ -31,13 +32,13 @@ pub(crate) struct Call {
 }
 
 /// An engine and the script that it follows.
-pub(crate) fn scripted() -> (ScriptedEngine, Script) {
+pub(crate) fn scripted() -> (PromptedEngine, Script) {
     let (sender, receiver) = mpsc::unbounded_channel();
-    (ScriptedEngine { calls: sender }, Script { calls: receiver })
+    (PromptedEngine { calls: sender }, Script { calls: receiver })
 }
 
 #[async_trait]
-impl ReplyEngine for ScriptedEngine {
+impl ReplyEngine for PromptedEngine {
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         let (steps, script) = mpsc::unbounded_channel::<Step>();
         let call = Call { request, steps };

@@ -12,10 +12,10 @@ use serde_json::{Value, json};
 
 use crate::{
     engines::{contents, turn},
-    event_stream::EventStream,
     harness::{Api, Plan, id_of},
     probe::{Misfortune, Probe},
     script::{Script, scripted},
+    sse_client::EventStream,
 };
 
 /// Long enough for a slow machine, short enough for a test that hangs.

@@ -1,4 +1,5 @@
-//! Server-sent events, as a client reads them.
+//! Server-sent events, as a client reads them. By hand, over connections that are broken on purpose: a
+//! stream that breaks off must be told from one that ends.
 
 use serde_json::Value;
 

@@ -8,7 +8,7 @@ use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
 
 use super::pair::{Node, Pair, SOON};
-use crate::{engines::contents, event_stream::EventStream};
+use crate::{engines::contents, sse_client::EventStream};
 
 /// Waits until nobody new is let in: from then on the node promotes nothing.
 async fn closed(address: SocketAddr) {

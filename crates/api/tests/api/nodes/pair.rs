@@ -7,10 +7,10 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::{Answer, Request},
-    event_stream::EventStream,
     harness::{Api, Plan, id_of},
     postgres::Database,
     script::{Call, Script, scripted},
+    sse_client::EventStream,
 };
 
 /// Long enough for a slow machine, short enough for a test that hangs.

@@ -1,4 +1,7 @@
 //! Reads server-sent events as they come.
+//!
+//! By hand, because tests want to see what a library hides: comments, the fields as they were sent,
+//! and whether a stream ended in order or broke.
 
 use std::time::Duration;
 
