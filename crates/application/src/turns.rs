@@ -121,6 +121,7 @@ impl TurnService {
     /// What the engine has said so far, to be kept.
     fn partial_reply(&self, live: &LiveTurn) -> Option<Reply> {
         let said = live.progress().said.clone();
+        let tool_calls = said.tool_calls();
         (!said.text.is_empty()).then(|| Reply {
             message_id: MessageId::new(self.ids.next_id()),
             content: said.text,
@@ -128,7 +129,7 @@ impl TurnService {
             degraded: said.degraded,
             finish_reason: FinishReason::Cancelled,
             usage: None,
-            tool_calls: Vec::new(),
+            tool_calls,
         })
     }
 }

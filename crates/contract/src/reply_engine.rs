@@ -44,6 +44,7 @@ pub fn request(number: u32) -> ReplyRequest {
         user_id: Some("ada".to_owned()),
         history: Vec::new(),
         message: "Hello, what can you do? 🦊".to_owned(),
+        tools: Vec::new(),
     }
 }
 

@@ -28,6 +28,7 @@ pub mod storage;
 pub mod tenant_repository;
 pub mod ticket_repository;
 pub mod token_repository;
+pub mod tool_provider;
 pub mod turn_recovery;
 pub mod turn_repository;
 
@@ -56,6 +57,9 @@ pub use storage::Storage;
 pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
+pub use tool_provider::{
+    AgentTool, CapabilityInfo, CapabilityKind, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+};
 pub use turn_recovery::{Sweep, Swept, TurnAddress, TurnRecovery};
 pub use turn_repository::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,

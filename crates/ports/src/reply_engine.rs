@@ -3,10 +3,10 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, Fault, FinishReason, Message, TenantId, TurnId, Usage};
+use domain::{Agent, Fault, FinishReason, Message, TenantId, ToolCall, TurnId, Usage};
 use futures::stream::BoxStream;
 
-use crate::BoxError;
+use crate::{AgentTool, BoxError, ToolArguments};
 
 /// What an engine is given.
 #[derive(Debug, Clone)]
@@ -25,13 +25,25 @@ pub struct ReplyRequest {
     pub history: Vec<Message>,
     /// The user's text.
     pub message: String,
+    /// The tools that the agent has and that work at the moment; empty for engines that answer at
+    /// once.
+    pub tools: Vec<AgentTool>,
 }
 
 /// One piece of an answer.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq)]
 pub enum ReplyChunk {
     /// More text.
     Delta(String),
+    /// The engine calls a tool.
+    ToolCalled {
+        /// The tool.
+        name: String,
+        /// What it is given.
+        arguments: ToolArguments,
+    },
+    /// A call has ended. Every call that was told ends once, before the end.
+    ToolReturned(ToolCall),
     /// The end.
     End {
         /// Why.
@@ -41,7 +53,7 @@ pub enum ReplyChunk {
     },
 }
 
-/// An answer as it comes: deltas, then exactly one end or one error. Dropping it stops the engine
+/// An answer as it comes: deltas and tool calls, then exactly one end or one error. Dropping it stops the engine
 /// and whatever it asked elsewhere.
 pub type ReplyStream = BoxStream<'static, Result<ReplyChunk, ReplyError>>;
 
@@ -90,6 +102,12 @@ pub trait ReplyEngine: Send + Sync {
     /// before an agent is saved, whichever engine it names; pointers are inside the agent.
     async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
         Ok(())
+    }
+
+    /// The models that an agent can choose from, where the engine knows them; MUST answer soon, from
+    /// memory if it has to.
+    async fn models(&self) -> Option<Vec<String>> {
+        None
     }
 
     /// Answers. MUST give deltas and one end, or an error; MUST stop all work when the stream is

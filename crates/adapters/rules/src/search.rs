@@ -95,6 +95,7 @@ mod tests {
             user_id: None,
             history: Vec::new(),
             message: message.to_owned(),
+            tools: Vec::new(),
         };
         Search::new(Arc::new(book), request)
     }

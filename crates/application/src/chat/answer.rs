@@ -5,11 +5,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{FinishReason, Usage};
+use domain::{FinishReason, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
-use super::live_turn::{LiveTurn, Said};
+use super::live_turn::{LiveTurn, Said, ToolEvent};
 use crate::engines::Candidate;
 
 /// An answer longer than this is refused as bad: no engine is trusted with the memory.
@@ -23,6 +23,7 @@ pub(super) struct Answer {
     pub(super) degraded: bool,
     pub(super) finish_reason: FinishReason,
     pub(super) usage: Option<Usage>,
+    pub(super) tool_calls: Vec<ToolCall>,
 }
 
 /// Whoever hears an answer while it is given.
@@ -79,6 +80,7 @@ pub(super) async fn answer(
                     degraded: candidate.is_fallback,
                     finish_reason,
                     usage,
+                    tool_calls: hearer.with_said(|said| said.tool_calls()),
                 }));
             }
             Err(error) => {
@@ -118,6 +120,10 @@ async fn collect(
     while let Some(chunk) = chunks.next().await {
         match chunk? {
             ReplyChunk::Delta(text) => hear(hearer, &text)?,
+            ReplyChunk::ToolCalled { name, arguments } => {
+                note(hearer, ToolEvent::Called { name, arguments });
+            }
+            ReplyChunk::ToolReturned(call) => note(hearer, ToolEvent::Returned(call)),
             ReplyChunk::End {
                 finish_reason,
                 usage,
@@ -125,6 +131,11 @@ async fn collect(
         }
     }
     Err(ReplyError::BadAnswer("the answer has no end".into()))
+}
+
+fn note(hearer: &impl Hearer, event: ToolEvent) {
+    hearer.with_said(|said| said.tools.push(event));
+    hearer.heard();
 }
 
 fn hear(hearer: &impl Hearer, text: &str) -> Result<(), ReplyError> {

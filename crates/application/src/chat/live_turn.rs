@@ -6,9 +6,10 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
+    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId,
+    ToolCall, TurnId,
 };
-use ports::ReplyError;
+use ports::{ReplyError, ToolArguments};
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
@@ -105,6 +106,33 @@ pub struct Said {
     pub degraded: bool,
     /// The text so far.
     pub text: String,
+    /// The tools that were called, and what came of it, in order.
+    pub tools: Vec<ToolEvent>,
+}
+
+impl Said {
+    /// The calls that have ended, in the order in which they were made.
+    pub(crate) fn tool_calls(&self) -> Vec<ToolCall> {
+        let returned = self.tools.iter().filter_map(|event| match event {
+            ToolEvent::Called { .. } => None,
+            ToolEvent::Returned(call) => Some(call.clone()),
+        });
+        returned.collect()
+    }
+}
+
+/// Something that an engine did with a tool.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolEvent {
+    /// It calls one.
+    Called {
+        /// The tool.
+        name: String,
+        /// What it is given.
+        arguments: ToolArguments,
+    },
+    /// The call has ended.
+    Returned(ToolCall),
 }
 
 /// How far a turn has come.

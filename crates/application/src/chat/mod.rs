@@ -31,7 +31,9 @@ mod written;
 pub use asked::Asked;
 pub use command::{ChatCommand, Chatted, OnBusy};
 pub use error::{ChatError, engine_problem};
-pub use live_turn::{LiveTurn, Progress, StartedTurn, TurnFailure, TurnOutcome, TurnSubject};
+pub use live_turn::{
+    LiveTurn, Progress, StartedTurn, ToolEvent, TurnFailure, TurnOutcome, TurnSubject,
+};
 pub use live_turns::LiveTurns;
 pub use ports::ChatPorts;
 pub use runner::TurnRunner;

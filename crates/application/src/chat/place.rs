@@ -8,7 +8,12 @@ use domain::{
 };
 use ports::{BeginTurn, ExchangeTarget, ReplyRequest};
 
-use super::{command::ChatCommand, error::ChatError, ports::ChatPorts};
+use super::{
+    command::ChatCommand,
+    error::ChatError,
+    live_turn::{StartedTurn, TurnSubject},
+    ports::ChatPorts,
+};
 use crate::{ConversationError, conversations::own_user_id};
 
 /// One chat on its way: what was asked, and what is known of where.
@@ -155,6 +160,30 @@ pub(super) fn request(question: &Question, place: &Place) -> ReplyRequest {
         user_id: place.user_id.clone(),
         history: Vec::new(),
         message: question.command.message.clone(),
+        tools: Vec::new(),
+    }
+}
+
+/// Which turn the question begins, and whom it concerns.
+pub(super) fn subject(question: &Question, place: &Place) -> TurnSubject {
+    TurnSubject {
+        tenant: question.caller.tenant.clone(),
+        turn_id: question.turn_id,
+        conversation_id: place.target.id(),
+        agent_id: place.agent.id,
+        user_id: place.user_id.clone(),
+        asker: question.caller.id.clone(),
+    }
+}
+
+/// What is known of the turn once it has started.
+pub(super) fn started_turn(question: &Question, place: &Place) -> StartedTurn {
+    StartedTurn {
+        turn_id: question.turn_id,
+        conversation_id: place.target.id(),
+        message_id: question.message_id,
+        agent_id: place.agent.id,
+        agent_version: place.agent.version,
     }
 }
 

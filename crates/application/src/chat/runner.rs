@@ -262,6 +262,7 @@ fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
             user_id: promoted.user_id,
             history: Vec::new(),
             message: turn.input,
+            tools: Vec::new(),
         },
         message_seq: promoted.message_seq,
         store_so_far: Duration::ZERO,

@@ -14,6 +14,19 @@ pub(super) fn reply_of(message_id: MessageId, answer: Answer) -> Reply {
         degraded: answer.degraded,
         finish_reason: answer.finish_reason,
         usage: answer.usage,
+        tool_calls: answer.tool_calls,
+    }
+}
+
+/// The answer as it is stored, from what the caller reads of it.
+pub(super) fn stored_reply(reply: ChatReply) -> Reply {
+    Reply {
+        message_id: reply.message_id,
+        content: reply.message,
+        engine: reply.engine,
+        degraded: reply.degraded,
+        finish_reason: reply.finish_reason,
+        usage: reply.usage,
         tool_calls: Vec::new(),
     }
 }

@@ -60,6 +60,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ReplyRequest {
         user_id: Some("u-1".to_owned()),
         history: Vec::new(),
         message: message.to_owned(),
+        tools: Vec::new(),
     }
 }
 
@@ -76,7 +77,7 @@ pub(crate) async fn ask(engine: &RuleReplyEngine, request: ReplyRequest) -> (Str
     };
     let text = chunks.into_iter().map(|chunk| match chunk {
         ReplyChunk::Delta(text) => text,
-        end @ ReplyChunk::End { .. } => panic!("{end:?} in the middle"),
+        other => panic!("{other:?} in the middle"),
     });
     (text.collect(), finish_reason)
 }
