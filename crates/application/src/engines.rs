@@ -5,10 +5,19 @@ use std::{collections::BTreeMap, sync::Arc};
 use domain::{Agent, Fault, FaultCode, TenantId, fault::push_index};
 use ports::ReplyEngine;
 
+use breaker::Breaker;
+
+pub(crate) mod breaker;
+
 /// The reply engines that this server has, by name, and which one is the default.
 pub struct Engines {
-    by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
+    by_name: BTreeMap<String, Registered>,
     default: String,
+}
+
+struct Registered {
+    engine: Arc<dyn ReplyEngine>,
+    breaker: Arc<Breaker>,
 }
 
 /// The default engine is not among the engines.
@@ -25,6 +34,8 @@ pub struct Candidate {
     pub engine: Arc<dyn ReplyEngine>,
     /// Whether it stands in for the agent's own engine.
     pub is_fallback: bool,
+    /// Whether it is known to be down.
+    pub(crate) breaker: Arc<Breaker>,
 }
 
 impl Engines {
@@ -33,11 +44,17 @@ impl Engines {
         by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
         default: String,
     ) -> Result<Self, NoDefaultEngine> {
-        if by_name.contains_key(&default) {
-            Ok(Self { by_name, default })
-        } else {
-            Err(NoDefaultEngine(default))
+        if !by_name.contains_key(&default) {
+            return Err(NoDefaultEngine(default));
         }
+        let registered = by_name.into_iter().map(|(name, engine)| {
+            let breaker = Breaker::new(name.clone());
+            (name, Registered { engine, breaker })
+        });
+        Ok(Self {
+            by_name: registered.collect(),
+            default,
+        })
     }
 
     /// The names, in order.
@@ -59,14 +76,15 @@ impl Engines {
             .chain(fallbacks)
             .enumerate()
             .filter_map(|(index, name)| {
-                let Some(engine) = self.by_name.get(name) else {
+                let Some(registered) = self.by_name.get(name) else {
                     tracing::warn!(engine = name, "this server has no engine of that name");
                     return None;
                 };
                 Some(Candidate {
                     name: name.to_owned(),
-                    engine: Arc::clone(engine),
+                    engine: Arc::clone(&registered.engine),
                     is_fallback: index > 0,
+                    breaker: Arc::clone(&registered.breaker),
                 })
             })
             .collect()
@@ -96,14 +114,9 @@ impl Engines {
     /// work also while another engine is chosen, since it may be a fallback tomorrow.
     pub async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
         let mut faults = Vec::new();
-        for engine in self.by_name.values() {
-            faults.extend(
-                engine
-                    .prepare(tenant, agent)
-                    .await
-                    .err()
-                    .unwrap_or_default(),
-            );
+        for registered in self.by_name.values() {
+            let prepared = registered.engine.prepare(tenant, agent).await;
+            faults.extend(prepared.err().unwrap_or_default());
         }
         if faults.is_empty() {
             Ok(())

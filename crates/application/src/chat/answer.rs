@@ -5,15 +5,18 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{FinishReason, ToolCall, Usage};
+use domain::{FinishReason, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
-use super::live_turn::{LiveTurn, Said, ToolEvent};
-use crate::engines::Candidate;
+use super::live_turn::{LiveTurn, Said, ToolEvent, TurnFailure};
+use crate::engines::{Candidate, breaker::Attempt};
 
 /// An answer longer than this is refused as bad: no engine is trusted with the memory.
 const ANSWER_BYTES: usize = 1024 * 1024;
+
+/// An engine that has not answered before may still do so, and one that has not after is down.
+const REASONABLE_TIME: Duration = Duration::from_secs(10);
 
 /// What an engine answered.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,15 +58,24 @@ impl Hearer for Notes {
     }
 }
 
-/// Asks the engines in turn. The next one is asked only while nothing was said: an answer is never
-/// a mix of two voices. Answers the last error when none speaks, `None` when there is no engine.
+/// Asks the engines in turn, passing over those that are known to be down. The next one is asked
+/// only while nothing was said: an answer is never a mix of two voices. Without an answer it is
+/// the last engine asked that says why.
 pub(super) async fn answer(
     chain: &[Candidate],
     request: &ReplyRequest,
     hearer: &impl Hearer,
-) -> Option<Result<Answer, ReplyError>> {
-    let mut last = None;
+) -> Result<Answer, TurnFailure> {
+    let mut failure = None;
+    let mut shortest_wait = None;
     for candidate in chain {
+        let leave = match candidate.breaker.enter() {
+            Ok(leave) => leave,
+            Err(wait) => {
+                shortest_wait = Some(shortest_wait.map_or(wait, |other| wait.min(other)));
+                continue;
+            }
+        };
         hearer.with_said(|said| {
             said.engine.clone_from(&candidate.name);
             said.degraded = candidate.is_fallback;
@@ -71,32 +83,60 @@ pub(super) async fn answer(
         let started = Instant::now();
         let result = attempt(&candidate.engine, request.clone(), hearer).await;
         record(candidate, started.elapsed(), &result);
+        judge(leave, request.agent.config.timeout(), &result);
         match result {
-            Ok((finish_reason, usage)) => {
-                return Some(Ok(Answer {
-                    // A cancellation that comes before this is stored still keeps the text.
-                    content: hearer.with_said(|said| said.text.clone()),
-                    engine: candidate.name.clone(),
-                    degraded: candidate.is_fallback,
-                    finish_reason,
-                    usage,
-                    tool_calls: hearer.with_said(|said| said.tool_calls()),
-                }));
-            }
+            Ok(end) => return Ok(answered(candidate, end, hearer)),
             Err(error) => {
                 tracing::warn!(
                     engine = candidate.name,
                     error = ports::error::chain(&error),
                     "the engine gave no answer"
                 );
-                last = Some(Err(error));
+                failure = Some(TurnFailure::from(&error));
                 if hearer.with_said(|said| !said.text.is_empty()) {
                     break;
                 }
             }
         }
     }
-    last
+    Err(failure.unwrap_or_else(|| unasked(shortest_wait)))
+}
+
+fn answered(
+    candidate: &Candidate,
+    (finish_reason, usage): (FinishReason, Option<Usage>),
+    hearer: &impl Hearer,
+) -> Answer {
+    // What was said is copied: a cancellation that comes before this is stored still keeps it.
+    hearer.with_said(|said| Answer {
+        content: said.text.clone(),
+        engine: candidate.name.clone(),
+        degraded: candidate.is_fallback,
+        finish_reason,
+        usage,
+        tool_calls: said.tool_calls(),
+    })
+}
+
+/// Nobody was asked: there is no engine, or all are left alone for so long.
+fn unasked(wait: Option<Duration>) -> TurnFailure {
+    if wait.is_none() {
+        return ProblemCode::EngineFailed.into();
+    }
+    TurnFailure {
+        retry_after: wait,
+        ..ProblemCode::EngineUnavailable.into()
+    }
+}
+
+/// Tells what an attempt says of the engine. One that refuses works; one that was cut sooner than
+/// an engine may reasonably take says nothing, or one agent could have it left alone for all.
+fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, ReplyError>) {
+    match result {
+        Ok(_) | Err(ReplyError::Refused(_)) => leave.succeeded(),
+        Err(ReplyError::TimedOut) if time < REASONABLE_TIME => {}
+        Err(_) => leave.failed(),
+    }
 }
 
 /// One engine's attempt, within the agent's time.

@@ -54,9 +54,8 @@ impl TurnTask<'_> {
         match answered {
             Ok(None) if live.is_interrupted() => self.fail(ProblemCode::Interrupted).await,
             Ok(None) => self.finishing.ended_elsewhere().await,
-            Ok(Some(Some(Ok(answer)))) => self.complete(answer, engine).await,
-            Ok(Some(Some(Err(error)))) => self.finishing.fail((&error).into()).await,
-            Ok(Some(None)) => self.fail(ProblemCode::EngineFailed).await,
+            Ok(Some(Ok(answer))) => self.complete(answer, engine).await,
+            Ok(Some(Err(failure))) => self.finishing.fail(failure).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
     }

@@ -1,0 +1,98 @@
+use tokio::time::advance;
+
+use super::*;
+
+fn breaker() -> Arc<Breaker> {
+    Breaker::new("llm".to_owned())
+}
+
+fn fail(breaker: &Arc<Breaker>, times: u32) {
+    for _ in 0..times {
+        breaker.enter().ok().unwrap().failed();
+    }
+}
+
+fn succeed(breaker: &Arc<Breaker>, times: u32) {
+    for _ in 0..times {
+        breaker.enter().ok().unwrap().succeeded();
+    }
+}
+
+/// After what time one may come again; none when one may ask.
+fn wait(breaker: &Arc<Breaker>) -> Option<Duration> {
+    breaker.enter().err()
+}
+
+#[tokio::test(start_paused = true)]
+async fn opens_when_half_of_twenty_attempts_failed() {
+    let breaker = breaker();
+    succeed(&breaker, 10);
+    fail(&breaker, 9);
+    assert_eq!(wait(&breaker), None);
+    fail(&breaker, 1);
+    assert_eq!(wait(&breaker), Some(PAUSE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn stays_closed_while_fewer_than_half_fail() {
+    let breaker = breaker();
+    for _ in 0..100 {
+        succeed(&breaker, 2);
+        fail(&breaker, 1);
+    }
+    assert_eq!(wait(&breaker), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn forgets_what_was_half_a_minute_ago() {
+    let breaker = breaker();
+    fail(&breaker, 19);
+    advance(Duration::from_secs(30)).await;
+    fail(&breaker, 1);
+    assert_eq!(wait(&breaker), None);
+    advance(Duration::from_secs(29)).await;
+    fail(&breaker, 19);
+    assert_eq!(wait(&breaker), Some(PAUSE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn lets_one_probe_after_ten_seconds_and_closes_when_it_succeeds() {
+    let breaker = breaker();
+    fail(&breaker, 20);
+    advance(Duration::from_secs(9)).await;
+    assert_eq!(wait(&breaker), Some(Duration::from_secs(1)));
+    advance(Duration::from_secs(1)).await;
+    let probe = breaker.enter().ok().unwrap();
+    assert_eq!(wait(&breaker), Some(PAUSE));
+    probe.succeeded();
+    fail(&breaker, 19);
+    assert_eq!(wait(&breaker), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_fails_opens_it_again() {
+    let breaker = breaker();
+    fail(&breaker, 20);
+    advance(PAUSE).await;
+    fail(&breaker, 1);
+    assert_eq!(wait(&breaker), Some(PAUSE));
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_was_broken_off_is_followed_by_the_next() {
+    let breaker = breaker();
+    fail(&breaker, 20);
+    advance(PAUSE).await;
+    drop(breaker.enter().ok().unwrap());
+    succeed(&breaker, 1);
+    assert_eq!(wait(&breaker), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn what_was_asked_before_it_opened_does_not_close_it() {
+    let breaker = breaker();
+    let early = breaker.enter().ok().unwrap();
+    fail(&breaker, 20);
+    early.succeeded();
+    assert_eq!(wait(&breaker), Some(PAUSE));
+}
