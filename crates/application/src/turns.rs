@@ -6,7 +6,7 @@ use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, TenantId, Turn, Tu
 use ports::{CancelOutcome, Clock, IdSource, Reply, RepositoryError, TurnRepository};
 use tokio::task::JoinError;
 
-use crate::chat::{LiveTurn, TurnOutcome, TurnRunner};
+use crate::chat::{Asked, LiveTurn, TurnOutcome, TurnRunner};
 
 /// Why a use case of turns was refused.
 #[derive(Debug, thiserror::Error)]
@@ -89,6 +89,15 @@ impl TurnService {
             value: turn.turn,
             position: found.position,
         })
+    }
+
+    /// The turn of a chat: what was just stored is not read back.
+    pub async fn asked(&self, caller: &Principal, asked: Asked) -> Result<Turn, TurnError> {
+        let id = asked.turn_id;
+        match asked.into_turn() {
+            Some(turn) => Ok(turn),
+            None => Ok(self.get(caller, id).await?.value),
+        }
     }
 
     /// Ends a queued or running turn. What its engine had said so far is kept; a turn that has

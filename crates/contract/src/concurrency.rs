@@ -276,7 +276,7 @@ pub async fn nothing_is_recorded_behind_a_deletion(storage: &Storage) {
     let deletion = given::agent_deleted(storage, &agent).await;
     for outcome in writers.join_all().await {
         match outcome {
-            ExchangeOutcome::Recorded(committed) => assert!(committed.last < deletion.first),
+            ExchangeOutcome::Recorded { committed, .. } => assert!(committed.last < deletion.first),
             other => assert_eq!(other, ExchangeOutcome::AgentNotFound),
         }
     }

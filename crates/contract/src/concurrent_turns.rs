@@ -51,7 +51,7 @@ pub async fn one_of_many_exchanges_on_one_assumption_is_recorded(storage: &Stora
     let mut recorded = 0;
     for outcome in recorded_at_once(storage, exchanges).await {
         match outcome {
-            Ok(ExchangeOutcome::Recorded(_)) => recorded += 1,
+            Ok(ExchangeOutcome::Recorded { .. }) => recorded += 1,
             Err(RepositoryError::Stale { .. }) => {}
             other => panic!("neither recorded nor stale: {other:?}"),
         }
@@ -124,7 +124,7 @@ pub async fn one_key_records_one_exchange_however_often_it_is_sent(storage: &Sto
     let (mut recorded, mut named) = (0, Vec::new());
     for outcome in outcomes {
         match outcome.answered() {
-            ExchangeOutcome::Recorded(_) => recorded += 1,
+            ExchangeOutcome::Recorded { .. } => recorded += 1,
             ExchangeOutcome::Repeated(record) => named.push(record.turn_id),
             other => panic!("neither recorded nor repeated: {other:?}"),
         }
@@ -164,7 +164,7 @@ pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
     for (number, outcome) in writers.join_all().await {
         let is_right = matches!(
             (number % 4, &outcome),
-            (0, Ok(ExchangeOutcome::Recorded(_)))
+            (0, Ok(ExchangeOutcome::Recorded { .. }))
                 | (1, Ok(ExchangeOutcome::AgentNotFound))
                 | (2, Err(RepositoryError::Stale { .. }))
                 | (3, Ok(ExchangeOutcome::ConversationNotFound))
@@ -196,7 +196,7 @@ pub async fn a_bad_write_of_a_group_fails_alone(storage: &Storage) {
     for (number, input, outcome) in writers.join_all().await {
         let turn = found::turn(storage, samples::turn_id(number)).await;
         match outcome {
-            Ok(ExchangeOutcome::Recorded(_)) => {
+            Ok(ExchangeOutcome::Recorded { .. }) => {
                 assert_eq!(turn.map(|turn| turn.input), Some(input));
             }
             Err(_) if input.contains('\0') => assert_eq!(turn, None),

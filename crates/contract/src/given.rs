@@ -120,7 +120,7 @@ pub(crate) async fn chat(storage: &Storage) -> (Agent, Conversation) {
 /// An exchange that is stored.
 pub(crate) async fn recorded(storage: &Storage, exchange: Exchange) -> Committed {
     match storage.turns.record_exchange(exchange).await.answered() {
-        ExchangeOutcome::Recorded(committed) => committed,
+        ExchangeOutcome::Recorded { committed, .. } => committed,
         other => panic!("not recorded: {other:?}"),
     }
 }

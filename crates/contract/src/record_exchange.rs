@@ -29,9 +29,13 @@ pub async fn stores_a_whole_turn(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
     let mut exchange = samples::exchange(7, &agent, samples::existing(&talk, 0));
     exchange.finished_at = samples::at(99);
-    given::recorded(storage, exchange.clone()).await;
+    let ExchangeOutcome::Recorded { message_seq, .. } = outcome(storage, &exchange).await else {
+        panic!("not recorded");
+    };
     let messages = found::messages(storage, talk.id).await;
     assert_eq!(messages.len(), 2);
+    assert_eq!(message_seq, messages[0].seq);
+    let as_asked = exchange.turn(message_seq);
     let turn = Turn {
         id: samples::turn_id(7),
         conversation_id: talk.id,
@@ -54,6 +58,7 @@ pub async fn stores_a_whole_turn(storage: &Storage) {
     let found = found::turn_with_owner(storage, turn.id).await;
     let found = found.expect("the turn is there");
     assert_eq!(found.turn, turn);
+    assert_eq!(as_asked, turn);
     assert_eq!(found.principal, samples::principal());
     assert_eq!(found.user_id, talk.user_id);
     let moved_on = Conversation {

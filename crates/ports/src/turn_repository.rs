@@ -9,6 +9,8 @@ use domain::{
 
 use crate::{Committed, RepositoryError};
 
+mod as_turn;
+
 /// The conversation a turn takes place in.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExchangeTarget {
@@ -99,7 +101,12 @@ pub struct Exchange {
 #[derive(Debug, Clone, PartialEq)]
 pub enum ExchangeOutcome {
     /// It is stored.
-    Recorded(Committed),
+    Recorded {
+        /// Positions of its events.
+        committed: Committed,
+        /// `seq` of the user's message in the conversation; the agent's is the next.
+        message_seq: i64,
+    },
     /// Nothing was written: the key was used before. If the turn gave it back since, the record
     /// tells where to go on.
     Repeated(IdempotencyRecord),

@@ -36,7 +36,12 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 /// With `stream: true`, or `Accept: text/event-stream`, the answer is a stream of server-sent
 /// events: `turn.queued` if the turn must wait, `turn.started`, `reply.delta` as the agent speaks,
 /// then exactly one of `turn.completed`, `turn.failed`, `turn.cancelled`; only when the credential
-/// ends meanwhile, or is revoked, does the stream just end. Closing it does not end the turn. With `Prefer: respond-async` the answer is the turn, at once.
+/// ends meanwhile, or is revoked, does the stream just end. Closing it does not end the turn. An
+/// engine that answers at once, as `rules` does, speaks in one `reply.delta` (or in none, when it
+/// says nothing). With `Prefer: respond-async` the answer is the turn, at once.
+///
+/// `stream` of the body decides before `Accept`, and both before `Prefer`: who asks for a stream gets
+/// one, whatever it prefers.
 #[utoipa::path(
     post, path = "/api/chat", operation_id = "chat", tag = "Chat",
     request_body(content = ChatRequest, example = json!({
@@ -123,8 +128,7 @@ async fn whole(asked: Asked, began: Instant) -> Result<HttpResponse, ApiError> {
 }
 
 async fn turn(authorized: &Authorized<ChatWrite>, asked: Asked) -> Result<HttpResponse, ApiError> {
-    let caller = authorized.caller();
-    let turn = authorized.turns.get(caller, asked.turn_id).await?.value;
+    let turn = authorized.turns.asked(authorized.caller(), asked).await?;
     Ok(HttpResponse::Accepted()
         .insert_header((LOCATION, format!("/api/turns/{}", turn.id)))
         .insert_header((PREFERENCE_APPLIED, RESPOND_ASYNC))

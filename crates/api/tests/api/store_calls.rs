@@ -8,6 +8,7 @@ use crate::{
     harness::{Api, Plan, id_of},
     probe::{Misfortune, Probe},
     script::scripted,
+    sockets::client::Socket,
 };
 
 fn probed() -> (Arc<Probe>, Plan) {
@@ -103,6 +104,73 @@ async fn a_chat_that_takes_its_time_is_two_writes_and_a_read() {
         assert_eq!(probe.calls(), calls);
     }
     api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_is_told_at_once_is_not_read_back() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    let agent = api.agent_id().await;
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    warm(&api, &probe).await;
+    let mut command = json!({"agentId": agent, "message": "Hello"});
+    // What is news in the log is read once for all who follow it, whoever caused it.
+    let calls = || {
+        let mut calls = probe.calls();
+        calls.retain(|call| *call != "events.page");
+        calls
+    };
+    for _ in 0..3 {
+        let told = respond_async(&api, &command).await;
+        assert_eq!(calls(), ["turns.record_exchange"]);
+        assert_eq!(told, stored(&api, &told).await);
+        probe.calls();
+        let told = socket.carried_out("chat", command.clone()).await["turn"].clone();
+        assert_eq!(calls(), ["turns.record_exchange"]);
+        assert_eq!(told, stored(&api, &told).await);
+        command["conversationId"] = told["conversationId"].clone();
+        probe.calls();
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_takes_its_time_or_waits_is_told_as_it_is_stored() {
+    let (probe, plan) = probed();
+    let (engine, mut script) = scripted();
+    let api = plan.engine("scripted", engine).start().await;
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    let agent = id_of(&api.agent(draft).await);
+    warm(&api, &probe).await;
+    let mut command = json!({"agentId": agent, "message": "Hello", "metadata": {"a": "b"}});
+    let started = respond_async(&api, &command).await;
+    let call = script.next_call().await;
+    assert_eq!(probe.calls(), ["turns.begin_turn", "conversations.history"]);
+    command["conversationId"] = started["conversationId"].clone();
+    let queued = respond_async(&api, &command).await;
+    assert_eq!(probe.calls().last(), Some(&"turns.begin_turn"));
+    for (told, status) in [(started, "in_progress"), (queued, "queued")] {
+        assert_eq!(told["status"], status);
+        assert_eq!(told, stored(&api, &told).await);
+    }
+    call.answer("Yes.").await;
+    script.next_call().await.answer("Yes.").await;
+    api.stop().await;
+}
+
+/// The turn that a chat answers that waits for nothing.
+async fn respond_async(api: &Api, command: &Value) -> Value {
+    let request = api.writer().request("POST", "/api/chat");
+    let request = request.header("Prefer", "respond-async").json(command);
+    let answer = request.send().await;
+    assert_eq!(answer.status, 202);
+    answer.json()
+}
+
+/// The same turn as it is read.
+async fn stored(api: &Api, turn: &Value) -> Value {
+    let path = format!("/api/turns/{}", turn["id"].as_str().unwrap());
+    api.writer().get(&path).await.ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]

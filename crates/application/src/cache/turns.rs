@@ -104,9 +104,12 @@ impl TurnRepository for CachedTurns {
         let asked = self.asked(&exchange.question);
         let outcome = self.inner.record_exchange(exchange).await;
         match &outcome {
-            Ok(ExchangeOutcome::Recorded(committed)) => {
+            Ok(ExchangeOutcome::Recorded {
+                committed,
+                message_seq,
+            }) => {
                 let head = asked.before.map(|head| ConversationHead {
-                    message_count: head.message_count + 2,
+                    message_count: message_seq + 1,
                     turn_count: head.turn_count + 1,
                     ..head
                 });

@@ -7,12 +7,11 @@ use ports::{BeginOutcome, Exchange, ExchangeOutcome, ReplyRequest, RepositoryErr
 
 use super::{
     answer::{Notes, answer},
-    asked::{AnsweredTurn, Asked},
+    asked::{AnsweredTurn, Asked, TakenTurn},
     command::Chatted,
     error::ChatError,
     followed::FollowedTurn,
-    live_turn::{StartedTurn, TurnSubject},
-    place::{Place, Question, begin_turn, place, request},
+    place::{Place, Question, begin_turn, place, request, started_turn, subject},
     runner::{BegunTurn, TurnRunner},
     service::ATTEMPTS,
     written::{chat_reply, reply_of},
@@ -31,15 +30,15 @@ pub(super) enum Met {
 /// when it has to be begun instead.
 pub(super) async fn exchange(
     runner: &TurnRunner,
-    question: &Question,
-    at: &Place,
+    question: &Arc<Question>,
+    at: &Arc<Place>,
     engine: &[Candidate],
 ) -> Result<Option<Met>, ChatError> {
     let ports = &runner.ports;
     let started = Instant::now();
     let request = request(question, at);
     let answered = answer(engine, &request, &Notes::default()).await;
-    let Some(Ok(answer)) = answered else {
+    let Ok(answer) = answered else {
         return Ok(None);
     };
     let engine_time = started.elapsed();
@@ -52,23 +51,28 @@ pub(super) async fn exchange(
         &at.agent,
         finished_at,
     );
+    let node = runner.node.id();
     let exchange = Exchange {
-        question: begin_turn(question, at, runner.node.id()),
+        question: begin_turn(question, at, node),
         reply,
         finished_at,
     };
     let asked_at = Instant::now();
     match ports.turns.record_exchange(exchange).await? {
-        ExchangeOutcome::Recorded(_) => Ok(Some(Met::Asked(Asked::answered(AnsweredTurn {
-            subject: subject(question, at),
-            started: started_turn(question, at),
-            chatted: Chatted {
-                reply: chat_reply,
-                store: asked_at.elapsed(),
-                engine: engine_time,
-            },
-            turns: Arc::clone(&ports.turns),
-        })))),
+        ExchangeOutcome::Recorded { message_seq, .. } => {
+            Ok(Some(Met::Asked(Asked::answered(AnsweredTurn {
+                question: Arc::clone(question),
+                at: Arc::clone(at),
+                node,
+                message_seq,
+                chatted: Chatted {
+                    reply: chat_reply,
+                    store: asked_at.elapsed(),
+                    engine: engine_time,
+                },
+                turns: Arc::clone(&ports.turns),
+            }))))
+        }
         ExchangeOutcome::Repeated(record) => Ok(Some(Met::Repeated(record))),
         ExchangeOutcome::Busy => Ok(None),
         ExchangeOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
@@ -80,7 +84,7 @@ pub(super) async fn exchange(
 pub(super) async fn begin(
     runner: &Arc<TurnRunner>,
     question: &Question,
-    mut at: Place,
+    mut at: Arc<Place>,
 ) -> Result<Met, ChatError> {
     let ports = &runner.ports;
     let asked_at = Instant::now();
@@ -89,8 +93,9 @@ pub(super) async fn begin(
         // Known from before it is stored, so that no cancellation can miss it.
         let live = runner.live.enter(subject(question, &at));
         let followed = FollowedTurn::new(Arc::clone(&live), Arc::clone(&ports.turns));
-        let begun = begin_turn(question, &at, node);
-        match ports.turns.begin_turn(begun).await {
+        let begin = begin_turn(question, &at, node);
+        let asked = |turn| Met::Asked(Asked::taken(TakenTurn { turn, followed }));
+        match ports.turns.begin_turn(begin.clone()).await {
             Ok(BeginOutcome::Started {
                 message_seq,
                 turn_number,
@@ -106,11 +111,11 @@ pub(super) async fn begin(
                     message_seq,
                     store_so_far: asked_at.elapsed(),
                 });
-                return Ok(Met::Asked(Asked::followed(followed, false)));
+                return Ok(asked(begin.started()));
             }
             Ok(BeginOutcome::Queued(_)) => {
                 live.queued();
-                return Ok(Met::Asked(Asked::followed(followed, false)));
+                return Ok(asked(begin.queued()));
             }
             Ok(BeginOutcome::Repeated(record)) => return Ok(Met::Repeated(record)),
             Ok(BeginOutcome::Busy) => return Err(ChatError::Busy),
@@ -120,28 +125,7 @@ pub(super) async fn begin(
             Err(RepositoryError::Stale { .. }) => {}
             Err(error) => return Err(error.into()),
         }
-        at = place(ports, question).await?;
+        at = Arc::new(place(ports, question).await?);
     }
     Err(ChatError::Busy)
-}
-
-fn subject(question: &Question, at: &Place) -> TurnSubject {
-    TurnSubject {
-        tenant: question.caller.tenant.clone(),
-        turn_id: question.turn_id,
-        conversation_id: at.target.id(),
-        agent_id: at.agent.id,
-        user_id: at.user_id.clone(),
-        asker: question.caller.id.clone(),
-    }
-}
-
-fn started_turn(question: &Question, at: &Place) -> StartedTurn {
-    StartedTurn {
-        turn_id: question.turn_id,
-        conversation_id: at.target.id(),
-        message_id: question.message_id,
-        agent_id: at.agent.id,
-        agent_version: at.agent.version,
-    }
 }

@@ -123,19 +123,20 @@ impl ChatService {
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<Asked, ChatError> {
         let TurnRunner { ports, live, .. } = &*self.runner;
         let known = live.get(id);
-        let live = if let Some(live) = known {
-            live
+        let (live, found) = if let Some(live) = known {
+            (live, None)
         } else {
             let found = ports.turns.find(&caller.tenant, id).await?.value;
             let found = found.ok_or(ChatError::ConversationNotFound)?;
             let live = live.enter(stored::subject_of(&caller.tenant, &found));
+            let turn = found.turn.clone();
             if live.runs_under().is_none() {
                 stored::tell(&live, found);
             }
-            live
+            (live, Some(turn))
         };
         let followed = FollowedTurn::new(live, Arc::clone(&ports.turns));
-        Ok(Asked::followed(followed, true))
+        Ok(Asked::repeated(followed, found))
     }
 
     async fn meet(&self, question: &mut Arc<Question>) -> Result<Met, ChatError> {
@@ -144,7 +145,7 @@ impl ChatService {
             return Err(ChatError::Overloaded);
         }
         // Whether the caller may know of the conversation comes before whether it is busy.
-        let mut at = place(&runner.ports, question).await?;
+        let mut at = Arc::new(place(&runner.ports, question).await?);
         let mut chain = runner.engines.chain(&at.agent);
         if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
             return self.begin(question, at).await;
@@ -157,7 +158,7 @@ impl ChatService {
         if lane.as_ref().is_some_and(|lane| lane.waited) {
             // What was known before the wait is of the turn before.
             Arc::make_mut(question).stamp.time = runner.ports.clock.now();
-            at = place(&runner.ports, question).await?;
+            at = Arc::new(place(&runner.ports, question).await?);
             chain = runner.engines.chain(&at.agent);
         }
         for _ in 0..ATTEMPTS {
@@ -170,7 +171,7 @@ impl ChatService {
                     return self.begin(question, at).await;
                 }
                 Err(ChatError::Store(RepositoryError::Stale { .. })) => {
-                    at = place(&runner.ports, question).await?;
+                    at = Arc::new(place(&runner.ports, question).await?);
                     chain = runner.engines.chain(&at.agent);
                 }
                 Err(error) => {
@@ -197,7 +198,7 @@ impl ChatService {
 
     /// Begins a turn in a task of its own: what was stored is run, also when its caller has gone
     /// in between.
-    async fn begin(&self, question: &Arc<Question>, at: Place) -> Result<Met, ChatError> {
+    async fn begin(&self, question: &Arc<Question>, at: Arc<Place>) -> Result<Met, ChatError> {
         let (runner, question) = (Arc::clone(&self.runner), Arc::clone(question));
         let turn = async move { begin(&runner, &question, at).await };
         let task = self.runner.in_background(turn);

@@ -48,7 +48,7 @@ async fn records_once(fault: Wire) {
 
     wire.set(fault);
     let outcome = storage.turns.record_exchange(first_exchange(&agent)).await;
-    let ExchangeOutcome::Recorded(committed) = outcome.expect("an answer") else {
+    let ExchangeOutcome::Recorded { committed, .. } = outcome.expect("an answer") else {
         panic!("not recorded");
     };
     assert_eq!((committed.first, committed.last), (Seq(2), Seq(4)));
@@ -88,7 +88,7 @@ async fn a_key_is_not_repeated_by_an_attempt_of_its_own() {
         .await
         .unwrap();
     assert!(
-        matches!(outcome, ExchangeOutcome::Recorded(_)),
+        matches!(outcome, ExchangeOutcome::Recorded { .. }),
         "{outcome:?}"
     );
     let again = storage.turns.record_exchange(exchange).await.unwrap();
@@ -169,5 +169,5 @@ async fn a_database_that_hangs_is_unavailable_within_five_seconds_and_then_works
         .record_exchange(first_exchange(&agent))
         .await
         .unwrap();
-    assert!(matches!(chat, ExchangeOutcome::Recorded(_)), "{chat:?}");
+    assert!(matches!(chat, ExchangeOutcome::Recorded { .. }), "{chat:?}");
 }

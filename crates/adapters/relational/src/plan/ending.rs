@@ -5,7 +5,7 @@ use domain::{
 };
 use ports::{PromotedTurn, Reply};
 
-use super::{Planner, question::agent_message};
+use super::Planner;
 use crate::{
     ConversationAdvance, ConversationFacts, ReleasedClaim, TurnEnd, TurnRow, TurnStart,
     event_rows::TurnPlace,
@@ -42,7 +42,7 @@ impl Planner<'_> {
         if let Some(reply) = reply {
             after.message_count += 1;
             after.last_message_at = Some(stamp.time);
-            let message = agent_message(&row.turn, reply, after.message_count, stamp.time);
+            let message = reply.message(&row.turn, after.message_count, stamp.time);
             self.say(&row.tenant, message);
         }
         self.rows.ends.push(TurnEnd {

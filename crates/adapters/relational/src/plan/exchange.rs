@@ -8,7 +8,7 @@ use ports::{Exchange, ExchangeOutcome, RepositoryError};
 
 use super::{
     Planner, committed,
-    question::{Refusal, Room, agent_message, started_row, turn_place},
+    question::{Refusal, Room, started_row, turn_place},
 };
 use crate::Outcome;
 
@@ -51,10 +51,7 @@ fn write(planner: &mut Planner<'_>, exchange: &Exchange, room: &Room<'_>) -> Exc
         planner.say(tenant, message);
     }
     let reply_seq = room.message_count() + 2;
-    planner.say(
-        tenant,
-        agent_message(&row.turn, reply, reply_seq, *finished_at),
-    );
+    planner.say(tenant, reply.message(&row.turn, reply_seq, *finished_at));
     row.reply_seq = Some(reply_seq);
     row.turn.status = TurnStatus::Completed;
     row.turn.degraded = reply.degraded;
@@ -63,7 +60,10 @@ fn write(planner: &mut Planner<'_>, exchange: &Exchange, room: &Room<'_>) -> Exc
     planner.rows.turns.push(row);
     planner.enter(question, room, 2, *finished_at);
     planner.claim(question);
-    ExchangeOutcome::Recorded(committed(created.unwrap_or(started), last))
+    ExchangeOutcome::Recorded {
+        committed: committed(created.unwrap_or(started), last),
+        message_seq: room.message_count() + 1,
+    }
 }
 
 impl From<Refusal> for ExchangeOutcome {

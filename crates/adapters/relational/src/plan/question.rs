@@ -1,10 +1,10 @@
 //! Whether a question is allowed, and where it goes.
 
 use domain::{
-    Conversation, IdempotencyRecord, Message, Role, Seq, TenantId, Timestamp, Turn, TurnStatus,
+    Conversation, IdempotencyRecord, Message, Seq, TenantId, Timestamp,
     admission::{Admission, Occupancy, OnBusy, admit},
 };
-use ports::{BeginTurn, ExchangeTarget, Reply, RepositoryError};
+use ports::{BeginTurn, ExchangeTarget, RepositoryError};
 
 use super::Planner;
 use crate::{
@@ -187,25 +187,7 @@ impl Planner<'_> {
 pub(super) fn turn_row(question: &BeginTurn) -> TurnRow {
     TurnRow {
         tenant: question.tenant.clone(),
-        turn: Turn {
-            id: question.turn_id,
-            conversation_id: question.target.id(),
-            agent_id: question.agent_id,
-            agent_version: None,
-            status: TurnStatus::Queued,
-            input: question.input.clone(),
-            reply: None,
-            engine: None,
-            degraded: false,
-            finish_reason: None,
-            usage: None,
-            tool_calls: Vec::new(),
-            metadata: question.metadata.clone(),
-            error: None,
-            created_at: question.stamp.time,
-            started_at: None,
-            finished_at: None,
-        },
+        turn: question.queued(),
         principal: question.stamp.actor.clone(),
         message_id: question.message_id,
         message_seq: None,
@@ -223,9 +205,7 @@ pub(super) fn turn_row(question: &BeginTurn) -> TurnRow {
 /// The row of a turn that starts at once in `room`.
 pub(super) fn started_row(question: &BeginTurn, room: &Room<'_>) -> TurnRow {
     let mut row = turn_row(question);
-    row.turn.status = TurnStatus::InProgress;
-    row.turn.agent_version = Some(question.agent_version);
-    row.turn.started_at = Some(question.stamp.time);
+    row.turn = question.started();
     row.message_seq = Some(room.message_count() + 1);
     row.turn_number = Some(room.turn_count());
     row
@@ -238,22 +218,5 @@ pub(super) fn turn_place<'a>(question: &BeginTurn, room: &Room<'a>) -> TurnPlace
         conversation_id: question.target.id(),
         agent_id: question.agent_id,
         user_id: room.user_id(),
-    }
-}
-
-/// The agent's message at the end of `turn`.
-pub(super) fn agent_message(turn: &Turn, reply: &Reply, seq: i64, at: Timestamp) -> Message {
-    Message {
-        id: reply.message_id,
-        conversation_id: turn.conversation_id,
-        turn_id: Some(turn.id),
-        seq,
-        role: Role::Agent,
-        content: reply.content.clone(),
-        created_at: at,
-        engine: Some(reply.engine.clone()),
-        agent_version: turn.agent_version,
-        finish_reason: Some(reply.finish_reason),
-        usage: reply.usage,
     }
 }

@@ -26,7 +26,11 @@ fn recorded(facts: &Facts, exchange: &Exchange) -> Option<ExchangeOutcome> {
     let started = logged(facts, question, EventType::TurnStarted)?;
     let completed = logged(facts, question, EventType::TurnCompleted)?;
     let first = creation(facts, question).unwrap_or(started);
-    Some(ExchangeOutcome::Recorded(committed(first, completed)))
+    let row = facts.turn(&question.tenant, question.turn_id)?;
+    Some(ExchangeOutcome::Recorded {
+        committed: committed(first, completed),
+        message_seq: row.message_seq?,
+    })
 }
 
 /// A turn that waited at first is told as queued, also when it has started since.

@@ -119,7 +119,7 @@ async fn what_an_attempt_in_doubt_has_stored_is_answered_and_not_written_again()
                 promoted: Some(_),
                 ..
             }),
-            Outcome::Exchange(ExchangeOutcome::Recorded(_)),
+            Outcome::Exchange(ExchangeOutcome::Recorded { .. }),
         ]
     ));
     assert_eq!(outcomes(second), first);
@@ -136,7 +136,7 @@ async fn what_an_attempt_in_doubt_has_not_stored_is_carried_out() {
         .commit(items.clone().into(), Some(&before))
         .await
         .unwrap();
-    let Ok(Outcome::Exchange(ExchangeOutcome::Recorded(committed))) = &outcomes[0] else {
+    let Ok(Outcome::Exchange(ExchangeOutcome::Recorded { committed, .. })) = &outcomes[0] else {
         panic!("{outcomes:?}");
     };
     assert_eq!(committed.last, Seq(before[&samples::tenant()].0 + 3));

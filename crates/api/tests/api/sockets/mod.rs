@@ -2,7 +2,7 @@
 
 mod access;
 mod chatting;
-mod client;
+pub(crate) mod client;
 mod closing;
 mod commands;
 mod conformance;

@@ -12,17 +12,20 @@ fn item(exchange: Exchange) -> Item {
     Item::Exchange(Box::new(exchange))
 }
 
-fn recorded(first: i64, last: i64) -> Outcome {
-    Outcome::Exchange(ExchangeOutcome::Recorded(Committed {
-        first: Seq(first),
-        last: Seq(last),
-    }))
+fn recorded(first: i64, last: i64, message_seq: i64) -> Outcome {
+    Outcome::Exchange(ExchangeOutcome::Recorded {
+        committed: Committed {
+            first: Seq(first),
+            last: Seq(last),
+        },
+        message_seq,
+    })
 }
 
 #[test]
 fn numbers_events_from_the_head_and_messages_from_the_count() {
     let (rows, outcome) = carried_out(item(exchange(1, existing(2))), &facts());
-    assert_eq!(outcome, recorded(11, 12));
+    assert_eq!(outcome, recorded(11, 12, 5));
     assert_eq!(
         events(&rows),
         [(11, "turn.started"), (12, "turn.completed")]
@@ -51,7 +54,7 @@ fn makes_a_new_conversation_before_its_first_turn() {
     let conversation = samples::conversation(2, agent().id);
     let target = ExchangeTarget::New(conversation);
     let (rows, outcome) = carried_out(item(exchange(1, target)), &facts());
-    assert_eq!(outcome, recorded(11, 13));
+    assert_eq!(outcome, recorded(11, 13, 1));
     assert_eq!(events(&rows)[0], (11, "conversation.created"));
     let made = &rows.conversations[0];
     assert_eq!((made.conversation.message_count, made.turn_count), (2, 1));
@@ -67,9 +70,9 @@ fn numbers_the_items_of_a_batch_one_after_another() {
     };
     let batch = [of_new(2), item(exchange(3, existing(1))), of_new(4)];
     let Plan { rows, outcomes } = plan(&batch, &facts());
-    assert_eq!(outcomes[0].as_ref().unwrap(), &recorded(11, 13));
+    assert_eq!(outcomes[0].as_ref().unwrap(), &recorded(11, 13, 1));
     assert!(matches!(outcomes[1], Err(RepositoryError::Stale { .. })));
-    assert_eq!(outcomes[2].as_ref().unwrap(), &recorded(14, 16));
+    assert_eq!(outcomes[2].as_ref().unwrap(), &recorded(14, 16, 1));
     let seqs: Vec<_> = events(&rows).iter().map(|(seq, _)| *seq).collect();
     assert_eq!(seqs, [11, 12, 13, 14, 15, 16]);
     assert_eq!(rows.heads, [(samples::tenant(), Seq(16))]);

@@ -91,12 +91,7 @@ fn ended_facts() -> Facts {
     ended.turn.status = TurnStatus::Completed;
     ended.turn.finished_at = Some(samples::at(6));
     let reply = samples::reply(8);
-    ended.turn.reply = Some(question::agent_message(
-        &ended.turn,
-        &reply,
-        5,
-        samples::at(6),
-    ));
+    ended.turn.reply = Some(reply.message(&ended.turn, 5, samples::at(6)));
     facts.insert_turn(ended);
     let mut next = turn(9, TurnStatus::InProgress);
     next.turn.started_at = Some(samples::at(6));

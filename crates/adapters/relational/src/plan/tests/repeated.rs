@@ -23,6 +23,21 @@ const fn committed(first: i64, last: i64) -> Committed {
     }
 }
 
+const fn recorded(first: i64, last: i64, message_seq: i64) -> Outcome {
+    Outcome::Exchange(ExchangeOutcome::Recorded {
+        committed: committed(first, last),
+        message_seq,
+    })
+}
+
+/// Turn 1 as an exchange left it.
+fn exchanged(message_seq: i64) -> TurnRow {
+    TurnRow {
+        message_seq: Some(message_seq),
+        ..turn(1, TurnStatus::Completed)
+    }
+}
+
 fn finish() -> FinishTurn {
     let answer = TurnEnding::Completed(samples::reply(8));
     samples::finish(&asked(8, existing(2)), answer)
@@ -32,20 +47,21 @@ fn finish() -> FinishTurn {
 fn an_exchange_that_is_stored_is_answered_as_done_and_not_as_stale() {
     let mut facts = facts();
     facts.conversation_mut().turn_count = 3;
+    facts.insert_turn(exchanged(3));
     facts.logged = vec![
         logged(11, EventType::TurnStarted, 1),
         logged(12, EventType::TurnCompleted, 1),
     ];
     let exchange = samples::exchange(1, &agent(), existing(2));
     let outcome = refused(Item::Exchange(Box::new(exchange)), &facts).unwrap();
-    let expected = ExchangeOutcome::Recorded(committed(11, 12));
-    assert_eq!(outcome, Outcome::Exchange(expected));
+    assert_eq!(outcome, recorded(11, 12, 3));
 }
 
 #[test]
 fn a_conversation_that_was_made_belongs_to_the_answer() {
     let conversation = samples::conversation(1, agent().id);
     let mut facts = facts();
+    facts.insert_turn(exchanged(1));
     facts.logged = vec![
         EventInDoubt {
             turn_id: None,
@@ -56,8 +72,7 @@ fn a_conversation_that_was_made_belongs_to_the_answer() {
     ];
     let exchange = samples::exchange(1, &agent(), ExchangeTarget::New(conversation));
     let outcome = refused(Item::Exchange(Box::new(exchange)), &facts).unwrap();
-    let expected = ExchangeOutcome::Recorded(committed(11, 13));
-    assert_eq!(outcome, Outcome::Exchange(expected));
+    assert_eq!(outcome, recorded(11, 13, 1));
 }
 
 #[test]
@@ -132,6 +147,5 @@ fn what_was_not_written_is_carried_out() {
     let exchange = samples::exchange(1, &agent(), existing(2));
     let (rows, outcome) = carried_out(Item::Exchange(Box::new(exchange)), &facts);
     assert_eq!(events(&rows).len(), 2);
-    let expected = ExchangeOutcome::Recorded(committed(13, 14));
-    assert_eq!(outcome, Outcome::Exchange(expected));
+    assert_eq!(outcome, recorded(13, 14, 5));
 }
