@@ -23,6 +23,7 @@ mod process;
 mod rig;
 mod steps;
 mod test;
+mod websocket_cases;
 
 use std::process::ExitCode;
 
@@ -61,6 +62,8 @@ enum Task {
     Bench(bench::Options),
     /// Break the service for real, under load, and count what was lost
     Faults(faults::Options),
+    /// Hold `GET /api/ws` to RFC 6455, in the cases of the Autobahn test suite, and list them
+    WebsocketCases,
 }
 
 fn main() -> ExitCode {
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Task::Openapi { check } => openapi::run(check),
         Task::Bench(options) => bench::run(&options),
         Task::Faults(options) => faults::run(&options),
+        Task::WebsocketCases => websocket_cases::run(),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,6 +1,7 @@
 //! `GET /api/ws`, over real sockets.
 
 mod access;
+mod bursts;
 mod chatting;
 pub(crate) mod client;
 mod closing;
@@ -11,5 +12,6 @@ mod handshake;
 mod limits;
 mod live;
 mod outages;
+mod protocol;
 mod seam;
 mod users;
