@@ -2,11 +2,11 @@
 
 use std::sync::Arc;
 
-use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, TenantId, Turn, TurnId};
-use ports::{CancelOutcome, Clock, IdSource, Reply, RepositoryError, TurnRepository};
+use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId};
+use ports::{CancelOutcome, Clock, FoundTurn, IdSource, Reply, RepositoryError, TurnRepository};
 use tokio::task::JoinError;
 
-use crate::chat::{Asked, LiveTurn, TurnOutcome, TurnRunner};
+use crate::chat::{Asked, LiveTurn, Said, TurnOutcome, TurnRunner};
 
 /// Why a use case of turns was refused.
 #[derive(Debug, thiserror::Error)]
@@ -24,34 +24,59 @@ pub enum TurnError {
 struct Cancellation {
     turns: Arc<dyn TurnRepository>,
     runner: Arc<TurnRunner>,
-    tenant: TenantId,
-    id: TurnId,
-    partial: Option<Reply>,
+    live: Arc<LiveTurn>,
+    /// The message that keeps what was said.
+    message_id: MessageId,
     stamp: Stamp,
 }
 
 impl Cancellation {
     async fn carry_out(self) -> Result<(), TurnError> {
-        let node = self.runner.promotes_to();
+        let (node, subject) = (self.runner.promotes_to(), self.live.subject());
+        let partial = partial_reply(self.message_id, self.live.hold_text());
         let cancelled =
             self.turns
-                .cancel_turn(&self.tenant, self.id, self.partial, node, &self.stamp);
-        match cancelled.await? {
-            CancelOutcome::Cancelled { promoted, .. } => {
-                // It may have begun to run here since.
-                if let Some(live) = self.runner.live().get(self.id) {
-                    live.end(TurnOutcome::Cancelled);
-                    live.stop();
-                }
+                .cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);
+        match cancelled.await {
+            Ok(CancelOutcome::Cancelled { promoted, .. }) => {
+                self.live.end(TurnOutcome::Cancelled);
+                self.live.stop();
                 if let (Some(promoted), Some(node)) = (promoted, node) {
                     self.runner.run_promoted(*promoted, node);
                 }
                 Ok(())
             }
-            CancelOutcome::AlreadyFinal => Ok(()),
-            CancelOutcome::NotFound => Err(TurnError::NotFound),
+            Ok(CancelOutcome::AlreadyFinal) => {
+                self.live.release_text();
+                Ok(())
+            }
+            Ok(CancelOutcome::NotFound) => {
+                self.live.release_text();
+                Err(TurnError::NotFound)
+            }
+            Err(error) => {
+                // One that may be stored all the same is seen at the end of the turn.
+                if !error.is_retryable() {
+                    self.live.release_text();
+                }
+                Err(error.into())
+            }
         }
     }
+}
+
+/// What the engine has said so far, to be kept.
+fn partial_reply(message_id: MessageId, said: Said) -> Option<Reply> {
+    let tool_calls = said.tool_calls();
+    (!said.text.is_empty()).then(|| Reply {
+        message_id,
+        content: said.text,
+        engine: said.engine,
+        degraded: said.degraded,
+        finish_reason: FinishReason::Cancelled,
+        usage: None,
+        tool_calls,
+    })
 }
 
 /// Turns: read and cancel.
@@ -80,14 +105,10 @@ impl TurnService {
 
     /// Reads a turn.
     pub async fn get(&self, caller: &Principal, id: TurnId) -> Result<AsOf<Turn>, TurnError> {
-        let found = self.turns.find(&caller.tenant, id).await?;
-        let turn = found
-            .value
-            .filter(|found| caller.may_reach(found.user_id.as_deref()))
-            .ok_or(TurnError::NotFound)?;
+        let AsOf { value, position } = self.find(caller, id).await?;
         Ok(AsOf {
-            value: turn.turn,
-            position: found.position,
+            value: value.turn,
+            position,
         })
     }
 
@@ -103,17 +124,16 @@ impl TurnService {
     /// Ends a queued or running turn. What its engine had said so far is kept; a turn that has
     /// ended before is answered as it is.
     pub async fn cancel(&self, caller: &Principal, id: TurnId) -> Result<Turn, TurnError> {
-        let turn = self.get(caller, id).await?.value;
-        if turn.status.is_final() {
-            return Ok(turn);
+        let found = self.find(caller, id).await?.value;
+        if found.turn.status.is_final() {
+            return Ok(found.turn);
         }
-        let live = self.runner.live().get(id);
         let cancellation = Cancellation {
             turns: Arc::clone(&self.turns),
             runner: Arc::clone(&self.runner),
-            tenant: caller.tenant.clone(),
-            id,
-            partial: live.and_then(|live| self.partial_reply(&live)),
+            // Known from now on: it may begin to run here at any time.
+            live: self.runner.live().enter_found(&caller.tenant, found),
+            message_id: MessageId::new(self.ids.next_id()),
             stamp: Stamp {
                 time: self.clock.now(),
                 actor: caller.id.clone(),
@@ -127,18 +147,12 @@ impl TurnService {
         Ok(self.get(caller, id).await?.value)
     }
 
-    /// What the engine has said so far, to be kept.
-    fn partial_reply(&self, live: &LiveTurn) -> Option<Reply> {
-        let said = live.progress().said.clone();
-        let tool_calls = said.tool_calls();
-        (!said.text.is_empty()).then(|| Reply {
-            message_id: MessageId::new(self.ids.next_id()),
-            content: said.text,
-            engine: said.engine,
-            degraded: said.degraded,
-            finish_reason: FinishReason::Cancelled,
-            usage: None,
-            tool_calls,
+    async fn find(&self, caller: &Principal, id: TurnId) -> Result<AsOf<FoundTurn>, TurnError> {
+        let AsOf { value, position } = self.turns.find(&caller.tenant, id).await?;
+        let found = value.filter(|found| caller.may_reach(found.user_id.as_deref()));
+        Ok(AsOf {
+            value: found.ok_or(TurnError::NotFound)?,
+            position,
         })
     }
 }

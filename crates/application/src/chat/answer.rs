@@ -9,7 +9,10 @@ use domain::{FinishReason, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
-use super::live_turn::{LiveTurn, Said, ToolEvent, TurnFailure};
+use super::{
+    live_turn::{LiveTurn, TurnFailure},
+    progress::{Said, ToolEvent},
+};
 use crate::engines::{Candidate, breaker::Attempt};
 
 /// An answer longer than this is refused as bad: no engine is trusted with the memory.

@@ -1,4 +1,4 @@
-//! A turn as this process sees it while it lasts: how far it has come, and what was said.
+//! A turn as this process sees it while it lasts.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
@@ -6,15 +6,19 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId,
-    ToolCall, TurnId,
+    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
 };
-use ports::{ReplyError, ToolArguments};
+use ports::ReplyError;
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio_util::sync::CancellationToken;
 
-use super::{command::Chatted, error::engine_problem, live_turns::LiveTurns};
+use super::{
+    command::Chatted,
+    error::engine_problem,
+    live_turns::LiveTurns,
+    progress::{Progress, Said},
+};
 
 /// Which turn it is, and whom it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -95,62 +99,6 @@ impl From<&ReplyError> for TurnFailure {
             ..engine_problem(error).into()
         }
     }
-}
-
-/// What an engine has said so far.
-#[derive(Debug, Default, Clone)]
-pub struct Said {
-    /// The engine that speaks.
-    pub engine: String,
-    /// Whether it is a fallback.
-    pub degraded: bool,
-    /// The text so far.
-    pub text: String,
-    /// The tools that were called, and what came of it, in order.
-    pub tools: Vec<ToolEvent>,
-}
-
-impl Said {
-    /// The calls that have ended, in the order in which they were made.
-    pub(crate) fn tool_calls(&self) -> Vec<ToolCall> {
-        let returned = self.tools.iter().filter_map(|event| match event {
-            ToolEvent::Called { .. } => None,
-            ToolEvent::Returned(call) => Some(call.clone()),
-        });
-        returned.collect()
-    }
-}
-
-/// Something that an engine did with a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ToolEvent {
-    /// It calls one.
-    Called {
-        /// The tool.
-        name: String,
-        /// What it is given.
-        arguments: ToolArguments,
-    },
-    /// The call has ended.
-    Returned(ToolCall),
-}
-
-/// How far a turn has come.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Whether it waits, or has waited, in the queue.
-    pub was_queued: bool,
-    /// What is known since it started.
-    pub started: Option<StartedTurn>,
-    /// What was said so far.
-    pub said: Said,
-    /// How it ended.
-    pub outcome: Option<TurnOutcome>,
-    /// The node id under which this process runs it.
-    runs_under: Option<NodeId>,
-    /// Set when it is stopped because the process ends or lost its lease, not because somebody
-    /// ended the turn.
-    is_interrupted: bool,
 }
 
 /// A turn that this process runs, or that somebody here waits for.
@@ -242,6 +190,20 @@ impl LiveTurn {
     pub(super) fn interrupt(&self) {
         self.progress().is_interrupted = true;
         self.stop.cancel();
+    }
+
+    /// What was said so far, for one who cancels the turn to keep: more than that is told to
+    /// nobody until it is known whether the turn goes on.
+    pub(crate) fn hold_text(&self) -> Said {
+        let mut progress = self.progress();
+        progress.hold();
+        progress.said.clone()
+    }
+
+    /// The turn goes on, as far as one is concerned who wanted to cancel it.
+    pub(crate) fn release_text(&self) {
+        self.progress().release();
+        self.wake();
     }
 
     /// It waits.

@@ -6,8 +6,12 @@ use std::{
 };
 
 use domain::{AgentId, ConversationId, NodeId, ProblemCode, TenantId, TurnId};
+use ports::FoundTurn;
 
-use super::live_turn::{LiveTurn, TurnOutcome, TurnSubject};
+use super::{
+    live_turn::{LiveTurn, TurnOutcome, TurnSubject},
+    stored,
+};
 
 /// The turns that this process runs, and those that somebody here waits for: each is known for as
 /// long as somebody holds it.
@@ -31,6 +35,20 @@ impl LiveTurns {
         let id = subject.turn_id;
         let turn = Arc::new(LiveTurn::new(subject, Arc::downgrade(self)));
         turns.insert(id, Arc::downgrade(&turn));
+        turn
+    }
+
+    /// A turn that was just found, known from now on if it was not; what does not run here is as it
+    /// was found.
+    pub(crate) fn enter_found(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        found: FoundTurn,
+    ) -> Arc<LiveTurn> {
+        let turn = self.enter(stored::subject_of(tenant, &found));
+        if turn.runs_under().is_none() {
+            stored::tell(&turn, found);
+        }
         turn
     }
 

@@ -18,6 +18,7 @@ mod live_turn;
 mod live_turns;
 mod place;
 mod ports;
+mod progress;
 mod runner;
 mod service;
 mod signals;
@@ -31,11 +32,10 @@ mod written;
 pub use asked::Asked;
 pub use command::{ChatCommand, Chatted, OnBusy};
 pub use error::{ChatError, engine_problem};
-pub use live_turn::{
-    LiveTurn, Progress, StartedTurn, ToolEvent, TurnFailure, TurnOutcome, TurnSubject,
-};
+pub use live_turn::{LiveTurn, StartedTurn, TurnFailure, TurnOutcome, TurnSubject};
 pub use live_turns::LiveTurns;
 pub use ports::ChatPorts;
+pub use progress::{Progress, Said, ToolEvent};
 pub use runner::TurnRunner;
 pub use service::{ChatService, LONGEST_WAIT};
 pub use signals::{Delta, TurnSignal, TurnSignals, delta_since};

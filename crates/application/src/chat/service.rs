@@ -17,7 +17,6 @@ use super::{
     lanes::{LaneGuard, Lanes},
     place::{Place, Question, Resumption, place},
     runner::TurnRunner,
-    stored,
 };
 use crate::{IdempotencyRefused, idempotency};
 
@@ -128,12 +127,8 @@ impl ChatService {
         } else {
             let found = ports.turns.find(&caller.tenant, id).await?.value;
             let found = found.ok_or(ChatError::ConversationNotFound)?;
-            let live = live.enter(stored::subject_of(&caller.tenant, &found));
             let turn = found.turn.clone();
-            if live.runs_under().is_none() {
-                stored::tell(&live, found);
-            }
-            (live, Some(turn))
+            (live.enter_found(&caller.tenant, found), Some(turn))
         };
         let followed = FollowedTurn::new(live, Arc::clone(&ports.turns));
         Ok(Asked::repeated(followed, found))

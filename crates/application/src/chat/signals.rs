@@ -5,7 +5,8 @@ use ports::RepositoryError;
 
 use super::{
     followed::FollowedTurn,
-    live_turn::{Progress, StartedTurn, TurnOutcome},
+    live_turn::{StartedTurn, TurnOutcome},
+    progress::Progress,
 };
 
 /// More of a reply's text.
@@ -133,9 +134,9 @@ impl TurnSignals {
     }
 }
 
-/// What was said beyond `from` bytes.
+/// What may be told beyond `from` bytes.
 pub fn delta_since(progress: &Progress, turn_id: TurnId, from: usize) -> Option<Delta> {
-    let text = progress.said.text.get(from..).filter(|it| !it.is_empty())?;
+    let text = progress.text().get(from..).filter(|it| !it.is_empty())?;
     Some(Delta {
         turn_id,
         from,

@@ -17,7 +17,7 @@ use crate::{
 /// Long enough for a slow machine, short enough for a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
+pub(crate) async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
     let waited = tokio::time::timeout(PATIENCE, waiting).await;
     waited.expect("it happens in time")
 }
