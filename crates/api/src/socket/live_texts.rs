@@ -19,16 +19,16 @@ const MOST_AT_ONCE: usize = 128 * 1024;
 pub(super) struct LiveTexts {
     /// Woken by every turn that is listened to.
     wake: Arc<Notify>,
-    heard: Vec<Heard>,
+    followed: Vec<FollowedReply>,
 }
 
-/// One reply.
-struct Heard {
+/// A reply, and how far the client has got it.
+struct FollowedReply {
     turn: Weak<LiveTurn>,
     turn_id: TurnId,
     conversation_id: ConversationId,
-    /// How much of the text was told, in bytes.
-    told: usize,
+    /// How much of the text was sent, in bytes.
+    sent: usize,
     /// Whether something was left out, so that the whole is told next.
     is_behind: bool,
 }
@@ -49,7 +49,7 @@ impl LiveTexts {
     /// it. `again` is whether also when it was told before.
     pub(super) fn join(&mut self, turn: &Arc<LiveTurn>, again: bool) {
         let known = turn.subject().turn_id;
-        if let Some(it) = self.heard.iter_mut().find(|it| it.turn_id == known) {
+        if let Some(it) = self.followed.iter_mut().find(|it| it.turn_id == known) {
             it.is_behind |= again;
             return;
         }
@@ -62,12 +62,12 @@ impl LiveTexts {
 
     /// Listens no longer: the client has been told how the turn ended.
     pub(super) fn end(&mut self, turn: TurnId) {
-        self.heard.retain(|it| it.turn_id != turn);
+        self.followed.retain(|it| it.turn_id != turn);
     }
 
     /// Listens no longer to those of which the client is not to know.
     pub(super) fn keep(&mut self, is_for_it: impl Fn(&TurnSubject) -> bool) {
-        self.heard.retain(|it| {
+        self.followed.retain(|it| {
             let turn = it.turn.upgrade();
             turn.is_some_and(|turn| is_for_it(turn.subject()))
         });
@@ -75,15 +75,15 @@ impl LiveTexts {
 
     fn listen(&mut self, turn: &Arc<LiveTurn>, is_behind: bool) {
         let subject = turn.subject();
-        let is_heard = self.heard.iter().any(|it| it.turn_id == subject.turn_id);
-        if is_heard || turn.has_ended() {
+        let is_known = self.followed.iter().any(|it| it.turn_id == subject.turn_id);
+        if is_known || turn.has_ended() {
             return;
         }
-        self.heard.push(Heard {
+        self.followed.push(FollowedReply {
             turn: Arc::downgrade(turn),
             turn_id: subject.turn_id,
             conversation_id: subject.conversation_id,
-            told: 0,
+            sent: 0,
             is_behind,
         });
         turn.listen(&self.wake);
@@ -93,21 +93,21 @@ impl LiveTexts {
 
     /// Tells what was said since the last time. While too much waits to be sent nothing is told;
     /// once all of that was taken, the whole text so far.
-    pub(super) fn tell(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
+    pub(super) fn send(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
         let mut outcome = Ok(());
-        self.heard.retain_mut(|it| {
+        self.followed.retain_mut(|it| {
             let Some(turn) = it.turn.upgrade().filter(|_| outcome.is_ok()) else {
                 return false;
             };
             it.is_behind |= outgoing.is_congested();
-            if it.is_behind && !outgoing.is_all_taken() {
+            if it.is_behind && !outgoing.is_drained_or_notifies() {
                 return !turn.has_ended();
             }
             let (event, has_ended) = {
                 let progress = turn.progress();
                 let has_ended = progress.outcome.is_some();
-                let untold = progress.said.text.len().saturating_sub(it.told);
-                if untold > MOST_AT_ONCE && !outgoing.is_all_taken() {
+                let untold = progress.text().len().saturating_sub(it.sent);
+                if untold > MOST_AT_ONCE && !outgoing.is_drained_or_notifies() {
                     it.is_behind = true;
                     return !has_ended;
                 }
@@ -118,34 +118,34 @@ impl LiveTexts {
             }
             !has_ended
         });
-        if self.heard.is_empty() {
-            self.heard = Vec::new();
+        if self.followed.is_empty() {
+            self.followed = Vec::new();
         }
         outcome
     }
 }
 
-impl Heard {
+impl FollowedReply {
     /// What is to be told of a turn that has come so far.
     fn next(&mut self, progress: &Progress) -> Option<LiveEvent> {
         let (turn_id, conversation_id) = (self.turn_id, self.conversation_id);
-        let text = &progress.said.text;
-        if text.len() < self.told {
+        let text = progress.text();
+        if text.len() < self.sent {
             // Another engine has begun anew.
             self.is_behind = true;
         }
         if self.is_behind {
             self.is_behind = false;
-            self.told = text.len();
+            self.sent = text.len();
             return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
                 turn_id,
                 conversation_id,
                 to: text.len(),
-                text: text.clone(),
+                text: text.to_owned(),
             });
         }
-        let delta = delta_since(progress, turn_id, self.told)?;
-        self.told = delta.to;
+        let delta = delta_since(progress, turn_id, self.sent)?;
+        self.sent = delta.to;
         Some(LiveEvent::ReplyDelta {
             turn_id,
             conversation_id,

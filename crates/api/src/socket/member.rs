@@ -16,11 +16,11 @@ use super::{
     Outgoing, Overfull,
     commands::{Chatted, Opened},
     context::{Admission, Caller},
+    frame_writer::FrameWriter,
     frames::{Channel, LiveEvent, MOST_CHANNELS, ServerFrame, encode},
     live_texts::LiveTexts,
     reading::read,
-    subscriptions::{Page, Subscriptions, Wanted, Word},
-    voice::Voice,
+    subscriptions::{Notice, Opening, Page, PageRequest, Subscriptions},
 };
 use crate::{
     access::{Authorized, EventsRead},
@@ -37,7 +37,7 @@ pub(super) struct Member {
     typing: broadcast::Receiver<Arc<TypingNews>>,
     subscriptions: Subscriptions,
     texts: LiveTexts,
-    reading: Option<LocalBoxFuture<'static, (Wanted, Page)>>,
+    reading: Option<LocalBoxFuture<'static, (PageRequest, Page)>>,
     _slot: Option<StreamSlot>,
 }
 
@@ -50,7 +50,7 @@ pub(super) enum News {
     /// Something was said.
     Text,
     /// The past was read.
-    Past(Wanted, Page),
+    Past(PageRequest, Page),
     /// The credential does not hold any longer.
     Over(Over),
 }
@@ -85,9 +85,9 @@ impl Member {
             _ = self.positions.changed() => News::Log,
             typing = self.typing.recv() => News::Typing(typing.ok()),
             () = self.texts.changed() => News::Text,
-            (wanted, page) = finished(&mut self.reading) => {
+            (request, page) = finished(&mut self.reading) => {
                 self.reading = None;
-                News::Past(wanted, page)
+                News::Past(request, page)
             }
             over = self.watch.over() => News::Over(over),
         }
@@ -97,22 +97,30 @@ impl Member {
     pub(super) fn refresh(&mut self, watch: EntrantWatch) {
         self.visibility = visibility(&watch.entrant().principal);
         self.watch = watch;
-        // What was said to the one before may not be said to this one.
+        // What was read or said for the one before may not be for this one.
+        self.reading = None;
+        self.subscriptions.drop_pages();
         let visibility = &self.visibility;
         self.texts.keep(|subject| shows(visibility, subject));
     }
 
+    /// Tells what is being said that could not be seen before.
+    pub(super) fn join_anew(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
+        let channels: Vec<_> = self.subscriptions.live_channels().collect();
+        self.join(&channels, false, outgoing)
+    }
+
     /// Follows a channel.
-    pub(super) fn open(&mut self, opened: &Opened) -> Result<(), ApiError> {
+    pub(super) fn open(&mut self, opened: &Opened) -> Result<Opening, ApiError> {
         let is_new = !self.subscriptions.has_named(opened.channel);
         if is_new && self.subscriptions.named() >= MOST_CHANNELS {
             let detail = format!("at most {MOST_CHANNELS} channels");
             let fault = Fault::new("/channel", FaultCode::TooMany, detail);
             return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
         }
-        self.subscriptions
-            .open(opened.channel, opened.agent, opened.since, opened.head);
-        Ok(())
+        let (since, head) = (opened.since, opened.head);
+        let subscriptions = &mut self.subscriptions;
+        Ok(subscriptions.open(opened.channel, opened.agent, since, head))
     }
 
     /// Follows a channel no longer.
@@ -156,20 +164,20 @@ impl Member {
         for turn in turns {
             self.texts.join(&turn, again);
         }
-        self.texts.tell(outgoing)
+        self.texts.send(outgoing)
     }
 
     /// Takes in what was read of the past.
     pub(super) fn take_in(
         &mut self,
-        wanted: Wanted,
+        request: PageRequest,
         page: Page,
         outgoing: &Outgoing,
     ) -> Result<(), Overfull> {
-        let mut voice = Voice::new(outgoing, &self.services, &mut self.texts);
+        let mut writer = FrameWriter::new(outgoing, &self.services, &mut self.texts);
         self.subscriptions
-            .take_in(wanted, page, &mut |word| voice.say(&word))?;
-        let present = voice.present;
+            .take_in(request, page, &mut |notice| writer.send(&notice))?;
+        let present = writer.present;
         self.join(&present, false, outgoing)
     }
 
@@ -198,29 +206,29 @@ impl Member {
 
     /// Tells what is being said.
     pub(super) fn tell_texts(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
-        self.texts.tell(outgoing)
+        self.texts.send(outgoing)
     }
 
     /// Tells what the log holds and the client does not have yet, as far as there is room for it.
     pub(super) fn advance(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
-        let mut voice = Voice::new(outgoing, &self.services, &mut self.texts);
-        let mut tell = |word: Word<'_>| voice.say(&word);
+        let mut writer = FrameWriter::new(outgoing, &self.services, &mut self.texts);
+        let mut send = |notice: Notice<'_>| writer.send(&notice);
+        let has_room = || outgoing.has_room_or_notifies();
+        self.subscriptions.send_replayed(has_room, &mut send)?;
         self.subscriptions
-            .tell_past(|| outgoing.has_room(), &mut tell)?;
-        self.subscriptions
-            .tell_news(&self.tail, &self.visibility, &mut tell)?;
-        let present = voice.present;
+            .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
+        let present = writer.present;
         self.join(&present, false, outgoing)?;
         if self.reading.is_none()
             && self.subscriptions.is_behind()
-            && outgoing.has_room()
-            && let Some(wanted) = self.subscriptions.next_wanted()
+            && outgoing.has_room_or_notifies()
+            && let Some(request) = self.subscriptions.next_request()
         {
             let log = Arc::clone(&self.services.log);
             let (tail, visibility) = (Arc::clone(&self.tail), self.visibility.clone());
             self.reading = Some(Box::pin(async move {
-                let page = read(&log, &tail, &visibility, &wanted).await;
-                (wanted, page)
+                let page = read(&log, &tail, &visibility, &request).await;
+                (request, page)
             }));
         }
         Ok(())
@@ -228,7 +236,9 @@ impl Member {
 }
 
 /// What was read, if anything is being read.
-async fn finished(reading: &mut Option<LocalBoxFuture<'static, (Wanted, Page)>>) -> (Wanted, Page) {
+async fn finished(
+    reading: &mut Option<LocalBoxFuture<'static, (PageRequest, Page)>>,
+) -> (PageRequest, Page) {
     match reading {
         Some(reading) => reading.await,
         None => pending().await,

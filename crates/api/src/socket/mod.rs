@@ -13,6 +13,7 @@ mod deadlines;
 mod fault;
 mod frame_guard;
 mod frame_headers;
+mod frame_writer;
 pub mod frames;
 mod limits;
 mod live_texts;
@@ -27,7 +28,6 @@ mod session;
 mod subscriptions;
 mod tickets;
 mod upgrade;
-mod voice;
 
 pub use close::{CloseCode, ComeBack};
 pub use command_rate::CommandRate;

@@ -60,7 +60,7 @@ struct Wants {
     /// That there is room.
     room: bool,
     /// That nothing waits.
-    all_taken: bool,
+    drained: bool,
 }
 
 /// Whether there is more to come.
@@ -142,8 +142,9 @@ impl Outgoing {
         self.queue().outbox.is_congested()
     }
 
-    /// Whether so little waits that more can be fetched. If not, [`Self::moved`] tells when.
-    pub fn has_room(&self) -> bool {
+    /// Whether so little waits that more can be fetched. If not, [`Self::moved`] tells when there
+    /// is room.
+    pub fn has_room_or_notifies(&self) -> bool {
         let mut queue = self.queue();
         let has_room = queue.outbox.has_room();
         queue.wants.room = !has_room;
@@ -152,11 +153,11 @@ impl Outgoing {
 
     /// Whether nothing waits, so that a frame of any size is taken. If something does,
     /// [`Self::moved`] tells when nothing does.
-    pub fn is_all_taken(&self) -> bool {
+    pub fn is_drained_or_notifies(&self) -> bool {
         let mut queue = self.queue();
-        let is_all_taken = queue.outbox.bytes() == 0;
-        queue.wants.all_taken = !is_all_taken;
-        is_all_taken
+        let is_drained = queue.outbox.bytes() == 0;
+        queue.wants.drained = !is_drained;
+        is_drained
     }
 
     /// Whether the connection has gone.
@@ -193,12 +194,12 @@ impl Queue {
     }
 
     /// Whether the task has waited for what is so now.
-    fn has_what_it_wants(&mut self) -> bool {
+    fn is_wakeup_due(&mut self) -> bool {
         let has_room = self.wants.room && self.outbox.has_room();
-        let is_all_taken = self.wants.all_taken && self.outbox.bytes() == 0;
+        let is_drained = self.wants.drained && self.outbox.bytes() == 0;
         self.wants.room &= !has_room;
-        self.wants.all_taken &= !is_all_taken;
-        has_room || is_all_taken
+        self.wants.drained &= !is_drained;
+        has_room || is_drained
     }
 
     /// The next bytes, if any wait.
@@ -241,7 +242,7 @@ impl MessageBody for OutgoingBody {
     ) -> Poll<Option<Result<Bytes, Error>>> {
         let mut queue = self.0.queue.borrow_mut();
         let chunk = queue.take();
-        if queue.has_what_it_wants() {
+        if queue.is_wakeup_due() {
             self.0.moved.notify_one();
         }
         if !matches!(&queue.connection, Some(known) if known.will_wake(context.waker())) {

@@ -7,7 +7,7 @@ use ports::{EventVisibility, RepositoryError};
 
 use super::{
     frames::ResyncReason,
-    subscriptions::{MOST_REPLAYED, Page, Wanted},
+    subscriptions::{MOST_REPLAYED, Page, PageRequest},
 };
 
 /// Events of the past that are in hand at once.
@@ -20,17 +20,17 @@ pub(super) async fn read(
     log: &LogReader,
     tail: &Tail,
     visibility: &EventVisibility,
-    wanted: &Wanted,
+    request: &PageRequest,
 ) -> Page {
-    let filter = wanted.filter(visibility);
+    let filter = request.filter(visibility);
     let read = async {
-        Ok(match log.read(tail, &filter, wanted.since, PAGE).await? {
+        Ok(match log.read(tail, &filter, request.since, PAGE).await? {
             Read::Expired { first, head } => Page::Gap {
                 first,
                 head,
                 reason: ResyncReason::Retention,
             },
-            Read::Events { events, .. } if wanted.told + events.len() > MOST_REPLAYED => {
+            Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
                 let (first, head) = log.bounds(tail.tenant()).await?;
                 Page::Gap {
                     first,

@@ -1,33 +1,42 @@
 //! What a socket follows, and from where on: each channel gets its events in order and once.
 
-mod past;
+mod live;
+mod notice;
+mod page;
+mod recent;
+mod replay;
 #[cfg(test)]
 mod tests;
-mod word;
 
-use application::realtime::{FedEvent, Tail, TailEvents};
+use application::realtime::FedEvent;
 use domain::{AgentId, EventType, Seq, TurnId};
-use ports::EventVisibility;
 
-use self::past::Replay;
-pub(super) use self::word::{Page, Teller, Wanted, Word};
-use super::{Overfull, frames::Channel};
+pub(super) use self::{
+    notice::{Notice, NoticeSink},
+    page::{Page, PageRequest},
+};
+use self::{recent::RecentlyEnded, replay::Replay};
+use super::{
+    Overfull,
+    frames::{Channel, MOST_CHANNELS},
+};
 
-/// Events that a channel is told of the past at most.
+/// Events of the past that a channel is sent at most.
 pub(super) const MOST_REPLAYED: usize = 10_000;
-/// Events that are taken from memory at once.
-const BATCH: usize = 64;
+/// Conversations that are followed at once because of a chat.
+const MOST_IMPLICIT: usize = MOST_CHANNELS;
 
 /// What a socket follows.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     all: Vec<Subscription>,
     keys: u32,
+    recent: RecentlyEnded,
 }
 
 #[derive(Debug)]
 struct Subscription {
-    /// Tells it from others of the same channel, before and after it.
+    /// Tells it from others of the same channel, before and after it; the older the smaller.
     key: u32,
     channel: Channel,
     /// Who answers in a conversation: it ends with its agent.
@@ -35,10 +44,19 @@ struct Subscription {
     /// Whether the client asked for it by name; else it ends with the turns that it waits for.
     is_named: bool,
     turns: Vec<TurnId>,
-    /// Everything up to here was told.
+    /// Everything up to here was sent.
     next: Seq,
-    /// What is still told of the past; nothing when it is at the present.
+    /// What is still to be sent of the past; nothing when it is at the present.
     replay: Option<Box<Replay>>,
+}
+
+/// From where on a channel is followed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Opening {
+    /// What comes after this position is still to be sent, if no cursor was named.
+    pub(super) head: Seq,
+    /// Whether nothing of the past is to be sent first.
+    pub(super) is_live: bool,
 }
 
 impl Subscription {
@@ -82,29 +100,46 @@ impl Subscriptions {
         self.all.iter().map(|it| it.channel)
     }
 
-    /// Begins a subscription, or begins one anew: after `since`, or from `head` on. `agent` is who
-    /// answers in a conversation.
+    /// The same, as far as nothing of the past is still to be sent of them.
+    pub(super) fn live_channels(&self) -> impl Iterator<Item = Channel> {
+        let live = self.all.iter().filter(|it| it.is_live());
+        live.map(|it| it.channel)
+    }
+
+    /// Follows a channel that the client names: anew after `since`, or from `head` on. Without
+    /// `since`, one that is followed already, or was when the log stood at `head`, goes on where
+    /// it is. `agent` is who answers in a conversation.
     pub(super) fn open(
         &mut self,
         channel: Channel,
         agent: Option<AgentId>,
         since: Option<Seq>,
         head: Seq,
-    ) {
-        let before = self.all.iter().position(|it| it.channel == channel);
-        let before = before.map(|place| self.all.swap_remove(place));
-        let turns = before.map(|it| it.turns).unwrap_or_default();
-        let replay = since.map(|_| Box::new(Replay::asked_for()));
+    ) -> Opening {
+        if since.is_none()
+            && let Some(known) = self.all.iter_mut().find(|it| it.channel == channel)
+        {
+            known.is_named = true;
+            known.turns = Vec::new();
+            return Opening {
+                head: head.max(known.next),
+                is_live: known.is_live(),
+            };
+        }
+        self.all.retain(|it| it.channel != channel);
+        let head = head.max(self.recent.position_of(channel));
         let key = self.key();
         self.all.push(Subscription {
             key,
             channel,
             agent,
             is_named: true,
-            turns,
+            turns: Vec::new(),
             next: since.unwrap_or(head),
-            replay,
+            replay: since.map(|_| Box::new(Replay::asked_for())),
         });
+        let is_live = since.is_none();
+        Opening { head, is_live }
     }
 
     /// Follows a conversation until a turn has ended, from a position on that is before the turn.
@@ -115,12 +150,17 @@ impl Subscriptions {
         agent: AgentId,
         since: Seq,
     ) {
+        // Its end may have been sent while the chat was under way, and does not come again.
+        if self.recent.has_turn(turn) {
+            return;
+        }
         if let Some(known) = self.all.iter_mut().find(|it| it.channel == channel) {
-            if !known.is_named {
+            if !known.is_named && !known.turns.contains(&turn) {
                 known.turns.push(turn);
             }
             return;
         }
+        self.make_room_for_implicit();
         let key = self.key();
         self.all.push(Subscription {
             key,
@@ -128,14 +168,29 @@ impl Subscriptions {
             agent: Some(agent),
             is_named: false,
             turns: vec![turn],
-            next: since,
+            next: since.max(self.recent.position_of(channel)),
             replay: None,
         });
     }
 
+    /// Whoever chats in more conversations at once than it could name hears of the latest.
+    fn make_room_for_implicit(&mut self) {
+        let implicit = || self.all.iter().filter(|it| !it.is_named);
+        if implicit().count() < MOST_IMPLICIT {
+            return;
+        }
+        if let Some(oldest) = implicit().map(|it| it.key).min() {
+            self.all.retain(|it| it.key != oldest);
+        }
+    }
+
     /// Ends a subscription.
     pub(super) fn close(&mut self, channel: Channel) {
-        self.all.retain(|it| it.channel != channel);
+        let Some(place) = self.all.iter().position(|it| it.channel == channel) else {
+            return;
+        };
+        let ended = self.all.remove(place);
+        self.recent.note_channel(channel, ended.next);
         self.all.shrink_to(4);
     }
 
@@ -144,78 +199,12 @@ impl Subscriptions {
         self.keys
     }
 
-    /// Tells what is new to those that are at the present. Who has fallen behind what is in memory
-    /// has to be replayed.
-    pub(super) fn tell_news(
-        &mut self,
-        tail: &Tail,
-        visibility: &EventVisibility,
-        tell: Teller<'_>,
-    ) -> Result<(), Overfull> {
-        loop {
-            let position = tail.position();
-            let behind = |it: &&Subscription| it.is_live() && it.next < position;
-            let oldest = self.all.iter().filter(behind).map(|it| it.next).min();
-            let Some(since) = oldest else {
-                return Ok(());
-            };
-            let read = tail.read(since, BATCH, |event| self.concerns_any(event, visibility));
-            let Some(TailEvents { events, next }) = read else {
-                self.fall_behind(since);
-                continue;
-            };
-            for event in &events {
-                self.tell_live(event, visibility, tell)?;
-            }
-            let live = self.all.iter_mut().filter(|it| it.is_live());
-            for it in live.filter(|it| it.next < next) {
-                it.next = next;
-            }
-        }
-    }
-
-    /// Whether one of those that are at the present has to know of an event.
-    fn concerns_any(&self, event: &FedEvent, visibility: &EventVisibility) -> bool {
-        let is_shown = visibility.shows(&event.logged);
-        self.all.iter().any(|it| {
-            let is_due = it.is_live() && it.next < event.seq;
-            is_due && (is_shown && it.channel.concerns(&event.logged.event) || it.ends_with(event))
-        })
-    }
-
-    fn fall_behind(&mut self, since: Seq) {
-        let live = self.all.iter_mut().filter(|it| it.is_live());
-        for it in live.filter(|it| it.next == since) {
-            it.replay = Some(Box::default());
-        }
-    }
-
-    fn tell_live(
-        &mut self,
-        event: &FedEvent,
-        visibility: &EventVisibility,
-        tell: Teller<'_>,
-    ) -> Result<(), Overfull> {
-        let is_due = |it: &Subscription| it.is_live() && it.next < event.seq;
-        if visibility.shows(&event.logged) {
-            let due = self.all.iter().filter(|it| is_due(it));
-            let channels: Vec<Channel> = due
-                .map(|it| it.channel)
-                .filter(|channel| channel.concerns(&event.logged.event))
-                .collect();
-            if !channels.is_empty() {
-                tell(Word::Event(&channels, event))?;
-            }
-        }
-        self.end_with(event, is_due, tell)
-    }
-
     /// Ends those for which an event was the last.
     fn end_with(
         &mut self,
         event: &FedEvent,
         is_due: impl Fn(&Subscription) -> bool,
-        tell: Teller<'_>,
+        send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
         let mut place = 0;
         while let Some(it) = self.all.get_mut(place) {
@@ -225,9 +214,13 @@ impl Subscriptions {
             }
             let is_deleted = it.ends_with(event);
             if is_deleted && it.is_named {
-                tell(Word::Deleted(it.channel))?;
+                send(Notice::Deleted(it.channel))?;
             }
-            if is_deleted || it.is_over_with(event) {
+            self.recent.note_end_of_turn(it.channel, event);
+            if is_deleted {
+                self.all.remove(place);
+            } else if it.is_over_with(event) {
+                self.recent.note_channel(it.channel, event.seq);
                 self.all.remove(place);
             } else {
                 place += 1;

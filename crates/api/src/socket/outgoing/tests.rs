@@ -92,19 +92,19 @@ async fn the_task_is_told_when_there_is_room_again_and_not_before() {
     for _ in 0..5 {
         push(&outgoing, &frame);
     }
-    assert!(!outgoing.has_room());
+    assert!(!outgoing.has_room_or_notifies());
     taken(&mut body);
     assert_eq!(outgoing.moved().now_or_never(), None);
     taken(&mut body);
     assert_eq!(outgoing.moved().now_or_never(), Some(()));
-    assert!(outgoing.has_room());
-    assert!(!outgoing.is_all_taken());
+    assert!(outgoing.has_room_or_notifies());
+    assert!(!outgoing.is_drained_or_notifies());
     for left in (0..3).rev() {
         taken(&mut body);
         let expected = (left == 0).then_some(());
         assert_eq!(outgoing.moved().now_or_never(), expected, "{left}");
     }
-    assert!(outgoing.is_all_taken());
+    assert!(outgoing.is_drained_or_notifies());
     assert_eq!(
         outgoing.moved().now_or_never(),
         None,

@@ -64,10 +64,7 @@ impl Session {
                 self.unsubscribe(channel);
                 self.reply(id, EMPTY)
             }
-            Done::Refreshed(entrant) => {
-                self.refresh(entrant);
-                self.reply(id, EMPTY)
-            }
+            Done::Refreshed(entrant) => self.refresh(id, entrant),
             Done::Chatted(chatted) => self.await_turn(id, chatted),
             Done::Cancelled(turn) => self.reply(
                 id,
@@ -110,7 +107,7 @@ impl Session {
         let mut channels = Vec::with_capacity(connected.channels.len());
         let mut joined = Vec::new();
         for (channel, opened) in connected.channels {
-            let opened = opened.and_then(|opened| member.open(&opened).map(|()| opened));
+            let opened = opened.and_then(|opened| member.open(&opened).map(|_| opened));
             if let Ok(opened) = &opened
                 && opened.since.is_none()
             {
@@ -132,32 +129,33 @@ impl Session {
             channels,
         };
         self.reply(id, Ok(ReplyResult::Connect(result)))?;
-        self.join(&joined)
+        self.join(&joined, true)
     }
 
     fn subscribe(&mut self, id: Option<u64>, opened: &Opened) -> Result<(), End> {
         let Some(member) = &mut self.member else {
             return Ok(());
         };
-        let subscribed = member.open(opened).map(|()| {
+        let opening = member.open(opened);
+        let is_live = opening.as_ref().is_ok_and(|opening| opening.is_live);
+        let subscribed = opening.map(|opening| {
             ReplyResult::Subscribe(SubscribeResult {
                 channel: opened.channel,
                 recovered: opened.recovered,
-                head_seq: opened.head,
+                head_seq: opening.head,
             })
         });
-        let is_present = subscribed.is_ok() && opened.since.is_none();
         self.reply(id, subscribed)?;
         // Others are told of it behind the replay.
-        if is_present {
-            self.join(&[opened.channel])?;
+        if is_live {
+            self.join(&[opened.channel], true)?;
         }
         Ok(())
     }
 
-    fn join(&mut self, channels: &[Channel]) -> Result<(), End> {
+    fn join(&mut self, channels: &[Channel], again: bool) -> Result<(), End> {
         match &mut self.member {
-            Some(member) => Ok(member.join(channels, true, &self.outgoing)?),
+            Some(member) => Ok(member.join(channels, again, &self.outgoing)?),
             None => Ok(()),
         }
     }
@@ -168,7 +166,7 @@ impl Session {
         }
     }
 
-    fn refresh(&mut self, entrant: Arc<Entrant>) {
+    fn refresh(&mut self, id: Option<u64>, entrant: Arc<Entrant>) -> Result<(), End> {
         let watch = self
             .context
             .state
@@ -181,16 +179,28 @@ impl Session {
             let tail = before.tail;
             self.context.set_caller(Caller { entrant, tail });
         }
+        self.reply(id, EMPTY)?;
+        match &mut self.member {
+            Some(member) => Ok(member.join_anew(&self.outgoing)?),
+            None => Ok(()),
+        }
     }
 
     fn await_turn(&mut self, id: Option<u64>, chatted: Chatted) -> Result<(), End> {
         if let Some(member) = &mut self.member {
             member.await_turn(&chatted);
         }
+        let channel = Channel::Conversation(chatted.turn.conversation_id);
+        let has_begun_before = chatted.is_replayed && !chatted.turn.status.is_final();
         let result = TurnResult {
             turn: chatted.turn,
             replayed: chatted.is_replayed,
         };
-        self.reply(id, Ok(ReplyResult::Turn(result)))
+        self.reply(id, Ok(ReplyResult::Turn(result)))?;
+        // Its start is not told any more, behind which its text would follow.
+        if has_begun_before {
+            self.join(&[channel], false)?;
+        }
+        Ok(())
     }
 }

@@ -199,3 +199,37 @@ async fn who_unsubscribes_hears_no_more() {
     assert_eq!(socket.rest().await, Vec::<Value>::new());
     api.stop().await;
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_repeats_a_chat_elsewhere_gets_what_was_said_so_far_and_what_follows() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
+    let mut first = Socket::connected(&api, &api.writer(), &[]).await;
+    let begun = first.carried_out("chat", chat.clone()).await;
+    let call = script.next_call().await;
+    call.say("Once upon ").await;
+    let mut second = Socket::connected(&api, &api.writer(), &[]).await;
+    for socket in [&mut first, &mut second] {
+        let again = socket.carried_out("chat", chat.clone()).await;
+        assert_eq!(again["replayed"], true);
+        assert_eq!(again["turn"]["id"], begun["turn"]["id"]);
+        assert_eq!(again["turn"]["status"], "in_progress");
+    }
+    let snapshot = second.next_of("live").await;
+    assert_eq!(snapshot["event"]["type"], "reply.snapshot");
+    assert_eq!(snapshot["event"]["text"], "Once upon ");
+    call.answer("a time.").await;
+    let mut readers = [Reader::default(), Reader::default()];
+    readers[1].read(&snapshot);
+    for (socket, reader) in [first, second].iter_mut().zip(&mut readers) {
+        while !reader.is_over {
+            let frame = socket.next().await;
+            // The first one has had all of it.
+            assert_ne!(frame["event"]["type"], "reply.snapshot");
+            reader.read(&frame);
+        }
+        assert_eq!(reader.text, "Once upon a time.");
+        assert_eq!(socket.rest().await, Vec::<Value>::new());
+    }
+    api.stop().await;
+}

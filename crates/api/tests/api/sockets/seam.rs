@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::client::Upgrade;
-use crate::harness::Api;
+use super::client::{Socket, Upgrade};
+use crate::harness::{Api, id_of};
 
 const ROUNDS: i64 = 50;
 const WRITERS: usize = 4;
@@ -78,6 +78,53 @@ async fn no_event_is_lost_or_doubled_where_the_replay_meets_the_present() {
         let path = format!("{path}&agentId={}", agents[0]);
         let page = api.reader().get(&path).await.ok();
         assert_eq!(agent, positions(&page), "round {round}");
+    }
+    api.stop().await;
+}
+
+/// Names a channel over and over while it is followed because of a chat.
+async fn chat_and_subscribe(socket: &mut Socket, chat: Value, channel: &str) {
+    let chat = socket.send_command("chat", chat).await;
+    let mut commands = vec![chat];
+    for _ in 0..3 {
+        let members = json!({"channel": channel});
+        commands.push(socket.send_command("subscribe", members).await);
+    }
+    for id in commands {
+        let reply = socket.reply(id).await;
+        assert_eq!(reply["ok"], true, "{reply}");
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn no_event_is_lost_or_doubled_where_a_channel_is_named_that_is_followed_already() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    for round in 0..ROUNDS {
+        let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+        let channel = format!("conversation:{conversation}");
+        let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+        let message = "Hello";
+        let chat = json!({"agentId": agent, "conversationId": conversation, "message": message});
+        chat_and_subscribe(&mut socket, chat.clone(), &channel).await;
+        chat_and_subscribe(&mut socket, chat, &channel).await;
+        let mut told = Vec::new();
+        while told
+            .iter()
+            .filter(|(kind, _)| kind == "turn.completed")
+            .count()
+            < 2
+        {
+            let event = socket.event().await;
+            told.push((event["type"].clone(), event["seq"].as_i64().unwrap()));
+        }
+        let path = format!("/api/events?since=0&limit=1000&conversationId={conversation}");
+        let mut expected = positions(&api.reader().get(&path).await.ok());
+        let told: Vec<_> = told.into_iter().map(|(_, seq)| seq).collect();
+        // That it was made may have been told before it was followed.
+        expected.remove(0);
+        assert_eq!(told, expected, "round {round}");
+        assert_eq!(socket.rest().await, Vec::<Value>::new());
     }
     api.stop().await;
 }

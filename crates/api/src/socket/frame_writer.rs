@@ -1,4 +1,4 @@
-//! From what happened to the frames that say so.
+//! From notices to the frames that bring them.
 
 use application::realtime::FedEvent;
 use domain::EventType;
@@ -7,12 +7,12 @@ use super::{
     Outgoing, Overfull,
     frames::{Channel, ServerFrame, UnsubscribeReason, encode, event_frame},
     live_texts::LiveTexts,
-    subscriptions::Word,
+    subscriptions::Notice,
 };
 use crate::access::{Authorized, EventsRead};
 
-/// Makes frames of words.
-pub(super) struct Voice<'a> {
+/// Makes frames of notices, and sends them.
+pub(super) struct FrameWriter<'a> {
     outgoing: &'a Outgoing,
     services: &'a Authorized<EventsRead>,
     texts: &'a mut LiveTexts,
@@ -20,7 +20,7 @@ pub(super) struct Voice<'a> {
     pub(super) present: Vec<Channel>,
 }
 
-impl<'a> Voice<'a> {
+impl<'a> FrameWriter<'a> {
     pub(super) fn new(
         outgoing: &'a Outgoing,
         services: &'a Authorized<EventsRead>,
@@ -34,19 +34,19 @@ impl<'a> Voice<'a> {
         }
     }
 
-    pub(super) fn say(&mut self, word: &Word<'_>) -> Result<(), Overfull> {
-        let frame = match *word {
-            Word::Event(channels, event) => {
+    pub(super) fn send(&mut self, notice: &Notice<'_>) -> Result<(), Overfull> {
+        let frame = match *notice {
+            Notice::Event(channels, event) => {
                 let frame = event_frame(channels.iter().copied(), &event.json);
                 self.outgoing.push(frame)?;
                 self.note(event);
                 return Ok(());
             }
-            Word::CaughtUp(channel, seq) => {
+            Notice::CaughtUp(channel, seq) => {
                 self.present.push(channel);
                 ServerFrame::CaughtUp { channel, seq }
             }
-            Word::Resync {
+            Notice::Resync {
                 channel,
                 first,
                 head,
@@ -60,7 +60,7 @@ impl<'a> Voice<'a> {
                     reason,
                 }
             }
-            Word::Deleted(channel) => ServerFrame::Unsubscribed {
+            Notice::Deleted(channel) => ServerFrame::Unsubscribed {
                 channel,
                 reason: UnsubscribeReason::Deleted,
             },

@@ -1,17 +1,17 @@
-//! The past: what a channel is told before it has come to the present.
+//! The past: what a channel is sent before it has come to the present.
 
 use std::{collections::VecDeque, sync::Arc};
 
 use application::realtime::FedEvent;
 use domain::Seq;
 
-use super::{Page, Subscription, Subscriptions, Teller, Wanted, Word};
+use super::{Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions};
 use crate::socket::Overfull;
 
-/// How far a channel has been told of the past.
+/// How far a channel has been sent of the past.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    told: usize,
+    sent: usize,
     /// Whether the client asked for it, and is told when it is over.
     is_asked: bool,
     is_being_read: bool,
@@ -31,13 +31,13 @@ impl Replay {
 }
 
 impl Subscriptions {
-    /// Whether something of the past is still to be told.
+    /// Whether something of the past is still to be sent.
     pub(in crate::socket) fn is_behind(&self) -> bool {
         self.all.iter().any(|it| !it.is_live())
     }
 
     /// What is to be read next of the past, if anything is. It counts as being read from now on.
-    pub(in crate::socket) fn next_wanted(&mut self) -> Option<Wanted> {
+    pub(in crate::socket) fn next_request(&mut self) -> Option<PageRequest> {
         let is_idle = |it: &Subscription| {
             let replay = it.replay.as_ref();
             replay.is_some_and(|replay| !replay.is_being_read && replay.after.is_none())
@@ -45,33 +45,50 @@ impl Subscriptions {
         let place = self.all.iter().position(is_idle)?;
         // Those behind it come before it the next time.
         let mut it = self.all.remove(place);
-        let mut told = 0;
+        let mut sent = 0;
         if let Some(replay) = &mut it.replay {
             replay.is_being_read = true;
-            told = replay.told;
+            sent = replay.sent;
         }
-        let wanted = Wanted {
+        let request = PageRequest {
             key: it.key,
             channel: it.channel,
             since: it.next,
-            told,
+            sent,
         };
         self.all.push(it);
-        Some(wanted)
+        Some(request)
+    }
+
+    /// Drops what was read and has not been sent, and expects nothing of what is being read:
+    /// what the client may see has changed. It is all read again.
+    pub(in crate::socket) fn drop_pages(&mut self) {
+        for it in &mut self.all {
+            let Some(replay) = &mut it.replay else {
+                continue;
+            };
+            replay.page.clear();
+            replay.after = None;
+            replay.is_being_read = false;
+            // What is being read is for another one.
+            self.keys = self.keys.wrapping_add(1);
+            it.key = self.keys;
+        }
     }
 
     /// Takes in what was read.
     pub(in crate::socket) fn take_in(
         &mut self,
-        wanted: Wanted,
+        request: PageRequest,
         page: Page,
-        tell: Teller<'_>,
+        send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
-        let mut all = self.all.iter_mut();
+        let is_it = |it: &Subscription| it.key == request.key;
         // It may have ended meanwhile, or begun anew.
-        let Some(it) = all.find(|it| it.key == wanted.key) else {
+        let Some(place) = self.all.iter().position(is_it) else {
             return Ok(());
         };
+        let it = &mut self.all[place];
         let Some(replay) = &mut it.replay else {
             return Ok(());
         };
@@ -86,6 +103,10 @@ impl Subscriptions {
                 replay.page = events.into();
                 replay.after = Some((next, at_tail));
             }
+            // The client has never heard of it, and the end of its turn may be in the gap.
+            Page::Gap { .. } if !it.is_named => {
+                self.all.remove(place);
+            }
             Page::Gap {
                 first,
                 head,
@@ -94,7 +115,7 @@ impl Subscriptions {
                 it.replay = None;
                 it.next = head;
                 let channel = it.channel;
-                tell(Word::Resync {
+                send(Notice::Resync {
                     channel,
                     first,
                     head,
@@ -105,11 +126,11 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Tells what was read of the past, for as long as there is room.
-    pub(in crate::socket) fn tell_past(
+    /// Sends what was read of the past, for as long as there is room.
+    pub(in crate::socket) fn send_replayed(
         &mut self,
         has_room: impl Fn() -> bool,
-        tell: Teller<'_>,
+        send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
         let mut place = 0;
         while let Some(it) = self.all.get_mut(place) {
@@ -123,21 +144,21 @@ impl Subscriptions {
                 return Ok(());
             }
             let Some(event) = replay.page.pop_front() else {
-                it.end_page(tell)?;
+                it.end_page(send)?;
                 continue;
             };
-            replay.told += 1;
+            replay.sent += 1;
             it.next = event.seq;
-            tell(Word::Event(&[it.channel], &event))?;
-            self.end_with(&event, |other| other.key == key, tell)?;
+            send(Notice::Event(&[it.channel], &event))?;
+            self.end_with(&event, |other| other.key == key, send)?;
         }
         Ok(())
     }
 }
 
 impl Subscription {
-    /// Goes on behind a page that was told.
-    fn end_page(&mut self, tell: Teller<'_>) -> Result<(), Overfull> {
+    /// Goes on behind a page that was sent.
+    fn end_page(&mut self, send: NoticeSink<'_>) -> Result<(), Overfull> {
         let Some(replay) = &mut self.replay else {
             return Ok(());
         };
@@ -149,7 +170,7 @@ impl Subscription {
             let is_asked = replay.is_asked;
             self.replay = None;
             if is_asked {
-                tell(Word::CaughtUp(self.channel, next))?;
+                send(Notice::CaughtUp(self.channel, next))?;
             }
         }
         Ok(())

@@ -1,0 +1,86 @@
+//! More at once than waits for a client: it reads on, and gets all of it.
+
+use std::time::Duration;
+
+use api::socket::SocketTimes;
+use serde_json::{Value, json};
+
+use super::client::Upgrade;
+use crate::{
+    harness::{Api, Plan},
+    issuer::{ForeignIssuer, Imitation},
+};
+
+/// Events of some 38 KiB each: more than connections swallow, and than is kept in memory.
+const EVENTS: usize = 200;
+
+/// Makes agents whose events are large.
+async fn make_agents(api: &Api) {
+    let config = json!({"instructions": "y".repeat(30_000)});
+    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    for _ in 0..EVENTS {
+        api.agent(draft.clone()).await;
+    }
+}
+
+/// Nobody is sent away for reading slowly.
+fn patient() -> Plan {
+    Plan::default().sockets(SocketTimes {
+        write: Duration::from_mins(1),
+        pong: Duration::from_mins(1),
+        ..SocketTimes::default()
+    })
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_late_gets_a_burst_whole_and_in_order() {
+    let api = patient().start().await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).narrow().open().await;
+    socket.connect(json!({"channels": ["tenant"]})).await;
+    make_agents(&api).await;
+    for seq in 1..=EVENTS {
+        assert_eq!(socket.event().await["seq"], json!(seq));
+    }
+    // It has not been left, and the present goes on.
+    api.agent_id().await;
+    assert_eq!(socket.event().await["seq"], json!(EVENTS + 1));
+    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn who_may_see_less_in_the_middle_of_a_replay_sees_no_more_of_the_rest() {
+    let mut issuer = ForeignIssuer::start(Imitation::Auth0).await;
+    let api = issuer.trusted().start().await;
+    make_agents(&api).await;
+    let scopes = "openid events:read conversations:read";
+    let mint = |scope| json!({"login": "auth0|ada", "scope": scope});
+    let wide = issuer.mint(mint(format!("{scopes} agents:read"))).await;
+    let narrow = issuer.mint(mint(scopes.to_owned())).await;
+    let caller = api.caller(Some(wide.token()));
+    let mut socket = Upgrade::of(&api).by(&caller).narrow().open().await;
+    socket
+        .connect(json!({"channels": ["tenant"], "since": 0}))
+        .await;
+    let told = socket
+        .send_command("refresh", json!({"token": narrow.token()}))
+        .await;
+    let mut events = 0;
+    loop {
+        let frame = socket.next().await;
+        match frame["type"].as_str().unwrap() {
+            "event" => events += 1,
+            "reply" => {
+                assert_eq!((&frame["id"], &frame["ok"]), (&json!(told), &json!(true)));
+                break;
+            }
+            other => panic!("{other}"),
+        }
+    }
+    assert!(events < EVENTS, "the replay was over before");
+    let caught_up = socket.next_of("caughtUp").await;
+    assert_eq!(caught_up["seq"], json!(EVENTS));
+    assert_eq!(socket.rest().await, Vec::<Value>::new());
+    drop(socket);
+    api.stop().await;
+}
