@@ -73,6 +73,7 @@ fn main() -> ExitCode {
         Task::Ci { install } => check::run().and_then(|()| {
             test::run(&test::Options {
                 install,
+                heavy: false,
                 arguments: vec![],
             })
         }),

@@ -11,12 +11,19 @@ use crate::{
     steps::Steps,
 };
 
+/// Part of the name of each test that `--heavy` runs.
+const HEAVY: &str = "heavy::";
+
 /// What to test, and with what.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Install a Postgres server, Node.js and Python where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
+    /// Only the tests that are left out otherwise since what they need is costly, such as a server of
+    /// language models that is built from its source
+    #[arg(long)]
+    pub(crate) heavy: bool,
     /// Only these tests: arguments of `cargo nextest run`, or of `cargo test` where nextest is
     /// missing
     #[arg(last = true)]
@@ -29,7 +36,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let database = steps.take("database", || Database::provide(options.install))?;
     let is_the_service_tested = tests_the_service(&options.arguments);
     let clients = if is_the_service_tested {
-        Some(steps.take("client libraries", || Clients::provide(options.install))?)
+        Some(steps.take("client libraries", || {
+            Clients::provide(options.install, options.heavy)
+        })?)
     } else {
         None
     };
@@ -41,7 +50,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         run_program(&mut command)
     };
     // Before the others, so that the last lines of the output are those of the whole suite.
-    if options.arguments.is_empty() {
+    if options.arguments.is_empty() && !options.heavy {
         steps.take("examples in the documentation", || {
             test(cargo([
                 "test",
@@ -64,10 +73,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             ]))
         })?;
     }
-    steps.take("tests", || test(suite(has_nextest, &options.arguments)))
+    steps.take("tests", || test(suite(has_nextest, options)))
 }
 
-fn suite(has_nextest: bool, arguments: &[String]) -> Command {
+fn suite(has_nextest: bool, options: &Options) -> Command {
+    let arguments = &options.arguments;
     let mut command = if has_nextest {
         cargo(["nextest", "run", "--locked"])
     } else {
@@ -77,6 +87,15 @@ fn suite(has_nextest: bool, arguments: &[String]) -> Command {
         command.arg("--workspace");
     }
     command.args(arguments);
+    if options.heavy {
+        // They stand in modules of this name, and are ignored.
+        let only_heavy: &[_] = if has_nextest {
+            &["--run-ignored", "only", HEAVY]
+        } else {
+            &[HEAVY, "--", "--ignored"]
+        };
+        command.args(only_heavy);
+    }
     command
 }
 

@@ -1,4 +1,5 @@
-//! Programs on libraries of others that the service is tested with: `tests/clients` holds them.
+//! Programs of others, or on their libraries, that the service is tested with: `tests/clients` holds
+//! them.
 
 use std::{
     path::{Path, PathBuf},
@@ -43,8 +44,13 @@ impl Partner {
 
     /// The next line that it says, as JSON.
     pub(crate) async fn says(&mut self) -> Value {
+        self.says_within(PATIENCE).await
+    }
+
+    /// The next line of one that takes so long to say it, as JSON.
+    pub(crate) async fn says_within(&mut self, patience: Duration) -> Value {
         let script = &self.script;
-        let line = tokio::time::timeout(PATIENCE, self.output.next_line()).await;
+        let line = tokio::time::timeout(patience, self.output.next_line()).await;
         let line = line.unwrap_or_else(|_| panic!("{script} says nothing"));
         let line = line.expect("UTF-8");
         let line = line.unwrap_or_else(|| panic!("{script} has ended; its stderr says why"));
@@ -86,20 +92,29 @@ fn command(script: &str) -> Command {
     let folder = folder();
     let path = folder.join(script);
     assert!(path.is_file(), "there is no {}", path.display());
-    let is_python = path.extension().is_some_and(|extension| extension == "py");
-    let python = folder.join("venv/bin/python");
-    let interpreter = if is_python {
-        &python
-    } else {
-        Path::new("node")
-    };
-    let mut command = Command::new(interpreter);
+    let mut command = Command::new(interpreter(&folder, &path));
     command
         .arg(path)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .kill_on_drop(true);
     command
+}
+
+/// What runs a program. Those of Python have environments, by what their names end in.
+fn interpreter(folder: &Path, program: &Path) -> PathBuf {
+    if program
+        .extension()
+        .is_none_or(|extension| extension != "py")
+    {
+        return "node".into();
+    }
+    let environment = match program.file_stem().and_then(|name| name.to_str()) {
+        Some("llama_server") => "venv-models",
+        Some(name) if name.ends_with("_server") => "venv-servers",
+        _ => "venv",
+    };
+    folder.join(environment).join("bin/python")
 }
 
 fn folder() -> PathBuf {

@@ -10,27 +10,58 @@ use anyhow::{Context as _, Result};
 
 use crate::process::output;
 
-/// What decides which libraries there are.
-const INPUTS: [&str; 4] = [
-    "package.json",
-    "package-lock.json",
-    ".npmrc",
-    "requirements.txt",
-];
+/// Libraries that are fetched together.
+pub(super) struct Libraries {
+    /// What decides which they are.
+    inputs: &'static [&'static str],
+    /// Holds, once they are there, everything that they were chosen by.
+    stamp: &'static str,
+    /// Whether npm fetches some.
+    has_node: bool,
+    /// Virtual environments, and what is asked for in each.
+    environments: &'static [(&'static str, &'static str)],
+}
 
-/// Holds, once the libraries are there, everything that they were chosen by.
-const STAMP: &str = "stamp";
+/// What every run of the tests needs.
+pub(super) const EVERYDAY: Libraries = Libraries {
+    inputs: &[
+        "package.json",
+        "package-lock.json",
+        ".npmrc",
+        "requirements.txt",
+        "requirements-servers.txt",
+    ],
+    stamp: "stamp",
+    has_node: true,
+    environments: &[
+        ("venv", "requirements.txt"),
+        ("venv-servers", "requirements-servers.txt"),
+    ],
+};
 
-/// Copies the programs into the folder and fetches their libraries, unless it has them already.
-pub(super) fn prepare(programs: &Path, folder: &Path, versions: &str) -> Result<()> {
+/// What only heavy tests need: a server that runs language models, built here from its source.
+pub(super) const HEAVY: Libraries = Libraries {
+    inputs: &["requirements-models.txt"],
+    stamp: "stamp-heavy",
+    has_node: false,
+    environments: &[("venv-models", "requirements-models.txt")],
+};
+
+/// Copies the programs into the folder and fetches the libraries, unless it has them already.
+pub(super) fn prepare(
+    programs: &Path,
+    folder: &Path,
+    versions: &str,
+    libraries: &Libraries,
+) -> Result<()> {
     fs::create_dir_all(folder).context("cannot make the folder of the client libraries")?;
     // Two runs at once would fetch into each other's hands.
     let lock = File::create(folder.join("lock")).context("cannot make a lock file")?;
     lock.lock().context("cannot take the lock file")?;
 
     copy(programs, folder)?;
-    let wanted = stamp(folder, versions)?;
-    let path = folder.join(STAMP);
+    let wanted = stamp(folder, versions, libraries)?;
+    let path = folder.join(libraries.stamp);
     if fs::read_to_string(&path).is_ok_and(|found| found == wanted) {
         println!("{} is up to date", folder.display());
         return Ok(());
@@ -38,7 +69,7 @@ pub(super) fn prepare(programs: &Path, folder: &Path, versions: &str) -> Result<
     if path.exists() {
         fs::remove_file(&path).context("cannot remove the old stamp")?;
     }
-    fetch(folder)?;
+    fetch(folder, libraries)?;
     fs::write(&path, wanted).context("cannot write the stamp")?;
     println!("fetched the libraries into {}", folder.display());
     Ok(())
@@ -58,25 +89,29 @@ fn copy(programs: &Path, folder: &Path) -> Result<()> {
 }
 
 /// The path is part of it, since virtual environments do not survive a move.
-fn stamp(folder: &Path, versions: &str) -> Result<String> {
+fn stamp(folder: &Path, versions: &str, libraries: &Libraries) -> Result<String> {
     let mut stamp = format!("{}\n{versions}", folder.display());
-    for name in INPUTS {
+    for name in libraries.inputs {
         let text = fs::read_to_string(folder.join(name));
         stamp.push_str(&text.with_context(|| format!("cannot read {name}"))?);
     }
     Ok(stamp)
 }
 
-fn fetch(folder: &Path) -> Result<()> {
+fn fetch(folder: &Path, libraries: &Libraries) -> Result<()> {
     let fetch = |program: &str, arguments: &[&str]| {
         let mut command = Command::new(program);
         output(command.current_dir(folder).args(arguments))
     };
-    fetch("npm", &["ci", "--ignore-scripts"])?;
-    fetch("python3", &["-m", "venv", "--clear", "venv"])?;
-    let pip = folder.join("venv/bin/pip");
-    let pip = pip.to_str().context("the folder's path is not UTF-8")?;
-    fetch(pip, &["install", "--requirement", "requirements.txt"])?;
+    if libraries.has_node {
+        fetch("npm", &["ci", "--ignore-scripts"])?;
+    }
+    for (environment, requirements) in libraries.environments {
+        fetch("python3", &["-m", "venv", "--clear", environment])?;
+        let pip = folder.join(environment).join("bin/pip");
+        let pip = pip.to_str().context("the folder's path is not UTF-8")?;
+        fetch(pip, &["install", "--requirement", requirements])?;
+    }
     Ok(())
 }
 
@@ -87,16 +122,16 @@ mod tests {
     #[test]
     fn a_folder_that_has_what_is_wanted_is_only_given_the_programs() {
         let (programs, folder) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-        for name in INPUTS {
+        for name in EVERYDAY.inputs {
             fs::write(programs.path().join(name), name).unwrap();
         }
         fs::write(programs.path().join("client.py"), "print(1)").unwrap();
         copy(programs.path(), folder.path()).unwrap();
-        let wanted = stamp(folder.path(), "node 20").unwrap();
-        fs::write(folder.path().join(STAMP), &wanted).unwrap();
+        let wanted = stamp(folder.path(), "node 20", &EVERYDAY).unwrap();
+        fs::write(folder.path().join(EVERYDAY.stamp), &wanted).unwrap();
 
         fs::write(programs.path().join("client.py"), "print(2)").unwrap();
-        prepare(programs.path(), folder.path(), "node 20").unwrap();
+        prepare(programs.path(), folder.path(), "node 20", &EVERYDAY).unwrap();
         let copied = fs::read_to_string(folder.path().join("client.py"));
         assert_eq!(copied.unwrap(), "print(2)");
         assert!(!folder.path().join("node_modules").exists());
@@ -105,15 +140,18 @@ mod tests {
     #[test]
     fn other_inputs_and_other_tools_want_other_libraries() {
         let folder = tempfile::tempdir().unwrap();
-        for name in INPUTS {
-            fs::write(folder.path().join(name), name).unwrap();
-        }
-        let before = stamp(folder.path(), "node 20").unwrap();
-        assert_ne!(before, stamp(folder.path(), "node 22").unwrap());
-        for name in INPUTS {
-            fs::write(folder.path().join(name), "changed").unwrap();
-            assert_ne!(before, stamp(folder.path(), "node 20").unwrap(), "{name}");
-            fs::write(folder.path().join(name), name).unwrap();
+        for libraries in [&EVERYDAY, &HEAVY] {
+            for name in libraries.inputs {
+                fs::write(folder.path().join(name), name).unwrap();
+            }
+            let stamp = |versions| stamp(folder.path(), versions, libraries).unwrap();
+            let before = stamp("node 20");
+            assert_ne!(before, stamp("node 22"));
+            for name in libraries.inputs {
+                fs::write(folder.path().join(name), "changed").unwrap();
+                assert_ne!(before, stamp("node 20"), "{name}");
+                fs::write(folder.path().join(name), name).unwrap();
+            }
         }
     }
 }

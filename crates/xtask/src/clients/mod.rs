@@ -1,5 +1,5 @@
-//! Foreign client libraries for the tests: programs that talk to the service by OAuth libraries of
-//! others, and an identity provider of somebody else's.
+//! Foreign software for the tests: programs that talk to the service by OAuth libraries of others,
+//! and servers of others that the service talks to.
 
 mod folder;
 mod tools;
@@ -20,8 +20,8 @@ pub(crate) struct Clients {
 
 impl Clients {
     /// Takes the folder that `TEST_CLIENTS` names, else prepares one below `target`, with libraries
-    /// from the registries of npm and pip when what is needed has changed.
-    pub(crate) fn provide(install: bool) -> Result<Self> {
+    /// from the registries of npm and pip when what is needed has changed. Heavy tests need more.
+    pub(crate) fn provide(install: bool, heavy: bool) -> Result<Self> {
         if let Some(folder) = environment::variable(FOLDER_VARIABLE) {
             println!("using the folder that {FOLDER_VARIABLE} names");
             return Ok(Self {
@@ -30,7 +30,11 @@ impl Clients {
         }
         let tools = tools::provide(install)?;
         let folder = root().join("target/clients");
-        folder::prepare(&root().join("crates/api/tests/clients"), &folder, &tools)?;
+        let programs = root().join("crates/api/tests/clients");
+        folder::prepare(&programs, &folder, &tools, &folder::EVERYDAY)?;
+        if heavy {
+            folder::prepare(&programs, &folder, &tools, &folder::HEAVY)?;
+        }
         Ok(Self { folder })
     }
 
