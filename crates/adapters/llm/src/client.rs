@@ -1,0 +1,234 @@
+//! The way to one server.
+
+use std::time::Duration;
+
+use domain::LlmSettings;
+use reqwest::{
+    Client, ClientBuilder, Method, Proxy, Request, Response, Url,
+    header::{self, HeaderMap, HeaderValue},
+    redirect,
+};
+use secrecy::{ExposeSecret, SecretString};
+use serde_json::Value;
+use tokio::time::timeout;
+
+use crate::{
+    fault::{Complaint, Fault},
+    options::{LlmOptions, LlmTimes},
+    patience::retry_after,
+    wire::Settings,
+};
+
+/// The most of a refusal that is read, and how long that may take.
+const REFUSAL_BYTES: usize = 64 * 1024;
+const REFUSAL_TIME: Duration = Duration::from_secs(2);
+
+/// A provider that cannot be asked as it is described. Says no secret.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmOptionsError {
+    /// The base URL is none, or none of a server.
+    #[error("the base URL must be http:// or https:// with a host, without a user or a fragment")]
+    BaseUrl,
+    /// The key cannot stand in a header.
+    #[error("the API key holds characters that no header can carry")]
+    ApiKey,
+    /// The proxy's URL is none.
+    #[error("the proxy must be http:// or https:// with a host")]
+    Proxy,
+    /// The client cannot be built, for want of certificates, say.
+    #[error("the client cannot be built")]
+    Client(#[source] ports::BoxError),
+}
+
+/// One server, and the one client that asks it.
+pub(crate) struct Upstream {
+    client: Client,
+    questions: Url,
+    models: Url,
+    key: Option<SecretString>,
+    /// Whether it calls the most tokens of an answer by their new name.
+    counts_completion_tokens: bool,
+    pub(crate) model: Option<String>,
+    pub(crate) times: LlmTimes,
+}
+
+impl Upstream {
+    /// Builds the client: reads the certificates of the system's authorities where they are needed,
+    /// some milliseconds.
+    pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
+        let base = base_url(&options.base_url)?;
+        let proxy = options.proxy.as_ref().map(proxy_url).transpose()?;
+        let is_encrypted = |address: &Url| address.scheme() == "https";
+        let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
+        let mut builder = plain(options.times.connect).default_headers(headers(options)?);
+        if !needs_certificates {
+            // A machine without any should still be able to ask a server of its own.
+            builder = builder.tls_certs_only([]);
+        }
+        if let Some(proxy) = proxy {
+            let proxy = Proxy::all(proxy).map_err(|_fault| LlmOptionsError::Proxy)?;
+            builder = builder.proxy(proxy);
+        }
+        let client = builder.build().map_err(|error| {
+            let error = error.without_url();
+            LlmOptionsError::Client(error.into())
+        })?;
+        Ok(Self {
+            client,
+            questions: below(&base, &["chat", "completions"]),
+            models: below(&base, &["models"]),
+            key: options.api_key.clone(),
+            counts_completion_tokens: wants_completion_tokens(&base),
+            model: options.model.clone(),
+            times: options.times,
+        })
+    }
+
+    /// The secret that must not be told.
+    pub(crate) fn key(&self) -> Option<&str> {
+        self.key.as_ref().map(ExposeSecret::expose_secret)
+    }
+
+    /// What an agent says of how the model is to speak, as this server wants it said.
+    pub(crate) fn settings(&self, agent: Option<&LlmSettings>) -> Settings {
+        let Some(agent) = agent else {
+            return Settings::default();
+        };
+        let most = agent.max_output_tokens;
+        // The sum of a negative zero, which some servers refuse, and zero is zero.
+        let plain = |number: f64| number + 0.0;
+        Settings {
+            temperature: agent.temperature.map(plain),
+            top_p: agent.top_p.map(plain),
+            max_tokens: most.filter(|_| !self.counts_completion_tokens),
+            max_completion_tokens: most.filter(|_| self.counts_completion_tokens),
+            seed: agent.seed,
+            stop: agent.stop.clone().unwrap_or_default(),
+        }
+    }
+
+    /// A question, ready to be put as often as it takes.
+    pub(crate) fn question(&self, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, self.questions.clone());
+        let headers = request.headers_mut();
+        let json = HeaderValue::from_static("application/json");
+        headers.insert(header::CONTENT_TYPE, json);
+        let accepted = HeaderValue::from_static("text/event-stream, application/json");
+        headers.insert(header::ACCEPT, accepted);
+        *request.body_mut() = Some(body.into());
+        request
+    }
+
+    /// Puts a question, and waits for the head of an answer that is none of a refusal.
+    pub(crate) async fn put(&self, question: &Request) -> Result<Response, Fault> {
+        let again = question.try_clone();
+        let question = again.ok_or(Fault::Malformed("the question cannot be repeated"))?;
+        let asked = timeout(self.times.first_byte, self.client.execute(question));
+        let answer = asked.await.map_err(|_elapsed| Fault::TimedOut)?;
+        let answer = answer.map_err(Fault::unreachable)?;
+        if answer.status().is_success() {
+            Ok(answer)
+        } else {
+            Err(self.read_refusal(answer).await.into())
+        }
+    }
+
+    /// Asks for the models.
+    pub(crate) async fn list_models(&self) -> Result<Response, Fault> {
+        let request = Request::new(Method::GET, self.models.clone());
+        let answer = self.client.execute(request).await;
+        let answer = answer.map_err(Fault::unreachable)?;
+        if answer.status().is_success() {
+            Ok(answer)
+        } else {
+            Err(Complaint::read(Some(answer.status()), &Value::Null, None).into())
+        }
+    }
+
+    async fn read_refusal(&self, mut answer: Response) -> Complaint {
+        let retry_after = retry_after(answer.headers());
+        let status = answer.status();
+        let mut body = Vec::new();
+        let reading = async {
+            while let Ok(Some(part)) = answer.chunk().await {
+                body.extend_from_slice(&part);
+                if body.len() > REFUSAL_BYTES {
+                    break;
+                }
+            }
+        };
+        // What it says beside the status is for the log, and may be missing there.
+        let _ = timeout(REFUSAL_TIME, reading).await;
+        let mut said: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some(first) = said.get_mut(0) {
+            said = first.take();
+        }
+        let error = said.get("error").unwrap_or(&said);
+        Complaint {
+            retry_after,
+            ..Complaint::read(Some(status), error, self.key())
+        }
+    }
+}
+
+fn plain(connect: Duration) -> ClientBuilder {
+    Client::builder()
+        .user_agent("agent-service")
+        .redirect(redirect::Policy::none())
+        // Only a proxy that the operator names; none of the environment.
+        .no_proxy()
+        .connect_timeout(connect)
+        // What is repeated, and when, is decided here.
+        .retry(reqwest::retry::never())
+        // Over HTTP/2 all answers share one connection, and servers allow some hundred at a time:
+        // the rest would wait, for as long as models speak.
+        .http1_only()
+}
+
+fn headers(options: &LlmOptions) -> Result<HeaderMap, LlmOptionsError> {
+    let mut headers = HeaderMap::new();
+    if let Some(key) = &options.api_key {
+        let bearer = format!("Bearer {}", key.expose_secret());
+        let bearer = HeaderValue::try_from(bearer).map_err(|_invalid| LlmOptionsError::ApiKey)?;
+        headers.insert(header::AUTHORIZATION, bearer);
+        if let Some(bearer) = headers.get_mut(header::AUTHORIZATION) {
+            bearer.set_sensitive(true);
+        }
+    }
+    Ok(headers)
+}
+
+fn base_url(text: &str) -> Result<Url, LlmOptionsError> {
+    let url = Url::parse(text).map_err(|_fault| LlmOptionsError::BaseUrl)?;
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
+    if is_web && !has_user && url.fragment().is_none() {
+        Ok(url)
+    } else {
+        Err(LlmOptionsError::BaseUrl)
+    }
+}
+
+fn below(base: &Url, segments: &[&str]) -> Url {
+    let mut url = base.clone();
+    if let Ok(mut path) = url.path_segments_mut() {
+        path.pop_if_empty().extend(segments);
+    }
+    url
+}
+
+fn proxy_url(text: &SecretString) -> Result<Url, LlmOptionsError> {
+    let url = Url::parse(text.expose_secret()).map_err(|_fault| LlmOptionsError::Proxy)?;
+    if matches!(url.scheme(), "http" | "https") && url.has_host() {
+        Ok(url)
+    } else {
+        Err(LlmOptionsError::Proxy)
+    }
+}
+
+/// `OpenAI` refuses the old name for its newer models, and takes the new one for all; most other
+/// servers know the old one alone.
+fn wants_completion_tokens(base: &Url) -> bool {
+    let host = base.host_str().unwrap_or_default();
+    host == "api.openai.com" || host.ends_with(".openai.azure.com")
+}

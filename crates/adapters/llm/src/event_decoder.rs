@@ -1,0 +1,194 @@
+//! Server-sent events, out of bytes that come in any pieces.
+
+/// The most of one event that is kept, whatever it is made of: no server is trusted with the memory.
+pub(crate) const EVENT_BYTES: usize = 1024 * 1024;
+
+/// An event is larger than [`EVENT_BYTES`].
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error("an event is too large")]
+pub(crate) struct EventTooLarge;
+
+/// Reads the stream format of the HTML standard. Of an event only its data is told; comments and
+/// other fields are passed over. Looks at each byte once, however small the pieces are.
+#[derive(Debug, Default)]
+pub(crate) struct EventDecoder {
+    /// What has come of the present line.
+    line: Vec<u8>,
+    /// The data lines of the present event.
+    data: Option<Vec<u8>>,
+    /// The last line ended with a carriage return: a line feed now belongs to it.
+    after_return: bool,
+    /// How many lines were read to their end.
+    lines: u64,
+}
+
+impl EventDecoder {
+    /// Takes from the front of `bytes` until an event is complete, and answers its data; `None` when
+    /// all was taken and more is needed.
+    pub(crate) fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, EventTooLarge> {
+        while let Some(first) = bytes.first() {
+            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+                *bytes = &bytes[1..];
+                continue;
+            }
+            let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
+            let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
+            self.keep(part)?;
+            let Some(ending) = rest.first() else {
+                *bytes = rest;
+                return Ok(None);
+            };
+            self.after_return = *ending == b'\r';
+            *bytes = &rest[1..];
+            if let Some(event) = self.end_line() {
+                return Ok(Some(event));
+            }
+        }
+        Ok(None)
+    }
+
+    /// What the stream had left when it came to its proper end: many servers leave out the empty
+    /// line after their last event.
+    pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
+        if !self.line.is_empty() {
+            self.end_line();
+        }
+        self.data.take()
+    }
+
+    /// How many lines were read to their end, comments included.
+    pub(crate) fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    fn keep(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
+        let kept = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
+        if kept + part.len() > EVENT_BYTES {
+            return Err(EventTooLarge);
+        }
+        self.line.extend_from_slice(part);
+        Ok(())
+    }
+
+    fn end_line(&mut self) -> Option<Vec<u8>> {
+        const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
+        let mut line = self.line.as_slice();
+        if self.lines == 0 {
+            line = line.strip_prefix(BYTE_ORDER_MARK).unwrap_or(line);
+        }
+        self.lines += 1;
+        let ended = if line.is_empty() {
+            self.data.take()
+        } else {
+            if let Some(value) = data_of(line) {
+                match &mut self.data {
+                    Some(data) => {
+                        data.push(b'\n');
+                        data.extend_from_slice(value);
+                    }
+                    None => self.data = Some(value.to_vec()),
+                }
+            }
+            None
+        };
+        self.line.clear();
+        ended
+    }
+}
+
+/// The value of a line of field `data`.
+fn data_of(line: &[u8]) -> Option<&[u8]> {
+    let value = line.strip_prefix(b"data")?;
+    match value {
+        [] => Some(value),
+        [b':', b' ', value @ ..] | [b':', value @ ..] => Some(value),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+    use rstest::rstest;
+
+    use super::*;
+
+    /// The events of a stream that comes in these pieces and ends properly.
+    fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
+        let mut decoder = EventDecoder::default();
+        let mut events = Vec::new();
+        for mut piece in pieces {
+            while let Some(event) = decoder.take(&mut piece).unwrap() {
+                events.push(event);
+            }
+            assert!(piece.is_empty());
+        }
+        events.extend(decoder.finish());
+        let text = |event| String::from_utf8(event).unwrap();
+        events.into_iter().map(text).collect()
+    }
+
+    #[rstest]
+    #[case("", &[])]
+    #[case("data: one\n\n", &["one"])]
+    #[case("data:one\n\ndata: two\n\n", &["one", "two"])]
+    #[case("data: one\r\n\r\ndata: two\r\r", &["one", "two"])]
+    #[case("data: a\ndata: b\n\n", &["a\nb"])]
+    #[case("data:  two spaces\n\n", &[" two spaces"])]
+    #[case("data\n\n", &[""])]
+    #[case("data: \n\n", &[""])]
+    #[case(": a comment\n\n\n\ndata: one\n\n", &["one"])]
+    #[case("event: x\nid: 1\nretry: 5\ndata: one\n\n", &["one"])]
+    #[case("database: no\n\nevent: alone\n\n", &[])]
+    #[case("\u{feff}data: one\n\ndata: \u{feff}two\n\n", &["one", "\u{feff}two"])]
+    #[case("data: no empty line after it\n", &["no empty line after it"])]
+    #[case("data: no end of line", &["no end of line"])]
+    fn reads_the_stream_format(#[case] stream: &str, #[case] expected: &[&str]) {
+        assert_eq!(events([stream.as_bytes()]), expected);
+        let bytes: Vec<_> = stream.as_bytes().chunks(1).collect();
+        assert_eq!(events(bytes), expected);
+    }
+
+    #[test]
+    fn counts_comments_as_lines_but_no_parts_of_lines() {
+        let mut decoder = EventDecoder::default();
+        assert_eq!(decoder.take(&mut ": wait\n: for".as_bytes()), Ok(None));
+        assert_eq!(decoder.lines(), 1);
+        assert_eq!(decoder.take(&mut " it\n".as_bytes()), Ok(None));
+        assert_eq!(decoder.lines(), 2);
+    }
+
+    #[rstest]
+    #[case::in_one_line(b"data: ", b"")]
+    #[case::in_many_lines(b"data: x\n", b"data: ")]
+    #[case::in_a_comment(b": ", b"")]
+    fn refuses_an_event_that_grows_too_large(#[case] begin: &[u8], #[case] then: &[u8]) {
+        let mut decoder = EventDecoder::default();
+        assert_eq!(decoder.take(&mut &*begin), Ok(None));
+        assert_eq!(decoder.take(&mut &*then), Ok(None));
+        let piece = [b'a'; 1024];
+        let taken = (0..1025).find_map(|_| decoder.take(&mut piece.as_slice()).err());
+        assert_eq!(taken, Some(EventTooLarge));
+        assert!(decoder.line.len() <= EVENT_BYTES);
+    }
+
+    #[test]
+    fn many_data_lines_are_too_large_together() {
+        let mut decoder = EventDecoder::default();
+        let line = format!("data: {}\n", "a".repeat(100_000));
+        let taken = (0..11).find_map(|_| decoder.take(&mut line.as_bytes()).err());
+        assert_eq!(taken, Some(EventTooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn reads_the_same_however_the_stream_is_cut(
+            lines in prop::collection::vec("(data: ?|:|event:|)[a-zé\u{1f98a} :]{0,12}(\n|\r|\r\n)", 0..24),
+            size in 1_usize..9,
+        ) {
+            let stream = lines.concat();
+            let whole = events([stream.as_bytes()]);
+            prop_assert_eq!(events(stream.as_bytes().chunks(size)), whole);
+        }
+    }
+}

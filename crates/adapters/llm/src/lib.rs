@@ -1,0 +1,30 @@
+//! The reply engine that asks a language model, at any server that speaks `OpenAI` chat completions.
+//!
+//! An answer is one future (`answering`) that the stream given out drives itself (`voice`): dropping
+//! the stream drops the future, and with it the connection. Each question goes out through `client`,
+//! again as `patience` allows; its answer is heard by `listen`, event by event (`event_decoder`),
+//! gathered in `heard` and said by `speech`. `prompt` is the form of what the model is told, `wire`
+//! that of what is sent; `fault` says what goes wrong, and what that means. `tools` are offered,
+//! judged and called; `models` is the list of what a server has.
+//!
+//! No upstream is trusted: not with memory, not with time, and not with what reaches the log.
+
+mod answering;
+mod client;
+mod engine;
+mod event_decoder;
+mod fault;
+mod heard;
+mod listen;
+mod models;
+mod options;
+mod patience;
+mod prompt;
+mod speech;
+mod tools;
+mod voice;
+mod wire;
+
+pub use client::LlmOptionsError;
+pub use engine::LlmReplyEngine;
+pub use options::{LlmOptions, LlmTimes};

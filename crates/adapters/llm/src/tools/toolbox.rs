@@ -1,0 +1,91 @@
+//! The tools of an agent, as a model is offered them.
+
+use std::{collections::HashSet, sync::Arc};
+
+use jsonschema::Validator;
+use ports::{AgentTool, ToolDefinition};
+use serde_json::{Value, json};
+
+use super::{names::function_names, schemas::Schemas};
+use crate::wire::{Function, Tool};
+
+/// The tools that are offered in a turn.
+pub(crate) struct Toolbox {
+    offered: Vec<Offered>,
+    functions: Vec<Tool>,
+}
+
+/// A tool, and what its arguments have to be like.
+pub(crate) struct Offered {
+    function: String,
+    pub(crate) tool: AgentTool,
+    pub(crate) schema: Arc<Validator>,
+}
+
+impl Toolbox {
+    /// The tools of this list whose schemas can be used, each once.
+    pub(crate) async fn of(tools: &[AgentTool], schemas: &Schemas) -> Self {
+        let mut seen = HashSet::new();
+        let mut usable = Vec::new();
+        for tool in tools {
+            if seen.insert(tool.definition.name.as_str())
+                && let Some(schema) = schemas.of(&tool.definition).await
+            {
+                usable.push((tool.clone(), schema));
+            }
+        }
+        let names: Vec<_> = usable.iter().map(|(tool, _)| name(tool)).collect();
+        let functions = function_names(&names);
+        let offer = |((tool, schema), function)| Offered {
+            function,
+            tool,
+            schema,
+        };
+        let offered: Vec<_> = usable.into_iter().zip(functions).map(offer).collect();
+        let functions = offered.iter().map(Offered::to_function).collect();
+        Self { offered, functions }
+    }
+
+    pub(crate) fn functions(&self) -> &[Tool] {
+        &self.functions
+    }
+
+    /// The names of the capabilities behind the tools.
+    pub(crate) fn names(&self) -> Vec<&str> {
+        self.offered.iter().map(|offer| name(&offer.tool)).collect()
+    }
+
+    /// What the model calls so.
+    pub(crate) fn find(&self, function: &str) -> Option<&Offered> {
+        self.offered.iter().find(|offer| offer.function == function)
+    }
+}
+
+fn name(tool: &AgentTool) -> &str {
+    &tool.definition.name
+}
+
+impl Offered {
+    fn to_function(&self) -> Tool {
+        let definition: &ToolDefinition = &self.tool.definition;
+        Tool {
+            kind: "function",
+            function: Function {
+                name: self.function.clone(),
+                description: definition.description.clone(),
+                parameters: of_an_object(&definition.input_schema),
+            },
+        }
+    }
+}
+
+/// Some servers refuse a question altogether if the parameters of one function do not say that they
+/// are an object, and with which properties.
+fn of_an_object(schema: &Value) -> Value {
+    let mut schema = schema.clone();
+    if let Some(members) = schema.as_object_mut() {
+        members.entry("type").or_insert(json!("object"));
+        members.entry("properties").or_insert(json!({}));
+    }
+    schema
+}

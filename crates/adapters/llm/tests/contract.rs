@@ -1,0 +1,37 @@
+//! The promises of the port.
+
+use std::ops::Deref;
+
+use llm_engine::{LlmOptions, LlmReplyEngine};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use upstream::{Upstream, saying};
+
+#[path = "engine/upstream.rs"]
+#[expect(dead_code, reason = "the other tests need more of it")]
+mod upstream;
+
+struct Fixture {
+    engine: LlmReplyEngine,
+    _upstream: Upstream,
+}
+
+impl Deref for Fixture {
+    type Target = LlmReplyEngine;
+
+    fn deref(&self) -> &LlmReplyEngine {
+        &self.engine
+    }
+}
+
+async fn fixture() -> Fixture {
+    let upstream = Upstream::answering([saying("Hello, I can tell the time.")]).await;
+    let options = LlmOptions::new(upstream.base_url(), TaskTracker::new(), Handle::current());
+    Fixture {
+        engine: LlmReplyEngine::new(options).expect("an engine"),
+        _upstream: upstream,
+    }
+}
+
+contract::reply_engine_contract!(crate::fixture);

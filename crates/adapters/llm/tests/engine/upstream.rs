@@ -1,0 +1,318 @@
+//! A server of HTTP/1.1 that does what a test writes down, byte by byte.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use serde_json::{Value, json};
+use tokio::{
+    io::{AsyncReadExt as _, AsyncWriteExt as _},
+    net::{TcpListener, TcpStream},
+    sync::watch,
+    task::JoinSet,
+    time::sleep,
+};
+
+/// What the server does after it has read a request.
+#[derive(Debug, Clone)]
+pub(crate) enum Step {
+    Send(Vec<u8>),
+    Pause(Duration),
+    /// Waits until the test opens the gate.
+    Gate,
+    /// Says nothing more until the client is gone.
+    Hang,
+    /// Sends the same again and again until the client is gone.
+    Endlessly(Vec<u8>),
+    /// Closes the connection.
+    Cut,
+}
+
+/// The answer to one request.
+pub(crate) type Answer = Vec<Step>;
+
+/// A request as it came.
+#[derive(Debug, Clone)]
+pub(crate) struct Asked {
+    /// Method and target.
+    pub(crate) line: String,
+    /// Names in lower case.
+    pub(crate) headers: Vec<(String, String)>,
+    pub(crate) body: Value,
+}
+
+impl Asked {
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        let mut found = self.headers.iter().filter(|(known, _)| known == name);
+        found.next().map(|(_, value)| value.as_str())
+    }
+}
+
+/// The server; it goes when this is dropped.
+#[derive(Debug)]
+pub(crate) struct Upstream {
+    address: SocketAddr,
+    shared: Arc<Shared>,
+    _tasks: JoinSet<()>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    answers: Vec<Answer>,
+    asked: Mutex<Vec<Asked>>,
+    seen: watch::Sender<Seen>,
+    gate: watch::Sender<bool>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    requests: usize,
+    connections: usize,
+    /// Connections that the client has closed while it was being answered.
+    abandoned: usize,
+}
+
+impl Upstream {
+    /// A server that gives these answers in turn, and then the last again and again.
+    pub(crate) async fn answering(answers: impl IntoIterator<Item = Answer>) -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let address = listener.local_addr().expect("an address");
+        let shared = Arc::new(Shared {
+            answers: answers.into_iter().collect(),
+            asked: Mutex::default(),
+            seen: watch::Sender::default(),
+            gate: watch::Sender::default(),
+        });
+        let mut tasks = JoinSet::new();
+        let serving = Arc::clone(&shared);
+        tasks.spawn(async move {
+            let mut connections = JoinSet::new();
+            while let Ok((connection, _)) = listener.accept().await {
+                connection.set_nodelay(true).expect("a socket");
+                serving.seen.send_modify(|seen| seen.connections += 1);
+                connections.spawn(Arc::clone(&serving).serve(connection));
+            }
+        });
+        Self {
+            address,
+            shared,
+            _tasks: tasks,
+        }
+    }
+
+    pub(crate) fn base_url(&self) -> String {
+        format!("http://{}/v1", self.address)
+    }
+
+    /// What was asked so far.
+    pub(crate) fn asked(&self) -> Vec<Asked> {
+        self.shared.asked.lock().expect("no test panicked").clone()
+    }
+
+    /// The bodies of what was asked so far.
+    pub(crate) fn bodies(&self) -> Vec<Value> {
+        self.asked().into_iter().map(|asked| asked.body).collect()
+    }
+
+    pub(crate) fn connections(&self) -> usize {
+        self.shared.seen.borrow().connections
+    }
+
+    pub(crate) fn open_gate(&self) {
+        self.shared.gate.send_replace(true);
+    }
+
+    pub(crate) async fn until_asked(&self, times: usize) {
+        let mut seen = self.shared.seen.subscribe();
+        let asked = seen.wait_for(|seen| seen.requests >= times).await;
+        asked.expect("the server lives");
+    }
+
+    /// Waits until the client has gone while it was being answered.
+    pub(crate) async fn until_abandoned(&self) {
+        let mut seen = self.shared.seen.subscribe();
+        let abandoned = seen.wait_for(|seen| seen.abandoned > 0).await;
+        abandoned.expect("the server lives");
+    }
+}
+
+impl Shared {
+    async fn serve(self: Arc<Self>, mut connection: TcpStream) {
+        while let Some(asked) = read_request(&mut connection).await {
+            let number = {
+                let mut all = self.asked.lock().expect("no test panicked");
+                all.push(asked);
+                all.len() - 1
+            };
+            self.seen.send_modify(|seen| seen.requests += 1);
+            let answer = self
+                .answers
+                .get(number)
+                .or(self.answers.last())
+                .expect("an answer");
+            for step in answer {
+                if self.take(step, &mut connection).await.is_none() {
+                    return;
+                }
+            }
+        }
+    }
+
+    /// `None` when the connection is over.
+    async fn take(&self, step: &Step, connection: &mut TcpStream) -> Option<()> {
+        match step {
+            Step::Send(bytes) => self.send(connection, bytes).await?,
+            Step::Pause(time) => {
+                tokio::select! {
+                    () = sleep(*time) => {}
+                    () = gone(connection) => return self.abandoned(),
+                }
+            }
+            Step::Gate => {
+                let mut gate = self.gate.subscribe();
+                let _ = gate.wait_for(|open| *open).await.ok()?;
+            }
+            Step::Hang => {
+                gone(connection).await;
+                return self.abandoned();
+            }
+            Step::Endlessly(bytes) => loop {
+                self.send(connection, bytes).await?;
+            },
+            Step::Cut => return None,
+        }
+        Some(())
+    }
+
+    async fn send(&self, connection: &mut TcpStream, bytes: &[u8]) -> Option<()> {
+        match connection.write_all(bytes).await {
+            Ok(()) => Some(()),
+            Err(_) => self.abandoned(),
+        }
+    }
+
+    fn abandoned(&self) -> Option<()> {
+        self.seen.send_modify(|seen| seen.abandoned += 1);
+        None
+    }
+}
+
+/// Waits until the client closes the connection.
+async fn gone(connection: &mut TcpStream) {
+    let mut rest = [0; 64];
+    while connection.read(&mut rest).await.is_ok_and(|read| read > 0) {}
+}
+
+async fn read_request(connection: &mut TcpStream) -> Option<Asked> {
+    let mut head = Vec::new();
+    while !head.ends_with(b"\r\n\r\n") {
+        head.push(connection.read_u8().await.ok()?);
+    }
+    let head = String::from_utf8(head).expect("text");
+    let mut lines = head.trim_end().split("\r\n");
+    let line = lines.next().expect("a line").trim_end_matches(" HTTP/1.1");
+    let headers = lines.map(|line| {
+        let (name, value) = line.split_once(": ").expect("a header");
+        (name.to_ascii_lowercase(), value.to_owned())
+    });
+    let mut asked = Asked {
+        line: line.to_owned(),
+        headers: headers.collect(),
+        body: Value::Null,
+    };
+    if let Some(length) = asked.header("content-length") {
+        let mut body = vec![0; length.parse().expect("a length")];
+        connection.read_exact(&mut body).await.ok()?;
+        asked.body = serde_json::from_slice(&body).expect("JSON");
+    }
+    Some(asked)
+}
+
+fn send(text: impl Into<String>) -> Step {
+    Step::Send(text.into().into_bytes())
+}
+
+/// The head of an answer that comes in pieces.
+pub(crate) fn head(media_type: &str) -> Step {
+    send(format!(
+        "HTTP/1.1 200 OK\r\ncontent-type: {media_type}\r\ntransfer-encoding: chunked\r\n\r\n"
+    ))
+}
+
+/// The head of a stream.
+pub(crate) fn stream_head() -> Step {
+    head("text/event-stream; charset=utf-8")
+}
+
+/// A piece of an answer.
+pub(crate) fn piece(text: &str) -> Step {
+    send(format!("{:x}\r\n{text}\r\n", text.len()))
+}
+
+/// An event with this data.
+pub(crate) fn event(data: &Value) -> Step {
+    piece(&format!("data: {data}\n\n"))
+}
+
+/// The end of an answer that came in pieces.
+pub(crate) fn end() -> Step {
+    send("0\r\n\r\n")
+}
+
+/// The last event.
+pub(crate) fn done() -> Step {
+    piece("data: [DONE]\n\n")
+}
+
+/// More text.
+pub(crate) fn delta(text: &str) -> Value {
+    json!({"choices": [{"index": 0, "delta": {"content": text}, "finish_reason": null}]})
+}
+
+/// Why the answer ends.
+pub(crate) fn finish(reason: &str) -> Value {
+    json!({"choices": [{"index": 0, "delta": {}, "finish_reason": reason}]})
+}
+
+/// The tokens.
+pub(crate) fn usage(input: i64, output: i64) -> Value {
+    json!({"choices": [], "usage": {"prompt_tokens": input, "completion_tokens": output}})
+}
+
+/// A stream of these events, whole.
+pub(crate) fn stream(events: &[Value]) -> Answer {
+    let events = events.iter().map(event);
+    let all = [stream_head()].into_iter().chain(events);
+    all.chain([done(), end()]).collect()
+}
+
+/// A stream that says a text.
+pub(crate) fn saying(text: &str) -> Answer {
+    stream(&[delta(text), finish("stop")])
+}
+
+/// A stream that calls tools: id, function, arguments.
+pub(crate) fn calling(calls: &[(&str, &str, &str)]) -> Answer {
+    let parts = calls.iter().enumerate().map(|(index, (id, name, arguments))| {
+        json!({"index": index, "id": id, "type": "function", "function": {"name": name, "arguments": arguments}})
+    });
+    let parts: Vec<_> = parts.collect();
+    let calls = json!({"choices": [{"index": 0, "delta": {"tool_calls": parts}}]});
+    stream(&[calls, finish("tool_calls")])
+}
+
+/// A whole answer of this status, with a body that is JSON.
+pub(crate) fn whole(status: u16, headers: &str, body: &Value) -> Answer {
+    let body = body.to_string();
+    let length = body.len();
+    vec![send(format!(
+        "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\n{headers}content-length: {length}\r\n\r\n{body}"
+    ))]
+}
+
+/// A refusal that says nothing.
+pub(crate) fn status(status: u16) -> Answer {
+    whole(status, "", &json!({}))
+}
