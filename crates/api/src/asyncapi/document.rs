@@ -44,7 +44,10 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
                 comes after the cursor, and then every change as it happens. `id` is the `seq`, \
                 `event` the type, `data` the event."),
             CHAT.key: stream_channel(CHAT, &messages, "One turn as server-sent events, in answer \
-                to a chat that asks for them."),
+                to a chat that asks for them: `turn.queued` if it must wait, `turn.started`, \
+                `reply.delta` as the agent speaks, and one of `turn.completed`, `turn.failed`, \
+                `turn.cancelled`. An engine that answers at once, as `rules` does, speaks in one \
+                `reply.delta`."),
         },
         "operations": operations::operations(openapi),
         "components": {
@@ -116,7 +119,8 @@ fn socket_description() -> String {
          `tenant` (all that the caller may see), `agent:<id>` and `conversation:<id>`. Each gets \
          its events in order and once. With `since` it is first told what came after that \
          position, up to `caughtUp`; where the log does not reach, or too much has happened, it \
-         gets `resync`, reads the state anew and goes on from `headSeq`.\n\n\
+         gets `resync`, reads the state anew and goes on from `headSeq`. What is said in a running \
+         turn is live; of an engine that answers at once, as `rules` does, nothing is.\n\n\
          The server closes with:\n{codes}"
     )
 }

@@ -1,6 +1,9 @@
 //! One example of every message. A test holds them to the schemas, and commands to what is read.
 
+use domain::{Problem, ProblemCode};
 use serde_json::{Value, json};
+
+use crate::problem::{ApiError, LimitPolicy, ProblemBody};
 
 const AGENT: &str = "01a1f9f5-e05d-732b-85dd-7c941357da9e";
 const CONVERSATION: &str = "01a1f9f5-e2d1-72df-a85b-6cf3389d2850";
@@ -147,13 +150,15 @@ fn live(key: &str) -> Value {
 }
 
 fn problem() -> Value {
-    stated(domain::ProblemCode::TurnNotFound)
+    let error = ApiError {
+        retry_after: Some(1),
+        violated_policy: Some(LimitPolicy::Commands),
+        ..ApiError::new(ProblemCode::RateLimited)
+    };
+    let request_id = "01a1f9f5-e58a-74d7-a55e-0dd5a40e9db2-6".to_owned();
+    json!(ProblemBody::on_socket(&error, request_id))
 }
 
 fn failure() -> Value {
-    stated(domain::ProblemCode::EngineFailed)
-}
-
-fn stated(code: domain::ProblemCode) -> Value {
-    json!(domain::Problem::new(code))
+    json!(Problem::new(ProblemCode::EngineFailed))
 }

@@ -53,7 +53,7 @@ pub(super) fn all(components: &Value) -> Result<Vec<Message>, Missing> {
         let payload = reply(components, true, "result", component)?;
         messages.push(message(key, summary, payload));
     }
-    let payload = reply(components, false, "error", "Problem")?;
+    let payload = reply(components, false, "error", "ProblemBody")?;
     let summary = "Of any command that was not carried out: why. `id` is null when it could not be \
                    read.";
     messages.push(message(REFUSAL, summary, payload));

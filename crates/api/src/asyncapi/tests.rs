@@ -57,6 +57,20 @@ fn every_example_is_valid_and_of_its_own_message() {
 }
 
 #[test]
+fn a_refusal_says_when_to_try_again() {
+    let document = published();
+    let schemas = schemas(&document);
+    let mut refusal = document["components"]["messages"]["errorReply"]["examples"][0].clone();
+    let error = &mut refusal["payload"]["error"];
+    assert_eq!(error["retryAfter"], 1);
+    assert_eq!(error["violatedPolicies"], json!(["commands"]));
+    assert_eq!(error["detail"], "Wait for the time in `retryAfter`.");
+    error["retryAfter"] = "soon".into();
+    let faults = schemas.check("message:errorReply", &refusal["payload"]);
+    assert_eq!(faults.len(), 1, "{faults:?}");
+}
+
+#[test]
 fn every_command_of_the_document_is_understood() {
     let frames = frames::document(&openapi()).unwrap();
     let names: Vec<&str> = components().collect();

@@ -13,6 +13,13 @@ const PREFER: HeaderName = HeaderName::from_static("prefer");
 /// The preference of a client that does not wait for the reply.
 pub(super) const RESPOND_ASYNC: &str = "respond-async";
 
+/// What keeps a stream from who asks for one in the body.
+const NO_STREAM: &str = "`stream` asks for `text/event-stream`, which `Accept` does not take: add \
+                         it there, drop the header, or leave `stream` out";
+/// What keeps a whole answer from who asks for no stream.
+const NO_JSON: &str = "a whole answer is `application/json`, which `Accept` does not take: add it \
+                       there, drop the header, or ask for a stream";
+
 /// The form in which a chat's answer is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
@@ -32,11 +39,11 @@ impl Form {
             return if accepts(headers, EVENT_STREAM) {
                 Ok(Self::Stream)
             } else {
-                Err(ProblemCode::NotAcceptable.into())
+                Err(ApiError::new(ProblemCode::NotAcceptable).with_detail(NO_STREAM))
             };
         }
         if !accepts(headers, "application/json") {
-            return Err(ProblemCode::NotAcceptable.into());
+            return Err(ApiError::new(ProblemCode::NotAcceptable).with_detail(NO_JSON));
         }
         if names(headers, PREFER, RESPOND_ASYNC) {
             Ok(Self::Turn)

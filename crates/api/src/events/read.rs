@@ -18,6 +18,8 @@ use crate::{
 /// `seq`, `event` the type, `data` the event; a reconnecting client goes on where it was. When the
 /// log does not reach to there, an event `resync` says so, and the stream goes on from the head. A
 /// comment comes where there was silence for 15 seconds. The stream ends when the credential does.
+/// Pages read it with `fetch`: `EventSource` sends no credential. What is said in a turn that runs is
+/// not in the log; it is told by the stream of its chat, and on sockets.
 #[utoipa::path(
     get, path = "/api/events", operation_id = "list_events", tag = "Events",
     params(
@@ -26,7 +28,7 @@ use crate::{
         ("agentId" = Option<String>, Query, description = "Only those that concern this agent."),
         ("conversationId" = Option<String>, Query, description = "Only those that concern this conversation."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Events of a page; a stream has no pages. Default 20. One call scans at most 10,000 events, so a filtered page may be short and still have more."),
-        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "Of a stream: events after this position, whatever `since` says. Browsers send it when they reconnect."),
+        ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "Of a stream: events after this position, whatever `since` says. To be sent by a client that reconnects."),
     ),
     responses(
         (status = 200, description = "A page of the log, or the log as a stream.", content(

@@ -22,7 +22,7 @@ pub(super) fn components() -> Value {
             },
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
-                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A repetition gets the first answer again, with `Idempotency-Replayed`, whatever has become of its subject since; that of a chat gets what has become of the turn; where the first answer showed a secret, it gets 409 `idempotency_key_used`, which names the id. Another command gets 422 `idempotency_key_reused`.",
+                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A repetition gets the first answer again, with `Idempotency-Replayed`, whatever has become of its subject since; that of a chat gets what has become of the turn, but a turn that failed in a `retryable` way sets its key free, so that the same key begins another one in the same conversation; where the first answer showed a secret, it gets 409 `idempotency_key_used`, which names the id. Another command gets 422 `idempotency_key_reused`.",
                 "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
             "IfMatch": {
@@ -48,8 +48,9 @@ pub(super) fn components() -> Value {
             "Upgrade": header("string", "The protocol to ask for: `websocket`.", true),
             "Location": header("string", "Path of what was made.", true),
             "IdempotencyReplayed": header("boolean", "`true` when this answers a request that was carried out before, with the same idempotency key. Absent otherwise.", false),
+            "PreferenceApplied": header("string", "The preference of `Prefer` that was followed: `respond-async`.", true),
             "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),
-            "ServerTiming": header("string", "Milliseconds spent in the store, in engines, and in all.", true),
+            "ServerTiming": header("string", "Milliseconds spent in the store, in engines, and in all. Absent of a stream.", false),
             "XEventSeq": header("integer", "A position of the event log known no later than the answer: following the log from there misses nothing.", true),
             "Link": header("string", "The next page, `rel=\"next\"` (RFC 8288).", false),
         },

@@ -49,6 +49,10 @@ pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
         "201" if operation.credentials().is_some() => names.push(("Location", "Location")),
         "201" => names.extend([("Location", "Location"), ("ETag", "ETag")]),
         "200" if operation.id == "chat" => names.push(("Server-Timing", "ServerTiming")),
+        "202" => names.extend([
+            ("Location", "Location"),
+            ("Preference-Applied", "PreferenceApplied"),
+        ]),
         "200" | "304" => {
             if operation.answers_versions() {
                 names.push(("ETag", "ETag"));

@@ -1,5 +1,7 @@
 //! From an error to the bytes that leave.
 
+use std::borrow::Cow;
+
 use actix_web::{
     HttpResponse, ResponseError as _,
     dev::{ServiceResponse, Url},
@@ -24,6 +26,9 @@ use crate::{
 pub const PROBLEM_JSON: &str = "application/problem+json";
 /// The media type of refusals in the words of OAuth.
 const OAUTH_JSON: &str = "application/json";
+/// What a socket is told that nobody has shown a credential on.
+const SHOW_A_TOKEN: &str =
+    "Send `connect` first, with an API key or an access token as its `token`.";
 
 /// A problem with what only some codes carry.
 #[derive(Debug, Serialize, ToSchema)]
@@ -52,10 +57,14 @@ pub struct ProblemBody {
 impl ProblemBody {
     /// What an error says to a client on a socket, where nothing stands beside the body.
     pub fn on_socket(error: &ApiError, request_id: String) -> Self {
-        Self {
-            retry_after: retry_after(error),
-            ..Self::new(error, None, Some(request_id))
-        }
+        let mut body = Self::new(error, None, Some(request_id));
+        // What a code tells everybody to do with headers is done here with members of frames.
+        body.problem.detail = match error.code {
+            ProblemCode::Unauthenticated if error.detail.is_none() => SHOW_A_TOKEN.into(),
+            _ => in_frames(&body.problem.detail),
+        };
+        body.retry_after = retry_after(error);
+        body
     }
 
     fn new(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Self {
@@ -68,6 +77,10 @@ impl ProblemBody {
             retry_after: None,
         }
     }
+}
+
+fn in_frames(detail: &str) -> Cow<'static, str> {
+    detail.replace("`Retry-After`", "`retryAfter`").into()
 }
 
 fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {

@@ -96,7 +96,13 @@ async fn what_goes_wrong_before_the_first_event_is_a_problem() {
         .problem(ProblemCode::ValidationFailed);
     let body = json!({"agentId": nobody, "message": "Hello", "stream": true});
     let request = chat(&api, &body).header("Accept", "application/json");
-    request.send().await.problem(ProblemCode::NotAcceptable);
+    let refused = request.send().await;
+    refused.problem(ProblemCode::NotAcceptable);
+    assert!(
+        refused
+            .text()
+            .contains("`stream` asks for `text/event-stream`")
+    );
     api.stop().await;
 }
 

@@ -1,19 +1,25 @@
-//! The README's snippets for pages, as they stand there, against a service whose connections break.
+//! The documentation's snippets for pages, as they stand there, against a service whose connections
+//! break.
 
 use std::fmt::Write as _;
 
+use domain::Scope;
+use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{engines::scripted_agent, harness::Api, partner::Partner};
 
-const README: &str = include_str!("../../../../README.md");
+const DOCUMENTS: [&str; 2] = [
+    include_str!("../../../../README.md"),
+    include_str!("../../../../docs/real-time.md"),
+];
 
-/// The snippet of the README that begins with this name.
+/// The snippet that begins with this name.
 fn snippet(name: &str) -> &'static str {
     let begin = format!("```js\n// {name}: ");
-    let at = README.find(&begin).expect(name) + "```js\n".len();
-    let end = README[at..].find("\n```").expect("its end");
-    &README[at..at + end]
+    let from = |document: &'static str| Some(&document[document.find(&begin)? + "```js\n".len()..]);
+    let snippet = DOCUMENTS.into_iter().find_map(from).expect(name);
+    snippet.split("\n```").next().expect("its end")
 }
 
 /// A page that talks with a service over connections that can be cut.
@@ -97,5 +103,102 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
     let expected: Vec<i64> = (1..).take(positions.len()).collect();
     assert_eq!(positions, expected, "every event once, in order: {told}");
     assert!(entries.iter().all(|it| it["end"].is_null()), "{told}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut page = page(&api).await;
+    let hasty = api
+        .holder_with(|draft| {
+            draft.limits.chat_per_minute = Some(60);
+            draft.limits.chat_burst = Some(1);
+        })
+        .await;
+    let ask = |message: &str, key: &str| {
+        json!({
+            "do": "ask", "source": snippet("chat.js"), "token": key,
+            "question": {"agentId": agent, "message": message},
+        })
+    };
+    // The first chat uses up what may come at once: the second is refused, waits, and succeeds.
+    for message in ["Hello", "Again"] {
+        let order = ask(message, hasty.key());
+        let ((), ended) = tokio::join!(
+            async {
+                let call = script.next_call().await;
+                assert_eq!(call.request.message, message);
+                call.answer("Yes.").await;
+            },
+            page.ask(&order)
+        );
+        assert_eq!(ended["reply"], "Yes.", "{ended}");
+    }
+    let order = ask("Once more", api.writer().key());
+    let ((), ended) = tokio::join!(
+        async {
+            let lost = script.next_call().await;
+            lost.fail(ReplyError::Unavailable("for a moment".into()));
+            script.next_call().await.answer("Here.").await;
+        },
+        page.ask(&order)
+    );
+    assert_eq!(ended["reply"], "Here.", "the same key begins another turn");
+    let refused = page.ask(&ask("Hello", "agk_nonsense")).await;
+    assert_eq!(refused["refused"], "invalid_credentials");
+    let order = json!({"do": "askInVain", "source": snippet("chat.js")});
+    let in_vain = page.ask(&order).await;
+    assert_eq!(in_vain["calls"], 5);
+    assert_eq!(in_vain["refused"], "The stream broke off.");
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_is_told_that_its_ticket_is_refused() {
+    let api = Api::start().await;
+    let mut page = page(&api).await;
+    let stranger = api.holder_of(&[Scope::ChatWrite]).await;
+    page.ask(&json!({
+        "do": "follow", "source": snippet("follow.js"), "token": stranger.key(),
+        "channel": "tenant", "since": 0,
+    }))
+    .await;
+    let told = page
+        .ask(&json!({"do": "until", "member": "end", "value": "insufficient_scope"}))
+        .await;
+    assert_eq!(told["told"].as_array().map(Vec::len), Some(1), "{told}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_is_talked_to_as_the_documentation_shows() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut page = page(&api).await;
+    page.ask(&json!({
+        "do": "talk", "source": snippet("talk.js"), "token": api.writer().key(),
+        "agent": agent, "message": "Hello",
+    }))
+    .await;
+    script.next_call().await.answer("Yes.").await;
+    let told = page
+        .ask(&json!({"do": "until", "member": "said", "value": "turn.completed"}))
+        .await;
+    let entries = told["told"].as_array().expect("entries");
+    let said: Vec<&str> = entries
+        .iter()
+        .filter_map(|it| it["said"].as_str())
+        .collect();
+    let expected = [
+        "reply 1",
+        "reply 2",
+        "conversation.created",
+        "turn.started",
+        "reply.delta",
+        "turn.completed",
+    ];
+    assert_eq!(said, expected);
+    script.assert_no_more_calls();
     api.stop().await;
 }

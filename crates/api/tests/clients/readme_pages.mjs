@@ -1,4 +1,4 @@
-// Runs the README's snippets for pages, unchanged, behind a relay that can cut every connection.
+// Runs the documentation's snippets for pages, unchanged, behind a relay that can cut every connection.
 // Orders come in lines of JSON, and every answer is one line of JSON.
 import { connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -43,6 +43,11 @@ const until = (holds) =>
     look = () => holds() && resolve();
     look();
   });
+const outcome = (promise) =>
+  promise.then(
+    (reply) => ({ reply }),
+    (error) => ({ refused: error.problem?.code ?? error.message }),
+  );
 const snippet = (source) => import(`data:text/javascript,${encodeURIComponent(source)}`);
 
 let service;
@@ -60,6 +65,31 @@ const orders = {
   },
   async chatted() {
     return { told, reply: await chatted };
+  },
+  // A chat of which only the end is of interest.
+  async ask({ source, token, question }) {
+    const { chat } = await snippet(source);
+    return outcome(chat(service, token, question, () => {}));
+  },
+  // A chat with a service whose streams end before they have told anything.
+  async askInVain({ source }) {
+    const { chat } = await snippet(source);
+    const real = globalThis.fetch;
+    let calls = 0;
+    globalThis.fetch = async () => {
+      calls += 1;
+      return new Response(new Blob([]));
+    };
+    const ended = await outcome(chat(service, "", {}, () => {}));
+    globalThis.fetch = real;
+    return { ...ended, calls };
+  },
+  async talk({ source, token, agent, message }) {
+    const { talk } = await snippet(source);
+    talk(service, token, agent, message, (frame) => {
+      const { type } = frame.event ?? frame;
+      tell({ said: type === "reply" ? `reply ${frame.id}` : type });
+    });
   },
   async follow({ source, token, channel, since }) {
     const { follow, ticket } = await snippet(source);

@@ -90,6 +90,15 @@ fn a_reply_carries_a_result_or_an_error() {
     assert_eq!(refused["error"]["retryAfter"], 3);
     assert_eq!(refused["error"]["violatedPolicies"], json!(["chat"]));
     assert_eq!(refused["error"]["requestId"], "c-1");
+    assert_eq!(
+        refused["error"]["detail"],
+        "Wait for the time in `retryAfter`."
+    );
+    let stranger = ApiError::new(ProblemCode::Unauthenticated);
+    let stranger = ProblemBody::on_socket(&stranger, "c-2".to_owned());
+    let refused = sent(&reply(Some(2), Err(stranger)));
+    let detail = refused["error"]["detail"].as_str().unwrap();
+    assert!(detail.contains("`connect`"), "{detail}");
 }
 
 #[test]
