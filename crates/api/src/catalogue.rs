@@ -1,6 +1,8 @@
 //! What agents on this server can use.
 
 use actix_web::HttpResponse;
+use application::engines::EngineInfo;
+use ports::{CapabilityInfo, CapabilityKind as Kind};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -19,6 +21,24 @@ pub struct EngineEntry {
     name: String,
     /// Whether it answers for agents that name none.
     default: bool,
+    /// Whether it is asked at the moment. One that failed too often is left alone for some seconds,
+    /// and an agent's fallbacks answer.
+    available: bool,
+    /// The models that `config.llm.model` can name, where the engine knows them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    models: Option<Vec<String>>,
+}
+
+impl From<EngineInfo> for EngineEntry {
+    fn from(info: EngineInfo) -> Self {
+        Self {
+            name: info.name,
+            default: info.is_default,
+            available: info.is_available,
+            models: info.models,
+        }
+    }
 }
 
 /// A capability that does something.
@@ -34,6 +54,17 @@ pub struct CapabilityEntry {
     available: bool,
 }
 
+impl From<CapabilityInfo> for CapabilityEntry {
+    fn from(info: CapabilityInfo) -> Self {
+        Self {
+            name: info.name,
+            kind: info.kind.into(),
+            description: info.description,
+            available: info.is_available,
+        }
+    }
+}
+
 /// What stands behind a capability.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
@@ -44,20 +75,24 @@ pub enum CapabilityKind {
     Server,
 }
 
+impl From<Kind> for CapabilityKind {
+    fn from(kind: Kind) -> Self {
+        match kind {
+            Kind::Tool => Self::Tool,
+            Kind::Server => Self::Server,
+        }
+    }
+}
+
 /// List the reply engines of this server.
 #[utoipa::path(
     get, path = "/api/engines", operation_id = "list_engines", tag = "Catalogue",
     responses((status = 200, description = "The engines.", body = Listing<EngineEntry>)),
 )]
 pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse {
-    let default = authorized.engines.default_name();
-    let entry = |name: &str| EngineEntry {
-        name: name.to_owned(),
-        default: name == default,
-    };
-    HttpResponse::Ok().json(Listing {
-        data: authorized.engines.names().map(entry).collect(),
-    })
+    let engines = authorized.engines.list().await;
+    let entries: Vec<EngineEntry> = engines.into_iter().map(Into::into).collect();
+    HttpResponse::Ok().json(Listing { data: entries })
 }
 
 /// List the capabilities that do something. Any other name is description only.
@@ -65,6 +100,8 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
     get, path = "/api/capabilities", operation_id = "list_capabilities", tag = "Catalogue",
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),
 )]
-pub async fn list_capabilities(_authorized: Authorized<AnyCredential>) -> HttpResponse {
-    HttpResponse::Ok().json(Listing::<CapabilityEntry> { data: Vec::new() })
+pub async fn list_capabilities(authorized: Authorized<AnyCredential>) -> HttpResponse {
+    let capabilities = authorized.toolbox.capabilities();
+    let entries: Vec<CapabilityEntry> = capabilities.into_iter().map(Into::into).collect();
+    HttpResponse::Ok().json(Listing { data: entries })
 }

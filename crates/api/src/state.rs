@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
-    EventService, TurnService,
+    EventService, Toolbox, TurnService,
     access::{Limits, Tickets, server::AuthorizationServer},
     chat::LiveTurns,
     realtime::{LogReader, Typing},
@@ -85,4 +85,6 @@ pub struct Services {
     pub credentials: CredentialService,
     /// The engines, for the catalogue.
     pub engines: Arc<Engines>,
+    /// The tools, for the catalogue.
+    pub toolbox: Arc<Toolbox>,
 }

@@ -14,7 +14,7 @@ use actix_web::web::Data;
 use anyhow::{Context, Result, bail};
 use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
-    EventService, TurnService,
+    EventService, Toolbox, TurnService,
     cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
     chat::ChatPorts,
     node::Node,
@@ -207,13 +207,23 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         metrics: parts.metrics.clone(),
     };
     let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
-    let turns = Turns::wire(&parts, &over_caches, &engines, &node, &realtime.caches).await?;
+    let toolbox = Arc::new(Toolbox::default());
+    let turns = Turns::wire(
+        &parts,
+        &over_caches,
+        &engines,
+        &toolbox,
+        &node,
+        &realtime.caches,
+    )
+    .await?;
     let authenticator = Arc::clone(&state.authenticator);
     let services = services(
         parts,
         &over_caches,
         authenticator,
         engines,
+        toolbox,
         &turns,
         realtime,
     );
@@ -254,6 +264,7 @@ fn services(
     cached: &ChatPorts,
     authenticator: Arc<Authenticator>,
     engines: Arc<Engines>,
+    toolbox: Arc<Toolbox>,
     turns: &Turns,
     realtime: Realtime,
 ) -> Services {
@@ -294,6 +305,7 @@ fn services(
         credentials: credentials.beside(authenticator),
         chat: ChatService::new(runner()),
         engines,
+        toolbox,
     }
 }
 

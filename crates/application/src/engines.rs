@@ -3,6 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{Agent, Fault, FaultCode, TenantId, fault::push_index};
+use futures::future::join_all;
 use ports::ReplyEngine;
 
 use breaker::Breaker;
@@ -24,6 +25,19 @@ struct Registered {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no reply engine '{0}' to be the default")]
 pub struct NoDefaultEngine(pub String);
+
+/// A reply engine, for whoever lists them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EngineInfo {
+    /// Its name.
+    pub name: String,
+    /// Whether it answers for agents that name none.
+    pub is_default: bool,
+    /// Whether it is asked, or left alone as one that is known to be down.
+    pub is_available: bool,
+    /// The models that agents can choose from, where the engine knows them.
+    pub models: Option<Vec<String>>,
+}
 
 /// An engine that may answer a turn.
 #[derive(Clone)]
@@ -57,14 +71,17 @@ impl Engines {
         })
     }
 
-    /// The names, in order.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.by_name.keys().map(String::as_str)
-    }
-
-    /// The engine of agents that name none.
-    pub fn default_name(&self) -> &str {
-        &self.default
+    /// Every engine, in order of name.
+    pub async fn list(&self) -> Vec<EngineInfo> {
+        let infos = self.by_name.iter().map(|(name, registered)| async move {
+            EngineInfo {
+                name: name.clone(),
+                is_default: *name == self.default,
+                is_available: !registered.breaker.is_open(),
+                models: registered.engine.models().await,
+            }
+        });
+        join_all(infos).await
     }
 
     /// The engines that may answer for an agent, in the order in which they are tried. Names that

@@ -21,6 +21,7 @@ pub mod purge;
 pub mod realtime;
 pub mod recovery;
 pub mod retention;
+pub mod toolbox;
 pub mod turns;
 
 pub use access::{Authenticator, CredentialService};
@@ -30,6 +31,7 @@ pub use conversations::{ConversationError, ConversationService};
 pub use engines::Engines;
 pub use events::{EventError, EventService};
 pub use idempotency::{Created, IdempotencyRefused};
+pub use toolbox::Toolbox;
 pub use turns::{TurnError, TurnService};
 
 /// Longest page of every listing.

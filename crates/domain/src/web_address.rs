@@ -45,6 +45,12 @@ pub fn is_https_or_loopback_address(text: &str) -> bool {
     is_https_address(text) || authority("http://", text).is_some_and(|it| it.is_loopback)
 }
 
+/// Whether `text` is such an address by https or http, anywhere: what an operator may name of a
+/// network of its own.
+pub fn is_web_address(text: &str) -> bool {
+    is_https_address(text) || authority("http://", text).is_some()
+}
+
 /// Whether `text` is such an address, by https or http, on this very machine.
 pub fn is_loopback_address(text: &str) -> bool {
     let authority = authority("https://", text).or_else(|| authority("http://", text));

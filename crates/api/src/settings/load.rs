@@ -4,8 +4,14 @@ use std::path::Path;
 
 use super::{
     AuthSettings, DatabaseUrl, EngineSettings, EventSettings, Key, LimitSettings, LogSettings,
-    ServerSettings, SettingsError, sources::gather, values::Values,
+    ModelSettings, ServerSettings, SettingsError, ToolServer, sources::gather, tool_servers,
+    values::Values,
 };
+
+/// Engines that every server has.
+const BUILT_IN_ENGINES: &[&str] = &["rules"];
+/// Tools that every server has.
+const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 
 /// The whole configuration, as plain values. `Debug` shows no secret.
 #[derive(Debug, Clone)]
@@ -20,6 +26,10 @@ pub struct Settings {
     pub limits: LimitSettings,
     /// `ENGINES__…`: who answers.
     pub engines: EngineSettings,
+    /// `LLM__…`: who serves language models.
+    pub models: ModelSettings,
+    /// `MCP__SERVERS__…`: who has tools.
+    pub tool_servers: Vec<ToolServer>,
     /// `EVENTS__…`: the log of changes.
     pub events: EventSettings,
     /// `LOG__…`: what is told, and how.
@@ -60,6 +70,8 @@ impl Settings {
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),
+            models: ModelSettings::read(values, BUILT_IN_ENGINES),
+            tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             log: LogSettings::read(values),
         }

@@ -16,8 +16,10 @@ mod issuers;
 mod limits;
 mod load;
 mod log;
+mod models;
 mod server;
 mod sources;
+mod tool_servers;
 mod values;
 
 pub use auth::AuthSettings;
@@ -28,5 +30,7 @@ pub use events::EventSettings;
 pub use limits::LimitSettings;
 pub use load::{Settings, environment, keys};
 pub use log::{LogFormat, LogSettings};
+pub use models::{LLM, ModelProvider, ModelSettings};
 pub use server::ServerSettings;
+pub use tool_servers::{ToolServer, ToolServerTransport};
 pub use values::Key;

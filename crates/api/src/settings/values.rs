@@ -148,6 +148,11 @@ impl Values {
         things
     }
 
+    /// Whether there is any value for a setting.
+    pub(super) fn is_given(&self, variable: &str) -> bool {
+        self.given.contains_key(variable)
+    }
+
     /// Everything that was asked for.
     pub(super) fn into_keys(self) -> Vec<Key> {
         self.keys
@@ -171,7 +176,8 @@ impl Values {
         parsed
     }
 
-    fn refuse(&mut self, variable: &str, expected: &str) {
+    /// Refuses a setting for what others say. `expected` completes "… must be".
+    pub(super) fn refuse(&mut self, variable: &str, expected: &str) {
         let given = self.given.get(variable);
         self.invalid.push(InvalidSetting::BadValue {
             variable: variable.to_owned(),
@@ -218,7 +224,7 @@ impl Named<'_> {
 
     /// Whether there is any value for a setting.
     pub(super) fn is_given(&self, key: &'static str) -> bool {
-        self.values.given.contains_key(&self.variable(key))
+        self.values.is_given(&self.variable(key))
     }
 
     /// Refuses a setting for what others say. `expected` completes "… must be".

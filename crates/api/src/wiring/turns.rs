@@ -4,7 +4,7 @@ use std::{sync::Arc, time::Duration};
 
 use anyhow::Result;
 use application::{
-    Engines,
+    Engines, Toolbox,
     cache::Caches,
     chat::{ChatPorts, TurnRunner},
     node::Node,
@@ -33,6 +33,7 @@ impl Turns {
         parts: &Parts<'_>,
         chat: &ChatPorts,
         engines: &Arc<Engines>,
+        toolbox: &Arc<Toolbox>,
         node: &Arc<Node>,
         caches: &Caches,
     ) -> Result<Self> {
@@ -41,6 +42,7 @@ impl Turns {
             chat.clone(),
             Arc::clone(&storage.agents),
             Arc::clone(engines),
+            Arc::clone(toolbox),
             Arc::clone(node),
             Arc::clone(&caches.live),
             tasks.clone(),

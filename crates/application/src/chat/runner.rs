@@ -22,7 +22,7 @@ use super::{
     turn_task::TurnTask,
     unfinished::Unfinished,
 };
-use crate::{Engines, node::Node};
+use crate::{Engines, Toolbox, node::Node};
 
 /// Pause before an agent is asked for again that an absent store did not give.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -33,6 +33,7 @@ pub struct TurnRunner {
     /// The agents as they are stored: one that was promoted runs with the version of that moment.
     stored_agents: Arc<dyn AgentRepository>,
     pub(super) engines: Arc<Engines>,
+    toolbox: Arc<Toolbox>,
     pub(super) node: Arc<Node>,
     pub(super) live: Arc<LiveTurns>,
     pub(super) unfinished: Arc<Unfinished>,
@@ -58,6 +59,7 @@ impl TurnRunner {
         ports: ChatPorts,
         stored_agents: Arc<dyn AgentRepository>,
         engines: Arc<Engines>,
+        toolbox: Arc<Toolbox>,
         node: Arc<Node>,
         live: Arc<LiveTurns>,
         tasks: TaskTracker,
@@ -66,6 +68,7 @@ impl TurnRunner {
             ports,
             stored_agents,
             engines,
+            toolbox,
             node,
             live,
             unfinished: Arc::default(),
@@ -166,11 +169,12 @@ impl TurnRunner {
     async fn perform(&self, begun: BegunTurn) -> Option<Box<PromotedTurn>> {
         let BegunTurn {
             claim,
-            request,
+            mut request,
             message_seq,
             store_so_far,
             ..
         } = begun;
+        request.tools = self.toolbox.tools_of(&request.agent);
         let task = TurnTask {
             finishing: Finishing {
                 runner: self,

@@ -82,6 +82,11 @@ impl Breaker {
         })
     }
 
+    /// Whether the engine is left alone, or has not shown yet that it works again.
+    pub(crate) fn is_open(&self) -> bool {
+        !matches!(*self.state(), State::Closed(_))
+    }
+
     fn close(&self) {
         *self.state() = State::Closed(Box::default());
         self.show(false);

@@ -52,6 +52,7 @@ impl Process {
             ports.clone(),
             Arc::clone(&storage.agents),
             Arc::new(engines.expect("there is the default")),
+            Arc::default(),
             Arc::clone(&node),
             Arc::clone(&caches.live),
             tasks.clone(),

@@ -1,0 +1,118 @@
+//! Who serves language models.
+
+use domain::web_address::is_web_address;
+use secrecy::SecretString;
+
+use super::values::{Named, Values};
+
+const BASE_URL: &str = "LLM__BASE_URL";
+const API_KEY: &str = "LLM__API_KEY";
+const MODEL: &str = "LLM__MODEL";
+const PROXY: &str = "LLM__PROXY";
+const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
+const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
+const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
+
+/// The engine that `LLM__BASE_URL` makes.
+pub const LLM: &str = "llm";
+
+const ADDRESS: &str = "an address that begins with https:// or http://, without `?` and `#`, such \
+                       as https://api.openai.com/v1";
+const KEY: &str = "a key of visible ASCII characters, without spaces";
+const NAME_OF_MODEL: &str = "given: the model of agents that name none, 1 to 256 characters";
+
+/// Who serves language models.
+#[derive(Debug, Clone, Default)]
+pub struct ModelSettings {
+    /// One engine each: `llm` first, if there is one.
+    pub providers: Vec<ModelProvider>,
+    /// `LLM__PROXY`: through what they are reached.
+    pub proxy: Option<String>,
+}
+
+/// A server that speaks OpenAI's chat completions. `Debug` shows no key.
+#[derive(Debug, Clone)]
+pub struct ModelProvider {
+    /// The name of its engine.
+    pub engine: String,
+    /// Where it is, without a slash at the end.
+    pub base_url: String,
+    /// What it knows this server by.
+    pub api_key: Option<SecretString>,
+    /// The model of agents that name none.
+    pub model: String,
+}
+
+impl ModelSettings {
+    /// Reads `LLM__…`. Engines of other origin have the names `taken`.
+    pub(super) fn read(values: &mut Values, taken: &[&str]) -> Self {
+        let main = main_provider(values);
+        let keys = [PROVIDER_BASE_URL, PROVIDER_API_KEY, PROVIDER_MODEL];
+        let named = values.read_named(&keys, |named| provider(named, taken));
+        let proxy = values.read_optional(PROXY, ADDRESS, address);
+        Self {
+            providers: main
+                .into_iter()
+                .chain(named.into_iter().flatten())
+                .collect(),
+            proxy,
+        }
+    }
+}
+
+fn main_provider(values: &mut Values) -> Option<ModelProvider> {
+    let base_url = values.read_optional(BASE_URL, ADDRESS, address);
+    let api_key = values.read_optional(API_KEY, KEY, key);
+    let model = values.read_optional(MODEL, NAME_OF_MODEL, name_of_model);
+    let is_wanted = [BASE_URL, API_KEY, MODEL]
+        .iter()
+        .any(|it| values.is_given(it));
+    if is_wanted && !values.is_given(BASE_URL) {
+        values.refuse(BASE_URL, ADDRESS);
+    }
+    if is_wanted && !values.is_given(MODEL) {
+        values.refuse(MODEL, NAME_OF_MODEL);
+    }
+    Some(ModelProvider {
+        engine: LLM.to_owned(),
+        base_url: base_url?,
+        api_key,
+        model: model?,
+    })
+}
+
+fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
+    let base_url = named.read_required(PROVIDER_BASE_URL, ADDRESS, address);
+    let api_key = named.read_optional(PROVIDER_API_KEY, KEY, key);
+    let model = named.read_required(PROVIDER_MODEL, NAME_OF_MODEL, name_of_model);
+    let engine = named.name().to_owned();
+    if engine == LLM || taken.contains(&engine.as_str()) {
+        named.refuse(PROVIDER_BASE_URL, "under a name that no other engine has");
+        return None;
+    }
+    Some(ModelProvider {
+        engine,
+        base_url: base_url?,
+        api_key,
+        model: model?,
+    })
+}
+
+fn address(text: &str) -> Option<String> {
+    let is_good = is_web_address(text) && !text.contains('?');
+    is_good.then(|| text.trim_end_matches('/').to_owned())
+}
+
+fn key(text: &str) -> Option<SecretString> {
+    // What an Authorization header takes.
+    let is_good = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
+    is_good.then(|| text.into())
+}
+
+fn name_of_model(text: &str) -> Option<String> {
+    let fits = (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control);
+    fits.then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests;

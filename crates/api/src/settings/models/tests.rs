@@ -1,0 +1,120 @@
+//! Providers of language models as an operator configures them.
+
+use secrecy::ExposeSecret as _;
+
+use crate::settings::{InvalidSetting, ModelProvider, Settings, SettingsError};
+
+fn load(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+    Settings::load(None, variables.iter().map(owned))
+}
+
+#[track_caller]
+fn providers(variables: &[(&str, &str)]) -> Vec<ModelProvider> {
+    load(variables).expect("good settings").models.providers
+}
+
+/// The variables that were refused.
+#[track_caller]
+fn refused(variables: &[(&str, &str)]) -> Vec<String> {
+    let Err(SettingsError::Invalid(invalid)) = load(variables) else {
+        panic!("expected refused settings for {variables:?}");
+    };
+    let names = invalid.into_iter().map(|setting| match setting {
+        InvalidSetting::BadValue { variable, .. } => variable,
+        InvalidSetting::Unknown { name, .. } => name,
+    });
+    names.collect()
+}
+
+#[test]
+fn three_variables_make_an_engine() {
+    let providers = providers(&[
+        ("LLM__BASE_URL", "http://ollama:11434/v1/"),
+        ("LLM__API_KEY", "sk-1"),
+        ("LLM__MODEL", "qwen3"),
+    ]);
+    assert_eq!(providers.len(), 1);
+    let provider = &providers[0];
+    assert_eq!(provider.engine, "llm");
+    assert_eq!(provider.base_url, "http://ollama:11434/v1");
+    assert_eq!(provider.api_key.as_ref().unwrap().expose_secret(), "sk-1");
+    assert_eq!(provider.model, "qwen3");
+}
+
+#[test]
+fn a_local_server_needs_no_key() {
+    let providers = providers(&[("LLM__BASE_URL", "http://[::1]:8000"), ("LLM__MODEL", "m")]);
+    assert!(providers[0].api_key.is_none());
+}
+
+#[test]
+fn further_providers_are_engines_of_their_names() {
+    let providers = providers(&[
+        ("LLM__BASE_URL", "https://one.example/v1"),
+        ("LLM__MODEL", "m"),
+        ("LLM__PROVIDERS__SPARE__BASE_URL", "https://two.example/v1"),
+        ("LLM__PROVIDERS__SPARE__MODEL", "n"),
+    ]);
+    let engines: Vec<_> = providers.iter().map(|it| it.engine.as_str()).collect();
+    assert_eq!(engines, ["llm", "spare"]);
+}
+
+#[test]
+fn without_any_there_is_none() {
+    assert!(providers(&[]).is_empty());
+}
+
+#[test]
+fn what_is_half_given_is_refused_by_name() {
+    assert_eq!(
+        refused(&[("LLM__API_KEY", "k")]),
+        ["LLM__BASE_URL", "LLM__MODEL"]
+    );
+    assert_eq!(
+        refused(&[("LLM__BASE_URL", "https://a.example")]),
+        ["LLM__MODEL"]
+    );
+    assert_eq!(
+        refused(&[("LLM__PROVIDERS__X__API_KEY", "k")]),
+        ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
+    );
+}
+
+#[test]
+fn an_engine_has_one_provider() {
+    for name in ["RULES", "LLM"] {
+        let base_url = format!("LLM__PROVIDERS__{name}__BASE_URL");
+        let model = format!("LLM__PROVIDERS__{name}__MODEL");
+        let variables = [(&*base_url, "https://a.example"), (&*model, "m")];
+        assert_eq!(refused(&variables), [&*base_url]);
+    }
+}
+
+#[test]
+fn addresses_and_keys_are_judged() {
+    for base_url in [
+        "ollama:11434",
+        "ftp://a.example",
+        "https://a.example/v1?key=1",
+    ] {
+        let variables = [("LLM__BASE_URL", base_url), ("LLM__MODEL", "m")];
+        assert_eq!(refused(&variables), ["LLM__BASE_URL"], "{base_url}");
+    }
+    let good = [("LLM__BASE_URL", "https://a.example"), ("LLM__MODEL", "m")];
+    for key in ["two words", "ключ"] {
+        let variables = [&good[..], &[("LLM__API_KEY", key)]].concat();
+        assert_eq!(refused(&variables), ["LLM__API_KEY"], "{key}");
+    }
+}
+
+#[test]
+fn keys_are_not_printed() {
+    let variables = [
+        ("LLM__BASE_URL", "https://a.example"),
+        ("LLM__MODEL", "m"),
+        ("LLM__API_KEY", "sk-very-secret"),
+    ];
+    let printed = format!("{:?}", load(&variables).unwrap());
+    assert!(!printed.contains("sk-very-secret"));
+}

@@ -1,0 +1,106 @@
+//! Servers of tools as an operator configures them.
+
+use secrecy::ExposeSecret as _;
+
+use super::*;
+use crate::settings::{InvalidSetting, Settings, SettingsError};
+
+fn load(variables: &[(&str, &str)]) -> Result<Settings, SettingsError> {
+    let owned = |&(name, value): &(&str, &str)| (format!("MCP__SERVERS__{name}"), value.to_owned());
+    Settings::load(None, variables.iter().map(owned))
+}
+
+#[track_caller]
+fn only(variables: &[(&str, &str)]) -> ToolServer {
+    let mut servers = load(variables).expect("good settings").tool_servers;
+    assert_eq!(servers.len(), 1);
+    servers.remove(0)
+}
+
+#[track_caller]
+fn refused(variables: &[(&str, &str)]) -> Vec<String> {
+    let Err(SettingsError::Invalid(invalid)) = load(variables) else {
+        panic!("expected refused settings for {variables:?}");
+    };
+    let names = invalid.into_iter().map(|setting| match setting {
+        InvalidSetting::BadValue { variable, .. } => variable,
+        InvalidSetting::Unknown { name, .. } => name,
+    });
+    names.collect()
+}
+
+#[test]
+fn a_server_is_an_address() {
+    let server = only(&[("FILES__URL", "http://localhost:3000/mcp")]);
+    assert_eq!(server.name, "files");
+    let ToolServerTransport::Http { url } = server.transport else {
+        panic!("no address in {server:?}");
+    };
+    assert_eq!(url, "http://localhost:3000/mcp");
+}
+
+#[test]
+fn a_server_is_a_program_with_words_and_variables() {
+    let server = only(&[
+        ("FILES__COMMAND", "npx"),
+        ("FILES__ARGS", "-y 'a server' /data"),
+        ("FILES__ENV", "Token=a=b,MODE=ro"),
+    ]);
+    let ToolServerTransport::Process {
+        command,
+        arguments,
+        environment,
+    } = server.transport
+    else {
+        panic!("no program in {server:?}");
+    };
+    assert_eq!(command, "npx");
+    assert_eq!(arguments, ["-y", "a server", "/data"]);
+    let variables = environment
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.expose_secret()));
+    assert_eq!(
+        variables.collect::<Vec<_>>(),
+        [("MODE", "ro"), ("Token", "a=b")]
+    );
+}
+
+#[test]
+fn a_server_is_one_of_both() {
+    let both = [("X__URL", "http://a.example"), ("X__COMMAND", "npx")];
+    assert_eq!(refused(&both), ["MCP__SERVERS__X__COMMAND"]);
+    assert_eq!(refused(&[("X__ARGS", "a")]), ["MCP__SERVERS__X__URL"]);
+    let url = ("X__URL", "http://a.example");
+    assert_eq!(refused(&[url, ("X__ENV", "A=b")]), ["MCP__SERVERS__X__ENV"]);
+}
+
+#[test]
+fn the_form_of_each_is_judged() {
+    assert_eq!(
+        refused(&[("X__URL", "a.example")]),
+        ["MCP__SERVERS__X__URL"]
+    );
+    let program = ("X__COMMAND", "npx");
+    assert_eq!(
+        refused(&[program, ("X__ARGS", "'a")]),
+        ["MCP__SERVERS__X__ARGS"]
+    );
+    assert_eq!(
+        refused(&[program, ("X__ENV", "A")]),
+        ["MCP__SERVERS__X__ENV"]
+    );
+}
+
+#[test]
+fn names_of_tools_are_taken() {
+    for name in ["TIME", "CALCULATOR"] {
+        let key = format!("{name}__COMMAND");
+        assert_eq!(refused(&[(&key, "npx")]), [format!("MCP__SERVERS__{key}")]);
+    }
+}
+
+#[test]
+fn values_of_variables_are_not_printed() {
+    let settings = load(&[("X__COMMAND", "npx"), ("X__ENV", "TOKEN=very-secret")]);
+    assert!(!format!("{:?}", settings.unwrap()).contains("very-secret"));
+}
