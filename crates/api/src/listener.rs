@@ -10,7 +10,7 @@ use actix_service::{
 use actix_web::{Error, dev::AppConfig};
 use tokio::net::TcpStream;
 
-use crate::connection::{Connection, HEAD_DEADLINE};
+use crate::connection::Connection;
 
 /// How long a connection is kept for the client's next request.
 const KEEP_ALIVE: Duration = Duration::from_secs(75);
@@ -54,7 +54,8 @@ where
                 async move { stopping.notified().await }
             })
             .keep_alive(KEEP_ALIVE)
-            .client_request_timeout(HEAD_DEADLINE)
+            // Connections time the heads of their requests by themselves.
+            .client_request_timeout(Duration::ZERO)
             .client_disconnect_timeout(DISCONNECT_DEADLINE)
             .local_addr(address)
             .on_connect_ext(|connection: &Connection, data| {

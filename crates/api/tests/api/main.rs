@@ -11,6 +11,7 @@ mod asyncapi;
 mod bad_bodies;
 mod bad_input;
 mod browsers;
+mod busy_worker;
 mod caller;
 mod chat;
 mod chat_keys;

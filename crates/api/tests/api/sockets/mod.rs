@@ -13,5 +13,7 @@ mod limits;
 mod live;
 mod outages;
 mod protocol;
+mod replays;
 mod seam;
 mod users;
+mod waking;

@@ -1,0 +1,114 @@
+//! What a connection's requests tell it.
+
+use std::{
+    cell::Cell,
+    future::poll_fn,
+    rc::Rc,
+    task::{Poll, Waker},
+};
+
+use actix_web::HttpRequest;
+
+/// What a connection is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// It waits for its first request.
+    First,
+    /// A request is being answered, or the connection was handed over to another protocol.
+    Serving,
+    /// It waits for the next request.
+    Waiting,
+    /// It has been written its last bytes.
+    Parting,
+    /// Both sides have said that they are done.
+    Done,
+}
+
+/// Tells a connection what its requests are doing: connection and requests share it.
+#[derive(Clone)]
+pub struct Progress(Rc<Shared>);
+
+struct Shared {
+    doing: Cell<Doing>,
+    /// How many requests have begun: a request may be answered between two reads.
+    begun: Cell<u64>,
+    /// Whether the client has closed its side.
+    is_left: Cell<bool>,
+    /// Who waits for that.
+    waiting: Cell<Option<Waker>>,
+}
+
+impl Progress {
+    /// That of a request's connection.
+    pub fn of(request: &HttpRequest) -> Self {
+        let progress = request.conn_data::<Self>().cloned();
+        progress.unwrap_or_else(Self::new)
+    }
+
+    pub(super) fn new() -> Self {
+        Self(Rc::new(Shared {
+            doing: Cell::new(Doing::First),
+            begun: Cell::new(0),
+            is_left: Cell::new(false),
+            waiting: Cell::new(None),
+        }))
+    }
+
+    /// Notes that a request's head is complete.
+    pub fn begin(&self) {
+        self.0.doing.set(Doing::Serving);
+        self.0.begun.set(self.0.begun.get() + 1);
+    }
+
+    /// Waits until the client has closed its side. It may still read, so an answer is not cut for
+    /// that; but a stream without end is for clients that stay, and nobody else would ever end it.
+    pub fn left(&self) -> impl Future<Output = ()> + use<> {
+        let shared = Rc::clone(&self.0);
+        poll_fn(move |context| {
+            if shared.is_left.get() {
+                return Poll::Ready(());
+            }
+            shared.waiting.set(Some(context.waker().clone()));
+            Poll::Pending
+        })
+    }
+
+    /// Notes that a request is answered, and the next one may come.
+    pub fn end(&self) {
+        self.0.doing.set(Doing::Waiting);
+    }
+
+    /// Notes that nothing more is written behind what waits now: a client that does not take that
+    /// in a while is left.
+    pub fn part(&self) {
+        self.0.doing.set(Doing::Parting);
+    }
+
+    /// Notes that the client is done, too: nothing more is read of it. The connection finds that
+    /// out when it is woken the next time.
+    pub fn hang_up(&self) {
+        self.0.doing.set(Doing::Done);
+    }
+
+    /// Notes that nothing more comes from the client.
+    pub(super) fn leave(&self) {
+        self.0.is_left.set(true);
+        if let Some(waiting) = self.0.waiting.take() {
+            waiting.wake();
+        }
+    }
+
+    pub(super) fn doing(&self) -> Doing {
+        self.0.doing.get()
+    }
+
+    /// How many requests have begun.
+    pub(super) fn begun(&self) -> u64 {
+        self.0.begun.get()
+    }
+
+    /// Whether nothing more is written behind what waits now.
+    pub(super) fn is_parting(&self) -> bool {
+        matches!(self.doing(), Doing::Parting | Doing::Done)
+    }
+}
