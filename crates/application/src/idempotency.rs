@@ -44,6 +44,8 @@ pub(crate) async fn judged<T, E: Refusal>(
     let outcome = match (outcome, claim) {
         (Err(error), Some(claim)) if !error.is_of_store() => {
             let record = claims.find(tenant, claim).await?;
+            // A key that was given back says nothing against the refusal.
+            let record = record.filter(|record| record.released_into.is_none());
             Once::Repeated(record.ok_or(error)?)
         }
         (outcome, _) => outcome?,

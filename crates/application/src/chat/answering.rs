@@ -2,8 +2,8 @@
 
 use std::{sync::Arc, time::Instant};
 
-use domain::{IdempotencyRecord, MessageId};
-use ports::{BeginOutcome, Exchange, ExchangeOutcome, ReplyRequest, RepositoryError};
+use domain::MessageId;
+use ports::{BeginOutcome, Exchange, ExchangeOutcome, Once, ReplyRequest, RepositoryError};
 
 use super::{
     answer::{Notes, answer},
@@ -11,20 +11,11 @@ use super::{
     command::Chatted,
     error::ChatError,
     followed::FollowedTurn,
-    place::{Place, Question, begin_turn, place, request, started_turn, subject},
+    place::{Place, Question, begin_turn, request, started_turn, subject},
     runner::{BegunTurn, TurnRunner},
-    service::ATTEMPTS,
     written::{chat_reply, reply_of},
 };
 use crate::engines::Candidate;
-
-/// What became of a question.
-pub(super) enum Met {
-    /// It was taken.
-    Asked(Asked),
-    /// Its key was used before.
-    Repeated(IdempotencyRecord),
-}
 
 /// A turn whose engine answers at once: computed first, then stored whole in one write. `None`
 /// when it has to be begun instead.
@@ -33,7 +24,7 @@ pub(super) async fn exchange(
     question: &Arc<Question>,
     at: &Arc<Place>,
     engine: &[Candidate],
-) -> Result<Option<Met>, ChatError> {
+) -> Result<Option<Once<Asked>>, ChatError> {
     let ports = &runner.ports;
     let started = Instant::now();
     let request = request(question, at);
@@ -60,7 +51,7 @@ pub(super) async fn exchange(
     let asked_at = Instant::now();
     match ports.turns.record_exchange(exchange).await? {
         ExchangeOutcome::Recorded { message_seq, .. } => {
-            Ok(Some(Met::Asked(Asked::answered(AnsweredTurn {
+            Ok(Some(Once::Done(Asked::answered(AnsweredTurn {
                 question: Arc::clone(question),
                 at: Arc::clone(at),
                 node,
@@ -73,59 +64,59 @@ pub(super) async fn exchange(
                 turns: Arc::clone(&ports.turns),
             }))))
         }
-        ExchangeOutcome::Repeated(record) => Ok(Some(Met::Repeated(record))),
+        ExchangeOutcome::Repeated(record) => Ok(Some(Once::Repeated(record))),
         ExchangeOutcome::Busy => Ok(None),
         ExchangeOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
         ExchangeOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
     }
 }
 
-/// A turn whose engine takes its time: stored as begun or waiting, and run when it may.
+/// A turn whose engine takes its time: stored as begun or waiting, and run when it may. `None`
+/// when it has to be looked at again where it goes.
 pub(super) async fn begin(
     runner: &Arc<TurnRunner>,
     question: &Question,
-    mut at: Arc<Place>,
-) -> Result<Met, ChatError> {
+    at: &Place,
+) -> Result<Option<Once<Asked>>, ChatError> {
     let ports = &runner.ports;
     let asked_at = Instant::now();
-    for _ in 0..ATTEMPTS {
-        let node = runner.node.id();
-        // Known from before it is stored, so that no cancellation can miss it.
-        let live = runner.live.enter(subject(question, &at));
-        let followed = FollowedTurn::new(Arc::clone(&live), Arc::clone(&ports.turns));
-        let begin = begin_turn(question, &at, node);
-        let asked = |turn| Met::Asked(Asked::taken(TakenTurn { turn, followed }));
-        match ports.turns.begin_turn(begin.clone()).await {
-            Ok(BeginOutcome::Started {
+    let node = runner.node.id();
+    // Known from before it is stored, so that no cancellation can miss it.
+    let live = runner.live.enter(subject(question, at));
+    let followed = FollowedTurn::new(Arc::clone(&live), Arc::clone(&ports.turns));
+    let begin = begin_turn(question, at, node);
+    let taken = |turn| Ok(Some(Once::Done(Asked::taken(TakenTurn { turn, followed }))));
+    match ports.turns.begin_turn(begin.clone()).await {
+        Ok(BeginOutcome::Started {
+            message_seq,
+            turn_number,
+            ..
+        }) => {
+            runner.run(BegunTurn {
+                claim: runner.claim(live, node),
+                started: started_turn(question, at),
+                request: ReplyRequest {
+                    turn_number,
+                    ..request(question, at)
+                },
                 message_seq,
-                turn_number,
-                ..
-            }) => {
-                runner.run(BegunTurn {
-                    claim: runner.claim(live, node),
-                    started: started_turn(question, &at),
-                    request: ReplyRequest {
-                        turn_number,
-                        ..request(question, &at)
-                    },
-                    message_seq,
-                    store_so_far: asked_at.elapsed(),
-                });
-                return Ok(asked(begin.started()));
-            }
-            Ok(BeginOutcome::Queued(_)) => {
-                live.queued();
-                return Ok(asked(begin.queued()));
-            }
-            Ok(BeginOutcome::Repeated(record)) => return Ok(Met::Repeated(record)),
-            Ok(BeginOutcome::Busy) => return Err(ChatError::Busy),
-            Ok(BeginOutcome::AgentNotFound) => return Err(ChatError::AgentNotFound),
-            Ok(BeginOutcome::ConversationNotFound) => return Err(ChatError::ConversationNotFound),
-            Ok(BeginOutcome::NodeRefused) => runner.node.renew_identity(node).await?,
-            Err(RepositoryError::Stale { .. }) => {}
-            Err(error) => return Err(error.into()),
+                store_so_far: asked_at.elapsed(),
+            });
+            taken(begin.started())
         }
-        at = Arc::new(place(ports, question).await?);
+        Ok(BeginOutcome::Queued(_)) => {
+            live.queued();
+            taken(begin.queued())
+        }
+        Ok(BeginOutcome::Repeated(record)) => Ok(Some(Once::Repeated(record))),
+        Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
+        Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
+        Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
+        Ok(BeginOutcome::NodeRefused) => {
+            runner.node.renew_identity(node).await?;
+            Ok(None)
+        }
+        Err(RepositoryError::Stale { .. }) => Ok(None),
+        Err(error) => Err(error.into()),
     }
-    Err(ChatError::Busy)
 }

@@ -4,7 +4,7 @@ use domain::{Fault, ProblemCode};
 use ports::{ReplyError, RepositoryError};
 
 use super::live_turn::TurnFailure;
-use crate::IdempotencyRefused;
+use crate::{IdempotencyRefused, idempotency::Refusal};
 
 /// Why a chat gave no reply.
 #[derive(Debug, thiserror::Error)]
@@ -38,10 +38,9 @@ pub enum ChatError {
     Store(#[from] RepositoryError),
 }
 
-impl ChatError {
-    /// Whether the refusal came before the write that judges the idempotency key.
-    pub(super) const fn is_early(&self) -> bool {
-        matches!(
+impl Refusal for ChatError {
+    fn is_of_store(&self) -> bool {
+        !matches!(
             self,
             Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
         )

@@ -10,13 +10,14 @@ use domain::{
 };
 use ports::ReplyError;
 use serde::Serialize;
-use tokio::sync::Notify;
+use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Chatted,
     error::engine_problem,
     live_turns::LiveTurns,
+    looks::{Looks, Patience},
     progress::{Progress, Said},
 };
 
@@ -107,6 +108,7 @@ pub struct LiveTurn {
     stop: CancellationToken,
     progress: Mutex<Progress>,
     listeners: Mutex<Vec<Weak<Notify>>>,
+    looks: Mutex<Looks>,
     turns: Weak<LiveTurns>,
 }
 
@@ -117,6 +119,7 @@ impl LiveTurn {
             stop: CancellationToken::new(),
             progress: Mutex::default(),
             listeners: Mutex::default(),
+            looks: Mutex::new(Looks::new()),
             turns,
         }
     }
@@ -146,6 +149,27 @@ impl LiveTurn {
         for listener in self.listeners().iter().filter_map(Weak::upgrade) {
             listener.notify_one();
         }
+    }
+
+    /// Lets one of those who wait look into the store: there is word of a change.
+    pub(super) fn look_again(&self) {
+        self.looks().call_for();
+        self.wake();
+    }
+
+    /// When the store is asked the next time at the latest, if the turn does not run here.
+    pub(super) fn next_look(&self) -> Instant {
+        self.looks().next()
+    }
+
+    /// Whether it is for whoever asks to look into the store now.
+    pub(super) fn takes_look(&self) -> bool {
+        self.looks().take()
+    }
+
+    /// Notes whether the store has answered one who looked.
+    pub(super) fn looked(&self, has_answered: bool) -> Patience {
+        self.looks().note(has_answered)
     }
 
     /// The node id under which this process runs the turn, if it does.
@@ -211,8 +235,12 @@ impl LiveTurn {
         self.note(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
-    /// This process runs it under `node` from now on; none when it does so no more.
+    /// This process runs it under `node` from now on; none when it does so no more, and only the
+    /// store knows how it stands.
     pub(super) fn runs(&self, node: Option<NodeId>) {
+        if node.is_none() {
+            self.looks().call_for();
+        }
         self.note(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
     }
 
@@ -237,6 +265,10 @@ impl LiveTurn {
         if is_news {
             self.wake();
         }
+    }
+
+    fn looks(&self) -> MutexGuard<'_, Looks> {
+        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Weak<Notify>>> {

@@ -67,7 +67,7 @@ impl LiveTurns {
             if has_ended {
                 turn.stop();
             }
-            turn.wake();
+            turn.look_again();
         }
     }
 

@@ -16,6 +16,7 @@ mod followed;
 mod lanes;
 mod live_turn;
 mod live_turns;
+mod looks;
 mod place;
 mod ports;
 mod progress;

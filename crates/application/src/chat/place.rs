@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use domain::{
     Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, MessageId, NodeId,
-    Principal, Stamp, TurnId,
+    Principal, Stamp, Timestamp, TurnId,
 };
 use ports::{BeginTurn, ExchangeTarget, ReplyRequest};
 
@@ -48,6 +48,26 @@ impl Resumption {
 }
 
 impl Question {
+    /// The question as it is asked anew, because what it met has changed meanwhile.
+    pub(super) fn asked_again(&self, now: Timestamp) -> Self {
+        let stamp = Stamp {
+            time: now,
+            ..self.stamp.clone()
+        };
+        Self {
+            stamp,
+            ..self.clone()
+        }
+    }
+
+    /// The question of a key that was given back.
+    pub(super) fn resumed(&self, resumption: Resumption) -> Self {
+        Self {
+            resumption,
+            ..self.clone()
+        }
+    }
+
     /// The conversation that it goes on with, if it does not begin one.
     pub(super) const fn conversation_id(&self) -> Option<ConversationId> {
         match (self.command.conversation_id, self.resumption) {

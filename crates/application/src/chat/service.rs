@@ -2,14 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{
-    ConversationId, IdempotencyClaim, IdempotencyKey, IdempotencyRecord, MessageId, Principal,
-    ProblemCode, Stamp, TurnId,
-};
-use ports::RepositoryError;
+use domain::{ConversationId, IdempotencyKey, MessageId, Principal, ProblemCode, Stamp, TurnId};
+use ports::{Once, RepositoryError};
 
 use super::{
-    answering::{Met, begin, exchange},
+    answering::{begin, exchange},
     asked::Asked,
     command::ChatCommand,
     error::ChatError,
@@ -18,10 +15,13 @@ use super::{
     place::{Place, Question, Resumption, place},
     runner::TurnRunner,
 };
-use crate::{IdempotencyRefused, idempotency};
+use crate::{
+    IdempotencyRefused,
+    idempotency::{self, judged},
+};
 
 /// How often a turn is computed again when others keep changing what it was computed from.
-pub(super) const ATTEMPTS: usize = 20;
+const ATTEMPTS: usize = 20;
 
 /// How long a turn may wait for the one before it.
 pub const LONGEST_WAIT: Duration = Duration::from_mins(10);
@@ -54,28 +54,33 @@ impl ChatService {
     ) -> Result<Asked, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
         let mut question = self.question(caller, command, key);
+        let mut lane = None;
         for _ in 0..ATTEMPTS {
-            let record = match self.meet(&mut question).await {
-                Ok(Met::Asked(asked)) => return Ok(asked),
-                Ok(Met::Repeated(record)) => record,
-                Err(ChatError::ConversationNotFound)
-                    if question.resumption.is_in_conversation() =>
-                {
-                    // The conversation of the key's failed turn has been deleted since.
-                    Arc::make_mut(&mut question).resumption = Resumption::Anew;
-                    continue;
-                }
-                Err(error) => match self.used_before(&question, &error).await? {
-                    Some(record) => record,
-                    None => return Err(error),
-                },
+            let Some(met) = self.meet(&question, &mut lane).await.transpose() else {
+                let now = self.runner.ports.clock.now();
+                question = Arc::new(question.asked_again(now));
+                continue;
             };
-            match repetition(question.claim.as_ref(), &record)? {
-                Repetition::Of(turn) => return self.replay(caller, turn).await,
-                Repetition::GoesOnIn(conversation) => {
-                    let question = Arc::make_mut(&mut question);
-                    question.resumption = Resumption::In(conversation);
-                }
+            lane = None;
+            if let Err(ChatError::ConversationNotFound) = &met
+                && question.resumption.is_in_conversation()
+            {
+                // The conversation of the key's failed turn has been deleted since.
+                question = Arc::new(question.resumed(Resumption::Anew));
+                continue;
+            }
+            let (claims, claim) = (&*self.runner.ports.claims, question.claim.as_ref());
+            match judged(claims, &caller.tenant, claim, met).await? {
+                Once::Done(asked) => return Ok(asked),
+                Once::Repeated(record) => match (record.turn_id, record.released_into) {
+                    (Some(turn), _) => return self.replay(caller, turn).await,
+                    // Its turn failed and gave the key back: a new one begins where it was.
+                    (None, Some(conversation)) => {
+                        let goes_on = question.resumed(Resumption::In(conversation));
+                        question = Arc::new(goes_on);
+                    }
+                    (None, None) => return Err(IdempotencyRefused::InUse.into()),
+                },
             }
         }
         Err(ChatError::Busy)
@@ -104,20 +109,6 @@ impl ChatService {
         })
     }
 
-    /// What the key was used for of a request that was refused before the write could judge it.
-    async fn used_before(
-        &self,
-        question: &Question,
-        error: &ChatError,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        let Some(claim) = question.claim.as_ref().filter(|_| error.is_early()) else {
-            return Ok(None);
-        };
-        let tenant = &question.caller.tenant;
-        let record = self.runner.ports.claims.find(tenant, claim).await?;
-        Ok(record.filter(|record| record.released_into.is_none()))
-    }
-
     /// The turn that an earlier request with the same key began, however far it has come.
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<Asked, ChatError> {
         let TurnRunner { ports, live, .. } = &*self.runner;
@@ -134,48 +125,50 @@ impl ChatService {
         Ok(Asked::repeated(followed, found))
     }
 
-    async fn meet(&self, question: &mut Arc<Question>) -> Result<Met, ChatError> {
+    /// Takes the question as things are now. `None` when they have changed meanwhile: then it is to
+    /// be asked again, in the same lane.
+    async fn meet(
+        &self,
+        question: &Arc<Question>,
+        lane: &mut Option<LaneGuard>,
+    ) -> Result<Option<Once<Asked>>, ChatError> {
         let runner = &self.runner;
         if runner.is_overloaded() {
             return Err(ChatError::Overloaded);
         }
         // Whether the caller may know of the conversation comes before whether it is busy.
-        let mut at = Arc::new(place(&runner.ports, question).await?);
-        let mut chain = runner.engines.chain(&at.agent);
+        let at = Arc::new(place(&runner.ports, question).await?);
+        let chain = runner.engines.chain(&at.agent);
         if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
+            *lane = None;
             return self.begin(question, at).await;
         }
-        let lane = self.enter_lane(question).await?;
-        if lane.as_ref().is_some_and(|lane| lane.met_outage) {
-            let source = "a turn before this one found the store away".into();
-            return Err(RepositoryError::Unavailable(source).into());
-        }
-        if lane.as_ref().is_some_and(|lane| lane.waited) {
-            // What was known before the wait is of the turn before.
-            Arc::make_mut(question).stamp.time = runner.ports.clock.now();
-            at = Arc::new(place(&runner.ports, question).await?);
-            chain = runner.engines.chain(&at.agent);
-        }
-        for _ in 0..ATTEMPTS {
-            match exchange(runner, question, &at, chain.get(..1).unwrap_or_default()).await {
-                Ok(Some(met)) => return Ok(met),
-                // The engine failed, or something runs in the conversation: a turn that is begun
-                // can be seen to fail, asks the fallbacks, and is judged again under the lock.
-                Ok(None) => {
-                    drop(lane);
-                    return self.begin(question, at).await;
-                }
-                Err(ChatError::Store(RepositoryError::Stale { .. })) => {
-                    at = Arc::new(place(&runner.ports, question).await?);
-                    chain = runner.engines.chain(&at.agent);
-                }
-                Err(error) => {
-                    note_outage(lane.as_ref(), &error);
-                    return Err(error);
-                }
+        if lane.is_none() {
+            *lane = self.enter_lane(question).await?;
+            if lane.as_ref().is_some_and(|lane| lane.met_outage) {
+                let source = "a turn before this one found the store away".into();
+                return Err(RepositoryError::Unavailable(source).into());
+            }
+            if lane.as_ref().is_some_and(|lane| lane.waited) {
+                // What is known is of the turn before.
+                return Ok(None);
             }
         }
-        Err(ChatError::Busy)
+        let first = chain.get(..1).unwrap_or_default();
+        match exchange(runner, question, &at, first).await {
+            // The engine failed, or something runs in the conversation: a turn that is begun can be
+            // seen to fail, asks the fallbacks, and is judged again under the lock.
+            Ok(None) => {
+                *lane = None;
+                self.begin(question, at).await
+            }
+            Err(ChatError::Store(RepositoryError::Stale { .. })) => Ok(None),
+            Err(error) => {
+                note_outage(lane.as_ref(), &error);
+                Err(error)
+            }
+            met => met,
+        }
     }
 
     /// Turns of engines that answer at once are computed one after the other: each would otherwise
@@ -193,34 +186,16 @@ impl ChatService {
 
     /// Begins a turn in a task of its own: what was stored is run, also when its caller has gone
     /// in between.
-    async fn begin(&self, question: &Arc<Question>, at: Arc<Place>) -> Result<Met, ChatError> {
+    async fn begin(
+        &self,
+        question: &Arc<Question>,
+        at: Arc<Place>,
+    ) -> Result<Option<Once<Asked>>, ChatError> {
         let (runner, question) = (Arc::clone(&self.runner), Arc::clone(question));
-        let turn = async move { begin(&runner, &question, at).await };
+        let turn = async move { begin(&runner, &question, &at).await };
         let task = self.runner.in_background(turn);
         task.await
             .unwrap_or(Err(ChatError::from(ProblemCode::Interrupted)))
-    }
-}
-
-/// What a key that was used before means for a request.
-enum Repetition {
-    /// The request is that turn's, once more.
-    Of(TurnId),
-    /// Its turn failed and gave the key back: a new one begins in the same conversation.
-    GoesOnIn(ConversationId),
-}
-
-fn repetition(
-    claim: Option<&IdempotencyClaim>,
-    record: &IdempotencyRecord,
-) -> Result<Repetition, IdempotencyRefused> {
-    if claim.is_none_or(|claim| claim.fingerprint != record.fingerprint) {
-        return Err(IdempotencyRefused::Reused);
-    }
-    match (record.turn_id, record.released_into) {
-        (Some(turn), _) => Ok(Repetition::Of(turn)),
-        (None, Some(conversation)) => Ok(Repetition::GoesOnIn(conversation)),
-        (None, None) => Err(IdempotencyRefused::InUse),
     }
 }
 

@@ -1,11 +1,13 @@
-use std::sync::Weak;
+use std::{sync::Weak, time::Duration};
 
 use domain::{NodeId, TurnStatus};
+use tokio::{task::JoinSet, time::Instant};
 use uuid::Uuid;
 
 use super::{
     super::{
         claim::Claim,
+        looks::PATIENCE,
         stored_turn::{StoredTurn, started, subject},
     },
     *,
@@ -34,17 +36,31 @@ async fn a_turn_that_does_not_run_here_is_looked_for_once_a_second_and_when_ther
     for status in [TurnStatus::Queued, TurnStatus::InProgress] {
         let stored = StoredTurn::new(Some(status));
         let (live, mut followed) = follow(&stored);
-        // The first look is news and leads to a second one.
+        // The first look is news to whoever looks, too.
         followed.changed().await.expect("the store answers");
         followed.changed().await.expect("the store answers");
-        assert_eq!(stored.asked(), 2);
+        assert_eq!(stored.asked(), 1);
         go_on_for(10, &mut followed).await;
         assert!((9..=10).contains(&stored.asked()), "{status:?}");
-        live.wake();
+        live.look_again();
         let before = Instant::now();
         followed.changed().await.expect("the store answers");
         assert_eq!((stored.asked(), before.elapsed()), (1, Duration::ZERO));
     }
+}
+
+#[tokio::test(start_paused = true)]
+async fn sixteen_who_wait_for_the_same_turn_look_as_often_as_one() {
+    let stored = StoredTurn::new(Some(TurnStatus::InProgress));
+    let (live, first) = follow(&stored);
+    let mut waiting = JoinSet::new();
+    let turns: Arc<dyn TurnRepository> = stored.clone();
+    let others = (1..16).map(|_| FollowedTurn::new(Arc::clone(&live), Arc::clone(&turns)));
+    for mut followed in others.chain([first]) {
+        waiting.spawn(async move { go_on_for(10, &mut followed).await });
+    }
+    waiting.join_all().await;
+    assert!((9..=11).contains(&stored.asked()));
 }
 
 #[tokio::test(start_paused = true)]
