@@ -6,6 +6,8 @@ use domain::{Timestamp, idempotency};
 use ports::{Clock, Maintenance, Outdated, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
+use crate::background::every;
+
 /// How long turns of deleted things stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
 /// How long what has ended stays beyond its end: the clocks of nodes differ a little.
@@ -29,20 +31,19 @@ impl Purge {
 
     /// Cleans up until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            while !stop.is_cancelled() {
-                match self.once().await {
-                    Ok(0) => break,
-                    Ok(rows) => tracing::debug!(rows, "purged"),
-                    Err(error) => {
-                        tracing::warn!(error = ports::error::chain(&error), "the purge failed");
-                        break;
-                    }
-                }
+        every(INTERVAL, &stop, "the purge failed", || self.all(&stop)).await;
+    }
+
+    /// Cleans up chunk by chunk, until there is nothing left to do.
+    async fn all(&self, stop: &CancellationToken) -> Result<(), RepositoryError> {
+        while !stop.is_cancelled() {
+            let rows = self.once().await?;
+            if rows == 0 {
+                break;
             }
+            tracing::debug!(rows, "purged");
         }
+        Ok(())
     }
 
     /// Cleans up one chunk; answers how many rows it touched.

@@ -6,6 +6,8 @@ use domain::Timestamp;
 use ports::{Clock, Maintenance, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
+use crate::background::every;
+
 /// Events removed by one call: short enough not to hold up anybody.
 const CHUNK: usize = 500;
 /// How often it is looked for work.
@@ -34,18 +36,14 @@ impl LogRetention {
 
     /// Removes every minute until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            match self.sweep(&stop).await {
-                Ok(0) => {}
-                Ok(events) => tracing::debug!(events, "removed from the log"),
-                Err(error) => tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "the log cannot be swept"
-                ),
+        every(INTERVAL, &stop, "the log cannot be swept", || async {
+            let events = self.sweep(&stop).await?;
+            if events > 0 {
+                tracing::debug!(events, "removed from the log");
             }
-        }
+            Ok::<_, RepositoryError>(())
+        })
+        .await;
     }
 
     /// Removes, chunk by chunk, all that is old enough now. Answers how much it was.

@@ -20,8 +20,9 @@ use super::{
     memory::Memory, tokens::AccessTokens,
 };
 
-/// How often the store is asked whether a credential was taken back.
-const WATCH_INTERVAL: Duration = Duration::from_millis(500);
+/// How often the store is asked whether a credential was taken back: one read of one row by its
+/// key, so often that a second is enough for what follows on a busy machine, too.
+const WATCH_INTERVAL: Duration = Duration::from_millis(250);
 /// After so long without an answer to that, nothing remembered is trusted.
 const WATCH_TRUSTED_FOR: Duration = Duration::from_secs(5);
 
@@ -172,16 +173,8 @@ impl Authenticator {
 
     /// Watches for credentials that are taken back, until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(WATCH_INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if let Err(error) = self.watch().await {
-                tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "the access version cannot be read"
-                );
-            }
-        }
+        let failure = "the access version cannot be read";
+        crate::background::every(WATCH_INTERVAL, &stop, failure, || self.watch()).await;
     }
 
     /// Looks once whether credentials were taken back.

@@ -7,7 +7,7 @@ use ports::{Clock, RepositoryError, Sweep, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
-    background::round,
+    background::{every, round},
     cache::AppliedLog,
     chat::{LONGEST_WAIT, TurnRunner},
     node::Node,
@@ -50,19 +50,15 @@ impl Sweeper {
 
     /// Sweeps until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if !self.recovery.is_of_one_process() && self.node.steady_for() < STEADY {
-                continue;
-            }
-            if let Some(Err(error)) = round(self.pass()).await {
-                tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "turns of dead processes cannot be looked for"
-                );
-            }
+        let failure = "turns of dead processes cannot be looked for";
+        every(INTERVAL, &stop, failure, || self.pass_if_steady()).await;
+    }
+
+    async fn pass_if_steady(&self) -> Result<(), RepositoryError> {
+        if !self.recovery.is_of_one_process() && self.node.steady_for() < STEADY {
+            return Ok(());
         }
+        self.pass().await
     }
 
     /// Looks once, through all tenants.

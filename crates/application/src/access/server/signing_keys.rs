@@ -131,16 +131,8 @@ impl SigningKeys {
 
     /// Rotates by age until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(INTERVAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            if let Err(error) = self.rotate_if_due().await {
-                tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "the signing keys cannot be rotated"
-                );
-            }
-        }
+        let failure = "the signing keys cannot be rotated";
+        crate::background::every(INTERVAL, &stop, failure, || self.rotate_if_due()).await;
     }
 
     /// All keys that the store still has, newest first.
