@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{AgentId, ConversationId, EventType, Principal, Seq};
-use ports::{EventLog, EventPage, RepositoryError};
+use ports::{EventLog, EventPage, RepositoryError, event_log::LogBounds};
 
 use crate::realtime::{EventFilter, Follower, LogReader};
 
@@ -13,10 +13,10 @@ pub enum EventError {
     /// The log no longer reaches back to the position, or not yet forward to it.
     #[error("the log does not reach this position")]
     CursorExpired {
-        /// The oldest event still there.
-        first: Seq,
-        /// The newest event.
-        head: Seq,
+        /// The position.
+        since: Seq,
+        /// Where the log begins and ends.
+        bounds: LogBounds,
     },
     /// The store failed.
     #[error("the store failed")]
@@ -75,13 +75,12 @@ impl EventService {
         let page = self.events.page(&caller.tenant, &query).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after
         // the head".
-        if since.plus(1) < page.first || since > page.head {
-            return Err(EventError::CursorExpired {
-                first: page.first,
-                head: page.head,
-            });
+        let bounds = page.bounds();
+        if bounds.reach(since) {
+            Ok(page)
+        } else {
+            Err(EventError::CursorExpired { since, bounds })
         }
-        Ok(page)
     }
 
     /// Follows what the caller may see: what is there after `since`, and all that comes.

@@ -76,6 +76,32 @@ pub struct EventPage {
     pub head: Seq,
 }
 
+impl EventPage {
+    /// Where the log stood when it was read.
+    pub const fn bounds(&self) -> LogBounds {
+        LogBounds {
+            first: self.first,
+            head: self.head,
+        }
+    }
+}
+
+/// Where a tenant's log begins and ends.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LogBounds {
+    /// The oldest event still there; one more than the head when all are gone.
+    pub first: Seq,
+    /// The newest event.
+    pub head: Seq,
+}
+
+impl LogBounds {
+    /// Whether all that comes after `since` is there, or to come.
+    pub fn reach(self, since: Seq) -> bool {
+        since.plus(1) >= self.first && since <= self.head
+    }
+}
+
 /// Where a tenant's log stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {

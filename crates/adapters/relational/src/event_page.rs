@@ -7,7 +7,7 @@ use domain::{
     Turn, TurnId, TurnStatus,
     event::{Tombstone, event_id},
 };
-use ports::{EventPage, EventVisibility, LoggedEvent, RepositoryError};
+use ports::{EventPage, EventVisibility, LoggedEvent, RepositoryError, event_log::LogBounds};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -144,9 +144,12 @@ impl EventScan {
 
     /// A full page ends at its last event; a short one has scanned as far as one page may.
     fn next_since(&self, since: Seq, limit: usize) -> Seq {
-        let is_outside = since.plus(1) < self.first || since > self.head;
+        let bounds = LogBounds {
+            first: self.first,
+            head: self.head,
+        };
         match self.records.last() {
-            _ if is_outside => since,
+            _ if !bounds.reach(since) => since,
             Some(last) if self.records.len() >= limit => last.row.seq,
             _ => self.head.min(since.plus(MOST_SCANNED)),
         }

@@ -161,10 +161,17 @@ impl From<TurnError> for ApiError {
 impl From<EventError> for ApiError {
     fn from(error: EventError) -> Self {
         match error {
-            EventError::CursorExpired { first, head } => Self {
-                log_bounds: Some((first.0, head.0)),
-                ..Self::new(ProblemCode::CursorExpired)
-            },
+            EventError::CursorExpired { since, bounds } => {
+                let detail = if since > bounds.head {
+                    "the log has not come so far: the position is after its head"
+                } else {
+                    "the events after the position have been removed"
+                };
+                Self {
+                    log_bounds: Some((bounds.first.0, bounds.head.0)),
+                    ..Self::new(ProblemCode::CursorExpired).with_detail(detail)
+                }
+            }
             EventError::Store(error) => error.into(),
         }
     }

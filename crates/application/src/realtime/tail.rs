@@ -139,7 +139,7 @@ impl Tail {
                     return Err(error);
                 }
             };
-            if since.plus(1) < page.first || since > page.head {
+            if !page.bounds().reach(since) {
                 // What follows was removed, or the log is another one: readers are told by the
                 // store, and who listens goes on from its end.
                 self.begin_at(page.head);

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, Feed, Read, Tail, read_memory};
+use application::realtime::{EventFilter, FedEvent, Feed, Tail};
 use contract::samples;
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
 use ports::{EventVisibility, Exchange, ExchangeTarget, LoggedEvent, Storage};
@@ -106,11 +106,9 @@ impl Followed {
 
     /// What memory and the store show of the whole log.
     async fn both(&self, filter: &EventFilter) -> (Vec<LoggedEvent>, Vec<LoggedEvent>) {
-        let read = read_memory(&self.tail, filter, Seq(0), 1_000).expect("all is held");
-        let Read::Events { events, .. } = read else {
-            panic!("{read:?}")
-        };
-        let held = events.iter().map(|fed| fed.logged.clone()).collect();
+        let shown = |event: &FedEvent| filter.matches(&event.logged);
+        let read = self.tail.read(Seq(0), 1_000, shown).expect("all is held");
+        let held = read.events.iter().map(|fed| fed.logged.clone()).collect();
         let query = filter.query(Seq(0), 1_000);
         let page = self.storage.events.page(&samples::tenant(), &query).await;
         (held, page.expect("the store answers").events)
