@@ -23,6 +23,7 @@ mod process;
 mod rig;
 mod steps;
 mod test;
+mod upstream;
 mod websocket_cases;
 
 use std::process::ExitCode;

@@ -5,6 +5,7 @@ mod access;
 mod chatting;
 mod figures;
 mod footprint;
+mod models;
 mod pgbench;
 mod reading;
 mod rounds;
@@ -58,6 +59,12 @@ enum Row {
     /// A single chat
     #[value(name = "S4")]
     S4,
+    /// Many chats by a language model
+    #[value(name = "S5")]
+    S5,
+    /// Streams of a language model
+    #[value(name = "S6")]
+    S6,
     /// Idle sockets
     #[value(name = "S7")]
     S7,
@@ -67,6 +74,9 @@ enum Row {
     /// Start, memory, size
     #[value(name = "S9")]
     S9,
+    /// Long conversations
+    #[value(name = "S10")]
+    S10,
     /// What access costs: A1 to A6
     #[value(name = "A")]
     A,
@@ -125,6 +135,9 @@ fn measure(options: &Options, stage: &mut Stage, steps: &mut Steps) -> Result<Ve
         if wanted(Row::S4) {
             figures.push(steps.take("S4", || chatting::measure_single(stage, &talks, &pgbench))?);
         }
+    }
+    if [Row::S5, Row::S6, Row::S10].into_iter().any(wanted) {
+        figures.extend(models::measure(stage, steps, wanted)?);
     }
     if wanted(Row::S7) || wanted(Row::S8) {
         figures.extend(steps.take("S7, S8", || sockets::measure(stage, wanted))?);

@@ -70,7 +70,10 @@ impl Stage {
     /// The service without access, on an empty store; `counted` if it counts requests all the same.
     pub(crate) fn open_reading(&self, counted: bool) -> Result<Service> {
         let (name, variables) = if counted {
-            ("counted", vec![("COUNT_REQUESTS", "1".to_owned())])
+            (
+                "counted",
+                vec![("COUNT_REQUESTS".to_owned(), "1".to_owned())],
+            )
         } else {
             ("open", vec![])
         };
@@ -85,7 +88,7 @@ impl Stage {
     pub(crate) fn guarded(&self) -> Result<Service> {
         let mut settings = self.on_file("guarded");
         for name in ["LIMITS__ADDRESS__PER_MINUTE", "LIMITS__ADDRESS__BURST"] {
-            settings.variables.push((name, "1".to_owned()));
+            settings.variables.push((name.to_owned(), "1".to_owned()));
         }
         Service::start(settings)
     }
@@ -96,7 +99,7 @@ impl Stage {
     }
 
     /// How the service would be started on another file.
-    fn on_file(&self, name: &str) -> Settings {
+    pub(crate) fn on_file(&self, name: &str) -> Settings {
         Settings {
             database_url: file(&self.folder, name),
             ..self.settings.clone()

@@ -1,9 +1,11 @@
 //! Who talks in the measurements, and what is said.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, bail};
 use serde_json::{Value, json};
 
-use crate::rig::load::{Client, Credential, Endpoint, Script};
+use crate::rig::load::{self, Client, Credential, Endpoint, Script};
 
 /// What people say.
 pub(crate) const MESSAGE: &str = "Hello! Can you tell me where my order 4711 is?";
@@ -11,6 +13,11 @@ pub(crate) const MESSAGE: &str = "Hello! Can you tell me where my order 4711 is?
 pub(crate) const REPLY: &str = "Order 4711 is on its way and will be with you tomorrow.";
 /// Conversations that the chats are spread over.
 pub(crate) const CONVERSATIONS: usize = 1_000;
+
+/// Connections on which conversations are filled.
+const FILLING: usize = 32;
+/// The time that filling may take.
+const FILLED: Duration = Duration::from_mins(5);
 
 /// An agent and its conversations in a running service.
 pub(crate) struct Talk {
@@ -23,26 +30,75 @@ pub(crate) struct Talk {
 impl Talk {
     /// Makes agent and conversations, and sees to it that the agent answers by its rule.
     pub(crate) fn prepare(endpoint: Endpoint) -> Result<Self> {
+        Self::with(endpoint, &draft())
+    }
+
+    /// The same with another agent, which must give the same reply.
+    pub(crate) fn with(endpoint: Endpoint, draft: &Value) -> Result<Self> {
+        let talk = Self::unheard(endpoint, draft)?;
+        let first = talk.chat(&talk.conversations[0])?;
+        let mut client = Client::connect(&talk.endpoint)?;
+        let reply = client.call("POST", "/api/chat", Some(&first))?;
+        if text(&reply, "message")? != REPLY {
+            bail!("the agent does not say what it should: {reply}");
+        }
+        Ok(talk)
+    }
+
+    /// The same with another agent, whatever it says.
+    pub(crate) fn unheard(endpoint: Endpoint, draft: &Value) -> Result<Self> {
+        Self::of(endpoint, draft, CONVERSATIONS)
+    }
+
+    /// Makes an agent with so many conversations in which so many messages were said, and then has
+    /// it answer as this configuration says.
+    pub(crate) fn long(
+        endpoint: Endpoint,
+        config: &Value,
+        conversations: usize,
+        messages: usize,
+    ) -> Result<Self> {
+        // By rules, since that is soonest done.
+        let talk = Self::of(endpoint, &draft(), conversations)?;
+        let connections = conversations.min(FILLING);
+        let fill = |connection| {
+            let own = talk.conversations.iter().skip(connection);
+            let own: Vec<_> = own.step_by(connections).collect();
+            // A question and its answer.
+            let chats = own.len() * messages / 2;
+            let chats = own.into_iter().cycle().take(chats).map(|id| {
+                let chat = talk.chat(id)?;
+                Ok(talk.endpoint.request("POST", "/api/chat", Some(&chat)))
+            });
+            chats.collect::<Result<Vec<_>>>().map(Script::once)
+        };
+        let scripts = (0..connections).map(fill).collect::<Result<Vec<_>>>()?;
+        load::run(talk.endpoint.address, &scripts, FILLED)?;
+        let path = format!("{}/config", talk.agent_path()?);
+        Client::connect(&talk.endpoint)?.call("PUT", &path, Some(config))?;
+        Ok(talk)
+    }
+
+    fn of(endpoint: Endpoint, draft: &Value, conversations: usize) -> Result<Self> {
         let mut client = Client::connect(&endpoint)?;
-        let agent = client.call("POST", "/api/agents", Some(&draft()))?;
+        let agent = client.call("POST", "/api/agents", Some(draft))?;
         let body = json!({ "agentId": text(&agent, "id")? });
-        let conversations = (0..CONVERSATIONS)
+        let conversations = (0..conversations)
             .map(|_| {
                 let made = client.call("POST", "/api/conversations", Some(&body))?;
                 text(&made, "id").map(str::to_owned)
             })
             .collect::<Result<Vec<_>>>()?;
-        let talk = Self {
+        Ok(Self {
             endpoint,
             agent,
             conversations,
-        };
-        let first = talk.chat(&talk.conversations[0])?;
-        let reply = client.call("POST", "/api/chat", Some(&first))?;
-        if text(&reply, "message")? != REPLY {
-            bail!("the agent does not follow its rule: {reply}");
-        }
-        Ok(talk)
+        })
+    }
+
+    /// One chat for each conversation.
+    pub(crate) fn chats(&self) -> impl Iterator<Item = Result<Value>> {
+        self.conversations.iter().map(|id| self.chat(id))
     }
 
     /// The path of the agent.

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::{
-    events::Events,
+use super::events::Events;
+use crate::rig::{
     http::{Broken, Incoming, Response, within},
+    load::Endpoint,
 };
-use crate::rig::load::Endpoint;
 
 /// How long a client waits for the answer to a chat.
 pub(super) const PATIENCE: Duration = Duration::from_secs(40);

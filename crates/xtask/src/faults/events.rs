@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::http::{Broken, Incoming};
+use crate::rig::http::{Broken, Incoming};
 
 /// One event.
 #[derive(Debug, PartialEq)]

@@ -12,10 +12,12 @@ use super::{
     events::Events,
     findings::Findings,
     ground::{Cast, Ground, Store},
-    http::{Broken, Incoming, within},
     told::{Deadline, Nodes, Told},
 };
-use crate::rig::load::Endpoint;
+use crate::rig::{
+    http::{Broken, Incoming, within},
+    load::Endpoint,
+};
 
 /// How often a client goes away on each store.
 const TIMES: usize = 100;

@@ -12,10 +12,10 @@ mod events;
 mod findings;
 mod gone;
 mod ground;
-mod http;
 mod kill;
 mod log;
 mod memory;
+mod models;
 mod offence;
 mod offenders;
 mod others;
@@ -79,6 +79,9 @@ enum Fault {
     /// SQLite's disk is full
     #[value(name = "F3")]
     F3,
+    /// Servers of language models break
+    #[value(name = "F4")]
+    F4,
     /// Clients do what should not be done
     #[value(name = "F5")]
     F5,
@@ -151,6 +154,9 @@ fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Ve
     }
     if options.wants(Fault::F3) && has_sqlite {
         all.push(steps.take("F3", || runtime.block_on(disk_full::run(ground)))?);
+    }
+    if options.wants(Fault::F4) && has_sqlite {
+        all.extend(steps.take("F4", || runtime.block_on(models::run(ground)))?);
     }
     if options.wants(Fault::F5) && has_sqlite {
         all.extend(steps.take("F5", || runtime.block_on(offenders::run(ground)))?);

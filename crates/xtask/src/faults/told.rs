@@ -8,11 +8,8 @@ use std::{
 
 use tokio::time::{Instant, sleep};
 
-use super::{
-    chat::{Answer, Chat, PATIENCE, Place},
-    http::ask,
-};
-use crate::rig::load::Endpoint;
+use super::chat::{Answer, Chat, PATIENCE, Place};
+use crate::rig::{http::ask, load::Endpoint};
 
 /// The pause before a request is repeated.
 const PAUSE: Duration = Duration::from_millis(200);

@@ -2,6 +2,7 @@
 //! by a client that costs little.
 
 pub(crate) mod binaries;
+pub(crate) mod http;
 pub(crate) mod listening;
 pub(crate) mod load;
 pub(crate) mod memory;

@@ -42,7 +42,7 @@ pub(crate) struct Settings {
     /// A key with all scopes.
     pub(crate) key: String,
     /// Further variables, over those that all have.
-    pub(crate) variables: Vec<(&'static str, String)>,
+    pub(crate) variables: Vec<(String, String)>,
     /// The file to which the service's log is added; ours when absent.
     pub(crate) log: Option<PathBuf>,
 }

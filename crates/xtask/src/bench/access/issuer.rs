@@ -51,8 +51,8 @@ impl Issuer {
     }
 
     /// What makes a service trust it.
-    pub(crate) fn settings(&self) -> [(&'static str, String); 4] {
-        [
+    pub(crate) fn settings(&self) -> [(String, String); 4] {
+        let named = [
             ("AUTH__ISSUERS__BENCH__ISSUER", self.url.clone()),
             ("AUTH__ISSUERS__BENCH__AUDIENCES", AUDIENCE.to_owned()),
             (
@@ -60,7 +60,8 @@ impl Issuer {
                 format!("{}/keys", self.url),
             ),
             ("AUTH__ISSUERS__BENCH__ALGORITHMS", "ES256".to_owned()),
-        ]
+        ];
+        named.map(|(name, value)| (name.to_owned(), value))
     }
 
     /// A token that lets this user read agents, as authorization servers write them (RFC 9068).

@@ -9,11 +9,11 @@ use tokio::{
     time::timeout,
 };
 
-use crate::rig::load::{Framing, Head};
+use super::load::{Framing, Head};
 
 /// How a request came to nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Broken {
+pub(crate) enum Broken {
     /// Nobody listens there.
     Refused,
     /// The connection ended before the first byte of an answer.
@@ -40,30 +40,30 @@ impl fmt::Display for Broken {
 
 /// A whole answer.
 #[derive(Debug)]
-pub(super) struct Response {
-    pub(super) status: u16,
-    pub(super) body: Vec<u8>,
+pub(crate) struct Response {
+    pub(crate) status: u16,
+    pub(crate) body: Vec<u8>,
 }
 
 impl Response {
     /// The body as JSON; null when it is none.
-    pub(super) fn json(&self) -> Value {
+    pub(crate) fn json(&self) -> Value {
         serde_json::from_slice(&self.body).unwrap_or_default()
     }
 }
 
 /// An answer whose head has come. Dropping it closes the connection.
-pub(super) struct Incoming {
+pub(crate) struct Incoming {
     stream: TcpStream,
     received: Vec<u8>,
-    pub(super) status: u16,
+    pub(crate) status: u16,
     /// The bytes that are still to come, or `None` when chunks tell.
     left: Option<usize>,
     has_ended: bool,
 }
 
 /// Sends a request on a connection of its own and waits for the whole answer.
-pub(super) async fn ask(
+pub(crate) async fn ask(
     address: SocketAddr,
     request: &[u8],
     patience: Duration,
@@ -75,7 +75,7 @@ pub(super) async fn ask(
 }
 
 /// Ends what takes too long.
-pub(super) async fn within<T>(
+pub(crate) async fn within<T>(
     patience: Duration,
     work: impl Future<Output = Result<T, Broken>>,
 ) -> Result<T, Broken> {
@@ -83,7 +83,7 @@ pub(super) async fn within<T>(
 }
 
 /// A new connection.
-pub(super) async fn connect(address: SocketAddr) -> Result<TcpStream, Broken> {
+pub(crate) async fn connect(address: SocketAddr) -> Result<TcpStream, Broken> {
     let stream = TcpStream::connect(address).await;
     let stream = stream.map_err(|_refused| Broken::Refused)?;
     stream
@@ -94,7 +94,7 @@ pub(super) async fn connect(address: SocketAddr) -> Result<TcpStream, Broken> {
 
 impl Incoming {
     /// Sends a request on a connection of its own and waits for the head of the answer.
-    pub(super) async fn open(address: SocketAddr, request: &[u8]) -> Result<Self, Broken> {
+    pub(crate) async fn open(address: SocketAddr, request: &[u8]) -> Result<Self, Broken> {
         let mut stream = connect(address).await?;
         // Who was refused while still sending finds the reason in the answer.
         let _ = stream.write_all(request).await;
@@ -102,7 +102,7 @@ impl Incoming {
     }
 
     /// Waits for the head of the answer to what was sent on this connection.
-    pub(super) async fn read(mut stream: TcpStream) -> Result<Self, Broken> {
+    pub(crate) async fn read(mut stream: TcpStream) -> Result<Self, Broken> {
         let mut received = Vec::new();
         loop {
             let head = Head::parse(&received).map_err(|_malformed| Broken::Garbled)?;
@@ -133,7 +133,7 @@ impl Incoming {
     }
 
     /// The next part of the body as it comes, or `None` at its end.
-    pub(super) async fn part(&mut self) -> Result<Option<Vec<u8>>, Broken> {
+    pub(crate) async fn part(&mut self) -> Result<Option<Vec<u8>>, Broken> {
         loop {
             if self.has_ended {
                 return Ok(None);
@@ -149,7 +149,7 @@ impl Incoming {
     }
 
     /// Waits for the rest of the body.
-    pub(super) async fn whole(mut self) -> Result<Response, Broken> {
+    pub(crate) async fn whole(mut self) -> Result<Response, Broken> {
         let mut body = Vec::new();
         while let Some(part) = self.part().await? {
             body.extend(part);
