@@ -219,6 +219,7 @@ macro_rules! storage_promises {
             }
             ticket_repository {
                 redeems_tickets_as_they_were_given,
+                finds_tickets_and_leaves_them,
                 redeems_a_ticket_once,
                 one_of_eight_racing_redemptions_counts,
                 redeems_no_ticket_from_its_end_on,

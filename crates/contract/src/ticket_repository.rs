@@ -19,6 +19,24 @@ async fn redeemed(storage: &Storage, number: u8, now: i64) -> Option<Ticket> {
     storage.tickets.redeem(&digest, now).await.answered()
 }
 
+/// What is known of a numbered ticket at a moment.
+async fn found(storage: &Storage, number: u8, now: i64) -> Option<Ticket> {
+    let (digest, now) = (samples::digest(number), samples::at(now));
+    storage.tickets.find(&digest, now).await.answered()
+}
+
+/// `find` MUST answer what `redeem` would, and leave it as it is.
+pub async fn finds_tickets_and_leaves_them(storage: &Storage) {
+    given(storage, 1, &samples::ticket(1), 30_000).await;
+    for _ in 0..2 {
+        assert_eq!(found(storage, 1, 29_999).await, Some(samples::ticket(1)));
+        assert_eq!(found(storage, 1, 30_000).await, None);
+        assert_eq!(found(storage, 2, 0).await, None);
+    }
+    assert_eq!(redeemed(storage, 1, 0).await, Some(samples::ticket(1)));
+    assert_eq!(found(storage, 1, 0).await, None);
+}
+
 /// `redeem` answers what `insert` was given.
 pub async fn redeems_tickets_as_they_were_given(storage: &Storage) {
     let full = samples::ticket(1);

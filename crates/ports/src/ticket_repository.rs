@@ -17,6 +17,14 @@ pub trait TicketRepository: Send + Sync {
         ends_at: Timestamp,
     ) -> Result<(), RepositoryError>;
 
+    /// Looks at a ticket and leaves it as it is, without a write: anybody can ask. MUST answer what
+    /// `redeem` would.
+    async fn find(
+        &self,
+        digest: &SecretDigest,
+        now: Timestamp,
+    ) -> Result<Option<Ticket>, RepositoryError>;
+
     /// Uses a ticket up. MUST answer it to one caller at the most, also when several processes ask
     /// at the same time, and to nobody from its end on.
     async fn redeem(

@@ -9,10 +9,11 @@ use time::OffsetDateTime;
 use crate::{PostgresStore, error::conflict_on, row};
 
 const INSERT: &str = "insert into tickets (digest, content, ends_at) values ($1, $2, $3)";
+const FIND: &str = "select content, ends_at from tickets where digest = $1";
 const REDEEM: &str = "delete from tickets where digest = $1 returning content, ends_at";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, REDEEM];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
 
 #[derive(sqlx::FromRow)]
 struct TicketRow {
@@ -48,17 +49,37 @@ impl TicketRepository for PostgresTickets {
             .await
     }
 
+    async fn find(
+        &self,
+        digest: &SecretDigest,
+        now: Timestamp,
+    ) -> Result<Option<Ticket>, RepositoryError> {
+        self.ticket(FIND, digest, now).await
+    }
+
     async fn redeem(
         &self,
         digest: &SecretDigest,
         now: Timestamp,
     ) -> Result<Option<Ticket>, RepositoryError> {
-        let redeem = sqlx::query(REDEEM).bind(digest.bytes().as_slice());
-        let redeemed = self.store.connections.fetch_optional(redeem).await?;
-        let redeemed = redeemed.as_ref().map(|row| row::read("tickets", row));
-        let redeemed: Option<TicketRow> = redeemed.transpose()?;
-        Ok(redeemed
-            .filter(|redeemed| now < row::time(redeemed.ends_at))
-            .map(|redeemed| redeemed.content.0))
+        self.ticket(REDEEM, digest, now).await
+    }
+}
+
+impl PostgresTickets {
+    /// The ticket that a statement answers, if it has not ended yet.
+    async fn ticket(
+        &self,
+        statement: &'static str,
+        digest: &SecretDigest,
+        now: Timestamp,
+    ) -> Result<Option<Ticket>, RepositoryError> {
+        let query = sqlx::query(statement).bind(digest.bytes().as_slice());
+        let found = self.store.connections.fetch_optional(query).await?;
+        let found = found.as_ref().map(|row| row::read("tickets", row));
+        let found: Option<TicketRow> = found.transpose()?;
+        Ok(found
+            .filter(|found| now < row::time(found.ends_at))
+            .map(|found| found.content.0))
     }
 }

@@ -11,10 +11,11 @@ use crate::{
 };
 
 const INSERT: &str = "insert into tickets (digest, content, ends_at) values (?1, ?2, ?3)";
+const FIND: &str = "select content, ends_at from tickets where digest = ?1";
 const REDEEM: &str = "delete from tickets where digest = ?1 returning content, ends_at";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT, REDEEM];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
 
 /// Tickets for sockets in SQLite.
 pub(crate) struct SqliteTickets {
@@ -44,13 +45,26 @@ impl TicketRepository for SqliteTickets {
             .await
     }
 
+    async fn find(
+        &self,
+        digest: &SecretDigest,
+        now: Timestamp,
+    ) -> Result<Option<Ticket>, RepositoryError> {
+        let found = sqlx::query_as(FIND)
+            .bind(digest.bytes().to_vec())
+            .fetch_optional(&self.store.readers)
+            .await
+            .map_err(in_table("tickets"))?;
+        good(found, now)
+    }
+
     async fn redeem(
         &self,
         digest: &SecretDigest,
         now: Timestamp,
     ) -> Result<Option<Ticket>, RepositoryError> {
         let redeem = sqlx::query_as(REDEEM).bind(digest.bytes().to_vec());
-        let redeemed: Option<(String, i64)> = self
+        let redeemed = self
             .store
             .writer
             .transaction(move |connection| {
@@ -60,9 +74,14 @@ impl TicketRepository for SqliteTickets {
                 })
             })
             .await?;
-        redeemed
-            .filter(|(_, ends_at)| now < row::time(*ends_at))
-            .map(|(content, _)| row::from_json("tickets.content", &content))
-            .transpose()
+        good(redeemed, now)
     }
+}
+
+/// A ticket that has not ended yet.
+fn good(found: Option<(String, i64)>, now: Timestamp) -> Result<Option<Ticket>, RepositoryError> {
+    found
+        .filter(|(_, ends_at)| now < row::time(*ends_at))
+        .map(|(content, _)| row::from_json("tickets.content", &content))
+        .transpose()
 }

@@ -11,8 +11,10 @@ use actix_web::{
 use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
-use super::{authorized::CHALLENGE, origin::page_of, scope_table::is_public};
-use crate::{layers::refuse, problem::ApiError, request::routed_path, state::ApiState};
+use super::{authorized::CHALLENGE, scope_table::is_public};
+use crate::{
+    layers::refuse, problem::ApiError, request::routed_path, socket::check_opening, state::ApiState,
+};
 
 const X_API_KEY: &str = "x-api-key";
 /// The one path on which a ticket lets in.
@@ -56,7 +58,7 @@ async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
         Sent::Nothing => return Ok(()),
         Sent::Credential(credential) => state.authenticator.authenticate(&credential).await,
         Sent::Ticket(ticket) => {
-            let page = page_of(request.headers())?;
+            let page = check_opening(request.request(), state)?;
             state.tickets.redeem(&ticket, page).await
         }
     };

@@ -20,6 +20,6 @@ pub use authorized::{
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
     SealedServices, TurnsRead, lacking, seal, unauthenticated,
 };
-pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin, page_of};
+pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin};
 pub use rate_limits::{check_counts, limit};
 pub use streams::open_stream;

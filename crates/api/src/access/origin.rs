@@ -32,7 +32,7 @@ pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, ManyOri
 }
 
 /// The origin of the page that a request comes from, as text; `None` when it comes from no page.
-pub fn page_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+fn page_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let origin = named_origin(headers).map_err(|ManyOrigins| not_allowed())?;
     // What is no text is the origin of no page.
     let text = origin.map(|origin| origin.to_str().map_err(|_not_text| not_allowed()));

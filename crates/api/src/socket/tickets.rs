@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, EventsRead, page_of},
+    access::{Authorized, EventsRead, check_upgrade},
     problem::ApiError,
     request::{JsonBody, OptionalJson},
     state::ApiState,
@@ -43,7 +43,8 @@ pub struct TicketBody {
 /// sent: a page sends it as `?ticket=` when it opens a socket. It is good once, for 30 seconds, and
 /// on pages of the origin that fetched it; without an `Origin`, on all that may open sockets. The
 /// socket lives as long as the credential that the ticket was fetched with. Nothing is kept of the
-/// answer, so there is no `Idempotency-Key`: a ticket that got lost just ends.
+/// answer, so there is no `Idempotency-Key`: a ticket that got lost just ends. A page whose origin
+/// may open no socket gets none.
 #[utoipa::path(
     post, path = "/api/ws/tickets", operation_id = "create_ticket", tag = "Events",
     request_body(content = TicketRequest, example = json!({"scopes": ["events:read"]})),
@@ -55,7 +56,8 @@ pub async fn create_ticket(
     request: HttpRequest,
     wanted: OptionalJson<TicketRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    let page = page_of(request.headers())?;
+    // A page that may open no socket would have no use for it.
+    let page = check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)?;
     let (entrant, scopes) = (authorized.entrant(), wanted.0.scopes);
     let issued = state.tickets.issue(entrant, scopes, page).await?;
     Ok(HttpResponse::Created().json(TicketBody {

@@ -62,22 +62,32 @@ pub async fn open_socket(
         let _: Authorized<EventsRead> = services.open(entrant)?;
         return Err(ProblemCode::UpgradeRequired.into());
     }
-    if state.readiness.is_draining() {
-        return Err(ProblemCode::Draining.into());
-    }
-    // The layers have let in whoever sent a ticket.
-    QueryParameters::read(&request, &["ticket"]).finish()?;
-    check_handshake(&request)?;
-    let headers = request.headers();
-    let page = check_upgrade(headers, &state.allowed_origins, &state.public_url)?;
+    let page = check_opening(&request, &state)?.map(ToOwned::to_owned);
     let admission = match entrant {
         Some(entrant) => Some(admit(&state, &services, entrant).await?),
         None => None,
     };
-    let page = page.map(ToOwned::to_owned);
     let id = state.ids.next_id().to_string();
     let context = Context::new(state, services, id, page);
     open(&request, payload, context, admission).await
+}
+
+/// Refuses a request that opens no socket whoever sends it. Answers the page that it comes from.
+/// What is refused here leaves its ticket as it is.
+pub fn check_opening<'a>(
+    request: &'a HttpRequest,
+    state: &ApiState,
+) -> Result<Option<&'a str>, ApiError> {
+    if !is_upgrade(request) {
+        return Err(ProblemCode::UpgradeRequired.into());
+    }
+    if state.readiness.is_draining() {
+        return Err(ProblemCode::Draining.into());
+    }
+    // The layers let in whoever sends a ticket.
+    QueryParameters::read(request, &["ticket"]).finish()?;
+    check_handshake(request)?;
+    check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)
 }
 
 /// Whether the client wants to speak WebSocket.

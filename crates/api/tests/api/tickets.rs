@@ -3,10 +3,15 @@
 use domain::{ProblemCode, Scope, TicketText, Timestamp};
 use serde_json::{Value, json};
 
-use crate::{answer::Answer, caller::Caller, harness::Api};
+use crate::{
+    caller::Caller,
+    harness::{Api, Plan},
+    sockets::client::{Refused, Upgrade},
+};
 
 const PATH: &str = "/api/ws/tickets";
 const SHOP: &str = "https://shop.example";
+const OTHER: &str = "https://other.example";
 const EVIL: &str = "https://evil.example";
 
 /// A ticket for a page, or for none.
@@ -23,26 +28,33 @@ fn text(made: &Value) -> String {
     made["ticket"].as_str().expect("a ticket").to_owned()
 }
 
-/// What the path of sockets answers who sends a query, from a page or from none.
-async fn asked(caller: &Caller, query: &str, page: Option<&str>) -> Answer {
-    let request = caller.request("GET", &format!("/api/ws?{query}"));
-    match page {
-        Some(page) => request.header("Origin", page).send().await,
-        None => request.send().await,
-    }
+/// Opens a socket with a query, from a page or from none.
+async fn opened(api: &Api, query: &str, page: Option<&str>) -> Result<(), Refused> {
+    let upgrade = Upgrade::at(api, &format!("/api/ws?{query}"));
+    let upgrade = match page {
+        Some(page) => upgrade.header("Origin", page),
+        None => upgrade,
+    };
+    upgrade.try_open().await.map(drop)
 }
 
-/// Whether a ticket lets in: who is in is counted, and told so.
+/// Whether a ticket lets in; who is not let in is told why.
 async fn lets_in(api: &Api, ticket: &str, page: Option<&str>) -> bool {
-    let answer = asked(&api.anonymous(), &format!("ticket={ticket}"), page).await;
-    if answer.status == 401 {
-        answer.problem(ProblemCode::InvalidTicket);
-        let challenge = answer.header("www-authenticate");
-        assert!(challenge.starts_with("Bearer "), "{challenge}");
-        assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
-    }
-    assert_eq!(answer.has("ratelimit"), answer.status != 401, "{answer:?}");
-    answer.status != 401
+    let Err(refused) = opened(api, &format!("ticket={ticket}"), page).await else {
+        return true;
+    };
+    assert_eq!(refused.shown(), (401, "invalid_ticket"));
+    let challenge = refused.headers["www-authenticate"].to_str().unwrap();
+    assert!(challenge.starts_with("Bearer "), "{challenge}");
+    assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
+    false
+}
+
+/// A service that lets pages of the shop and of another origin open sockets.
+async fn with_pages() -> Api {
+    let origins = "https://shop.example,https://other.example";
+    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", origins);
+    plan.start().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -121,30 +133,72 @@ async fn a_ticket_is_asked_for_with_scopes_of_the_caller_that_open_a_socket() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ticket_lets_in_on_the_page_that_fetched_it_alone() {
-    let api = Api::start().await;
-    for page in [None, Some(EVIL)] {
-        let ticket = ticket(&api.reader(), Some(SHOP)).await;
+    let api = with_pages().await;
+    let ticket = ticket(&api.reader(), Some(SHOP)).await;
+    for page in [None, Some(OTHER)] {
         assert!(!lets_in(&api, &ticket, page).await, "{page:?}");
     }
-    let of_shop = ticket(&api.reader(), Some(SHOP)).await;
-    assert!(lets_in(&api, &of_shop, Some(SHOP)).await);
+    // Those who may not use it have left it as it was.
+    assert!(lets_in(&api, &ticket, Some(SHOP)).await);
+    assert!(!lets_in(&api, &ticket, Some(SHOP)).await);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_handshake_that_opens_no_socket_leaves_the_ticket() {
+    let api = with_pages().await;
+    let ticket = ticket(&api.reader(), None).await;
+    let query = format!("ticket={ticket}");
+    let path = format!("/api/ws?{query}");
+    let upgrade = || Upgrade::at(&api, &path);
+    let refused = upgrade().header("Sec-WebSocket-Protocol", "foreign");
+    assert_eq!(
+        refused.refused().await.shown(),
+        (400, "invalid_subprotocol")
+    );
+    let refused = opened(&api, &query, Some(EVIL)).await.unwrap_err();
+    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
+    let refused = opened(&api, &format!("{query}&more=1"), None).await;
+    assert_eq!(refused.unwrap_err().shown(), (422, "validation_failed"));
+    let mistyped = api.anonymous().request("GET", &path);
+    let mistyped = mistyped
+        .header("Connection", "Upgrade")
+        .header("Upgrade", "websocket")
+        .header("Sec-WebSocket-Version", "13")
+        .header("Sec-WebSocket-Key", "short");
+    mistyped.send().await.problem(ProblemCode::InvalidHeader);
+    let plain = api.anonymous().get(&path).await;
+    plain.problem(ProblemCode::UpgradeRequired);
+    assert!(lets_in(&api, &ticket, None).await, "it was not used up");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_that_may_open_no_socket_gets_no_ticket() {
+    let api = with_pages().await;
+    let asked = async |page: &str| {
+        let request = api.reader().request("POST", PATH);
+        request.header("Origin", page).send().await
+    };
+    asked(EVIL).await.problem(ProblemCode::OriginNotAllowed);
+    asked(SHOP).await.made();
+    asked(&format!("http://{}", api.address)).await.made();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_ticket_of_a_key_of_some_pages_is_for_these() {
-    let api = Api::start().await;
+    let api = with_pages().await;
     let origins = vec![SHOP.to_owned()];
     let caller = api.holder_with(|key| key.allowed_origins = origins).await;
     let on = async |page| {
         let ticket = ticket(&caller, None).await;
-        asked(&api.anonymous(), &format!("ticket={ticket}"), page).await
+        opened(&api, &format!("ticket={ticket}"), page).await
     };
-    on(Some(EVIL)).await.problem(ProblemCode::OriginNotAllowed);
+    let refused = on(Some(OTHER)).await.unwrap_err();
+    assert_eq!(refused.shown(), (403, "origin_not_allowed"));
     for page in [Some(SHOP), None] {
-        let answer = on(page).await;
-        assert!(answer.has("ratelimit"), "{page:?}: {answer:?}");
-        assert_ne!(answer.status, 403, "{page:?}");
+        assert!(on(page).await.is_ok(), "{page:?}");
     }
     api.stop().await;
 }
@@ -166,12 +220,10 @@ async fn a_revoked_key_takes_its_tickets_with_it() {
 async fn a_ticket_beside_another_credential_is_ambiguous() {
     let api = Api::start().await;
     let good = ticket(&api.reader(), None).await;
-    for answer in [
-        asked(&api.reader(), &format!("ticket={good}"), None).await,
-        asked(&api.anonymous(), &format!("ticket={good}&ticket=x"), None).await,
-    ] {
-        answer.problem(ProblemCode::AmbiguousCredentials);
-    }
+    let ours = Upgrade::at(&api, &format!("/api/ws?ticket={good}")).by(&api.reader());
+    assert_eq!(ours.refused().await.shown(), (400, "ambiguous_credentials"));
+    let twice = opened(&api, &format!("ticket={good}&ticket=x"), None).await;
+    assert_eq!(twice.unwrap_err().shown(), (400, "ambiguous_credentials"));
     assert!(lets_in(&api, &good, None).await, "it was not used up");
     api.stop().await;
 }
@@ -180,8 +232,12 @@ async fn a_ticket_beside_another_credential_is_ambiguous() {
 async fn what_is_no_ticket_is_refused() {
     let api = Api::start().await;
     let key = api.reader().key().to_owned();
-    for nothing in ["", "x", "agt_", "%00", "%FF", &key, &"7".repeat(4_096)] {
+    for nothing in ["", "x", "agt_", &key, &"7".repeat(4_096)] {
         assert!(!lets_in(&api, nothing, None).await, "{nothing}");
+    }
+    for no_text in ["%00", "%FF"] {
+        let refused = opened(&api, &format!("ticket={no_text}"), None).await;
+        assert_eq!(refused.unwrap_err().shown(), (422, "validation_failed"));
     }
     api.stop().await;
 }

@@ -89,7 +89,8 @@ impl Tickets {
     }
 
     /// Uses a ticket up, which a page of this origin has sent, or no page: lets in who fetched it,
-    /// as long as the credential stands that it was fetched with.
+    /// as long as the credential stands that it was fetched with. Whoever is not let in leaves the
+    /// ticket as it was.
     pub async fn redeem(
         &self,
         text: &str,
@@ -98,16 +99,20 @@ impl Tickets {
         let invalid = || AccessError::InvalidTicket;
         let text = TicketText::parse(text).map_err(|_malformed| invalid())?;
         let (digest, now) = (text.digest(), self.clock.now());
-        let ticket = self.repository.redeem(&digest, now).await?;
+        // Who only guesses writes nothing, and who may not use a ticket leaves it to who may.
+        let ticket = self.repository.find(&digest, now).await?;
         let ticket = ticket.ok_or_else(invalid)?;
         if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
             return Err(invalid());
         }
         let entrant = Entrant::from(ticket);
-        match self.authenticator.look_again(&entrant).await? {
-            StandingNow::Stands { ends_at } => Ok(Arc::new(Entrant { ends_at, ..entrant })),
-            StandingNow::Revoked | StandingNow::Ended => Err(invalid()),
-        }
+        let ends_at = match self.authenticator.look_again(&entrant).await? {
+            StandingNow::Stands { ends_at } => ends_at,
+            StandingNow::Revoked | StandingNow::Ended => return Err(invalid()),
+        };
+        let redeemed = self.repository.redeem(&digest, now).await?;
+        redeemed.ok_or_else(invalid)?;
+        Ok(Arc::new(Entrant { ends_at, ..entrant }))
     }
 }
 
