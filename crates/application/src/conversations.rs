@@ -5,9 +5,9 @@ mod error;
 use std::sync::Arc;
 
 use domain::{
-    AgentId, AsOf, Conversation, ConversationDraft, ConversationId, Fault, FaultCode,
-    IdempotencyClaim, IdempotencyKey, Message, MessageId, Page, Principal, Role, Stamp, Timestamp,
-    cursor, merge_patch,
+    AgentId, AsOf, Conversation, ConversationDraft, ConversationHead, ConversationId, Fault,
+    FaultCode, IdempotencyClaim, IdempotencyKey, Message, MessageId, Page, Principal, Role, Stamp,
+    Timestamp, cursor, merge_patch,
 };
 use ports::{
     AgentRepository, ClaimRepository, Clock, ConversationFilter, ConversationPosition,
@@ -238,7 +238,7 @@ impl ConversationService {
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?;
         if caller.confined_to().is_some() {
-            self.reachable_head(caller, id).await?;
+            self.reach(caller, id).await?;
         }
         let query = MessageQuery {
             order,
@@ -258,18 +258,17 @@ impl ConversationService {
         })
     }
 
-    async fn reachable_head(
+    /// Looks whether a conversation is there for the caller, and what is known of it without
+    /// reading all of it.
+    pub async fn reach(
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<(), ConversationError> {
-        let head = self
-            .conversations
-            .find_head(&caller.tenant, id)
-            .await?
-            .value;
-        head.filter(|head| caller.may_reach(head.user_id.as_deref()))
-            .map(|_| ())
+    ) -> Result<Arc<ConversationHead>, ConversationError> {
+        let found = self.conversations.find_head(&caller.tenant, id).await?;
+        found
+            .value
+            .filter(|head| caller.may_reach(head.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)
     }
 
@@ -320,7 +319,7 @@ impl ConversationService {
         expected: Option<i64>,
     ) -> Result<(), ConversationError> {
         if caller.confined_to().is_some() {
-            self.reachable_head(caller, id).await?;
+            self.reach(caller, id).await?;
         }
         let stamp = Stamp {
             time: self.clock.now(),

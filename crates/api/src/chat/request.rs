@@ -1,7 +1,7 @@
 //! The body of a chat.
 
 use application::{ChatCommand, chat::OnBusy};
-use domain::{ProblemCode, config::Metadata};
+use domain::{ConversationId, ProblemCode, config::Metadata};
 use serde::Deserialize;
 use utoipa::ToSchema;
 
@@ -63,6 +63,11 @@ impl ChatRequest {
     /// Whether the answer is to be streamed; none when `Accept` decides.
     pub fn stream(&self) -> Option<bool> {
         self.stream
+    }
+
+    /// The conversation to go on with, if it names one that can be.
+    pub fn conversation(&self) -> Option<ConversationId> {
+        self.conversation_id.as_ref()?.parse().ok()
     }
 
     /// The command; ids that are none are of nothing.

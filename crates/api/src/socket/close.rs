@@ -54,7 +54,7 @@ close_codes! {
     BinaryFrame = 1003, "binary_frame", Never, "A binary frame came; only text is taken.";
     InvalidText = 1007, "invalid_text", Never, "A text frame is not UTF-8.";
     TooLarge = 1009, "too_large", Never, "A frame or message is too large.";
-    Unauthenticated = 4001, "unauthenticated", Never, "The first frame brought no valid credential.";
+    Unauthenticated = 4001, "unauthenticated", Never, "The first frame brought no credential that is valid and may read events.";
     Revoked = 4003, "revoked", Never, "The credential does not hold any longer.";
     ConnectTimeout = 4005, "connect_timeout", Never, "The first frame did not come in time.";
     Overloaded = 4100, "overloaded", WithBackOff, "The server has too much to do.";

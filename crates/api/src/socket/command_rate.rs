@@ -33,6 +33,32 @@ impl CommandRate {
     }
 }
 
+/// After so many refusals in a row a socket is closed.
+const MOST_REFUSALS: u32 = 100;
+/// A row of refusals ends with so long a time without any.
+const QUIET: Duration = Duration::from_secs(1);
+
+/// The refusals of one socket for coming too fast. They stand in one row until a second passes
+/// without any: what is taken in between ends nothing, or who floods would only have to send some
+/// good ones among the others; and who sends a burst now and then begins anew each time.
+#[derive(Debug, Default)]
+pub(super) struct Refusals {
+    in_a_row: u32,
+    last: Duration,
+}
+
+impl Refusals {
+    /// Notes one more at `now`, by a clock that never goes back. Whether that is too many.
+    pub(super) fn note(&mut self, now: Duration) -> bool {
+        if now.saturating_sub(self.last) >= QUIET {
+            self.in_a_row = 0;
+        }
+        self.last = now;
+        self.in_a_row += 1;
+        self.in_a_row >= MOST_REFUSALS
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -90,5 +116,26 @@ mod tests {
     fn begins_with_all_forty_on_a_clock_that_has_just_started() {
         let mut rate = CommandRate::default();
         assert_eq!(exhaust(&mut rate, Duration::ZERO), 40);
+    }
+
+    #[test]
+    fn the_hundredth_refusal_in_a_row_is_too_many() {
+        let mut refusals = Refusals::default();
+        for number in 1..100 {
+            assert!(
+                !refusals.note(START + milliseconds(number * 999)),
+                "{number}"
+            );
+        }
+        assert!(refusals.note(START + milliseconds(100 * 999)));
+    }
+
+    #[test]
+    fn a_quiet_second_ends_the_row() {
+        let mut refusals = Refusals::default();
+        for burst in 0..100 {
+            let now = START + milliseconds(1_000) * burst;
+            assert!((0..99).all(|_| !refusals.note(now)), "{burst}");
+        }
     }
 }

@@ -1,14 +1,18 @@
 //! Carries commands out.
 
 mod connecting;
+mod order;
 
 use std::{rc::Rc, sync::Arc};
 
 use application::access::Entrant;
 use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
-pub(super) use self::connecting::connected_before;
-use self::connecting::{connect, enter, not_admitted, present, subscribe};
+pub(super) use self::{connecting::connected_before, order::Order};
+use self::{
+    connecting::{connect, enter, not_admitted, present, subscribe},
+    order::Subject,
+};
 use super::{
     CloseCode,
     context::{Admission, Caller, Context},
@@ -85,35 +89,44 @@ impl From<ApiError> for Refusal {
     }
 }
 
-/// Carries one command out. Those that could tread on each other's heels are carried out in the
-/// order in which they are polled first.
+/// Carries one command out, behind those that came before it about the same.
 pub(super) async fn carry_out(context: Rc<Context>, command: Command) -> Result<Done, Refusal> {
-    let keeps_order = !matches!(command, Command::Ping | Command::Cancel(_));
-    let _turn = if keeps_order {
-        Some(context.order.lock().await)
-    } else {
-        None
-    };
-    let Some(caller) = context.caller() else {
+    if context.caller().is_none() {
         return match command {
             Command::Connect(frame) => enter(&context, frame).await,
             _ => Err(not_admitted(unauthenticated())),
         };
-    };
-    count(&context, &caller.entrant, &command).await?;
-    let done = match command {
-        Command::Connect(frame) => connect(&context, &caller, frame).await?,
-        Command::Subscribe(frame) => subscribe(&context, &caller, frame).await?,
-        Command::Unsubscribe(frame) => {
-            Done::Unsubscribed(frame.channel.parse().map_err(ApiError::from)?)
-        }
-        Command::Refresh(frame) => refresh(&context, &caller, frame).await?,
-        Command::Chat(frame) => chat(&context, &caller, *frame).await?,
-        Command::Cancel(frame) => cancel(&context, &caller, &frame.turn_id).await?,
-        Command::Typing(frame) => typing(&context, &caller, &frame).await?,
-        Command::Ping => Done::Empty,
-    };
-    Ok(done)
+    }
+    let subject = subject_of(&command);
+    Ok(context.order.keep(subject, run(&context, command)).await?)
+}
+
+fn subject_of(command: &Command) -> Option<Subject> {
+    match command {
+        Command::Subscribe(frame) => frame.channel.parse().ok().map(Subject::Following),
+        Command::Unsubscribe(frame) => frame.channel.parse().ok().map(Subject::Following),
+        Command::Chat(frame) => frame.request.conversation().map(Subject::Chatting),
+        Command::Typing(frame) => frame.conversation_id.parse().ok().map(Subject::Typing),
+        Command::Refresh(_) => Some(Subject::Refreshing),
+        // Nothing else is begun while a socket connects.
+        Command::Connect(_) | Command::Cancel(_) | Command::Ping => None,
+    }
+}
+
+async fn run(context: &Context, command: Command) -> Result<Done, ApiError> {
+    // Whoever it is now: it may have waited.
+    let caller = context.caller().ok_or_else(unauthenticated)?;
+    count(context, &caller.entrant, &command).await?;
+    match command {
+        Command::Connect(frame) => connect(context, &caller, frame).await,
+        Command::Subscribe(frame) => subscribe(context, &caller, frame).await,
+        Command::Unsubscribe(frame) => Ok(Done::Unsubscribed(frame.channel.parse()?)),
+        Command::Refresh(frame) => refresh(context, &caller, frame).await,
+        Command::Chat(frame) => chat(context, &caller, *frame).await,
+        Command::Cancel(frame) => cancel(context, &caller, &frame.turn_id).await,
+        Command::Typing(frame) => typing(context, &caller, &frame).await,
+        Command::Ping => Ok(Done::Empty),
+    }
 }
 
 /// Counts a command as the operation of the same effect is counted.
@@ -131,8 +144,7 @@ async fn refresh(
     frame: RefreshFrame,
 ) -> Result<Done, ApiError> {
     let entrant = present(context, &frame.token).await?;
-    let name = |it: &Entrant| (it.principal.tenant.clone(), it.principal.id.clone());
-    if name(&entrant) != name(&caller.entrant) {
+    if !caller.entrant.may_go_on_as(&entrant) {
         let detail = "the socket belongs to another principal";
         return Err(ApiError::new(ProblemCode::InvalidCredentials).with_detail(detail));
     }
@@ -151,10 +163,11 @@ async fn chat(context: &Context, caller: &Caller, frame: ChatFrame) -> Result<Do
         .chat
         .ask(who, command, frame.idempotency_key)
         .await?;
-    let turn = services.turns.get(who, asked.turn_id).await?.value;
+    let is_replayed = asked.is_replayed;
+    let turn = services.turns.asked(who, asked).await?;
     Ok(Done::Chatted(Chatted {
         turn: Box::new(turn),
-        is_replayed: asked.is_replayed,
+        is_replayed,
         position,
     }))
 }
@@ -171,9 +184,8 @@ async fn typing(context: &Context, caller: &Caller, frame: &TypingFrame) -> Resu
     let services = context.open::<ChatWrite>(caller)?;
     let malformed = |_malformed| ApiError::new(ProblemCode::ConversationNotFound);
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
-    let conversation = services.conversations.get(caller.principal(), id).await?;
-    services
-        .typing
-        .tell(caller.principal(), &conversation.value, frame.typing);
+    let who = caller.principal();
+    let conversation = services.conversations.reach(who, id).await?;
+    services.typing.tell(who, &conversation, frame.typing);
     Ok(Done::Empty)
 }

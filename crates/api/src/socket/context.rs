@@ -9,8 +9,8 @@ use application::{
 };
 use domain::{Principal, ProblemCode};
 use ports::StreamSlot;
-use tokio::sync::Mutex;
 
+use super::commands::Order;
 use crate::{
     access::{Authorized, EventsRead, Requirement, SealedServices, open_stream},
     problem::{ApiError, ProblemBody},
@@ -27,8 +27,8 @@ pub(super) struct Context {
     pub(super) connection_id: String,
     /// The origin of the page that opened it, if one did.
     pub(super) page: Option<String>,
-    /// Held by whichever command runs of those that keep their order.
-    pub(super) order: Mutex<()>,
+    /// Which commands wait for each other.
+    pub(super) order: Order,
     /// Who is at the other end; nobody knows before `connect` when the upgrade carried no
     /// credential.
     caller: RefCell<Option<Caller>>,
@@ -73,7 +73,7 @@ impl Context {
             services,
             connection_id,
             page,
-            order: Mutex::new(()),
+            order: Order::default(),
             caller: RefCell::new(None),
         }
     }

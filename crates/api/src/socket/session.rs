@@ -1,35 +1,27 @@
 //! One socket, from its first frame to its close: one task.
 
-use std::{future::pending, rc::Rc, time::Duration};
+use std::{future::pending, rc::Rc};
 
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason, ProtocolError};
 use application::access::Over;
-use domain::ProblemCode;
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
 
 use super::{
-    CloseCode, CommandRate, Outgoing, Overfull, close_code_of,
-    commands::{Done, Refusal, carry_out, connected_before},
+    CloseCode, CommandRate, Outgoing, Overfull,
+    command_rate::Refusals,
+    commands::{Done, Refusal},
     context::{Admission, Context},
     deadlines::{Alarm, Deadlines, Due},
-    frames::{self, ClientFrame, Command, ServerFrame, encode},
+    frames::{ServerFrame, encode},
     member::{Member, News},
     meter::Meter,
 };
-use crate::{
-    access::unauthenticated,
-    connection::Progress,
-    problem::{ApiError, LimitPolicy, seconds_to_wait},
-};
+use crate::connection::Progress;
 
 mod ending;
+mod inbound;
 mod outcomes;
-
-/// Commands that are carried out at once; further frames wait unread.
-const MOST_COMMANDS: usize = 16;
-/// After so many commands in a row that came too fast the socket is closed.
-const MOST_REFUSED: u32 = 100;
 
 /// One socket.
 pub(super) struct Session {
@@ -40,21 +32,21 @@ pub(super) struct Session {
     /// Whoever is at the other end; nobody knows before `connect` when the upgrade carried no
     /// credential.
     member: Option<Box<Member>>,
-    /// Whether that `connect` is being carried out: nothing is read meanwhile.
-    is_entering: bool,
+    /// Whether a `connect` is being carried out: what comes behind it waits unread.
+    is_connecting: bool,
     has_connected: bool,
     deadlines: Deadlines,
     alarm: Alarm,
     rate: CommandRate,
     began: Instant,
-    /// Commands in a row that came too fast.
-    refused: u32,
+    refusals: Refusals,
     progress: Progress,
 }
 
 /// A command that was carried out, or not.
 struct Finished {
     id: u64,
+    is_connect: bool,
     result: Result<Done, Refusal>,
 }
 
@@ -102,13 +94,13 @@ impl Session {
             outgoing,
             commands: FuturesUnordered::new(),
             member: None,
-            is_entering: false,
+            is_connecting: false,
             has_connected: false,
             alarm: Alarm::new(deadlines.next(None)),
             deadlines,
             rate: CommandRate::default(),
             began,
-            refused: 0,
+            refusals: Refusals::default(),
             progress,
         };
         if let Some(admission) = admission {
@@ -127,6 +119,7 @@ impl Session {
                 break end;
             }
         };
+        self.answer_what_is_in_hand(&end).await;
         meter.note(end.label());
         self.part(end).await;
     }
@@ -147,7 +140,7 @@ impl Session {
     }
 
     fn is_listening(&self) -> bool {
-        self.commands.len() < MOST_COMMANDS && !self.is_entering
+        !self.is_connecting
     }
 
     fn take_in(&mut self, happening: Happening) -> Result<(), End> {
@@ -211,75 +204,6 @@ impl Session {
             News::Over(Over::Ended) => Err(End::Close(CloseCode::RefreshToken)),
         }
     }
-
-    fn take_message(
-        &mut self,
-        message: Option<Result<AggregatedMessage, ProtocolError>>,
-    ) -> Result<(), End> {
-        let message = match message {
-            None => return Err(End::Gone),
-            Some(Err(fault)) => {
-                return Err(close_code_of(&fault).map_or(End::Gone, End::Close));
-            }
-            Some(Ok(message)) => message,
-        };
-        self.deadlines.heard();
-        match message {
-            AggregatedMessage::Text(text) => self.take_frame(&text),
-            AggregatedMessage::Binary(_) => Err(End::Close(CloseCode::BinaryFrame)),
-            AggregatedMessage::Ping(payload) => {
-                match self.rate.take(self.began.elapsed()) {
-                    Ok(()) => self.outgoing.pong(payload),
-                    Err(_wait) => self.count_refused()?,
-                }
-                Ok(())
-            }
-            AggregatedMessage::Pong(_) => Ok(()),
-            AggregatedMessage::Close(reason) => Err(End::Closed(reason)),
-        }
-    }
-
-    /// Reads a frame, and begins to carry its command out.
-    fn take_frame(&mut self, text: &str) -> Result<(), End> {
-        let read = frames::read(text, &self.context.state.schemas);
-        let id = match &read {
-            Ok(frame) => Some(frame.id),
-            Err(refused) => refused.id,
-        };
-        if let Err(wait) = self.rate.take(self.began.elapsed()) {
-            self.reply(id, Err(too_fast(wait)))?;
-            return self.count_refused();
-        }
-        let ClientFrame { id, command } = match read {
-            Ok(frame) => frame,
-            Err(refused) => return self.reply(id, Err(*refused.error)),
-        };
-        let is_connect = matches!(command, Command::Connect(_));
-        if is_connect && self.has_connected {
-            return self.reply(Some(id), Err(connected_before()));
-        }
-        if self.member.is_none() {
-            if !is_connect {
-                self.reply(Some(id), Err(unauthenticated()))?;
-                return Err(End::Close(CloseCode::Unauthenticated));
-            }
-            self.is_entering = true;
-        }
-        let context = Rc::clone(&self.context);
-        self.commands.push(Box::pin(async move {
-            let result = carry_out(context, command).await;
-            Finished { id, result }
-        }));
-        Ok(())
-    }
-
-    fn count_refused(&mut self) -> Result<(), End> {
-        self.refused += 1;
-        if self.refused >= MOST_REFUSED {
-            return Err(End::Close(CloseCode::RateLimited));
-        }
-        Ok(())
-    }
 }
 
 /// What happens for whoever is at the other end; nothing while nobody is known.
@@ -287,13 +211,5 @@ async fn news_of(member: &mut Option<Box<Member>>) -> News {
     match member {
         Some(member) => member.news().await,
         None => pending().await,
-    }
-}
-
-fn too_fast(wait: Duration) -> ApiError {
-    ApiError {
-        retry_after: Some(seconds_to_wait(wait)),
-        violated_policy: Some(LimitPolicy::Commands),
-        ..ApiError::new(ProblemCode::RateLimited)
     }
 }

@@ -48,7 +48,7 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     tasks.spawn(tail.run(stop.clone()));
     tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
     let log = Arc::new(LogReader::new(feed, events()));
-    let typing = Arc::new(Typing::new(bus));
+    let typing = Arc::new(Typing::new(bus, Arc::clone(clock)));
     tasks.spawn(Arc::clone(&typing).run(stop.clone()));
     Ok(Realtime {
         caches,

@@ -20,6 +20,7 @@ use ports::{
     NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, SigningKeyRepository,
     Storage, TokenRepository, TurnRepository,
 };
+use tokio::sync::Notify;
 use uuid::Uuid;
 
 /// What a call is to meet instead of the store.
@@ -31,6 +32,8 @@ pub(crate) enum Misfortune {
     Corrupt,
     /// A mistake in the adapter.
     Panic,
+    /// The store takes its time, until the probe is healed.
+    Slow,
 }
 
 /// Notes calls, and says which of them go wrong.
@@ -38,6 +41,7 @@ pub(crate) enum Misfortune {
 pub(crate) struct Probe {
     calls: Mutex<Vec<&'static str>>,
     misfortunes: Mutex<HashMap<&'static str, Misfortune>>,
+    healed: Notify,
 }
 
 impl Probe {
@@ -67,6 +71,20 @@ impl Probe {
     /// From now on, everything works.
     pub(crate) fn heal(&self) {
         self.misfortunes.lock().expect("no panic inside").clear();
+        self.healed.notify_waiters();
+    }
+
+    /// Lets those that wait meet what is to come now.
+    pub(crate) fn look_again(&self) {
+        self.healed.notify_waiters();
+    }
+
+    /// Waits until there has been a call of this name.
+    pub(crate) async fn called(&self, call: &'static str) {
+        let was_called = || self.calls.lock().expect("no panic inside").contains(&call);
+        while !was_called() {
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
     }
 
     /// The calls since this was last asked, without those that are made by the clock.
@@ -86,23 +104,32 @@ impl Probe {
         calls
     }
 
-    fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
+    async fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
         self.calls.lock().expect("no panic inside").push(call);
-        let misfortune = self
-            .misfortunes
-            .lock()
-            .expect("no panic inside")
-            .get(call)
-            .copied();
-        match misfortune {
-            None => Ok(()),
-            Some(Misfortune::Away) => Err(RepositoryError::Unavailable("10.0.0.7 is away".into())),
-            Some(Misfortune::Corrupt) => Err(RepositoryError::Corrupt {
-                what: "agents.config".to_owned(),
-                source: "no JSON".into(),
-            }),
-            Some(Misfortune::Panic) => panic!("the adapter of {call} panics, as the test wants"),
+        loop {
+            let healed = self.healed.notified();
+            match self.misfortune_of(call) {
+                None => return Ok(()),
+                Some(Misfortune::Away) => {
+                    return Err(RepositoryError::Unavailable("10.0.0.7 is away".into()));
+                }
+                Some(Misfortune::Corrupt) => {
+                    return Err(RepositoryError::Corrupt {
+                        what: "agents.config".to_owned(),
+                        source: "no JSON".into(),
+                    });
+                }
+                Some(Misfortune::Panic) => {
+                    panic!("the adapter of {call} panics, as the test wants")
+                }
+                Some(Misfortune::Slow) => healed.await,
+            }
         }
+    }
+
+    fn misfortune_of(&self, call: &'static str) -> Option<Misfortune> {
+        let misfortunes = self.misfortunes.lock().expect("no panic inside");
+        misfortunes.get(call).copied()
     }
 }
 
@@ -115,7 +142,7 @@ macro_rules! probed {
         #[async_trait]
         impl $port for $wrapper {
             $(async fn $method(&self, $($argument: $type),*) -> Result<$output, RepositoryError> {
-                self.1.visit(concat!($name, ".", stringify!($method)))?;
+                self.1.visit(concat!($name, ".", stringify!($method))).await?;
                 self.0.$method($($argument),*).await
             })*
         }

@@ -8,7 +8,7 @@ use crate::{
     harness::{Api, Plan, id_of},
     probe::{Misfortune, Probe},
     script::scripted,
-    sockets::client::Socket,
+    sockets::client::{Socket, Upgrade},
 };
 
 fn probed() -> (Arc<Probe>, Plan) {
@@ -222,5 +222,68 @@ async fn a_listing_or_an_uncached_read_is_one_call() {
         assert_ne!(api.writer().get(path).await.ok(), Value::Null);
         assert_eq!(probe.calls(), Vec::<&str>::new(), "{path}");
     }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_asks_for_no_more_than_it_has_to_know() {
+    let (probe, plan) = probed();
+    let api = plan.start().await;
+    let agent = api.agent_id().await;
+    let mut channels = vec!["tenant".to_owned(), format!("agent:{agent}")];
+    for _ in 0..20 {
+        let conversation = api.conversation(json!({"agentId": agent})).await;
+        channels.push(format!("conversation:{}", id_of(&conversation)));
+    }
+    warm(&api, &probe).await;
+    // Keeps the log being read.
+    let _first = Socket::connected(&api, &api.writer(), &["tenant"]).await;
+    probe.calls();
+    let connect = async |since: Option<i64>| {
+        let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+        let mut members = json!({"channels": channels});
+        if let Some(since) = since {
+            members["since"] = since.into();
+        }
+        let connected = socket.connect(members).await;
+        let states = connected["channels"].as_array().unwrap();
+        assert!(
+            states.iter().all(|state| state["ok"] == true),
+            "{connected}"
+        );
+        socket
+    };
+    let mut socket = connect(None).await;
+    assert_eq!(probe.calls(), Vec::<&str>::new());
+    let conversation = channels[2].split_once(':').unwrap().1;
+    for typing in [true, false] {
+        let members = json!({"conversationId": conversation, "typing": typing});
+        socket.carried_out("typing", members).await;
+    }
+    let members = json!({"channel": channels[3]});
+    socket.carried_out("subscribe", members).await;
+    assert_eq!(probe.calls(), Vec::<&str>::new());
+    // From before what is in memory.
+    let behind = connect(Some(0)).await;
+    let bounds = probe
+        .calls()
+        .iter()
+        .filter(|it| **it == "events.bounds")
+        .count();
+    assert_eq!(bounds, 1);
+    drop((socket, behind));
+
+    let (probe, plan) = probed();
+    let api = api.restart(plan).await;
+    warm(&api, &probe).await;
+    let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
+    probe.calls();
+    socket.connect(json!({"channels": channels})).await;
+    let calls = probe.calls();
+    let (heads, others): (Vec<_>, Vec<_>) = calls
+        .into_iter()
+        .partition(|it| *it == "conversations.find_head");
+    assert_eq!((heads.len(), others), (20, vec!["agents.find"]), "cold");
+    drop(socket);
     api.stop().await;
 }

@@ -42,3 +42,12 @@ pub struct Entrant {
     /// When the very secret or token it came with ends, if it does.
     pub ends_at: Option<Timestamp>,
 }
+
+impl Entrant {
+    /// Whether another credential is of the same principal, so that whoever came with the one may
+    /// go on with the other.
+    pub fn may_go_on_as(&self, other: &Self) -> bool {
+        let (before, after) = (&self.principal, &other.principal);
+        before.tenant == after.tenant && before.id == after.id
+    }
+}

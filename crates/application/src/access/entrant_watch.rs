@@ -2,14 +2,14 @@
 
 use std::{future::pending, sync::Arc, time::Duration};
 
-use domain::{Principal, Standing, Timestamp};
+use domain::{Standing, Timestamp};
 use futures::future::BoxFuture;
 use tokio::{sync::watch, time::sleep};
 
 use super::{AccessError, Authenticator, Entrant, StandingNow};
 
 /// How long to wait before a look is repeated that failed.
-const PAUSE: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(250);
 /// The longest time between two looks at the clock: the time of day may be set meanwhile.
 const MOST_SLEEP: Duration = Duration::from_mins(1);
 
@@ -94,8 +94,7 @@ impl EntrantWatch {
 
     /// Goes on with another credential of the same principal.
     pub fn replace(&mut self, entrant: Arc<Entrant>) -> Result<(), AccessError> {
-        let name = |it: &Principal| (it.tenant.clone(), it.id.clone());
-        if name(&entrant.principal) != name(&self.entrant.principal) {
+        if !self.entrant.may_go_on_as(&entrant) {
             return Err(AccessError::Invalid);
         }
         *self = self.authenticator.watch_over(entrant);

@@ -15,11 +15,12 @@ mod ring;
 mod store_pages;
 mod tail;
 mod typing;
+mod typing_pace;
 
 pub use fed_event::FedEvent;
 pub use feed::Feed;
 pub use filter::{EventFilter, visibility};
 pub use follower::{Followed, Follower};
-pub use log_reader::{LogReader, Read, read_memory};
+pub use log_reader::{LogReader, Read};
 pub use tail::{Tail, TailEvents};
 pub use typing::{Typing, TypingNews};

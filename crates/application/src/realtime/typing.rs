@@ -5,11 +5,13 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use domain::{AgentId, Conversation, ConversationId, Principal, PrincipalId, TenantId};
+use domain::{AgentId, ConversationHead, ConversationId, Principal, PrincipalId, TenantId};
 use futures::StreamExt as _;
-use ports::{EventBus, EventVisibility, Signal};
+use ports::{Clock, EventBus, EventVisibility, Signal};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
+
+use super::typing_pace::TypingPace;
 
 /// News that wait for a listener who is too slow; of more, the oldest are lost.
 const WAITING: usize = 64;
@@ -39,20 +41,26 @@ impl TypingNews {
 /// Passes on who types where, between all nodes.
 pub struct Typing {
     bus: Arc<dyn EventBus>,
+    pace: TypingPace,
     listeners: Mutex<HashMap<TenantId, broadcast::Sender<Arc<TypingNews>>>>,
 }
 
 impl Typing {
     /// Over this bus.
-    pub fn new(bus: Arc<dyn EventBus>) -> Self {
+    pub fn new(bus: Arc<dyn EventBus>, clock: Arc<dyn Clock>) -> Self {
         Self {
             bus,
+            pace: TypingPace::new(clock),
             listeners: Mutex::default(),
         }
     }
 
-    /// Tells that a caller types in a conversation, or has stopped.
-    pub fn tell(&self, caller: &Principal, conversation: &Conversation, typing: bool) {
+    /// Tells that a caller types in a conversation, or has stopped; the same only once a second.
+    pub fn tell(&self, caller: &Principal, conversation: &ConversationHead, typing: bool) {
+        let typist = (caller.tenant.clone(), conversation.id, caller.id.clone());
+        if !self.pace.take(typist, typing) {
+            return;
+        }
         self.bus.publish(Signal::Typing {
             tenant: caller.tenant.clone(),
             conversation_id: conversation.id,
@@ -66,6 +74,10 @@ impl Typing {
     /// What is told of a tenant's conversations from now on.
     pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingNews>> {
         let mut listeners = self.listeners();
+        if !listeners.contains_key(tenant) {
+            // Where nobody types any more it is not noticed that the last listener has gone.
+            listeners.retain(|_, news| news.receiver_count() > 0);
+        }
         let news = listeners
             .entry(tenant.clone())
             .or_insert_with(|| broadcast::Sender::new(WAITING));
@@ -119,6 +131,11 @@ impl Typing {
 
 #[cfg(test)]
 mod tests {
+    use std::{
+        sync::atomic::{AtomicU64, Ordering},
+        time::Duration,
+    };
+
     use domain::{Scopes, Timestamp};
     use local_bus::LocalBus;
     use tokio_util::task::TaskTracker;
@@ -135,19 +152,34 @@ mod tests {
         }
     }
 
-    fn conversation(user: Option<&str>) -> Conversation {
-        let ids = (
-            ConversationId::new(Uuid::from_u128(1)),
-            AgentId::new(Uuid::from_u128(2)),
-        );
-        Conversation {
+    fn conversation(user: Option<&str>) -> ConversationHead {
+        ConversationHead {
+            id: ConversationId::new(Uuid::from_u128(1)),
+            agent_id: AgentId::new(Uuid::from_u128(2)),
             user_id: user.map(ToOwned::to_owned),
-            ..Conversation::empty(ids.0, ids.1, Timestamp::from_milliseconds(0))
+            message_count: 0,
+            turn_count: 0,
+            running_turn: None,
+        }
+    }
+
+    /// A second passes each time that somebody asks.
+    #[derive(Default)]
+    struct HastyClock(AtomicU64);
+
+    impl Clock for HastyClock {
+        fn now(&self) -> Timestamp {
+            Timestamp::from_milliseconds(0)
+        }
+
+        fn running_for(&self) -> Duration {
+            Duration::from_secs(self.0.fetch_add(1, Ordering::Relaxed))
         }
     }
 
     fn running() -> (Arc<Typing>, CancellationToken) {
-        let typing = Arc::new(Typing::new(Arc::new(LocalBus::default())));
+        let clock = Arc::new(HastyClock::default());
+        let typing = Arc::new(Typing::new(Arc::new(LocalBus::default()), clock));
         let stop = CancellationToken::new();
         TaskTracker::new().spawn(Arc::clone(&typing).run(stop.clone()));
         (typing, stop)
@@ -194,6 +226,14 @@ mod tests {
             typing.tell(&ours, &conversation(None), false);
             tokio::task::yield_now().await;
         }
+    }
+
+    #[tokio::test]
+    async fn where_nobody_types_the_next_who_listens_elsewhere_clears_away_what_is_left() {
+        let (typing, _stop) = running();
+        drop(typing.listen(&principal("ours").tenant));
+        let _listener = typing.listen(&principal("theirs").tenant);
+        assert_eq!(typing.listeners().len(), 1);
     }
 
     #[test]

@@ -1,14 +1,18 @@
 //! Who comes in, and what they follow.
 
-use std::sync::Arc;
+use std::{cell::Cell, sync::Arc};
 
 use application::access::{AccessError, Entrant, PresentedCredential};
 use domain::{Fault, FaultCode, ProblemCode, Seq};
+use futures::{StreamExt as _, stream};
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{Connected, Done, Opened, Refusal};
 use crate::{
-    access::{AgentEventsRead, EventsRead, check_counts, check_page, scope_table, unauthenticated},
+    access::{
+        AgentEventsRead, EventsRead, TurnsRead, check_counts, check_page, scope_table,
+        unauthenticated,
+    },
     problem::ApiError,
     socket::{
         CloseCode,
@@ -17,6 +21,9 @@ use crate::{
     },
 };
 
+/// Channels of one `connect` that are looked at in the store at the same time.
+const AT_ONCE: usize = 4;
+
 /// `connect` of a socket whose upgrade carried no credential.
 pub(super) async fn enter(context: &Context, frame: ConnectFrame) -> Result<Done, Refusal> {
     let token = frame.token.ok_or_else(|| not_admitted(unauthenticated()))?;
@@ -24,6 +31,7 @@ pub(super) async fn enter(context: &Context, frame: ConnectFrame) -> Result<Done
     let entrant = entrant.map_err(|error| not_admitted(error.into()))?;
     let admission = enter_as(context, entrant).await.map_err(not_admitted)?;
     let channels = open_all(context, &admission.caller, frame.channels, frame.since).await;
+    let channels = channels.map_err(not_admitted)?;
     Ok(Done::Connected(Connected {
         head: admission.caller.tail.position(),
         admission: Some(Box::new(admission)),
@@ -76,22 +84,32 @@ pub(super) async fn connect(
     Ok(Done::Connected(Connected {
         admission: None,
         head: caller.tail.position(),
-        channels: open_all(context, caller, frame.channels, frame.since).await,
+        channels: open_all(context, caller, frame.channels, frame.since).await?,
     }))
 }
 
+/// Looks at each channel that was named.
 async fn open_all(
     context: &Context,
     caller: &Caller,
     names: Vec<String>,
     since: Option<i64>,
-) -> Vec<(String, Result<Opened, ApiError>)> {
-    let mut channels = Vec::with_capacity(names.len());
-    for name in names {
-        let opened = open(context, caller, &name, since).await;
-        channels.push((name, opened));
-    }
-    channels
+) -> Result<Vec<(String, Result<Opened, ApiError>)>, ApiError> {
+    let from = look_back(context, caller, since).await?;
+    let is_away = Cell::new(false);
+    let channels = names.into_iter().map(async |name| {
+        if is_away.get() {
+            let error = ApiError::new(ProblemCode::StoreUnavailable);
+            let source = "the channel before this one found the store away";
+            return (name, Err(error.because(source)));
+        }
+        let opened = open(context, caller, &name, from).await;
+        if matches!(&opened, Err(error) if error.code == ProblemCode::StoreUnavailable) {
+            is_away.set(true);
+        }
+        (name, opened)
+    });
+    Ok(stream::iter(channels).buffered(AT_ONCE).collect().await)
 }
 
 pub(super) async fn subscribe(
@@ -99,8 +117,37 @@ pub(super) async fn subscribe(
     caller: &Caller,
     frame: SubscribeFrame,
 ) -> Result<Done, ApiError> {
-    let opened = open(context, caller, &frame.channel, frame.since).await?;
+    let from = look_back(context, caller, frame.since).await?;
+    let opened = open(context, caller, &frame.channel, from).await?;
     Ok(Done::Subscribed(opened))
+}
+
+/// From where on channels are followed.
+#[derive(Clone, Copy)]
+struct Beginning {
+    since: Option<Seq>,
+    /// Whether the log reaches back to there.
+    recovered: bool,
+    /// Where the log stood before the channels were looked at: when one of them is deleted right
+    /// after, that is told as an event.
+    head: Seq,
+}
+
+async fn look_back(
+    context: &Context,
+    caller: &Caller,
+    since: Option<i64>,
+) -> Result<Beginning, ApiError> {
+    let since = since.map(Seq);
+    let recovered = match since {
+        Some(since) => reaches_back_to(context, caller, since).await?,
+        None => false,
+    };
+    Ok(Beginning {
+        since,
+        recovered,
+        head: caller.tail.position(),
+    })
 }
 
 /// Looks whether there is such a channel for the caller.
@@ -108,11 +155,9 @@ async fn open(
     context: &Context,
     caller: &Caller,
     name: &str,
-    since: Option<i64>,
+    from: Beginning,
 ) -> Result<Opened, ApiError> {
     let channel: Channel = name.parse()?;
-    // Before it is looked at: when it is deleted right after, that is told as an event.
-    let head = caller.tail.position();
     let who = caller.principal();
     let agent = match channel {
         Channel::Tenant => None,
@@ -121,23 +166,18 @@ async fn open(
             services.agents.get(who, id).await?;
             None
         }
-        Channel::Conversation(id) => {
-            let services = context.open::<EventsRead>(caller)?;
-            let found = services.conversations.get(who, id).await?;
-            Some(found.value.agent_id)
-        }
-    };
-    let since = since.map(Seq);
-    let recovered = match since {
-        Some(since) => reaches_back_to(context, caller, since).await?,
-        None => false,
+        Channel::Conversation(id) => match context.open::<TurnsRead>(caller) {
+            Ok(services) => Some(services.conversations.reach(who, id).await?.agent_id),
+            // It may hear of turns that it began itself, but not whether there is anything else.
+            Err(_lacking) => None,
+        },
     };
     Ok(Opened {
         channel,
         agent,
-        since,
-        recovered,
-        head,
+        since: from.since,
+        recovered: from.recovered,
+        head: from.head,
     })
 }
 

@@ -14,7 +14,7 @@ pub use client::{
     CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
     UnsubscribeFrame,
 };
-pub use read::{ClientFrame, Command, Refused, read};
+pub use read::{ClientFrame, Command, Refused, read, read_id};
 pub use schema::{COMMANDS, UNKNOWN_COMMAND, components, document};
 pub use server::{
     ChannelState, ConnectResult, EmptyResult, EventFrame, LiveEvent, ReplyFrame, ReplyResult,

@@ -1,8 +1,8 @@
 //! From a frame's text to its command, with all that is wrong with it at once.
 
 use domain::{Fault, FaultCode, IdempotencyKey, ProblemCode};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Number, Value};
 
 use super::{
     CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
@@ -49,6 +49,8 @@ pub enum Command {
 pub struct Refused {
     /// Its id, if it has one.
     pub id: Option<u64>,
+    /// Whether it wants to connect, and only says it wrong.
+    pub is_connect: bool,
     /// What is wrong with it.
     pub error: Box<ApiError>,
 }
@@ -57,14 +59,17 @@ pub struct Refused {
 pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
     let frame = body::read(text.as_bytes()).map_err(|error| Refused {
         id: None,
+        is_connect: false,
         error: Box::new(error.into()),
     })?;
-    let id = id_of(frame.value());
+    let id = frame.value()["id"].as_number().and_then(whole);
+    let kind = frame.value()["type"].as_str();
+    let is_connect = kind == Some("connect");
     let refused = |error: ApiError| Refused {
         id,
+        is_connect,
         error: Box::new(error),
     };
-    let kind = frame.value()["type"].as_str();
     let known = COMMANDS.iter().find(|(name, _)| Some(*name) == kind);
     let component = known.map_or(UNKNOWN_COMMAND, |(_, component)| component);
     let value = frame
@@ -84,6 +89,11 @@ pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
 fn command(name: &str, mut value: Value) -> Result<Command, BodyError> {
     if let Some(members) = value.as_object_mut() {
         members.retain(|member, _| member != "id" && member != "type");
+        if let Some(since) = members.get_mut("since")
+            && let Some(position) = since.as_number().and_then(whole)
+        {
+            *since = position.into();
+        }
     }
     Ok(match name {
         "connect" => Command::Connect(typed(value)?),
@@ -120,14 +130,24 @@ fn chat(mut value: Value) -> Result<ChatFrame, BodyError> {
     })
 }
 
-/// An id that a reply can name, also of a frame that is refused for something else. To JSON Schema
-/// 1.0 is an integer.
-fn id_of(frame: &Value) -> Option<u64> {
+/// The id of a frame of which nothing else is to be read.
+pub fn read_id(text: &str) -> Option<u64> {
+    #[derive(Deserialize)]
+    struct Head {
+        id: Number,
+    }
+    let head: Head = serde_json::from_str(text).ok()?;
+    whole(&head.id)
+}
+
+/// A number that can be an id or a position, however it is written: to JSON Schema 1.0 is an
+/// integer, and so is -0.
+fn whole(number: &Number) -> Option<u64> {
     const MOST: u64 = 9_007_199_254_740_991;
-    let id = &frame["id"];
-    let whole = id.as_u64().or_else(|| {
-        let double = id.as_f64().filter(|double| double.fract() == 0.0)?;
-        format!("{double:.0}").parse().ok()
+    let whole = number.as_u64().or_else(|| {
+        let double = number.as_f64().filter(|double| double.fract() == 0.0)?;
+        // The sum of -0 and 0 is 0.
+        format!("{:.0}", double + 0.0).parse().ok()
     });
-    whole.filter(|id| *id <= MOST)
+    whole.filter(|whole| *whole <= MOST)
 }

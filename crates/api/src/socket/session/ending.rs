@@ -14,6 +14,9 @@ use crate::socket::{
 
 /// How long a client may take to answer a close.
 const PATIENCE: Duration = Duration::from_secs(1);
+/// How long commands that were taken may take to end when the socket is about to close: a store
+/// that is away is given up sooner.
+const LAST_ANSWERS: Duration = Duration::from_secs(5);
 
 impl End {
     /// What it is counted as.
@@ -27,6 +30,23 @@ impl End {
 }
 
 impl Session {
+    /// Answers what was taken before the socket closes, where the client can still use it.
+    pub(super) async fn answer_what_is_in_hand(&mut self, end: &End) {
+        let End::Close(CloseCode::RateLimited | CloseCode::Draining) = end else {
+            return;
+        };
+        let answers = async {
+            while let Some(finished) = self.commands.next().await {
+                // What is wrong with one of them closes the socket no more than it closes anyway.
+                if let Err(End::Close(CloseCode::SlowConsumer)) = self.finish(finished) {
+                    return;
+                }
+            }
+        };
+        // What takes longer goes on without the socket, or is not begun.
+        let _ = timeout(LAST_ANSWERS, answers).await;
+    }
+
     /// Says goodbye, and waits a moment for the client to say so too. What was written by then it
     /// takes soon, or never.
     pub(super) async fn part(mut self, end: End) {

@@ -49,13 +49,14 @@ impl Session {
 
     /// Tells what came of a command, and does what is left of it to do.
     pub(super) fn finish(&mut self, finished: Finished) -> Result<(), End> {
-        self.is_entering = false;
+        if finished.is_connect {
+            self.is_connecting = false;
+        }
         let id = Some(finished.id);
         let done = match finished.result {
             Ok(done) => done,
             Err(refusal) => return self.refuse(id, refusal),
         };
-        self.refused = 0;
         match done {
             Done::Empty => self.reply(id, EMPTY),
             Done::Connected(connected) => self.connect(id, connected),

@@ -1,6 +1,9 @@
 //! Who is at the other end of a socket, and for how long.
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
 use api::socket::SocketTimes;
 use domain::{Scope, Timestamp};
@@ -10,6 +13,7 @@ use super::client::{Socket, Upgrade};
 use crate::{
     caller::Caller,
     harness::{Api, Plan, id_of},
+    probe::{Misfortune, Probe},
 };
 
 /// A key made over the interface, and who holds it.
@@ -75,6 +79,109 @@ async fn a_stranger_may_send_nothing_but_connect() {
     socket
         .connect(json!({"channels": [], "token": api.reader().key()}))
         .await;
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn a_stranger_is_sent_away_for_what_is_no_connect() {
+    let api = Api::start().await;
+    for (text, id, code) in [
+        ("{", json!(null), "malformed_json"),
+        ("[]", json!(null), "validation_failed"),
+        (r#"{"id": 1, "type": "dance"}"#, json!(1), "unknown_command"),
+        (
+            r#"{"id": 1, "type": "chat"}"#,
+            json!(1),
+            "validation_failed",
+        ),
+        (r#"{"id": 1}"#, json!(1), "validation_failed"),
+    ] {
+        let mut socket = Upgrade::of(&api).open().await;
+        socket.send(text).await;
+        let reply = socket.next_of("reply").await;
+        assert_eq!((&reply["id"], &reply["error"]["code"]), (&id, &json!(code)));
+        assert_eq!(socket.closed().await, 4001, "{text}");
+    }
+    api.stop().await;
+}
+
+/// Whether it is carried out does not hang on how soon the first has ended: it waits for the
+/// store to say something of the conversation.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_socket_connects_once_however_soon_it_tries_again() {
+    let probe = Arc::new(Probe::default());
+    let seen = Arc::clone(&probe);
+    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    let agent = api.agent_id().await;
+    for is_known in [true, false] {
+        probe.make("conversations.find_head", Misfortune::Slow);
+        probe.calls();
+        let upgrade = Upgrade::of(&api);
+        let upgrade = if is_known {
+            upgrade.by(&api.reader())
+        } else {
+            upgrade
+        };
+        let mut socket = upgrade.open().await;
+        let mut members = json!({"channels": [format!("conversation:{agent}")]});
+        if !is_known {
+            members["token"] = api.reader().key().into();
+        }
+        let first = socket.send_command("connect", members.clone()).await;
+        let second = socket.send_command("connect", members).await;
+        let behind = socket.send_command("ping", json!({})).await;
+        probe.called("conversations.find_head").await;
+        probe.heal();
+        let replies = [
+            socket.next_of_reply().await,
+            socket.next_of_reply().await,
+            socket.next_of_reply().await,
+        ];
+        let expected = [(first, true), (second, false), (behind, true)];
+        for (reply, (id, ok)) in replies.iter().zip(expected) {
+            assert_eq!(
+                (&reply["id"], &reply["ok"]),
+                (&json!(id), &json!(ok)),
+                "{reply}"
+            );
+        }
+        assert_eq!(replies[1]["error"]["errors"][0]["pointer"], "/type");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn nobody_is_told_whether_a_conversation_exists_who_may_neither_read_nor_chat() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channels = [
+        format!("conversation:{conversation}"),
+        format!("conversation:{agent}"),
+    ];
+    let ok = async |scopes: &[Scope]| {
+        let caller = api.holder_of(scopes).await;
+        let mut socket = Upgrade::of(&api).by(&caller).open().await;
+        let connected = socket.connect(json!({"channels": channels})).await;
+        let mut found = Vec::new();
+        for (place, channel) in channels.iter().enumerate() {
+            let again = socket
+                .command("subscribe", json!({"channel": channel}))
+                .await;
+            assert_eq!(again["ok"], connected["channels"][place]["ok"], "{again}");
+            found.push(again["ok"] == true);
+        }
+        found
+    };
+    assert_eq!(ok(&[Scope::EventsRead]).await, [true, true]);
+    assert_eq!(
+        ok(&[Scope::EventsRead, Scope::ChatWrite]).await,
+        [true, false]
+    );
+    assert_eq!(
+        ok(&[Scope::EventsRead, Scope::ConversationsRead]).await,
+        [true, false]
+    );
     api.stop().await;
 }
 

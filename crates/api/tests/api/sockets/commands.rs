@@ -1,5 +1,7 @@
 //! What a client can ask of a socket, and how it is answered.
 
+use std::time::{Duration, Instant};
+
 use serde_json::{Value, json};
 
 use super::client::{Socket, Upgrade};
@@ -178,26 +180,25 @@ async fn commands_are_carried_out_in_their_order_without_waiting_for_replies() {
 #[tokio::test]
 async fn a_socket_has_128_channels_and_no_more() {
     let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.writer(), &["tenant"]).await;
     let agent = api.agent_id().await;
-    for number in 1..=128 {
+    let mut channels = vec!["tenant".to_owned()];
+    for _ in 0..128 {
         let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
-        let channel = json!({"channel": format!("conversation:{conversation}")});
-        // No faster than commands may come.
-        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
-        let reply = socket.command("subscribe", channel.clone()).await;
-        assert_eq!(reply["ok"], number < 128, "{number}: {reply}");
-        if number == 128 {
-            assert_eq!(reply["error"]["code"], "validation_failed");
-            assert_eq!(reply["error"]["errors"][0]["code"], "too_many");
-            socket
-                .carried_out("unsubscribe", json!({"channel": "tenant"}))
-                .await;
-            socket.carried_out("subscribe", channel.clone()).await;
-            // Again is not once more.
-            socket.carried_out("subscribe", channel).await;
-        }
+        channels.push(format!("conversation:{conversation}"));
     }
+    let first: Vec<&str> = channels.iter().take(127).map(String::as_str).collect();
+    let mut socket = Socket::connected(&api, &api.writer(), &first).await;
+    let one = json!({"channel": channels[127]});
+    let another = json!({"channel": channels[128]});
+    socket.carried_out("subscribe", one).await;
+    let refused = socket.refused("subscribe", another.clone()).await;
+    assert_eq!(refused["code"], "validation_failed");
+    assert_eq!(refused["errors"][0]["code"], "too_many");
+    let tenant = json!({"channel": "tenant"});
+    socket.carried_out("unsubscribe", tenant).await;
+    socket.carried_out("subscribe", another.clone()).await;
+    // Again is not once more.
+    socket.carried_out("subscribe", another).await;
     api.stop().await;
 }
 
@@ -240,5 +241,28 @@ async fn typing_is_told_where_it_concerns_somebody_and_stored_nowhere() {
     }
     let after = api.reader().get("/api/events").await.ok();
     assert_eq!(before["headSeq"], after["headSeq"]);
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn typing_is_told_when_it_changes_and_not_with_every_letter() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let mut listener = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut writer = Socket::connected(&api, &api.writer(), &[]).await;
+    let began = Instant::now();
+    for typing in [true, true, true, true, false, false, true] {
+        let members = json!({"conversationId": conversation, "typing": typing});
+        writer.carried_out("typing", members).await;
+    }
+    let is_soon = began.elapsed() < Duration::from_millis(900);
+    let mut told = Vec::new();
+    while told.last() != Some(&true) || !told.contains(&false) {
+        let event = listener.next_of("live").await["event"].clone();
+        told.push(event["typing"] == true);
+    }
+    // A machine that stalls for a second is told once more.
+    assert!(!is_soon || told == [true, false, true], "{told:?}");
     api.stop().await;
 }

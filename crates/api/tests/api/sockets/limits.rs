@@ -2,16 +2,18 @@
 
 use std::{
     collections::HashMap,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use api::socket::SocketTimes;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Socket, Upgrade};
 use crate::{
     engines::scripted_agent,
-    harness::{Api, Plan},
+    harness::{Api, Plan, id_of},
+    probe::{Misfortune, Probe},
 };
 
 #[tokio::test]
@@ -53,6 +55,127 @@ async fn whoever_goes_on_when_refused_is_sent_away() {
     assert_eq!(ended.code, 4101);
     let wait = ended.goodbye.unwrap()["reconnectAfterMs"].as_u64().unwrap();
     assert!((1_000..=5_000).contains(&wait), "{wait}");
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn what_was_taken_before_that_is_answered() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let typing = json!({"conversationId": conversation, "typing": true}).to_string();
+    let members = &typing[1..typing.len() - 1];
+    for id in 1_000..1_400 {
+        let frame = format!(r#"{{"id": {id}, "type": "typing", {members}}}"#);
+        socket.send_unheard(&frame).await;
+    }
+    assert_eq!(socket.ended().await.code, 4101);
+    let mut answered = Vec::new();
+    while let Some(frame) = socket.unread() {
+        answered.push(frame["id"].as_u64().unwrap());
+    }
+    answered.sort_unstable();
+    let expected: Vec<u64> = (1_000..).take(answered.len()).collect();
+    assert_eq!(answered, expected);
+    // 39 or more that are taken, and 100 that are not.
+    assert!(answered.len() >= 139, "{}", answered.len());
+    api.stop().await;
+}
+
+/// A store that takes its time over chats, and a socket that has begun one.
+async fn with_a_slow_chat() -> (Api, Arc<Probe>, Socket, Value, u64) {
+    let probe = Arc::new(Probe::default());
+    let seen = Arc::clone(&probe);
+    let plan = Plan::default().over(move |it| seen.over(it));
+    let plan = plan.setting("LIMITS__CHAT__BURST", "1000");
+    let api = plan
+        .setting("LIMITS__REQUESTS__BURST", "10000")
+        .start()
+        .await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    probe.make("turns.record_exchange", Misfortune::Slow);
+    let chat = json!({"agentId": agent, "message": "Hello", "conversationId": conversation});
+    let id = socket.send_command("chat", chat.clone()).await;
+    probe.called("turns.record_exchange").await;
+    (api, probe, socket, chat, id)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn nothing_waits_for_a_chat_but_chats_of_its_conversation() {
+    let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
+    let second = socket.send_command("chat", chat.clone()).await;
+    let conversation = chat["conversationId"].as_str().unwrap();
+    for (command, members) in [
+        ("ping", json!({})),
+        ("refresh", json!({"token": api.writer().key()})),
+        ("subscribe", json!({"channel": "tenant"})),
+        (
+            "subscribe",
+            json!({"channel": format!("conversation:{conversation}")}),
+        ),
+        ("unsubscribe", json!({"channel": "tenant"})),
+        (
+            "typing",
+            json!({"conversationId": conversation, "typing": true}),
+        ),
+    ] {
+        socket.carried_out(command, members).await;
+    }
+    let nobodys = json!({"turnId": conversation});
+    let problem = socket.refused("cancel", nobodys).await;
+    assert_eq!(problem["code"], "turn_not_found");
+    probe.heal();
+    for id in [first, second] {
+        let reply = socket.next_of_reply().await;
+        assert_eq!((&reply["id"], &reply["ok"]), (&json!(id), &json!(true)));
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn so_many_commands_are_in_hand_and_whoever_has_more_is_still_heard() {
+    let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
+    let mut chats = vec![first];
+    while chats.len() < 40 {
+        // No faster than commands may come.
+        tokio::time::sleep(Duration::from_millis(60)).await;
+        chats.push(socket.send_command("chat", chat.clone()).await);
+    }
+    let problem = socket.refused("chat", chat).await;
+    assert_eq!(problem["code"], "rate_limited");
+    assert_eq!(problem["violatedPolicies"], json!(["commands"]));
+    let detail = problem["detail"].as_str().unwrap();
+    assert!(detail.contains("40 commands"), "{detail}");
+    let key = json!({"token": api.writer().key()});
+    socket.carried_out("refresh", key).await;
+    socket.carried_out("ping", json!({})).await;
+    probe.heal();
+    for id in chats {
+        assert_eq!(socket.reply(id).await["ok"], true);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_store_that_is_away_is_waited_for_once() {
+    let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
+    let mut ids = vec![first];
+    for _ in 0..9 {
+        ids.push(socket.send_command("chat", chat.clone()).await);
+    }
+    socket.carried_out("ping", json!({})).await;
+    probe.calls();
+    probe.make("turns.record_exchange", Misfortune::Away);
+    probe.look_again();
+    for id in ids {
+        assert_eq!(socket.reply(id).await["error"]["code"], "store_unavailable");
+    }
+    assert_eq!(probe.calls(), Vec::<&str>::new());
+    probe.heal();
+    socket.carried_out("chat", chat).await;
     api.stop().await;
 }
 

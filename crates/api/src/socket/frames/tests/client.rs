@@ -120,8 +120,40 @@ fn every_command_needs_an_id_that_a_reply_can_name() {
     let above = 9_007_199_254_740_992_u64;
     invalid(&ping(json!(above)), &[("/id", "too_large")]);
     assert!(read(&ping(json!(above - 1)).to_string(), &SCHEMAS).is_ok());
-    let written_otherwise = read(r#"{"id": 7.0, "type": "ping"}"#, &SCHEMAS);
-    assert_eq!(written_otherwise.unwrap().id, 7);
+}
+
+#[test]
+fn a_whole_number_is_read_however_it_is_written() {
+    for (written, whole) in [("7.0", 7), ("7e0", 7), ("-0", 0), ("-0.0", 0), ("0", 0)] {
+        let ping = format!(r#"{{"id": {written}, "type": "ping"}}"#);
+        assert_eq!(read(&ping, &SCHEMAS).unwrap().id, whole, "{written}");
+        assert_eq!(read_id(&ping), Some(whole), "{written}");
+        let subscribe =
+            format!(r#"{{"id": 1, "type": "subscribe", "channel": "tenant", "since": {written}}}"#);
+        let subscribe = read(&subscribe, &SCHEMAS).unwrap().command;
+        let since = i64::try_from(whole).unwrap();
+        assert!(matches!(subscribe, Command::Subscribe(it) if it.since == Some(since)));
+    }
+}
+
+#[test]
+fn the_id_alone_is_read_of_what_comes_too_fast() {
+    assert_eq!(
+        read_id(r#"{"type": "dance", "id": 7, "more": [[]]}"#),
+        Some(7)
+    );
+    for text in [
+        "{",
+        "[]",
+        "{}",
+        r#"{"id": "7"}"#,
+        r#"{"id": -1}"#,
+        r#"{"id": 1.5}"#,
+        r#"{"id": 1, "id": 2}"#,
+        r#"{"id": 9007199254740992}"#,
+    ] {
+        assert_eq!(read_id(text), None, "{text}");
+    }
 }
 
 #[test]
