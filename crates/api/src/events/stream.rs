@@ -21,6 +21,7 @@ use crate::{
     connection::Progress,
     problem::ApiError,
     reads,
+    request::unsigned,
     sse::{self, Event, Frame},
     state::ApiState,
 };
@@ -89,7 +90,8 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
     let Some(value) = values.next() else {
         return Ok(None);
     };
-    let seq = value.to_str().ok().and_then(|text| text.parse().ok());
+    let text = value.to_str().ok().and_then(unsigned);
+    let seq = text.and_then(|text| text.parse().ok());
     match seq {
         Some(seq) if seq >= 0 && values.next().is_none() => Ok(Some(Seq(seq))),
         _ => Err(ApiError::header(

@@ -12,4 +12,4 @@ pub use idempotency::{IdempotencyHeader, REPLAYED, made, tell_replayed};
 pub use json::{Json, JsonBody, MergePatch, OptionalJson};
 pub use path::{Named, PathId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};
-pub use query::QueryParameters;
+pub use query::{QueryParameters, unsigned};

@@ -78,7 +78,7 @@ impl QueryParameters {
 
     /// A parameter of another type; `expected` says in words what it must be.
     pub fn parsed<T: FromStr>(&mut self, name: &str, expected: &str) -> Option<T> {
-        let value = self.text(name)?.parse().ok();
+        let value = unsigned(self.text(name)?).and_then(|text| text.parse().ok());
         if value.is_none() {
             self.faults
                 .push(parameter_fault(name, FaultCode::BadFormat, expected));
@@ -91,8 +91,8 @@ impl QueryParameters {
         let Some(text) = self.text("limit") else {
             return DEFAULT_LIMIT;
         };
-        let fault = match text.parse::<i64>() {
-            Ok(number) => match usize::try_from(number) {
+        let fault = match unsigned(text).map(str::parse::<i64>) {
+            Some(Ok(number)) => match usize::try_from(number) {
                 Ok(limit) if (1..=PAGE_LIMIT).contains(&limit) => return limit,
                 Ok(limit) if limit > PAGE_LIMIT => parameter_fault(
                     "limit",
@@ -101,7 +101,7 @@ impl QueryParameters {
                 ),
                 _ => parameter_fault("limit", FaultCode::TooSmall, "at least 1"),
             },
-            Err(_) => parameter_fault("limit", FaultCode::WrongType, "a whole number"),
+            _ => parameter_fault("limit", FaultCode::WrongType, "a whole number"),
         };
         self.faults.push(fault);
         DEFAULT_LIMIT
@@ -122,4 +122,9 @@ impl QueryParameters {
             ..ApiError::new(ProblemCode::ValidationFailed)
         })
     }
+}
+
+/// A text that does not begin with a plus, which Rust takes before a number and nothing here means.
+pub fn unsigned(text: &str) -> Option<&str> {
+    (!text.starts_with('+')).then_some(text)
 }

@@ -268,7 +268,7 @@ async fn who_was_away_too_long_is_told_and_goes_on_from_the_head() {
 async fn what_cannot_be_read_is_refused_before_the_stream() {
     let api = Api::start().await;
     let reader = api.reader();
-    for last in ["", "x", "-1", "1.5", "99999999999999999999"] {
+    for last in ["", "x", "-1", "+5", "1.5", "99999999999999999999"] {
         let request = asked(&reader, "").header("Last-Event-ID", last);
         let problem = request.send().await.problem(ProblemCode::InvalidHeader);
         assert_eq!(problem["errors"][0]["header"], "Last-Event-ID", "{last}");
@@ -276,7 +276,13 @@ async fn what_cannot_be_read_is_refused_before_the_stream() {
     let twice = asked(&reader, "").header("Last-Event-ID", "1");
     let twice = twice.header("Last-Event-ID", "1").send().await;
     twice.problem(ProblemCode::InvalidHeader);
-    for query in ["since=-1", "types=agent.born", "cursor=1"] {
+    for query in [
+        "since=-1",
+        "since=%2B1",
+        "limit=%2B1",
+        "types=agent.born",
+        "cursor=1",
+    ] {
         let answer = asked(&reader, query).send().await;
         answer.problem(ProblemCode::ValidationFailed);
     }
