@@ -8,7 +8,7 @@
 //! ```
 //!
 //! Ports outside a store have a macro of their own: `reply_engine_contract!`,
-//! `rate_limiter_contract!`, `event_bus_contract!`.
+//! `rate_limiter_contract!`, `event_bus_contract!`, `tool_provider_contract!`.
 //!
 //! To add a promise: write it as `pub async fn` with a sentence for a name in the file of its
 //! port, and list it in `promises.rs` or `promises/turns.rs`, or in the port's own macro; a test of
@@ -69,5 +69,6 @@ pub mod tenant_isolation;
 pub mod tenant_repository;
 pub mod ticket_repository;
 pub mod token_repository;
+pub mod tool_provider;
 pub mod turn_queue;
 pub mod turn_recovery;

@@ -63,6 +63,11 @@ const BESIDE_STORES: &[(&str, &str, &str)] = &[
         include_str!("stream_slots.rs"),
         include_str!("rate_limiter.rs"),
     ),
+    (
+        "tool_provider",
+        include_str!("tool_provider.rs"),
+        include_str!("tool_provider.rs"),
+    ),
 ];
 
 #[test]

@@ -69,8 +69,9 @@ pub trait ToolProvider: Send + Sync {
     fn tools(&self) -> Vec<Arc<ToolDefinition>>;
 
     /// Calls the tool of this name with arguments that its schema lets pass. Answers text, or
-    /// what of its answer can be said as text. MUST stop all work when the call is dropped; need
-    /// not bound its time or its answer's size, which whoever calls does.
+    /// what of its answer can be said as text; a name that nobody here has is `Unavailable`. MUST
+    /// stop all work when the call is dropped; need not bound its time or its answer's size, which
+    /// whoever calls does.
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError>;
 }
 

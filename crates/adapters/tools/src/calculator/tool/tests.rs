@@ -1,0 +1,223 @@
+//! Values, refusals, and that nothing takes long.
+
+use std::time::{Duration, Instant};
+
+use proptest::prelude::*;
+use rstest::rstest;
+
+use super::*;
+
+#[rstest]
+#[case("1 + 1", "2")]
+#[case("2 * 3 + 4 * 5", "26")]
+#[case("2 + 3 * 4 - 6 / 2", "11")]
+#[case("(1250 * 1.19 - 80) / 3", "469.16666666666666666666666667")]
+#[case("8 / 4 / 2", "1")]
+#[case("8 - 4 - 2", "2")]
+#[case("2 * 7 % 4", "2")]
+#[case("7 % 4 * 2", "6")]
+#[case("12 / 3 * 2", "8")]
+#[case("1 - 2 + 3", "2")]
+#[case("0.1 + 0.2", "0.3")]
+#[case("1 / 8", "0.125")]
+#[case("10 / 3", "3.3333333333333333333333333333")]
+#[case("123456789 * 987654321", "121932631112635269")]
+#[case("2 ^ 10", "1024")]
+#[case("2 ** 10", "1024")]
+#[case("2 ^ -2", "0.25")]
+#[case("2 * 3 ^ 2", "18")]
+#[case("(2 ^ 3) ^ 2", "64")]
+#[case("2 ^ (3 ^ 2)", "512")]
+#[case("-(2 ^ 2)", "-4")]
+#[case("(-2) ^ 2", "4")]
+#[case("3 * -2", "-6")]
+#[case("2 - -3", "5")]
+#[case("2 - +3", "-1")]
+#[case("+5", "5")]
+#[case("--5", "5")]
+#[case("-7 % 3", "-1")]
+#[case("1e3 + 1.5E-3", "1000.0015")]
+#[case(".5 * 4", "2")]
+#[case("6 × 7 ÷ 2 − 1", "20")]
+#[case("sqrt(16)", "4")]
+#[case("sqrt(2) ^ 2", "2")]
+#[case("SQRT(9) + Abs(-3)", "6")]
+#[case("round(2.5) + round(-2.5)", "0")]
+#[case("floor(-1.5) + ceil(1.2)", "0")]
+#[case("0 ^ 0", "1")]
+#[case("0 * 5", "0")]
+#[case("((((((1))))))", "1")]
+#[case("2 * pi", "6.2831853071795864769252867666")]
+fn knows_the_exact_value(#[case] expression: &str, #[case] value: &str) {
+    assert_eq!(calculate(expression).as_deref(), Ok(value), "{expression}");
+}
+
+#[rstest]
+#[case("2 ^ 0.5", "1.4142135623731")]
+#[case("sin(pi / 6)", "0.5")]
+#[case("log10(1000)", "3")]
+#[case("ln(e)", "1")]
+#[case("exp(1)", "2.71828182845905")]
+#[case("2 ^ 100", "1.26765060022823e30")]
+#[case("1e-20 * 1.23456789012345e-10", "1.23456789012345e-30")]
+#[case("1e-15 / 3", "3.33333333333333e-16")]
+#[case("0.1 ^ 20", "1e-20")]
+#[case("1e300 * 2", "2e300")]
+fn says_so_of_a_rounded_value(#[case] expression: &str, #[case] value: &str) {
+    let told = calculate(expression).unwrap();
+    let value: f64 = value.parse().unwrap();
+    let told = told
+        .strip_prefix("approximately ")
+        .expect("a rounded value");
+    let told: f64 = told.parse().unwrap();
+    assert!(
+        (told - value).abs() <= value.abs() * 1e-13,
+        "{expression} = {told}"
+    );
+}
+
+#[rstest]
+#[case("1 / 0", "it divides by zero")]
+#[case("1 / (2 - 2)", "it divides by zero")]
+#[case("1 % 0", "it divides by zero")]
+#[case("0 ^ -1", "it divides by zero")]
+#[case("1 / (0 * sin(1))", "it divides by zero")]
+#[case("sqrt(-1)", "it takes the square root of a negative number")]
+#[case("ln(0)", "it takes the logarithm of a number that is not positive")]
+#[case(
+    "(-8) ^ 0.5",
+    "it raises a negative number to a power that is not whole"
+)]
+#[case("9 ^ (9 ^ 9)", "its value is too large")]
+#[case("exp(1000)", "its value is too large")]
+#[case("1e999", "its value is too large")]
+#[case("0 * (1 / 0)", "it divides by zero")]
+#[case(
+    "-2 ^ 2",
+    "a sign before a power has two readings: write -(a^b) or (-a)^b"
+)]
+#[case(
+    "3 - -sqrt(2) ^ 2",
+    "a sign before a power has two readings: write -(a^b) or (-a)^b"
+)]
+#[case(
+    "2 ^ 3 ^ 2",
+    "powers of powers have two readings: write (a^b)^c or a^(b^c)"
+)]
+#[case(
+    "2 ^ -(3) ^ 2",
+    "powers of powers have two readings: write (a^b)^c or a^(b^c)"
+)]
+#[case(
+    "15 %",
+    "a value is missing at the end; % is the remainder, so write 15/100 for 15 %"
+)]
+#[case(
+    "200 * (15%)",
+    "a value is missing before `)`; % is the remainder, so write 15/100 for 15 %"
+)]
+#[case("2 3", "an operator is missing before `3`")]
+#[case("2(3)", "an operator is missing before `(`")]
+#[case("2 pi", "an operator is missing before `pi`")]
+#[case("(1)(2)", "an operator is missing before `(`")]
+#[case("1.2.3", "an operator is missing before `.3`")]
+#[case("1 + * 2", "a value is missing before `*`")]
+#[case("()", "a value is missing before `)`")]
+#[case("1 +", "a value is missing at the end")]
+#[case("", "a value is missing at the end")]
+#[case("(1", "a parenthesis is not closed")]
+#[case("1)", "a parenthesis is closed that was not opened")]
+#[case(
+    "sqrt 2",
+    "`sqrt` is a function: write its value in parentheses after it"
+)]
+#[case("x + 1", "there is nothing that is called `x`")]
+#[case("while(1)", "there is nothing that is called `while`")]
+#[case(
+    "1,000 + 1",
+    "`,` cannot stand in an expression: write 1234.5 for 1,234.5"
+)]
+#[case("{a}", "`{` cannot stand in an expression")]
+#[case("5!", "`!` cannot stand in an expression")]
+#[case("π", "`π` cannot stand in an expression")]
+fn refuses_and_says_why(#[case] expression: &str, #[case] reason: &str) {
+    let refusal = calculate(expression).expect_err("no value");
+    assert_eq!(refusal.to_string(), reason, "{expression}");
+}
+
+#[test]
+fn refuses_what_is_too_long_or_too_deep() {
+    let nested = |depth| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
+    assert_eq!(calculate(&nested(32)).as_deref(), Ok("1"));
+    let too_deep = calculate(&nested(33)).unwrap_err();
+    assert_eq!(too_deep, Refusal::Misread(Misread::TooDeep));
+    assert!(calculate(&"9".repeat(1_000)).is_err(), "too large");
+    let too_long = calculate(&"9".repeat(1_001)).unwrap_err();
+    assert_eq!(too_long, Refusal::Misread(Misread::TooLong));
+}
+
+#[rstest]
+#[case::sums("1+".repeat(499) + "1")]
+#[case::signs("-".repeat(999) + "1")]
+#[case::powers("(1.0000001^99999)*".repeat(50) + "1")]
+#[case::functions("sqrt(".repeat(32) + "2" + &")".repeat(32))]
+#[case::quotients("1/3*".repeat(249) + "1")]
+#[case::sums_in_parentheses("1+3-(".repeat(32) + "1" + &")".repeat(32))]
+fn the_worst_of_the_longest_takes_no_time(#[case] expression: String) {
+    let start = Instant::now();
+    calculate(&expression).unwrap();
+    assert!(
+        start.elapsed() < Duration::from_secs(1),
+        "{:?}",
+        start.elapsed()
+    );
+}
+
+/// An expression of whole numbers, and its value by the rules of mathematics.
+fn sums() -> impl Strategy<Value = (String, i128)> {
+    let number = (0_i128..1_000).prop_map(|number| (number.to_string(), number));
+    number.prop_recursive(5, 64, 4, |inner| {
+        let product = proptest::collection::vec(inner.clone(), 1..4).prop_map(|factors| {
+            let text: Vec<_> = factors
+                .iter()
+                .map(|(text, _)| format!("({text})"))
+                .collect();
+            let value = factors.iter().fold(1, |product: i128, (_, value)| {
+                product.saturating_mul(*value % 1_000)
+            });
+            let text: Vec<_> = text.iter().map(|text| format!("({text} % 1000)")).collect();
+            (text.join(" * "), value)
+        });
+        let signed = (any::<bool>(), product);
+        proptest::collection::vec(signed, 1..4).prop_map(|terms| {
+            let mut text = String::from("0");
+            let mut sum = 0_i128;
+            for (is_added, (term, value)) in terms {
+                text.push_str(if is_added { " + " } else { " - " });
+                text.push_str(&term);
+                sum += if is_added { value } else { -value };
+            }
+            (text, sum)
+        })
+    })
+}
+
+proptest! {
+    #[test]
+    fn calculates_as_mathematics_does((expression, value) in sums()) {
+        prop_assume!(expression.len() <= LONGEST_EXPRESSION);
+        prop_assert_eq!(calculate(&expression), Ok(value.to_string()));
+    }
+
+    #[test]
+    fn any_text_is_calculated_or_refused(text in ".{0,60}") {
+        let _ = calculate(&text);
+    }
+
+    #[test]
+    fn any_row_of_signs_is_calculated_or_refused(
+        text in "([0-9.e ]|\\+|-|\\*|/|%|\\^|\\(|\\)|sqrt|ln|pi|,|\\{|\\}){0,40}",
+    ) {
+        let _ = calculate(&text);
+    }
+}

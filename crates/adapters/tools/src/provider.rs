@@ -1,0 +1,70 @@
+//! The port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ports::{
+    CapabilityInfo, CapabilityKind, Clock, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+};
+use serde_json::Value;
+
+use crate::{calculator, local_time};
+
+/// The tools `calculator` and `time`. Both answer at once.
+pub struct BuiltInTools {
+    clock: Arc<dyn Clock>,
+    definitions: [Arc<ToolDefinition>; 2],
+}
+
+impl BuiltInTools {
+    /// Tells the time of this clock.
+    pub fn new(clock: Arc<dyn Clock>) -> Self {
+        Self {
+            clock,
+            definitions: [calculator::definition(), local_time::definition()].map(Arc::new),
+        }
+    }
+}
+
+#[async_trait]
+impl ToolProvider for BuiltInTools {
+    fn capabilities(&self) -> Vec<CapabilityInfo> {
+        let capability = |definition: &Arc<ToolDefinition>| CapabilityInfo {
+            name: definition.name.clone(),
+            kind: CapabilityKind::Tool,
+            description: definition.description.clone(),
+            is_available: true,
+        };
+        self.definitions.iter().map(capability).collect()
+    }
+
+    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
+        self.definitions.to_vec()
+    }
+
+    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
+        match name {
+            calculator::NAME => {
+                let expression = text(arguments, calculator::EXPRESSION)?
+                    .ok_or_else(|| ToolError::Refused("`expression` is missing".to_owned()))?;
+                calculator::calculate(expression)
+                    .map_err(|refusal| ToolError::Refused(refusal.to_string()))
+            }
+            local_time::NAME => {
+                let zone = text(arguments, local_time::TIME_ZONE)?;
+                local_time::tell(self.clock.now(), zone.unwrap_or("UTC"))
+                    .map_err(|refusal| ToolError::Refused(refusal.to_string()))
+            }
+            _ => Err(ToolError::Unavailable("there is no such tool".into())),
+        }
+    }
+}
+
+/// An argument that is text, if it is given.
+fn text<'a>(arguments: &'a ToolArguments, name: &str) -> Result<Option<&'a str>, ToolError> {
+    match arguments.get(name) {
+        None => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(ToolError::Refused(format!("`{name}` is not a text"))),
+    }
+}
