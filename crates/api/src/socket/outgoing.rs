@@ -4,26 +4,24 @@ use std::{
     cell::{RefCell, RefMut},
     pin::Pin,
     rc::Rc,
-    task::{Context, Poll, Waker},
+    task::{Context, Poll},
 };
 
-use actix_http::ws::{OpCode, Parser};
 use actix_web::{
     Error,
     body::{BodySize, BoxBody, MessageBody},
-    web::{Bytes, BytesMut},
+    web::Bytes,
 };
 use actix_ws::CloseReason;
 use bytestring::ByteString;
 use tokio::{sync::Notify, time::Instant};
 
+use self::queue::{End, Queue};
 use super::outbox::{Outbox, Overfull};
 
+mod queue;
 #[cfg(test)]
 mod tests;
-
-/// Frames are handed on together up to so many bytes: many small ones are one write.
-const CHUNK_BYTES: usize = 16 * 1024;
 
 /// What a socket's task sends. The connection takes it when its client has read what was sent
 /// before, so that all that waits is counted here, in bytes.
@@ -37,41 +35,6 @@ struct Shared {
     queue: RefCell<Queue>,
     /// Tells the task that there is room again, or that the connection has gone.
     moved: Notify,
-}
-
-#[derive(Default)]
-struct Queue {
-    outbox: Outbox,
-    is_ping_due: bool,
-    pong: Option<Bytes>,
-    /// Since when nothing was taken though something waits.
-    stuck_since: Option<Instant>,
-    end: End,
-    /// Whether the task has ended.
-    is_over: bool,
-    wants: Wants,
-    /// The connection's task.
-    connection: Option<Waker>,
-}
-
-/// What the task waits for.
-#[derive(Default)]
-struct Wants {
-    /// That there is room.
-    room: bool,
-    /// That nothing waits.
-    drained: bool,
-}
-
-/// Whether there is more to come.
-#[derive(Default)]
-enum End {
-    #[default]
-    Open,
-    /// The close frame follows what waits.
-    Closing(Option<CloseReason>),
-    /// Nothing is sent any more.
-    Closed,
 }
 
 /// The body of the answer to an upgrade. It ends with the socket's task: until then the connection
@@ -183,49 +146,6 @@ impl Drop for Outgoing {
         }
         queue.is_over = true;
         queue.wake();
-    }
-}
-
-impl Queue {
-    fn wake(&self) {
-        if let Some(connection) = &self.connection {
-            connection.wake_by_ref();
-        }
-    }
-
-    /// Whether the task has waited for what is so now.
-    fn is_wakeup_due(&mut self) -> bool {
-        let has_room = self.wants.room && self.outbox.has_room();
-        let is_drained = self.wants.drained && self.outbox.bytes() == 0;
-        self.wants.room &= !has_room;
-        self.wants.drained &= !is_drained;
-        has_room || is_drained
-    }
-
-    /// The next bytes, if any wait.
-    fn take(&mut self) -> Bytes {
-        let mut chunk = BytesMut::new();
-        if std::mem::take(&mut self.is_ping_due) {
-            Parser::write_message(&mut chunk, [], OpCode::Ping, true, false);
-        }
-        if let Some(payload) = self.pong.take() {
-            Parser::write_message(&mut chunk, payload, OpCode::Pong, true, false);
-        }
-        while chunk.len() < CHUNK_BYTES
-            && let Some(frame) = self.outbox.pop()
-        {
-            Parser::write_message(&mut chunk, frame.into_bytes(), OpCode::Text, true, false);
-            let is_more = self.outbox.bytes() > 0;
-            self.stuck_since = is_more.then(Instant::now);
-        }
-        if self.outbox.bytes() == 0
-            && let End::Closing(reason) = &mut self.end
-        {
-            let reason = reason.take();
-            self.end = End::Closed;
-            Parser::write_close(&mut chunk, reason, false);
-        }
-        chunk.freeze()
     }
 }
 

@@ -3,7 +3,7 @@ use std::pin::pin;
 use actix_web::body::MessageBody as _;
 use futures::{FutureExt as _, future::poll_fn};
 
-use super::*;
+use super::{queue::CHUNK_BYTES, *};
 use crate::socket::CloseCode;
 
 fn pair() -> (Outgoing, OutgoingBody) {

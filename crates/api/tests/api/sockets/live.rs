@@ -208,6 +208,10 @@ async fn who_repeats_a_chat_elsewhere_gets_what_was_said_so_far_and_what_follows
     let begun = first.carried_out("chat", chat.clone()).await;
     let call = script.next_call().await;
     call.say("Once upon ").await;
+    let mut readers = [Reader::default(), Reader::default()];
+    while readers[0].text != "Once upon " {
+        readers[0].read(&first.next().await);
+    }
     let mut second = Socket::connected(&api, &api.writer(), &[]).await;
     for socket in [&mut first, &mut second] {
         let again = socket.carried_out("chat", chat.clone()).await;
@@ -219,7 +223,6 @@ async fn who_repeats_a_chat_elsewhere_gets_what_was_said_so_far_and_what_follows
     assert_eq!(snapshot["event"]["type"], "reply.snapshot");
     assert_eq!(snapshot["event"]["text"], "Once upon ");
     call.answer("a time.").await;
-    let mut readers = [Reader::default(), Reader::default()];
     readers[1].read(&snapshot);
     for (socket, reader) in [first, second].iter_mut().zip(&mut readers) {
         while !reader.is_over {
