@@ -68,7 +68,7 @@ impl Cancellation {
 /// What the engine has said so far, to be kept.
 fn partial_reply(message_id: MessageId, said: Said) -> Option<Reply> {
     let tool_calls = said.tool_calls();
-    (!said.text.is_empty()).then(|| Reply {
+    (!said.text.is_empty()).then_some(Reply {
         message_id,
         content: said.text,
         engine: said.engine,

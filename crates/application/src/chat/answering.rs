@@ -85,7 +85,7 @@ pub(super) async fn begin(
     let live = runner.live.enter(subject(question, at));
     let followed = FollowedTurn::new(Arc::clone(&live), Arc::clone(&ports.turns));
     let begin = begin_turn(question, at, node);
-    let taken = |turn| Ok(Some(Once::Done(Asked::taken(TakenTurn { turn, followed }))));
+    let taken = |turn| Some(Once::Done(Asked::taken(TakenTurn { turn, followed })));
     match ports.turns.begin_turn(begin.clone()).await {
         Ok(BeginOutcome::Started {
             message_seq,
@@ -102,11 +102,11 @@ pub(super) async fn begin(
                 message_seq,
                 store_so_far: asked_at.elapsed(),
             });
-            taken(begin.started())
+            Ok(taken(begin.started()))
         }
         Ok(BeginOutcome::Queued(_)) => {
             live.queued();
-            taken(begin.queued())
+            Ok(taken(begin.queued()))
         }
         Ok(BeginOutcome::Repeated(record)) => Ok(Some(Once::Repeated(record))),
         Ok(BeginOutcome::Busy) => Err(ChatError::Busy),

@@ -230,7 +230,6 @@ impl LiveTurn {
         self.wake();
     }
 
-    /// It waits.
     pub(super) fn queued(&self) {
         self.note(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
@@ -244,7 +243,6 @@ impl LiveTurn {
         self.note(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
     }
 
-    /// It started.
     pub(super) fn started(&self, started: StartedTurn) {
         self.note(|progress| progress.started.replace(started) != Some(started));
     }

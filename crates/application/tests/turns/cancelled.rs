@@ -35,10 +35,10 @@ impl Cancelling {
         let asked = process.ask(&world, None, script).await;
         let asked = asked.map_err(|error| error.to_string()).expect("it begins");
         let turn = asked.turn_id;
-        let told = tokio::spawn(all(asked));
+        let told = process.tasks.spawn(all(asked));
         until_said(&process, turn, before).await;
         let cancelling = Arc::clone(&process);
-        let cancellation = tokio::spawn(async move {
+        let cancellation = process.tasks.spawn(async move {
             let cancelled = cancelling.turns.cancel(&caller(), turn).await;
             cancelled.expect("the store answers")
         });
