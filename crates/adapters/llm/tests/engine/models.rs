@@ -1,0 +1,72 @@
+//! The list of models.
+
+use std::time::Duration;
+
+use futures::future::join_all;
+use ports::ReplyEngine as _;
+use rstest::rstest;
+use serde_json::json;
+use tokio::time::Instant;
+
+use crate::{
+    given::{KEY, engine_with, given},
+    upstream::{Answer, Step, Upstream, status, whole},
+};
+
+fn list(names: &[&str]) -> Answer {
+    let models = names
+        .iter()
+        .map(|name| json!({"id": name, "object": "model"}));
+    let models: Vec<_> = models.collect();
+    whole(200, "", &json!({"object": "list", "data": models}))
+}
+
+#[tokio::test]
+async fn tells_the_models_that_an_agent_can_choose() {
+    let long = "a".repeat(257);
+    let (upstream, engine) = given([list(&["b", "a", "b", "", "c\nd", &long])]).await;
+    let models = engine.models().await;
+    assert_eq!(models, Some(vec!["a".to_owned(), "b".to_owned()]));
+    let asked = upstream.asked().remove(0);
+    assert_eq!(asked.line, "GET /v1/models");
+    let bearer = format!("Bearer {KEY}");
+    assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
+}
+
+#[tokio::test]
+async fn asks_once_for_many_who_want_to_know() {
+    let (upstream, engine) = given([list(&["a"])]).await;
+    let told = join_all((0..32).map(|_| engine.models())).await;
+    assert!(
+        told.iter()
+            .all(|models| *models == Some(vec!["a".to_owned()]))
+    );
+    assert_eq!(upstream.asked().len(), 1);
+}
+
+#[rstest]
+#[case::no_list(status(404))]
+#[case::not_now(status(503))]
+#[case::nonsense(whole(200, "", &json!({"data": "none"})))]
+#[case::without_end(vec![crate::upstream::head("application/json"), Step::Endlessly(b"4\r\n    \r\n".repeat(1000))])]
+#[tokio::test]
+async fn a_server_without_a_list_has_none(#[case] answer: Answer) {
+    let (upstream, engine) = given([answer]).await;
+    assert_eq!(engine.models().await, None);
+    assert_eq!(engine.models().await, None);
+    assert_eq!(upstream.asked().len(), 1, "it is not asked again at once");
+}
+
+#[tokio::test]
+async fn a_server_that_hangs_delays_the_first_who_asks_alone() {
+    let upstream = Upstream::answering([vec![Step::Hang]]).await;
+    let limit = Duration::from_millis(500);
+    let engine = engine_with(&upstream, |times| times.models = limit);
+    let began = Instant::now();
+    assert_eq!(engine.models().await, None::<Vec<String>>);
+    assert!(began.elapsed() >= limit);
+    upstream.until_abandoned().await;
+    let again = Instant::now();
+    assert_eq!(engine.models().await, None::<Vec<String>>);
+    assert!(again.elapsed() < limit, "{:?}", again.elapsed());
+}
