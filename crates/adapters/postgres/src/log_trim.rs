@@ -8,7 +8,7 @@ use sqlx::PgConnection;
 use crate::{
     PostgresStore,
     error::{from_sqlx, in_table},
-    row,
+    row, tenants,
 };
 
 const TENANTS: &str = "\
@@ -25,10 +25,7 @@ const OLD: &str = "\
         order by e.seq limit $3) e \
     where t.id = $1";
 const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and seq <= $3";
-/// This locks the tenant, when the events are removed already: nobody waits for that. Another
-/// process that trims the same log may have come further.
-const RAISE_FIRST: &str =
-    "update tenants set first_seq = greatest(first_seq, $2 + 1) where id = $1";
+const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
@@ -63,6 +60,8 @@ async fn trim_one(
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, RepositoryError> {
+    // Before anything is read: another process may trim the same log.
+    tenants::lock(&mut *connection, tenant).await?;
     let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD)
         .bind(tenant.as_str())
         .bind(before.date_time())

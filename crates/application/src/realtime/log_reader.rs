@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{Seq, TenantId};
-use ports::{EventLog, RepositoryError};
+use ports::{EventLog, RepositoryError, event_log::LogBounds};
 
 use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents, store_pages::StorePages};
 
@@ -92,11 +92,9 @@ impl LogReader {
         }
         let query = filter.query(since, limit);
         let page = self.pages.read(tail.tenant(), query).await?;
-        if since.plus(1) < page.first || since > page.head {
-            return Ok(Read::Expired {
-                first: page.first,
-                head: page.head,
-            });
+        let (first, head) = (page.first, page.head);
+        if !(LogBounds { first, head }).reach(since) {
+            return Ok(Read::Expired { first, head });
         }
         Ok(Read::Events {
             events: page.events,
@@ -107,7 +105,7 @@ impl LogReader {
 }
 
 /// The same from memory alone; `None` when the store must be asked. Waits for nothing.
-pub fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, limit: usize) -> Option<Read> {
+fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, limit: usize) -> Option<Read> {
     let is_wanted = |event: &FedEvent| filter.matches(&event.logged);
     let TailEvents { events, next } = tail.read(since, limit, is_wanted)?;
     Some(Read::Events {
