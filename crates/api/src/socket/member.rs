@@ -3,7 +3,7 @@
 use std::{future::pending, sync::Arc};
 
 use application::{
-    access::{EntrantWatch, Over},
+    access::{AccessError, Entrant, EntrantWatch, Over},
     chat::TurnSubject,
     realtime::{Tail, TypingNews, visibility},
 };
@@ -94,14 +94,15 @@ impl Member {
     }
 
     /// Goes on as another entrant, who is the same principal.
-    pub(super) fn refresh(&mut self, watch: EntrantWatch) {
-        self.visibility = visibility(&watch.entrant().principal);
-        self.watch = watch;
+    pub(super) fn refresh(&mut self, entrant: Arc<Entrant>) -> Result<(), AccessError> {
+        self.watch.replace(entrant)?;
+        self.visibility = visibility(&self.watch.entrant().principal);
         // What was read or said for the one before may not be for this one.
         self.reading = None;
         self.subscriptions.drop_pages();
         let visibility = &self.visibility;
         self.texts.keep(|subject| shows(visibility, subject));
+        Ok(())
     }
 
     /// Tells what is being said that could not be seen before.

@@ -168,13 +168,10 @@ impl Session {
     }
 
     fn refresh(&mut self, id: Option<u64>, entrant: Arc<Entrant>) -> Result<(), End> {
-        let watch = self
-            .context
-            .state
-            .authenticator
-            .watch_over(Arc::clone(&entrant));
-        if let Some(member) = &mut self.member {
-            member.refresh(watch);
+        if let Some(member) = &mut self.member
+            && let Err(error) = member.refresh(Arc::clone(&entrant))
+        {
+            return self.reply(id, Err(error.into()));
         }
         if let Some(before) = self.context.caller() {
             let tail = before.tail;
