@@ -39,7 +39,7 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
         Command::SigningKeys(command) => signing_keys::signing_keys(&settings?, command).await,
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
-            wiring::choose_engines(&settings?, engines)?;
+            wiring::choose_engines(&settings?, engines, &TaskTracker::new())?;
             print_line("the configuration is valid")
         }
         Command::Openapi => print_openapi(&settings?),

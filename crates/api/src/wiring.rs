@@ -1,14 +1,20 @@
 //! Everything is put together here, and only here are adapters named.
 
 mod access;
+mod engines;
 mod limits;
 mod realtime;
+mod tools;
 mod turns;
 
 use self::realtime::Realtime;
-pub use self::{access::signing_keys, turns::Turns};
+pub use self::{
+    access::signing_keys,
+    engines::{EnginesByName, built_in_engines, choose_engines},
+    turns::Turns,
+};
 
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc};
 
 use actix_web::web::Data;
 use anyhow::{Context, Result, bail};
@@ -22,9 +28,8 @@ use application::{
     retention::LogRetention,
 };
 use metrics_exporter_prometheus::PrometheusHandle;
-use ports::{Clock, IdSource, ReplyEngine, Storage};
+use ports::{Clock, IdSource, Storage};
 use postgres_store::{PostgresOptions, PostgresStore};
-use rule_engine::RuleReplyEngine;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
@@ -43,9 +48,6 @@ use crate::{
     system::{SystemClock, SystemIds},
     telemetry,
 };
-
-/// Engines by name.
-pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
 
 /// The store that the configuration names.
 pub enum Store {
@@ -119,12 +121,6 @@ impl Store {
             Self::Postgres(store) => store.close().await,
         }
     }
-}
-
-/// The engines that every server has.
-pub fn built_in_engines() -> EnginesByName {
-    let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new());
-    BTreeMap::from([("rules".to_owned(), rules)])
 }
 
 /// What the HTTP server is built from, and what runs beside it.
@@ -206,8 +202,12 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         documents: Documents::new(&document, &asyncapi),
         metrics: parts.metrics.clone(),
     };
-    let engines = Arc::new(choose_engines(parts.settings, parts.engines.clone())?);
-    let toolbox = Arc::new(Toolbox::default());
+    let engines = Arc::new(choose_engines(
+        parts.settings,
+        parts.engines.clone(),
+        &parts.tasks,
+    )?);
+    let toolbox = Arc::new(tools::toolbox(&parts, &clock));
     let turns = Turns::wire(
         &parts,
         &over_caches,
@@ -307,16 +307,6 @@ fn services(
         engines,
         toolbox,
     }
-}
-
-/// The engines of this server, with the configured one as the default.
-pub fn choose_engines(settings: &Settings, engines: EnginesByName) -> Result<Engines> {
-    let default = settings
-        .engines
-        .default
-        .clone()
-        .unwrap_or_else(|| "rules".to_owned());
-    Engines::new(engines, default).context("ENGINES__DEFAULT")
 }
 
 fn cached_ports(

@@ -8,8 +8,8 @@ use super::{
     values::Values,
 };
 
-/// Engines that every server has.
-const BUILT_IN_ENGINES: &[&str] = &["rules"];
+/// The engine that every server has.
+pub const RULES: &str = "rules";
 /// Tools that every server has.
 const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 
@@ -70,7 +70,7 @@ impl Settings {
             auth,
             limits: LimitSettings::read(values),
             engines: EngineSettings::read(values),
-            models: ModelSettings::read(values, BUILT_IN_ENGINES),
+            models: ModelSettings::read(values, &[RULES]),
             tool_servers: tool_servers::read(values, BUILT_IN_TOOLS),
             events: EventSettings::read(values),
             log: LogSettings::read(values),

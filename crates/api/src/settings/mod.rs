@@ -28,7 +28,7 @@ pub use engines::EngineSettings;
 pub use error::{InvalidSetting, SettingsError};
 pub use events::EventSettings;
 pub use limits::LimitSettings;
-pub use load::{Settings, environment, keys};
+pub use load::{RULES, Settings, environment, keys};
 pub use log::{LogFormat, LogSettings};
 pub use models::{LLM, ModelProvider, ModelSettings};
 pub use server::ServerSettings;

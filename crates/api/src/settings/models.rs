@@ -18,6 +18,8 @@ pub const LLM: &str = "llm";
 
 const ADDRESS: &str = "an address that begins with https:// or http://, without `?` and `#`, such \
                        as https://api.openai.com/v1";
+const THROUGH: &str = "an address that begins with http:// or https://, such as \
+                       http://proxy.internal:3128";
 const KEY: &str = "a key of visible ASCII characters, without spaces";
 const NAME_OF_MODEL: &str = "given: the model of agents that name none, 1 to 256 characters";
 
@@ -27,7 +29,7 @@ pub struct ModelSettings {
     /// One engine each: `llm` first, if there is one.
     pub providers: Vec<ModelProvider>,
     /// `LLM__PROXY`: through what they are reached.
-    pub proxy: Option<String>,
+    pub proxy: Option<SecretString>,
 }
 
 /// A server that speaks OpenAI's chat completions. `Debug` shows no key.
@@ -49,7 +51,7 @@ impl ModelSettings {
         let main = main_provider(values);
         let keys = [PROVIDER_BASE_URL, PROVIDER_API_KEY, PROVIDER_MODEL];
         let named = values.read_named(&keys, |named| provider(named, taken));
-        let proxy = values.read_optional(PROXY, ADDRESS, address);
+        let proxy = values.read_optional(PROXY, THROUGH, proxy);
         Self {
             providers: main
                 .into_iter()
@@ -101,6 +103,13 @@ fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
 fn address(text: &str) -> Option<String> {
     let is_good = is_web_address(text) && !text.contains('?');
     is_good.then(|| text.trim_end_matches('/').to_owned())
+}
+
+fn proxy(text: &str) -> Option<SecretString> {
+    let is_good = ["http://", "https://"]
+        .iter()
+        .any(|it| text.starts_with(it));
+    (is_good && !text.contains(char::is_whitespace)).then(|| text.into())
 }
 
 fn key(text: &str) -> Option<SecretString> {

@@ -1,0 +1,53 @@
+//! Who answers: the engines that every server has, and those that the configuration names.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use anyhow::{Context, Result, bail};
+use application::Engines;
+use llm_engine::{LlmOptions, LlmReplyEngine};
+use ports::ReplyEngine;
+use rule_engine::RuleReplyEngine;
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use crate::settings::{LLM, RULES, Settings};
+
+/// Engines by name.
+pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
+
+/// The engines that every server has.
+pub fn built_in_engines() -> EnginesByName {
+    let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new());
+    BTreeMap::from([(RULES.to_owned(), rules)])
+}
+
+/// The engines of this server: these, one for each provider of language models, and the configured
+/// one as the default. Needs a runtime, on which what they do beside answering are `tasks`.
+pub fn choose_engines(
+    settings: &Settings,
+    mut engines: EnginesByName,
+    tasks: &TaskTracker,
+) -> Result<Engines> {
+    let models = &settings.models;
+    for provider in &models.providers {
+        let name = &provider.engine;
+        let options = LlmOptions {
+            api_key: provider.api_key.clone(),
+            model: Some(provider.model.clone()),
+            proxy: models.proxy.clone(),
+            ..LlmOptions::new(&provider.base_url, tasks.clone(), Handle::current())
+        };
+        let engine = LlmReplyEngine::new(options)
+            .with_context(|| format!("the reply engine '{name}' cannot be made"))?;
+        if engines.insert(name.clone(), Arc::new(engine)).is_some() {
+            bail!("there are two reply engines '{name}'");
+        }
+    }
+    let usual = if engines.contains_key(LLM) {
+        LLM
+    } else {
+        RULES
+    };
+    let default = settings.engines.default.as_deref().unwrap_or(usual);
+    Engines::new(engines, default.to_owned()).context("ENGINES__DEFAULT")
+}
