@@ -5,7 +5,7 @@ use std::time::Duration;
 use domain::LlmSettings;
 use reqwest::{
     Client, ClientBuilder, Method, Proxy, Request, Response, Url,
-    header::{self, HeaderMap, HeaderValue},
+    header::{self, HeaderMap, HeaderName, HeaderValue},
     redirect,
 };
 use secrecy::{ExposeSecret, SecretString};
@@ -60,7 +60,8 @@ impl Upstream {
         let proxy = options.proxy.as_ref().map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
         let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
-        let mut builder = plain(options.times.connect).default_headers(headers(options)?);
+        let headers = headers(options.api_key.as_ref(), &base)?;
+        let mut builder = plain(options.times.connect).default_headers(headers);
         if !needs_certificates {
             // A machine without any should still be able to ask a server of its own.
             builder = builder.tls_certs_only([]);
@@ -185,17 +186,26 @@ fn plain(connect: Duration) -> ClientBuilder {
         .http1_only()
 }
 
-fn headers(options: &LlmOptions) -> Result<HeaderMap, LlmOptionsError> {
+fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptionsError> {
     let mut headers = HeaderMap::new();
-    if let Some(key) = &options.api_key {
-        let bearer = format!("Bearer {}", key.expose_secret());
-        let bearer = HeaderValue::try_from(bearer).map_err(|_invalid| LlmOptionsError::ApiKey)?;
-        headers.insert(header::AUTHORIZATION, bearer);
-        if let Some(bearer) = headers.get_mut(header::AUTHORIZATION) {
-            bearer.set_sensitive(true);
-        }
+    if let Some(key) = key {
+        let key = key.expose_secret();
+        let (name, value) = if is_deployment(base) {
+            (HeaderName::from_static("api-key"), key.to_owned())
+        } else {
+            (header::AUTHORIZATION, format!("Bearer {key}"))
+        };
+        let value = HeaderValue::try_from(value).map_err(|_invalid| LlmOptionsError::ApiKey)?;
+        headers.entry(name).or_insert(value).set_sensitive(true);
     }
     Ok(headers)
+}
+
+/// Whether the base URL is that of one deployment at Azure, the older form of its API: there a
+/// bearer token is no key, and keys have a header of their own.
+fn is_deployment(base: &Url) -> bool {
+    let mut segments = base.path_segments().into_iter().flatten();
+    segments.any(|segment| segment == "openai") && segments.next() == Some("deployments")
 }
 
 fn base_url(text: &str) -> Result<Url, LlmOptionsError> {
@@ -230,5 +240,30 @@ fn proxy_url(text: &SecretString) -> Result<Url, LlmOptionsError> {
 /// servers know the old one alone.
 fn wants_completion_tokens(base: &Url) -> bool {
     let host = base.host_str().unwrap_or_default();
-    host == "api.openai.com" || host.ends_with(".openai.azure.com")
+    let is_of = |domain: &str| {
+        let rest = host.strip_suffix(domain);
+        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
+    };
+    is_of("api.openai.com") || is_of("openai.azure.com")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+
+    use super::*;
+
+    #[rstest]
+    #[case("https://api.openai.com/v1", true)]
+    #[case("https://API.OpenAI.com/v1", true)]
+    #[case("https://eu.api.openai.com/v1", true)]
+    #[case("https://mine.openai.azure.com/openai/v1", true)]
+    #[case("https://api.openai.com.example/v1", false)]
+    #[case("https://notapi.openai.com/v1", false)]
+    #[case("https://myopenai.azure.com/v1", false)]
+    #[case("http://127.0.0.1:11434/v1", false)]
+    #[case("https://api.anthropic.com/v1", false)]
+    fn knows_who_calls_the_most_tokens_by_their_new_name(#[case] base: &str, #[case] new: bool) {
+        assert_eq!(wants_completion_tokens(&base_url(base).unwrap()), new);
+    }
 }

@@ -1,12 +1,15 @@
 //! Servers that do not answer, or answer what they may not.
 
-use std::time::Duration;
+use std::{net::SocketAddr, time::Duration};
 
 use contract::reply_engine::request;
 use ports::{ReplyEngine as _, ReplyError};
 use rstest::rstest;
 use serde_json::{Value, json};
-use tokio::time::{Instant, timeout};
+use tokio::{
+    net::{TcpListener, TcpSocket, TcpStream},
+    time::{Instant, timeout},
+};
 
 use crate::{
     given::{engine_with, given, hear, heard, options},
@@ -30,6 +33,35 @@ async fn a_server_that_is_not_there_is_unavailable() {
         "{failure}"
     );
     assert!(!failure.contains("127.0.0.1"), "{failure}");
+}
+
+/// A server that takes no connection any more: its queue is full, and further ones get no answer.
+async fn full() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(any).expect("a port");
+    let listener = socket.listen(1).expect("a listener");
+    let address = listener.local_addr().expect("an address");
+    let mut waiting = Vec::new();
+    while let Ok(connected) = timeout(SHORT, TcpStream::connect(address)).await {
+        waiting.push(connected.expect("a connection"));
+    }
+    (address, listener, waiting)
+}
+
+#[tokio::test]
+async fn a_server_that_takes_no_connection_is_unavailable() {
+    let (address, _listener, _waiting) = full().await;
+    let mut options = options(format!("http://{address}/v1"));
+    options.times.connect = SHORT;
+    let engine = llm_engine::LlmReplyEngine::new(options).unwrap();
+    let began = Instant::now();
+    let said = hear(&engine, request(0)).await;
+    assert!(
+        matches!(said.error, Some(ReplyError::Unavailable(_))),
+        "{said:?}"
+    );
+    assert!(began.elapsed() >= 3 * SHORT, "it is tried three times");
 }
 
 #[rstest]

@@ -84,6 +84,21 @@ async fn the_key_is_a_bearer_token() {
     );
 }
 
+#[tokio::test]
+async fn a_deployment_at_azure_has_the_key_in_a_header_of_its_own() {
+    let upstream = Upstream::answering([saying("Hi")]).await;
+    let base = upstream
+        .base_url()
+        .replace("/v1", "/openai/deployments/mine");
+    let engine = LlmReplyEngine::new(options(base + "?api-version=2024-10-21")).unwrap();
+    hear(&engine, request(0)).await;
+    let asked = upstream.asked().remove(0);
+    let expected = "POST /openai/deployments/mine/chat/completions?api-version=2024-10-21";
+    assert_eq!(asked.line, expected);
+    assert_eq!(asked.header("api-key"), Some(KEY));
+    assert_eq!(asked.header("authorization"), None);
+}
+
 #[rstest]
 #[case("", "POST /v1/chat/completions")]
 #[case("/", "POST /v1/chat/completions")]
