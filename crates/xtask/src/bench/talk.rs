@@ -149,7 +149,7 @@ fn draft() -> Value {
         "name": "Ada of the parcel desk",
         "personality": "Friendly and brief. Says what is known of a parcel, and nothing that is not.",
         "capabilities": ["orders", "returns", "opening hours"],
-        "config": { "rules": [
+        "config": { "engine": "rules", "rules": [
             { "pattern": r"order (\d+)",
               "reply": "Order {{capture.1}} is on its way and will be with you tomorrow." },
             { "keywords": ["return"], "reply": "Send it back within thirty days." },

@@ -1,0 +1,182 @@
+//! The server aimock, which speaks as real ones do and breaks as it is told.
+
+use domain::ProblemCode;
+use serde_json::{Value, json};
+
+use crate::{
+    ground::{Ground, KEY},
+    partner::Partner,
+};
+
+const REPLY: &str = "Good morning! Your order is on its way, and will be with you tomorrow.";
+
+/// What it answers to which message.
+fn fixtures() -> Value {
+    let breaks = |message: &str, chaos: Value| {
+        json!({
+            "match": {"userMessage": message}, "response": {"content": REPLY}, "chaos": chaos,
+        })
+    };
+    json!([
+        {"match": {"userMessage": "hello"}, "response": {"content": REPLY}, "chunkSize": 5},
+        // Several seconds: who does not wait goes before the end.
+        {"match": {"userMessage": "slowly"}, "response": {"content": REPLY}, "chunkSize": 1,
+         "latency": 100},
+        {"match": {"userMessage": "sum", "hasToolResult": false},
+         "response": {"toolCalls": [
+             {"name": "calculator", "arguments": "{\"expression\":\"6*7\"}"}]}},
+        {"match": {"userMessage": "sum", "toolResultContains": "42"},
+         "response": {"content": "It is forty-two."}},
+        {"match": {"userMessage": "at length"},
+         "response": {"content": "Well, ", "finishReason": "length"}},
+        {"match": {"userMessage": "often"},
+         "response": {"error": {"message": KEY, "type": "rate_limit_error"}, "status": 429,
+                      "retryAfter": 90}},
+        {"match": {"userMessage": "forbidden"},
+         "response": {"error": {"message": KEY, "type": "invalid_request_error"}, "status": 400}},
+        {"match": {"userMessage": "breaks off"}, "response": {"content": REPLY},
+         "chunkSize": 5, "truncateAfterChunks": 4, "latency": 20},
+        breaks("garbled", json!({"malformedRate": 1})),
+        breaks("dropped", json!({"dropRate": 1})),
+        breaks("hangs up", json!({"disconnectRate": 1})),
+        breaks("late", json!({"latencyMs": 30_000})),
+    ])
+}
+
+async fn start() -> (Partner, String, Ground) {
+    let fixtures = fixtures().to_string();
+    let mut server = Partner::start("aimock_server.mjs", &[&fixtures]);
+    let url = server.says().await["url"]
+        .as_str()
+        .expect("a URL")
+        .to_owned();
+    let ground = Ground::start(&url, "gpt-mock").await;
+    (server, url, ground)
+}
+
+/// The requests that the server was sent, oldest first.
+async fn asked(url: &str) -> Vec<Value> {
+    let journal = reqwest::get(format!("{url}/__aimock/journal")).await;
+    let journal: Value = journal.expect("an answer").json().await.expect("JSON");
+    journal.as_array().expect("a list").clone()
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn it_answers_as_a_whole_and_as_a_stream_and_is_asked_as_openai_is() {
+    let (mut server, url, ground) = start().await;
+    let llm = json!({"temperature": 0.5, "maxOutputTokens": 300, "stop": ["END"]});
+    let agent = ground.agent(json!({"llm": llm})).await;
+    let reply = ground.answers(&agent, "hello").await;
+    assert_eq!(reply["message"], REPLY);
+    assert_eq!(reply["finishReason"], "stop");
+    let (reply, pieces) = ground.streams(&agent, "hello, hello").await;
+    assert_eq!(reply["message"], REPLY);
+    assert!(pieces > 1, "it came in one piece");
+    let reply = ground.answers(&agent, "at length").await;
+    assert_eq!(reply["finishReason"], "length");
+    for _ in 0..3 {
+        assert_eq!(server.says().await, json!({"answer": "whole"}));
+    }
+    let asked = asked(&url).await;
+    let body = &asked[0]["body"];
+    assert_eq!(body["model"], "gpt-mock", "{body}");
+    assert_eq!(body["stream"], true, "{body}");
+    assert_eq!(body["stream_options"]["include_usage"], true, "{body}");
+    assert_eq!(body["temperature"], 0.5, "{body}");
+    assert_eq!(body["max_tokens"], 300, "{body}");
+    assert_eq!(body["stop"], json!(["END"]), "{body}");
+    let messages = body["messages"].as_array().expect("messages");
+    assert_eq!(messages.len(), 2, "{body}");
+    let system = messages[0]["content"].as_str().expect("text");
+    assert!(
+        system.contains("Ada") && !system.contains("hello"),
+        "{system}"
+    );
+    assert_eq!(messages[1], json!({"role": "user", "content": "hello"}));
+    ground.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_tool_is_called_and_its_answer_read() {
+    let (_server, url, ground) = start().await;
+    let agent = ground.agent(json!({})).await;
+    let reply = ground.answers(&agent, "sum").await;
+    assert_eq!(reply["message"], "It is forty-two.");
+    let turn = ground.turn(&reply["turnId"]).await;
+    let calls = turn["toolCalls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 1, "{turn}");
+    assert_eq!(calls[0]["name"], "calculator", "{turn}");
+    assert_eq!(
+        calls[0]["arguments"],
+        json!({"expression": "6*7"}),
+        "{turn}"
+    );
+    assert_eq!(calls[0]["status"], "ok", "{turn}");
+    let asked = asked(&url).await;
+    let tools = asked[0]["body"]["tools"].as_array().expect("tools");
+    // The other capability has no tool behind it.
+    assert_eq!(tools.len(), 1, "{tools:?}");
+    assert_eq!(tools[0]["function"]["name"], "calculator");
+    ground.streams(&agent, "sum").await;
+    ground.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_cancelled_turn_stops_the_model() {
+    let (mut server, _url, ground) = start().await;
+    let agent = ground.agent(json!({})).await;
+    ground.is_let_go(&agent, "slowly").await;
+    assert_eq!(server.says().await, json!({"answer": "cut"}));
+    ground.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_it_refuses_is_told_in_our_words() {
+    let (_server, url, ground) = start().await;
+    let agent = ground.agent(json!({"timeoutMs": 5_000})).await;
+    let limited = ground
+        .fails(&agent, "often", ProblemCode::EngineUnavailable)
+        .await;
+    assert_eq!(limited.header("retry-after"), "90");
+    let limited = asked(&url).await.len();
+    assert_eq!(limited, 1, "it said when to come again, and that is later");
+    ground
+        .fails(&agent, "forbidden", ProblemCode::EngineFailed)
+        .await;
+    let all = asked(&url).await.len();
+    assert_eq!(all, 2, "what is refused is not repeated");
+    ground.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_to_nothing_is_told_in_time() {
+    let (_server, url, ground) = start().await;
+    let agent = ground.agent(json!({"timeoutMs": 20_000})).await;
+    ground
+        .fails(&agent, "garbled", ProblemCode::EngineFailed)
+        .await;
+    ground
+        .fails(&agent, "breaks off", ProblemCode::EngineFailed)
+        .await;
+    let before = asked(&url).await.len();
+    for message in ["dropped", "hangs up"] {
+        ground
+            .fails(&agent, message, ProblemCode::EngineUnavailable)
+            .await;
+    }
+    // Nothing was said, so each was asked for three times.
+    assert_eq!(asked(&url).await.len() - before, 6);
+    let hasty = ground.agent(json!({"timeoutMs": 1_000})).await;
+    ground
+        .fails(&hasty, "late", ProblemCode::EngineTimeout)
+        .await;
+    ground.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_line_that_breaks_or_hangs_is_noticed() {
+    let (_server, _url, ground) = start().await;
+    ground.is_cut(json!({}), "hello").await;
+    ground.is_too_slow(json!({}), "hello").await;
+    ground.ends_with_a_stand_in(json!({})).await;
+}

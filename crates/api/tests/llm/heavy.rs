@@ -1,0 +1,36 @@
+//! llama.cpp with a model that is made on the spot: what it says makes no sense, but it says it as
+//! llama.cpp does. Building it takes long, so `cargo xtask test --heavy` alone runs this.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::{ground::Ground, partner::Partner};
+
+/// Long enough for a slow machine with much else to do.
+const STARTS: Duration = Duration::from_mins(1);
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "heavy: needs a server that is built from its source"]
+async fn llama_cpp_answers_streams_and_is_let_go() {
+    let mut server = Partner::start("llama_server.py", &[]);
+    let url = server.says_within(STARTS).await["url"].clone();
+    let ground = Ground::start(url.as_str().expect("a URL"), "tiny").await;
+    let brief = json!({"llm": {"maxOutputTokens": 12, "temperature": 1.0, "seed": 7}});
+    let agent = ground.agent(brief).await;
+    let reply = ground.replies(&agent, "hello").await;
+    // It counts no tokens of what it streams.
+    assert_eq!(reply["usage"], Value::Null, "{reply}");
+    assert_eq!(reply["finishReason"], "length", "{reply}");
+    assert_ne!(reply["message"], "", "{reply}");
+    let (reply, pieces) = ground.streams(&agent, "hello").await;
+    assert_eq!(reply["finishReason"], "length", "{reply}");
+    assert!(pieces > 1, "it came in one piece: {reply}");
+
+    let wordy = json!({"llm": {"maxOutputTokens": 4_000, "temperature": 1.0, "seed": 7}});
+    let agent = ground.agent(wordy.clone()).await;
+    ground.is_cut(wordy["llm"].clone(), "hello").await;
+    ground.is_let_go(&agent, "hello").await;
+    ground.is_too_slow(wordy["llm"].clone(), "hello").await;
+    ground.ends_with_a_stand_in(json!({})).await;
+}
