@@ -7,7 +7,7 @@ mod realtime;
 mod tools;
 mod turns;
 
-use self::realtime::Realtime;
+use self::{access::Access, realtime::Realtime};
 pub use self::{
     access::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
@@ -164,8 +164,6 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
 pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let (clock, ids) = system();
     let storage = &parts.storage;
-    let document = openapi::document(&parts.settings.limits.sizes, &parts.public_url)?;
-    let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
@@ -173,35 +171,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let access = access::wire(&parts, &clock, &ids).await?;
     keep_up(&parts, &node, &clock);
 
-    let state = ApiState {
-        authenticator: access.authenticator,
-        oauth: access.server,
-        oauth_metadata: Metadata::new(
-            &parts.public_url,
-            parts
-                .settings
-                .auth
-                .issuers
-                .iter()
-                .map(|issuer| issuer.name.clone()),
-        ),
-        tickets: access.tickets,
-        limits: access.limits,
-        #[cfg(feature = "address-guard")]
-        address_guard: limits::address_guard(&parts),
-        address_quota: cfg!(feature = "address-guard").then_some(parts.settings.limits.address),
-        ids,
-        schemas: schemas(&document)?,
-        sizes: parts.settings.limits.sizes.clone(),
-        public_url: parts.public_url.clone(),
-        allowed_origins: AllowedOrigins::new(&parts.settings.server.allowed_origins),
-        body_deadline: parts.settings.limits.body_deadline,
-        closing: CancellationToken::new(),
-        socket_times: parts.settings.limits.sockets,
-        readiness: Readiness::new(Arc::clone(&storage.maintenance)),
-        documents: Documents::new(&document, &asyncapi),
-        metrics: parts.metrics.clone(),
-    };
+    let state = state(&parts, access, ids)?;
     let engines = Arc::new(choose_engines(
         parts.settings,
         parts.engines.clone(),
@@ -231,6 +201,37 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         state: Data::new(state),
         services: seal(services),
         turns,
+    })
+}
+
+/// What the layers need.
+fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<ApiState> {
+    let settings = parts.settings;
+    let document = openapi::document(&settings.limits.sizes, &parts.public_url)?;
+    let asyncapi = asyncapi::document(&document, &parts.public_url)?;
+    Ok(ApiState {
+        authenticator: access.authenticator,
+        oauth: access.server,
+        oauth_metadata: Metadata::new(
+            &parts.public_url,
+            settings.auth.issuers.iter().map(|it| it.name.clone()),
+        ),
+        tickets: access.tickets,
+        limits: access.limits,
+        #[cfg(feature = "address-guard")]
+        address_guard: limits::address_guard(parts),
+        address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
+        ids,
+        schemas: schemas(&document)?,
+        sizes: settings.limits.sizes.clone(),
+        public_url: parts.public_url.clone(),
+        allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
+        body_deadline: settings.limits.body_deadline,
+        closing: CancellationToken::new(),
+        socket_times: settings.limits.sockets,
+        readiness: Readiness::new(Arc::clone(&parts.storage.maintenance)),
+        documents: Documents::new(&document, &asyncapi),
+        metrics: parts.metrics.clone(),
     })
 }
 

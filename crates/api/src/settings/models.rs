@@ -32,7 +32,7 @@ pub struct ModelSettings {
     pub proxy: Option<SecretString>,
 }
 
-/// A server that speaks OpenAI's chat completions. `Debug` shows no key.
+/// A server that speaks `OpenAI`'s chat completions. `Debug` shows no key.
 #[derive(Debug, Clone)]
 pub struct ModelProvider {
     /// The name of its engine.

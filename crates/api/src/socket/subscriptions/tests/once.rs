@@ -99,6 +99,20 @@ impl Client {
             self.last.insert(channel, last);
         }
     }
+
+    /// Fails unless every channel was sent all of these that are its own, once and in order.
+    fn assert_has_all_of(self, agents: &[u8]) {
+        for (channel, (from, sent)) in self.follows {
+            let numbered = (1..).zip(agents).filter(|(seq, _)| *seq > from);
+            let expected: Vec<i64> = numbered
+                .filter(|(_, it)| {
+                    channel == Channel::Tenant || channel == Channel::Agent(agent(**it))
+                })
+                .map(|(seq, _)| seq)
+                .collect();
+            assert_eq!(sent, expected, "{channel} from {from}");
+        }
+    }
 }
 
 async fn run(before: Vec<u8>, steps: Vec<Step>) {
@@ -156,14 +170,7 @@ async fn run(before: Vec<u8>, steps: Vec<Step>) {
     }
     world.settle().await;
     client.hear(world.received());
-    for (channel, (from, sent)) in client.follows {
-        let numbered = (1..).zip(&agents).filter(|(seq, _)| *seq > from);
-        let expected: Vec<i64> = numbered
-            .filter(|(_, it)| channel == Channel::Tenant || channel == Channel::Agent(agent(**it)))
-            .map(|(seq, _)| seq)
-            .collect();
-        assert_eq!(sent, expected, "{channel} from {from}");
-    }
+    client.assert_has_all_of(&agents);
 }
 
 proptest! {
