@@ -35,7 +35,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
     let database = steps.take("database", || Database::provide(options.install))?;
     let is_the_service_tested = tests_the_service(&options.arguments);
-    let clients = if is_the_service_tested {
+    let clients = if needs_clients(&options.arguments) {
         Some(steps.take("client libraries", || {
             Clients::provide(options.install, options.heavy)
         })?)
@@ -99,10 +99,19 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
     command
 }
 
-/// Whether tests of the service may run: they talk to the client libraries and start an example.
+/// Whether tests of the service may run: they start an example.
 fn tests_the_service(arguments: &[String]) -> bool {
+    tests_one_of(&["agent-service"], arguments)
+}
+
+/// Whether tests may run that talk to programs of others.
+fn needs_clients(arguments: &[String]) -> bool {
+    tests_one_of(&["agent-service", "mcp_tools"], arguments)
+}
+
+fn tests_one_of(wanted: &[&str], arguments: &[String]) -> bool {
     let packages = packages_of(arguments);
-    packages.is_empty() || packages.contains(&"agent-service")
+    packages.is_empty() || packages.iter().any(|package| wanted.contains(package))
 }
 
 /// The packages that the arguments name.
@@ -143,5 +152,14 @@ mod tests {
         assert!(tests_the_service(&words("refuses_a_duplicate_id")));
         assert!(tests_the_service(&words("-p domain -p agent-service")));
         assert!(!tests_the_service(&words("-p domain")));
+        assert!(!tests_the_service(&words("-p mcp_tools")));
+    }
+
+    #[test]
+    fn programs_of_others_are_needed_by_those_who_talk_to_them() {
+        assert!(needs_clients(&[]));
+        assert!(needs_clients(&words("-p mcp_tools")));
+        assert!(needs_clients(&words("-p agent-service")));
+        assert!(!needs_clients(&words("-p domain")));
     }
 }

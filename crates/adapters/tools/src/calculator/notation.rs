@@ -220,11 +220,8 @@ pub(crate) struct Numeral;
 
 impl MatchLiteral for Numeral {
     fn is_literal(text: &str) -> Option<&str> {
-        let digits = |text: &str| text.bytes().take_while(u8::is_ascii_digit).count();
         let whole = digits(text);
-        let fraction = text[whole..]
-            .strip_prefix('.')
-            .map_or(0, |rest| digits(rest));
+        let fraction = text[whole..].strip_prefix('.').map_or(0, digits);
         let mut length = whole;
         if fraction > 0 {
             length += 1 + fraction;
@@ -241,4 +238,9 @@ impl MatchLiteral for Numeral {
         }
         Some(&text[..length])
     }
+}
+
+/// How many digits the text begins with.
+fn digits(text: &str) -> usize {
+    text.bytes().take_while(u8::is_ascii_digit).count()
 }

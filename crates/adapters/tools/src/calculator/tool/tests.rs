@@ -177,21 +177,16 @@ fn the_worst_of_the_longest_takes_no_time(#[case] expression: String) {
 fn sums() -> impl Strategy<Value = (String, i128)> {
     let number = (0_i128..1_000).prop_map(|number| (number.to_string(), number));
     number.prop_recursive(5, 64, 4, |inner| {
-        let product = proptest::collection::vec(inner.clone(), 1..4).prop_map(|factors| {
-            let text: Vec<_> = factors
-                .iter()
-                .map(|(text, _)| format!("({text})"))
-                .collect();
-            let value = factors.iter().fold(1, |product: i128, (_, value)| {
-                product.saturating_mul(*value % 1_000)
-            });
-            let text: Vec<_> = text.iter().map(|text| format!("({text} % 1000)")).collect();
-            (text.join(" * "), value)
+        let product = proptest::collection::vec(inner, 1..4).prop_map(|factors| {
+            let small = |(text, _): &(String, _)| format!("(({text}) % 1000)");
+            let text: Vec<_> = factors.iter().map(small).collect();
+            let values = factors.iter().map(|(_, value)| value % 1_000);
+            (text.join(" * "), values.product::<i128>())
         });
         let signed = (any::<bool>(), product);
         proptest::collection::vec(signed, 1..4).prop_map(|terms| {
             let mut text = String::from("0");
-            let mut sum = 0_i128;
+            let mut sum = 0;
             for (is_added, (term, value)) in terms {
                 text.push_str(if is_added { " + " } else { " - " });
                 text.push_str(&term);

@@ -1,0 +1,95 @@
+//! What of a tool's answer can be said as text.
+
+use ports::ToolError;
+use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
+
+/// The text of an answer, or the reason that the tool itself gives for having none.
+pub(crate) fn read(result: CallToolResult) -> Result<String, ToolError> {
+    let is_error = result.is_error == Some(true);
+    let text = text(result);
+    if is_error {
+        Err(ToolError::Failed(text))
+    } else {
+        Ok(text)
+    }
+}
+
+/// A server that answers data should say it as text, too; whoever does not is read all the same.
+fn text(result: CallToolResult) -> String {
+    let parts: Vec<_> = result.content.into_iter().map(part).collect();
+    match result.structured_content {
+        Some(data) if parts.is_empty() => data.to_string(),
+        _ if parts.is_empty() => "(no content)".to_owned(),
+        _ => parts.join("\n"),
+    }
+}
+
+/// What is no text is named by its kind and type, so that a model knows that it is there.
+fn part(content: ContentBlock) -> String {
+    match content {
+        ContentBlock::Text(text) => text.text,
+        ContentBlock::Image(image) => format!("(an image, {})", image.mime_type),
+        ContentBlock::Audio(audio) => format!("(a sound, {})", audio.mime_type),
+        ContentBlock::Resource(embedded) => resource(embedded.resource),
+        ContentBlock::ResourceLink(link) => {
+            let kind = kind(link.mime_type.as_deref());
+            format!(
+                "(a link to the resource {}, {kind}: {})",
+                link.name, link.uri
+            )
+        }
+        _ => "(content of a kind that is not known here)".to_owned(),
+    }
+}
+
+fn resource(contents: ResourceContents) -> String {
+    use ResourceContents::{BlobResourceContents, TextResourceContents};
+    let (TextResourceContents { uri, mime_type, .. } | BlobResourceContents { uri, mime_type, .. }) =
+        contents
+    else {
+        return "(a resource)".to_owned();
+    };
+    format!("(a resource, {}: {uri})", kind(mime_type.as_deref()))
+}
+
+fn kind(mime_type: Option<&str>) -> &str {
+    mime_type.unwrap_or("of no known type")
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn answer(value: Value) -> Result<String, ToolError> {
+        read(serde_json::from_value(value).expect("an answer of the protocol"))
+    }
+
+    #[rstest]
+    #[case(json!({ "content": [{ "type": "text", "text": "one" }, { "type": "text", "text": "two" }] }), "one\ntwo")]
+    #[case(json!({ "content": [{ "type": "image", "data": "AAAA", "mimeType": "image/png" }] }), "(an image, image/png)")]
+    #[case(json!({ "content": [{ "type": "audio", "data": "AAAA", "mimeType": "audio/wav" }] }), "(a sound, audio/wav)")]
+    #[case(json!({ "content": [{ "type": "resource", "resource": { "uri": "demo://a", "mimeType": "text/plain", "text": "hidden" } }] }), "(a resource, text/plain: demo://a)")]
+    #[case(json!({ "content": [{ "type": "resource", "resource": { "uri": "demo://b", "blob": "AAAA" } }] }), "(a resource, of no known type: demo://b)")]
+    #[case(json!({ "content": [{ "type": "resource_link", "uri": "demo://c", "name": "C", "mimeType": "text/html" }] }), "(a link to the resource C, text/html: demo://c)")]
+    #[case(json!({ "content": [], "structuredContent": { "a": 1 } }), r#"{"a":1}"#)]
+    #[case(json!({ "content": [{ "type": "text", "text": "1" }], "structuredContent": { "a": 1 } }), "1")]
+    #[case(json!({ "content": [] }), "(no content)")]
+    fn is_text_and_names_what_is_none(#[case] result: Value, #[case] text: &str) {
+        assert_eq!(answer(result).expect("an answer"), text);
+    }
+
+    #[test]
+    fn an_error_of_the_tool_is_its_failure() {
+        let told = answer(json!({
+            "content": [{ "type": "text", "text": "disk full" }],
+            "isError": true,
+        }));
+        let Err(ToolError::Failed(reason)) = told else {
+            panic!("no failure: {told:?}");
+        };
+        assert_eq!(reason, "disk full");
+    }
+}

@@ -1,0 +1,26 @@
+//! Tools of servers that speak the Model Context Protocol (MCP), by its official SDK.
+//!
+//! One [`McpServer`] stands for one server. A task of its own (`keeper`) connects to it, by
+//! `connection` over `http` or `process`, keeps its list of tools (`listing`, `offer`) and connects
+//! anew when it goes away. What the port is asked is answered from memory (`state`), and calls
+//! (`call`) go over the connection there is, if there is one.
+
+mod answer;
+mod call;
+mod connection;
+mod http;
+mod keeper;
+mod lines;
+mod listing;
+mod offer;
+mod process;
+mod reason;
+mod server;
+mod state;
+
+pub use connection::McpTransport;
+pub use keeper::McpTimes;
+pub use server::McpServer;
+
+/// The most bytes that one message of a server may have: more are not held.
+const LARGEST_MESSAGE: usize = 1024 * 1024;

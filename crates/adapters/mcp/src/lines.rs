@@ -1,0 +1,146 @@
+//! Lines of bounded length.
+
+use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
+
+/// How much is kept of each end of a line that is too long.
+const KEPT: usize = 256;
+
+/// A line without its end.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Line {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// It was longer than allowed: how it begins and how it ends.
+    TooLong { start: Vec<u8>, end: Vec<u8> },
+}
+
+/// Reads lines. Whoever stops waiting for one loses nothing of it.
+pub(crate) struct Lines<R> {
+    reader: R,
+    longest: usize,
+    line: Vec<u8>,
+    /// Of the line, once it is too long.
+    start: Option<Vec<u8>>,
+}
+
+impl<R: AsyncBufRead + Unpin> Lines<R> {
+    /// Keeps at most so many bytes of a line.
+    pub(crate) fn new(reader: R, longest: usize) -> Self {
+        Self {
+            reader,
+            longest,
+            line: Vec::new(),
+            start: None,
+        }
+    }
+
+    /// The next line; none at the end, where a line without its end is no line.
+    pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
+        loop {
+            let available = self.reader.fill_buf().await?;
+            if available.is_empty() {
+                return Ok(None);
+            }
+            let end = available.iter().position(|byte| *byte == b'\n');
+            let taken = &available[..end.unwrap_or(available.len())];
+            self.line.extend_from_slice(taken);
+            let consumed = taken.len() + usize::from(end.is_some());
+            self.reader.consume(consumed);
+            self.cut();
+            if end.is_some() {
+                return Ok(Some(self.take()));
+            }
+        }
+    }
+
+    fn cut(&mut self) {
+        if self.start.is_none() && self.line.len() > self.longest {
+            self.start = Some(self.line[..KEPT.min(self.line.len())].to_vec());
+        }
+        if self.start.is_some() {
+            let surplus = self.line.len().saturating_sub(KEPT);
+            self.line.drain(..surplus);
+            self.line.shrink_to(KEPT);
+        }
+    }
+
+    fn take(&mut self) -> Line {
+        let line = std::mem::take(&mut self.line);
+        match self.start.take() {
+            Some(start) => Line::TooLong { start, end: line },
+            None => Line::Whole(line),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::io::{AsyncWriteExt as _, BufReader, duplex};
+
+    use super::*;
+
+    async fn read(text: &str, longest: usize) -> Vec<Line> {
+        let mut lines = Lines::new(text.as_bytes(), longest);
+        let mut read = Vec::new();
+        while let Some(line) = lines.next().await.expect("memory can be read") {
+            read.push(line);
+        }
+        read
+    }
+
+    fn whole(text: &str) -> Line {
+        Line::Whole(text.as_bytes().to_vec())
+    }
+
+    #[tokio::test]
+    async fn reads_lines_and_leaves_out_what_has_no_end() {
+        let read = read("one\n\ntwo\nthree", 10).await;
+        assert_eq!(read, [whole("one"), whole(""), whole("two")]);
+    }
+
+    #[tokio::test]
+    async fn keeps_the_ends_of_a_line_that_is_too_long() {
+        let long = format!("{}{}", "a".repeat(1_000), "b".repeat(1_000));
+        let cut = read(&format!("{long}\nnext\n"), 1_999).await;
+        let start = vec![b'a'; KEPT];
+        let end = vec![b'b'; KEPT];
+        assert_eq!(cut, [Line::TooLong { start, end }, whole("next")]);
+        let just_fits = read(&format!("{long}\n"), 2_000).await;
+        assert_eq!(just_fits, [whole(&long)]);
+    }
+
+    #[tokio::test]
+    async fn holds_no_more_than_it_may() {
+        let (mut writer, reader) = duplex(4_096);
+        let writing = async move {
+            for _ in 0..4_096 {
+                writer.write_all(&[b'x'; 4_096]).await.expect("it is read");
+            }
+            writer.write_all(b"\n").await.expect("it is read");
+        };
+        let mut lines = Lines::new(BufReader::new(reader), 65_536);
+        let reading = async {
+            let line = lines.next().await.expect("memory can be read");
+            assert!(matches!(line, Some(Line::TooLong { .. })));
+            lines.line.capacity()
+        };
+        let ((), held) = tokio::join!(writing, reading);
+        assert!(held <= 2 * 65_536, "{held}");
+    }
+
+    #[tokio::test]
+    async fn a_reader_that_gave_up_goes_on_where_it_was() {
+        let (mut writer, reader) = duplex(64);
+        let mut lines = Lines::new(BufReader::new(reader), 100);
+        writer.write_all(b"first ").await.expect("it is read");
+        let gave_up = tokio::time::timeout(Duration::ZERO, lines.next()).await;
+        assert!(gave_up.is_err());
+        writer.write_all(b"half\n").await.expect("it is read");
+        assert_eq!(
+            lines.next().await.expect("a line"),
+            Some(whole("first half"))
+        );
+    }
+}

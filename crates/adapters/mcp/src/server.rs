@@ -1,0 +1,68 @@
+//! The port.
+
+use std::sync::Arc;
+
+use async_trait::async_trait;
+use ports::{CapabilityInfo, ToolArguments, ToolDefinition, ToolError, ToolProvider};
+use tokio_util::{sync::CancellationToken, task::TaskTracker};
+
+use crate::{
+    connection::McpTransport,
+    keeper::{Keeper, McpTimes},
+    state::State,
+};
+
+/// The tools of one server.
+pub struct McpServer {
+    state: Arc<State>,
+}
+
+impl McpServer {
+    /// Connects in the background, and keeps connected until `stop`: then the connection is closed
+    /// and a process that was started for it has ended before `tasks` are done. Needs a runtime.
+    ///
+    /// Its capabilities are `name`, and `name/…` for each tool.
+    pub fn start(
+        name: String,
+        transport: McpTransport,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        Self::start_with(name, transport, McpTimes::default(), tasks, stop)
+    }
+
+    /// As [`Self::start`], with other times.
+    pub fn start_with(
+        name: String,
+        transport: McpTransport,
+        times: McpTimes,
+        tasks: &TaskTracker,
+        stop: CancellationToken,
+    ) -> Self {
+        let state = Arc::new(State::new(name));
+        let keeper = Keeper::new(Arc::clone(&state), transport, times, tasks.clone(), stop);
+        tasks.spawn(keeper.keep());
+        Self { state }
+    }
+}
+
+#[async_trait]
+impl ToolProvider for McpServer {
+    fn capabilities(&self) -> Vec<CapabilityInfo> {
+        self.state.capabilities()
+    }
+
+    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
+        self.state.tools()
+    }
+
+    async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
+        let route = self.state.route(name);
+        let route = route.map_err(|error| ToolError::Unavailable(error.into()))?;
+        let answer = route.call(arguments).await;
+        if let Err(ToolError::Unavailable(_)) = &answer {
+            self.state.suspect();
+        }
+        answer
+    }
+}

@@ -1,0 +1,113 @@
+// A server of tools over its standard streams, which does what servers should not do but will.
+//
+// Its argument is a way to behave: "well" answers, "silent" never does, "stubborn" does not end when
+// it is told to, and "newest" speaks only the version of the protocol that has no handshake.
+// NOTES names a file in which it writes down what it is told.
+import { spawn } from "node:child_process";
+import { appendFileSync } from "node:fs";
+import { createInterface } from "node:readline";
+
+const [behaviour] = process.argv.slice(2);
+const isNewest = behaviour === "newest";
+const newestVersion = "2026-07-28";
+let subscription = null;
+
+function send(message) {
+  process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
+}
+
+function note(text) {
+  appendFileSync(process.env.NOTES, `${text}\n`);
+}
+
+function tool(name) {
+  return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
+}
+
+const names = ["add_tool", "break", "exit", "fail", "hang", "large", "parent", "refuse", "well"];
+const tools = names.map(tool);
+
+function complete(id, result) {
+  send({ id, result: isNewest ? { resultType: "complete", ...result } : result });
+}
+
+function text(id, text, isError = false) {
+  complete(id, { content: [{ type: "text", text }], isError });
+}
+
+const deeds = {
+  add_tool: (id) => {
+    tools.push(tool("added"));
+    const meta = subscription === null ? {} : { _meta: { "io.modelcontextprotocol/subscriptionId": subscription } };
+    send({ method: "notifications/tools/list_changed", params: meta });
+    text(id, "added");
+  },
+  break: (id) => send({ id, error: { code: -32603, message: "out of order" } }),
+  exit: () => process.exit(1),
+  fail: (id) => text(id, "the disk is full", true),
+  hang: (id) => note(`hangs ${id}`),
+  large: (id, { bytes }) => text(id, "x".repeat(bytes)),
+  parent: (id) => {
+    const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
+    text(id, `${process.pid} ${child.pid}`);
+  },
+  refuse: (id) => send({ id, error: { code: -32602, message: "there is no such city" } }),
+  well: (id) => text(id, "well"),
+};
+
+const capabilities = { tools: { listChanged: true } };
+const serverInfo = { name: "scripted", title: "Scripted tools", version: "1" };
+
+const answers = {
+  initialize: (id, { protocolVersion }) => {
+    if (isNewest) {
+      send({ id, error: { code: -32601, message: "there is no handshake any more" } });
+    } else {
+      complete(id, { protocolVersion, capabilities, serverInfo });
+    }
+  },
+  "server/discover": (id) =>
+    complete(id, {
+      supportedVersions: [newestVersion],
+      capabilities,
+      ttlMs: 0,
+      cacheScope: "private",
+      _meta: { "io.modelcontextprotocol/serverInfo": serverInfo },
+    }),
+  "subscriptions/listen": (id, { notifications }) => {
+    subscription = id;
+    send({
+      method: "notifications/subscriptions/acknowledged",
+      params: { notifications, _meta: { "io.modelcontextprotocol/subscriptionId": id } },
+    });
+  },
+  // Two pages.
+  "tools/list": (id, params) => {
+    const cache = isNewest ? { ttlMs: 3600000, cacheScope: "private" } : {};
+    const middle = 4;
+    if (params?.cursor === "second") {
+      complete(id, { tools: tools.slice(middle), ...cache });
+    } else {
+      complete(id, { tools: tools.slice(0, middle), nextCursor: "second", ...cache });
+    }
+  },
+  "tools/call": (id, { name, arguments: given }) => deeds[name](id, given),
+  ping: (id) => complete(id, {}),
+};
+
+console.error("scripted tools have started");
+if (behaviour === "stubborn") {
+  process.on("SIGTERM", () => {});
+  setInterval(() => {}, 1000);
+}
+for await (const line of createInterface({ input: process.stdin })) {
+  const { id, method, params } = JSON.parse(line);
+  if (behaviour === "silent") {
+    continue;
+  }
+  if (method === "notifications/cancelled") {
+    note(`cancelled ${params.requestId}`);
+  } else if (id !== undefined && method !== undefined) {
+    answers[method](id, params ?? {});
+  }
+}

@@ -1,0 +1,127 @@
+//! Somebody else's server over HTTP.
+
+use std::{
+    net::TcpListener,
+    process::{Child, Command, Stdio},
+};
+
+use mcp_tools::McpTransport;
+use ports::{ToolError, ToolProvider as _};
+use serde_json::json;
+
+use crate::ground::{Ground, everything, partners, text};
+
+/// Somebody else's server; killed when dropped.
+pub(crate) struct HttpPartner {
+    port: u16,
+    process: Child,
+}
+
+impl HttpPartner {
+    /// On a port that is free at the moment.
+    pub(crate) fn start() -> Self {
+        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("an address").port();
+        drop(free);
+        Self {
+            port,
+            process: spawn(port),
+        }
+    }
+
+    /// How it is reached.
+    pub(crate) fn transport(&self) -> McpTransport {
+        let url = format!("http://127.0.0.1:{}/mcp", self.port);
+        McpTransport::Http { url }
+    }
+
+    fn kill(&mut self) {
+        self.process.kill().expect("it runs");
+        self.process.wait().expect("it was ours");
+    }
+
+    fn start_again(&mut self) {
+        self.process = spawn(self.port);
+    }
+}
+
+impl Drop for HttpPartner {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+fn spawn(port: u16) -> Child {
+    Command::new("node")
+        .arg("--import")
+        .arg(text(&partners().join("loopback.mjs")))
+        .args([everything().as_str(), "streamableHttp"])
+        .env("PORT", port.to_string())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .expect("node starts")
+}
+
+#[tokio::test]
+async fn answers_with_text() {
+    let partner = HttpPartner::start();
+    let server = Ground::of(partner.transport()).connected().await;
+    let answer = server.call("echo", json!({ "message": "hello" })).await;
+    assert_eq!(answer.expect("an answer"), "Echo: hello");
+    let slow = json!({ "duration": 1, "steps": 2 });
+    let answer = server.call("trigger-long-running-operation", slow).await;
+    assert!(answer.expect("an answer").contains("completed"));
+    server.stopped().await;
+    assert!(server.tools().is_empty());
+}
+
+#[tokio::test]
+async fn a_server_that_is_killed_in_the_middle_is_found_again() {
+    let mut partner = HttpPartner::start();
+    let server = Ground::of(partner.transport()).connected().await;
+    for _ in 0..2 {
+        let slow = json!({ "duration": 300, "steps": 300 });
+        let call = server.call("trigger-long-running-operation", slow);
+        let others = async {
+            let echo = server
+                .call("echo", json!({ "message": "still there" }))
+                .await;
+            assert_eq!(echo.expect("an answer"), "Echo: still there");
+            partner.kill();
+        };
+        let (cut, ()) = tokio::join!(call, others);
+        assert!(matches!(cut, Err(ToolError::Unavailable(_))), "{cut:?}");
+        server
+            .until("it is known to be away", |server| server.tools().is_empty())
+            .await;
+        assert!(server.capabilities().len() > 10);
+        let refused = server.call("echo", json!({ "message": "anybody?" })).await;
+        assert!(
+            matches!(refused, Err(ToolError::Unavailable(_))),
+            "{refused:?}"
+        );
+        partner.start_again();
+        server
+            .until("it is there again", |server| !server.tools().is_empty())
+            .await;
+        let echo = server.call("echo", json!({ "message": "again" })).await;
+        assert_eq!(echo.expect("an answer"), "Echo: again");
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_said_of_the_address() {
+    let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let port = free.local_addr().expect("an address").port();
+    drop(free);
+    let url = format!("http://user:secret@127.0.0.1:{port}/mcp?key=secret");
+    let server = Ground::of(McpTransport::Http { url });
+    let answer = server.call("echo", json!({ "message": "hello" })).await;
+    let Err(ToolError::Unavailable(reason)) = answer else {
+        panic!("it is there: {answer:?}");
+    };
+    assert!(!format!("{reason} {reason:?}").contains("secret"));
+    server.stopped().await;
+}

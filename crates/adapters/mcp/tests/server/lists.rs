@@ -1,0 +1,39 @@
+//! What a server has, and when that changes.
+
+use ports::ToolProvider as _;
+use serde_json::json;
+
+use crate::ground::Ground;
+
+const TOOLS: [&str; 9] = [
+    "scripted/add_tool",
+    "scripted/break",
+    "scripted/exit",
+    "scripted/fail",
+    "scripted/hang",
+    "scripted/large",
+    "scripted/parent",
+    "scripted/refuse",
+    "scripted/well",
+];
+
+#[tokio::test]
+async fn tools_of_all_pages_are_offered() {
+    let server = Ground::scripted("well").connected().await;
+    assert_eq!(server.tool_names(), TOOLS);
+    let described = server.capabilities();
+    assert_eq!(described[0].description, "All tools of Scripted tools");
+    assert_eq!(described[1].description, "Scripted: add_tool");
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_later_is_offered_when_the_server_tells_of_it() {
+    let server = Ground::scripted("well").connected().await;
+    server.call("add_tool", json!({})).await.expect("an answer");
+    let is_there = |name: &str| name == "scripted/added";
+    server
+        .until("the new tool is offered", |server| {
+            server.tools().iter().any(|tool| is_there(&tool.name))
+        })
+        .await;
+}
