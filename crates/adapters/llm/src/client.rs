@@ -60,7 +60,9 @@ impl Upstream {
         let proxy = options.proxy.as_ref().map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
         let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
-        let headers = headers(options.api_key.as_ref(), &base)?;
+        let is_told = |key: &&SecretString| !key.expose_secret().is_empty();
+        let key = options.api_key.as_ref().filter(is_told);
+        let headers = headers(key, &base)?;
         let mut builder = plain(options.times.connect).default_headers(headers);
         if !needs_certificates {
             // A machine without any should still be able to ask a server of its own.
@@ -78,7 +80,7 @@ impl Upstream {
             client,
             questions: below(&base, &["chat", "completions"]),
             models: below(&base, &["models"]),
-            key: options.api_key.clone(),
+            key: key.cloned(),
             counts_completion_tokens: wants_completion_tokens(&base),
             model: options.model.clone(),
             times: options.times,

@@ -12,8 +12,10 @@ use tokio_util::task::TaskTracker;
 
 use crate::client::Upstream;
 
-/// How long a list holds, or that there is none.
+/// How long a list holds.
 const FRESH: Duration = Duration::from_mins(5);
+/// How long a server that told none is left alone: it may only just be starting.
+const LEFT_ALONE: Duration = Duration::from_secs(30);
 /// The most of a list that is read: some servers have hundreds of models, and much to say of each.
 const LIST_BYTES: usize = 4 * 1024 * 1024;
 /// The most models that are told, and the longest name an agent can choose.
@@ -35,7 +37,8 @@ pub(crate) struct Models {
 #[derive(Default)]
 struct Known {
     names: Names,
-    asked: Option<Instant>,
+    /// When to ask next.
+    due: Option<Instant>,
 }
 
 impl Models {
@@ -68,9 +71,9 @@ impl Models {
     fn is_due(&self) -> bool {
         self.with(|known| {
             let now = Instant::now();
-            let is_due = known.asked.is_none_or(|asked| now - asked >= FRESH);
+            let is_due = known.due.is_none_or(|due| now >= due);
             if is_due {
-                known.asked = Some(now);
+                known.due = Some(now + LEFT_ALONE);
             }
             is_due
         })
@@ -80,7 +83,10 @@ impl Models {
         let names = timeout(self.upstream.times.models, list(&self.upstream)).await;
         // A server that does not answer now still has what it had.
         if let Ok(Some(names)) = names {
-            self.with(|known| known.names = Some(names));
+            self.with(|known| {
+                known.names = Some(names);
+                known.due = Some(Instant::now() + FRESH);
+            });
         }
         self.fetched.send_replace(true);
     }

@@ -43,7 +43,7 @@ async fn full() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
     let listener = socket.listen(1).expect("a listener");
     let address = listener.local_addr().expect("an address");
     let mut waiting = Vec::new();
-    while let Ok(connected) = timeout(SHORT, TcpStream::connect(address)).await {
+    while let Ok(connected) = timeout(6 * SHORT, TcpStream::connect(address)).await {
         waiting.push(connected.expect("a connection"));
     }
     (address, listener, waiting)
@@ -108,14 +108,14 @@ async fn bytes_that_make_no_line_do_not_count_as_speaking() {
 #[tokio::test]
 async fn comments_keep_an_answer_alive() {
     let mut answer = vec![stream_head()];
-    for _ in 0..10 {
-        answer.extend([Step::Pause(Duration::from_millis(20)), piece(": wait\n\n")]);
+    for _ in 0..20 {
+        answer.extend([Step::Pause(Duration::from_millis(50)), piece(": wait\n\n")]);
     }
     answer.extend([event(&delta("Hi")), event(&finish("stop")), done(), end()]);
     let upstream = Upstream::answering([answer]).await;
     let engine = engine_with(&upstream, |times| {
-        times.first_byte = Duration::from_millis(150);
-        times.idle = Duration::from_millis(150);
+        times.first_byte = Duration::from_millis(800);
+        times.idle = Duration::from_millis(800);
     });
     assert_eq!(hear(&engine, request(0)).await.text(), "Hi");
 }

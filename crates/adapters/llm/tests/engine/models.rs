@@ -44,6 +44,52 @@ async fn asks_once_for_many_who_want_to_know() {
     assert_eq!(upstream.asked().len(), 1);
 }
 
+/// Lets so much time pass, for everything in this process.
+async fn pass(time: Duration) {
+    tokio::time::pause();
+    tokio::time::advance(time).await;
+    tokio::time::resume();
+}
+
+const MINUTE: Duration = Duration::from_mins(1);
+
+#[tokio::test]
+async fn tells_the_old_list_while_the_new_one_is_fetched() {
+    let new = [vec![Step::Gate], list(&["new"])].concat();
+    let (upstream, engine) = given([list(&["old"]), new]).await;
+    let old = Some(vec!["old".to_owned()]);
+    assert_eq!(engine.models().await, old);
+    pass(4 * MINUTE).await;
+    assert_eq!(engine.models().await, old);
+    assert_eq!(upstream.asked().len(), 1);
+    pass(MINUTE).await;
+    let again = Instant::now();
+    assert_eq!(engine.models().await, old);
+    assert!(again.elapsed() < Duration::from_secs(1), "nobody waits");
+    upstream.until_asked(2).await;
+    upstream.open_gate();
+    while engine.models().await == old {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(engine.models().await, Some(vec!["new".to_owned()]));
+    assert_eq!(upstream.asked().len(), 2);
+}
+
+#[tokio::test]
+async fn a_server_that_told_no_list_is_asked_again_after_a_while() {
+    let (upstream, engine) = given([status(503), list(&["a"]), status(503)]).await;
+    assert_eq!(engine.models().await, None);
+    let known = Some(vec!["a".to_owned()]);
+    pass(MINUTE / 2).await;
+    while engine.models().await != known {
+        tokio::task::yield_now().await;
+    }
+    pass(5 * MINUTE).await;
+    assert_eq!(engine.models().await, known);
+    upstream.until_asked(3).await;
+    assert_eq!(engine.models().await, known, "it still has what it had");
+}
+
 #[rstest]
 #[case::no_list(status(404))]
 #[case::not_now(status(503))]

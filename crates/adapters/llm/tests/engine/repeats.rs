@@ -112,3 +112,14 @@ async fn questions_of_one_answer_share_their_repeats() {
     assert!(matches!(said.error, Some(ReplyError::Unavailable(_))));
     assert_eq!(upstream.asked().len(), 4);
 }
+
+/// Servers close connections that rest, at any moment.
+#[tokio::test]
+async fn a_connection_that_was_closed_meanwhile_costs_nothing() {
+    let answer = [saying("Hi"), vec![Step::Cut]].concat();
+    let (_upstream, engine) = given([answer]).await;
+    for number in 0..50 {
+        let said = hear(&engine, request(number)).await;
+        assert_eq!(said.text(), "Hi", "{said:?}");
+    }
+}

@@ -85,6 +85,16 @@ async fn the_key_is_a_bearer_token() {
 }
 
 #[tokio::test]
+async fn an_empty_key_is_none() {
+    let upstream = Upstream::answering([saying("Hi")]).await;
+    let mut options = options(upstream.base_url());
+    options.api_key = Some("".into());
+    let engine = LlmReplyEngine::new(options).unwrap();
+    hear(&engine, request(0)).await;
+    assert_eq!(upstream.asked()[0].header("authorization"), None);
+}
+
+#[tokio::test]
 async fn a_deployment_at_azure_has_the_key_in_a_header_of_its_own() {
     let upstream = Upstream::answering([saying("Hi")]).await;
     let base = upstream

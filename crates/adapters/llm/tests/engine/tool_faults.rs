@@ -19,7 +19,11 @@ use crate::{
 async fn call(tool: AgentTool, function: &str, arguments: &str) -> (ToolCall, Value) {
     let answers = [calling(&[("a", function, arguments)]), saying("Well.")];
     let upstream = Upstream::answering(answers).await;
-    let engine = engine_with(&upstream, |times| times.tool = Duration::from_millis(40));
+    let engine = engine_with(&upstream, |times| {
+        if function == "hangs" {
+            times.tool = Duration::from_millis(40);
+        }
+    });
     let request = ReplyRequest {
         tools: vec![tool],
         ..request(0)
