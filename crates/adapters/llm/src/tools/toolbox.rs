@@ -9,6 +9,9 @@ use serde_json::{Value, json};
 use super::{names::function_names, schemas::Schemas};
 use crate::wire::{Function, Tool};
 
+/// The most tools that are offered: with more, `OpenAI` and others refuse the question altogether.
+const MOST_TOOLS: usize = 128;
+
 /// The tools that are offered in a turn.
 pub(crate) struct Toolbox {
     offered: Vec<Offered>,
@@ -23,11 +26,19 @@ pub(crate) struct Offered {
 }
 
 impl Toolbox {
-    /// The tools of this list whose schemas can be used, each once.
+    /// The tools of this list whose schemas can be used, each once, and no more of them than a
+    /// question may have.
     pub(crate) async fn of(tools: &[AgentTool], schemas: &Schemas) -> Self {
         let mut seen = HashSet::new();
         let mut usable = Vec::new();
         for tool in tools {
+            if usable.len() == MOST_TOOLS {
+                tracing::debug!(
+                    tools = tools.len(),
+                    "not all tools of the agent are offered"
+                );
+                break;
+            }
             if seen.insert(tool.definition.name.as_str())
                 && let Some(schema) = schemas.of(&tool.definition).await
             {

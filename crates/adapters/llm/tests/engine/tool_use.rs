@@ -72,6 +72,19 @@ async fn offers_tools_as_functions() {
 }
 
 #[tokio::test]
+async fn offers_as_many_tools_as_a_question_may_have() {
+    let bench = Arc::default();
+    let names: Vec<_> = (0..130).map(|number| format!("tool-{number}")).collect();
+    let names: Vec<_> = names.iter().map(String::as_str).collect();
+    let (upstream, engine) = given([saying("Hi")]).await;
+    hear(&engine, request_with(&bench, &names)).await;
+    let body = upstream.bodies().remove(0);
+    let tools = body["tools"].as_array().unwrap();
+    assert_eq!(tools.len(), 128);
+    assert_eq!(tools[127]["function"]["name"], "tool-127");
+}
+
+#[tokio::test]
 async fn calls_tools_and_answers_with_what_they_say() {
     let bench = Arc::default();
     let calls = calling(&[
