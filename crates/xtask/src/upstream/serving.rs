@@ -2,16 +2,21 @@
 
 use std::{
     io,
-    net::{SocketAddr, TcpListener},
+    net::SocketAddr,
     sync::{
         Arc,
         atomic::{AtomicBool, AtomicUsize, Ordering},
+        mpsc,
     },
     thread,
 };
 
 use anyhow::{Context as _, Result};
-use tokio::{sync::oneshot, task::JoinSet};
+use tokio::{
+    net::{TcpListener, TcpSocket},
+    sync::oneshot,
+    task::JoinSet,
+};
 
 use super::{
     connection::{EVENTS, JSON, serve, sized},
@@ -19,6 +24,9 @@ use super::{
     words,
 };
 use crate::rig::load::runtime;
+
+/// Connections that may wait until they are taken.
+const BACKLOG: u32 = 1_024;
 
 /// A running upstream. Dropping it ends it and its connections.
 pub(crate) struct Upstream {
@@ -41,16 +49,23 @@ pub(super) struct State {
 impl Upstream {
     /// Listens on a port of its own.
     pub(crate) fn start() -> Result<Self> {
-        Self::start_at(([127, 0, 0, 1], 0).into())
+        Self::start_on(Self::reserve()?)
+    }
+
+    /// A port on which nobody listens yet, and that nobody else is given.
+    pub(crate) fn reserve() -> Result<TcpSocket> {
+        let reserve = || {
+            let socket = TcpSocket::new_v4()?;
+            socket.bind(([127, 0, 0, 1], 0).into())?;
+            io::Result::Ok(socket)
+        };
+        reserve().context("there is no port for an upstream")
     }
 
     /// Listens there.
-    pub(crate) fn start_at(address: SocketAddr) -> Result<Self> {
-        let runtime = runtime()?;
-        let listener = bind(address).context("an upstream cannot listen")?;
-        let address = listener
-            .local_addr()
-            .context("an upstream has no address")?;
+    pub(crate) fn start_on(socket: TcpSocket) -> Result<Self> {
+        let address = socket.local_addr();
+        let address = address.context("an upstream has no address")?;
         let state = Arc::new(State {
             open: AtomicUsize::new(0),
             busy: AtomicUsize::new(0),
@@ -60,19 +75,18 @@ impl Upstream {
             whole: sized("200 OK", "", JSON, &words::whole()),
         });
         let (end, ended) = oneshot::channel();
+        let (listens, listening) = mpsc::channel();
         let shared = Arc::clone(&state);
         thread::spawn(move || {
-            runtime.block_on(async {
-                // It is not blocking, and there is a runtime.
-                let Ok(listener) = tokio::net::TcpListener::from_std(listener) else {
-                    return;
-                };
-                tokio::select! {
-                    () = accept(listener, shared) => {}
-                    _ = ended => {}
-                }
-            });
+            let served = runtime()
+                .and_then(|runtime| runtime.block_on(serving(socket, shared, &listens, ended)));
+            if let Err(error) = served {
+                // Whoever started it waits for this, unless it listens already.
+                let _ = listens.send(Err(error));
+            }
         });
+        let listening = listening.recv().context("an upstream has ended")?;
+        listening.context("an upstream cannot listen")?;
         Ok(Self {
             address,
             state,
@@ -106,13 +120,23 @@ impl Upstream {
     }
 }
 
-fn bind(address: SocketAddr) -> io::Result<TcpListener> {
-    let listener = TcpListener::bind(address)?;
-    listener.set_nonblocking(true)?;
-    Ok(listener)
+/// Listens, says so, and serves until it is to end.
+async fn serving(
+    socket: TcpSocket,
+    state: Arc<State>,
+    listens: &mpsc::Sender<Result<()>>,
+    ended: oneshot::Receiver<()>,
+) -> Result<()> {
+    let listener = socket.listen(BACKLOG)?;
+    listens.send(Ok(()))?;
+    tokio::select! {
+        () = accept(listener, state) => {}
+        _ = ended => {}
+    }
+    Ok(())
 }
 
-async fn accept(listener: tokio::net::TcpListener, state: Arc<State>) {
+async fn accept(listener: TcpListener, state: Arc<State>) {
     let mut connections = JoinSet::new();
     loop {
         // What keeps it from taking one connection need not keep it from taking the next.

@@ -1,6 +1,6 @@
 //! Breaks, is left alone, and is found mended.
 
-use std::{net::TcpListener, time::Duration};
+use std::time::Duration;
 
 use anyhow::{Context as _, Result};
 use tokio::{
@@ -42,10 +42,8 @@ struct Broken {
 /// Breaks upstreams in all ways at once, each behind an engine of its own.
 pub(in crate::faults) async fn run(ground: &Ground) -> Result<Vec<Findings>> {
     let upstream = Upstream::start()?;
-    // A port that nobody has, and that nobody is given as long as it was used so lately.
-    let refusing = TcpListener::bind("127.0.0.1:0").context("no port")?;
-    let refusing = refusing.local_addr().context("no port")?;
-    let cases = Case::all(&upstream, refusing);
+    let refusing = Upstream::reserve()?;
+    let cases = Case::all(&upstream, refusing.local_addr()?);
     let mut settings = ground.settings(Store::Sqlite, "models")?;
     for case in &cases {
         settings.variables.extend(case.variables());
@@ -67,7 +65,7 @@ pub(in crate::faults) async fn run(ground: &Ground) -> Result<Vec<Findings>> {
     let mut all = collect(breaking).await?;
     let left = until_let_go(&upstream).await;
     upstream.mend();
-    let _mended = Upstream::start_at(refusing)?;
+    let _mended = Upstream::start_on(refusing)?;
     let mut mending = JoinSet::new();
     for broken in all {
         mending.spawn(broken.once_mended());
