@@ -222,3 +222,21 @@ async fn next_change(subscription: &mut Option<Subscription>) {
     }
     std::future::pending::<()>().await;
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn says_why_a_server_cannot_be_reached_and_not_where() {
+        let url = "http://user:secret@127.0.0.1:1/mcp?key=secret".to_owned();
+        let transport = McpTransport::Http { url };
+        let mut connector = Connector::new("files".to_owned(), transport, TaskTracker::new());
+        let connected = connector.connect().await;
+        let reason = connected.err().expect("nobody listens there");
+        assert_eq!(
+            reason.to_string(),
+            "the server of tools cannot be reached: Connection refused (os error 111)"
+        );
+    }
+}

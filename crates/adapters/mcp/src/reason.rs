@@ -2,6 +2,11 @@
 
 use std::error::Error;
 
+use rmcp::{
+    service::{ClientInitializeError, ServiceError},
+    transport::streamable_http_client::StreamableHttpError,
+};
+
 /// The longest reason that is told: some servers answer whole pages.
 const LONGEST_REASON: usize = 200;
 
@@ -23,18 +28,33 @@ impl Unreachable {
 }
 
 fn first_cause(error: &(dyn Error + 'static)) -> String {
-    let mut cause = error;
-    while let Some(source) = cause.source() {
-        cause = source;
+    let mut first = error;
+    while let Some(cause) = cause(first) {
+        first = cause;
     }
     // Of all that is met on the way, only this says the address.
-    let reason = match cause.downcast_ref::<reqwest::Error>() {
+    let reason = match first.downcast_ref::<reqwest::Error>() {
         Some(error) if error.is_timeout() => "it takes too long".to_owned(),
         Some(error) => match error.status() {
             Some(status) => format!("HTTP {}", status.as_u16()),
             None => "the connection has failed".to_owned(),
         },
-        None => cause.to_string(),
+        None => first.to_string(),
     };
     reason.chars().take(LONGEST_REASON).collect()
+}
+
+/// Some errors of the SDK hold a cause that they do not give as their source, and say its text, with
+/// the address, as theirs.
+fn cause<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'static)> {
+    if let Some(ServiceError::TransportSend(error)) = error.downcast_ref() {
+        return Some(error.error.as_ref());
+    }
+    if let Some(ClientInitializeError::TransportError { error, .. }) = error.downcast_ref() {
+        return Some(error.error.as_ref());
+    }
+    if let Some(StreamableHttpError::<reqwest::Error>::Client(error)) = error.downcast_ref() {
+        return Some(error);
+    }
+    error.source()
 }

@@ -9,3 +9,4 @@ mod ground;
 mod http;
 mod lists;
 mod newest;
+mod web;

@@ -1,0 +1,61 @@
+// A server of tools over HTTP, which does what servers should not do but will. It says its port once
+// it listens, and then each cancellation that it is told of.
+import { createServer } from "node:http";
+
+const names = ["hang", "large_answer", "large_stream", "moved", "overloaded", "well"];
+const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
+
+function json(response, id, result) {
+  response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "one" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
+
+function text(bytes) {
+  return { content: [{ type: "text", text: "x".repeat(bytes) }] };
+}
+
+const deeds = {
+  hang: () => {},
+  large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
+  large_stream: (response, id, { bytes }) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const message = JSON.stringify({ jsonrpc: "2.0", id, result: text(bytes) });
+    response.end(`event: message\ndata: ${message}\n\n`);
+  },
+  moved: (response) => response.writeHead(307, { location: "/elsewhere" }).end(),
+  overloaded: (response) => response.writeHead(503).end("come back later"),
+  well: (response, id) => json(response, id, { content: [{ type: "text", text: "well" }] }),
+};
+
+const answers = {
+  initialize: (response, { id, params }) =>
+    json(response, id, {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "web", version: "1" },
+    }),
+  "tools/list": (response, { id }) => json(response, id, { tools }),
+  "tools/call": (response, { id, params }) => deeds[params.name](response, id, params.arguments),
+  "notifications/cancelled": (response, { params }) => {
+    console.log(`cancelled ${params.reason}`);
+    response.writeHead(202).end();
+  },
+};
+
+const server = createServer(async (request, response) => {
+  if (request.url !== "/mcp") {
+    console.log(`asked for ${request.url}`);
+    response.writeHead(404).end();
+  } else if (request.method !== "POST") {
+    response.writeHead(405).end();
+  } else {
+    let body = "";
+    for await (const part of request) {
+      body += part;
+    }
+    const message = JSON.parse(body);
+    const accept = (response) => response.writeHead(202).end();
+    (answers[message.method] ?? accept)(response, message);
+  }
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));

@@ -1,0 +1,114 @@
+//! A server over HTTP that does what servers should not do but will.
+
+use std::{
+    io::{BufRead as _, BufReader},
+    process::{Child, ChildStdout, Command, Stdio},
+};
+
+use mcp_tools::McpTransport;
+use ports::{ToolError, ToolProvider as _};
+use rstest::rstest;
+use serde_json::json;
+use tokio::{task::spawn_blocking, time::timeout};
+
+use crate::ground::{Ground, PATIENCE, partners};
+
+/// The scripted server; killed when dropped.
+struct Web {
+    process: Child,
+    said: BufReader<ChildStdout>,
+}
+
+impl Web {
+    /// Starts it, and connects to it.
+    async fn start() -> (Self, Ground) {
+        let mut process = Command::new("node")
+            .arg(partners().join("web.mjs"))
+            .stdout(Stdio::piped())
+            .spawn()
+            .expect("node starts");
+        let said = BufReader::new(process.stdout.take().expect("its output"));
+        let mut web = Self { process, said };
+        let url = format!("http://127.0.0.1:{}/mcp", web.says());
+        let server = Ground::of(McpTransport::Http { url }).connected().await;
+        (web, server)
+    }
+
+    /// The next line that it says.
+    fn says(&mut self) -> String {
+        let mut line = String::new();
+        self.said.read_line(&mut line).expect("it says something");
+        line.trim_end().to_owned()
+    }
+}
+
+impl Drop for Web {
+    fn drop(&mut self) {
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+#[rstest]
+#[case("large_answer")]
+#[case("large_stream")]
+#[tokio::test]
+async fn an_answer_of_up_to_a_mebibyte_is_whole(#[case] tool: &str) {
+    let (_web, server) = Web::start().await;
+    let bytes = 1024 * 1024 - 200;
+    let answer = server.call(tool, json!({ "bytes": bytes })).await;
+    assert_eq!(answer.expect("an answer").len(), bytes);
+}
+
+#[rstest]
+#[case("large_answer")]
+#[case("large_stream")]
+#[tokio::test]
+async fn a_far_larger_answer_fails_that_call_and_no_other(#[case] tool: &str) {
+    let (_web, server) = Web::start().await;
+    let large = json!({ "bytes": 32 * 1024 * 1024 });
+    let answer = server.call(tool, large).await;
+    assert!(answer.is_err(), "{answer:?}");
+    assert_eq!(server.answers_again("well").await, "well");
+}
+
+#[tokio::test]
+async fn a_server_that_is_overloaded_once_keeps_its_tools() {
+    let (_web, server) = Web::start().await;
+    let answer = server.call("overloaded", json!({})).await;
+    let Err(ToolError::Unavailable(reason)) = answer else {
+        panic!("it answers: {answer:?}");
+    };
+    let reason = reason.to_string();
+    assert_eq!(reason, "the server of tools cannot be reached: HTTP 503");
+    assert!(!server.tools().is_empty());
+    let well = server.call("well", json!({})).await;
+    assert_eq!(well.expect("an answer"), "well");
+}
+
+#[tokio::test]
+async fn no_redirect_is_followed() {
+    let (mut web, server) = Web::start().await;
+    let answer = server.call("moved", json!({})).await;
+    assert!(
+        matches!(answer, Err(ToolError::Unavailable(_))),
+        "{answer:?}"
+    );
+    let well = server.call("well", json!({})).await;
+    assert_eq!(well.expect("an answer"), "well");
+    web.process.kill().expect("it runs");
+    assert_eq!(web.says(), "", "it was asked for something else");
+}
+
+#[tokio::test]
+async fn a_call_that_nobody_waits_for_is_cancelled_at_the_server() {
+    let (mut web, server) = Web::start().await;
+    let given = json!({});
+    let hanging = server.call("hang", given);
+    let begun = timeout(std::time::Duration::from_millis(300), hanging).await;
+    assert!(begun.is_err(), "it answers");
+    let said = spawn_blocking(move || (web.says(), web));
+    let said = timeout(PATIENCE, said).await.expect("it is told");
+    let (said, _web) = said.expect("it says so");
+    assert!(said.starts_with("cancelled"), "{said}");
+}
