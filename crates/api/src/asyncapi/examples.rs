@@ -85,7 +85,18 @@ fn of_stream(key: &str) -> Value {
             "turnId": TURN, "conversationId": CONVERSATION, "messageId": ASKED,
             "agentId": AGENT, "agentVersion": 2,
         }),
-        "chatReplyDelta" => json!({"turnId": TURN, "from": 0, "to": 11, "text": "We are open"}),
+        "chatReplyDelta" => json!({
+            "turnId": TURN, "conversationId": CONVERSATION, "from": 0, "to": 11,
+            "text": "We are open",
+        }),
+        "chatToolCalled" => json!({
+            "turnId": TURN, "conversationId": CONVERSATION,
+            "name": "calculator", "arguments": {"expression": "17 * 24"},
+        }),
+        "chatToolReturned" => json!({
+            "turnId": TURN, "conversationId": CONVERSATION,
+            "name": "calculator", "status": "ok", "durationMs": 1,
+        }),
         "chatTurnCompleted" => json!({
             "message": "We are open from 9 to 18.", "conversationId": CONVERSATION,
             "turnId": TURN, "messageId": ANSWERED, "agentId": AGENT, "agentVersion": 2,
@@ -141,6 +152,14 @@ fn live(key: &str) -> Value {
         "replySnapshot" => json!({
             "type": "reply.snapshot", "turnId": TURN, "conversationId": CONVERSATION,
             "to": 25, "text": "We are open from 9 to 18.",
+        }),
+        "toolCalled" => json!({
+            "type": "tool.called", "turnId": TURN, "conversationId": CONVERSATION,
+            "name": "calculator", "arguments": {"expression": "17 * 24"},
+        }),
+        "toolReturned" => json!({
+            "type": "tool.returned", "turnId": TURN, "conversationId": CONVERSATION,
+            "name": "calculator", "status": "ok", "durationMs": 1,
         }),
         _ => json!({
             "type": "typing.updated", "conversationId": CONVERSATION, "actor": "main~grace",

@@ -24,6 +24,8 @@ const FRAMES: &[(&str, &str)] = &[
 const LIVE: &[(&str, &str)] = &[
     ("replyDelta", "reply.delta"),
     ("replySnapshot", "reply.snapshot"),
+    ("toolCalled", "tool.called"),
+    ("toolReturned", "tool.returned"),
     ("typingUpdated", "typing.updated"),
 ];
 

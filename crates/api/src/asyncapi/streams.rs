@@ -18,6 +18,8 @@ pub(super) const TOLD: &[(&str, &str, &str)] = &[
     ("chatTurnQueued", "turn.queued", "TurnPlace"),
     ("chatTurnStarted", "turn.started", "TurnStarted"),
     ("chatReplyDelta", "reply.delta", "ReplyDelta"),
+    ("chatToolCalled", "tool.called", "ToolCalled"),
+    ("chatToolReturned", "tool.returned", "ToolReturned"),
     ("chatTurnCompleted", "turn.completed", "ChatReply"),
     ("chatTurnFailed", "turn.failed", "TurnFailed"),
     ("chatTurnCancelled", "turn.cancelled", "TurnPlace"),

@@ -7,4 +7,4 @@ mod stream;
 
 pub use request::{ChatRequest, WhenBusy};
 pub use send::{__path_chat, chat};
-pub use stream::{ChatEvent, ReplyDelta, TurnFailed, TurnPlace, TurnStarted};
+pub use stream::{ChatEvent, TurnFailed, TurnPlace};

@@ -2,29 +2,15 @@
 
 use std::sync::Arc;
 
-use application::chat::{Asked, Delta, StartedTurn, TurnSignal, TurnSignals};
-use domain::{AgentId, ChatReply, ConversationId, MessageId, Problem, TurnId};
+use application::chat::{Asked, ReplyPiece, TurnSignal, TurnSignals};
+use domain::{
+    ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
+};
 use futures::{Stream, stream};
 use serde::Serialize;
 use utoipa::ToSchema;
 
 use crate::{problem::store_problem, sse::Event};
-
-/// `turn.started`: the engine is about to be called.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct TurnStarted {
-    /// The turn.
-    turn_id: TurnId,
-    /// Its conversation.
-    conversation_id: ConversationId,
-    /// The user's message.
-    message_id: MessageId,
-    /// Who answers.
-    agent_id: AgentId,
-    /// The version of the agent that answers.
-    agent_version: i64,
-}
 
 /// `turn.queued`, `turn.cancelled`: where it happened.
 #[derive(Debug, Serialize, ToSchema)]
@@ -48,20 +34,6 @@ pub struct TurnFailed {
     error: Problem,
 }
 
-/// `reply.delta`: more of the reply. Apply it only when `from` is what you have.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
-pub struct ReplyDelta {
-    /// The turn.
-    turn_id: TurnId,
-    /// Where the text begins in the reply, in UTF-8 bytes.
-    from: usize,
-    /// Where it ends.
-    to: usize,
-    /// The text.
-    text: String,
-}
-
 /// What an event of a chat's stream carries, by its type.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
@@ -70,6 +42,10 @@ pub enum ChatEvent {
     Started(TurnStarted),
     /// Of `reply.delta`.
     Delta(ReplyDelta),
+    /// Of `tool.called`.
+    ToolCalled(ToolCalled),
+    /// Of `tool.returned`.
+    ToolReturned(ToolReturned),
     /// Of `turn.completed`.
     Completed(ChatReply),
     /// Of `turn.failed`.
@@ -108,8 +84,8 @@ fn event(signal: TurnSignal) -> Event {
             turn_id,
             conversation_id,
         } => ("turn.queued", place(turn_id, conversation_id)),
-        TurnSignal::Started(started) => ("turn.started", ChatEvent::Started(started.into())),
-        TurnSignal::Delta(delta) => ("reply.delta", ChatEvent::Delta(delta.into())),
+        TurnSignal::Started(started) => ("turn.started", ChatEvent::Started(started)),
+        TurnSignal::Reply(piece) => reply_event(piece),
         TurnSignal::Completed(reply) => ("turn.completed", ChatEvent::Completed(reply)),
         TurnSignal::Failed {
             turn_id,
@@ -136,32 +112,17 @@ fn event(signal: TurnSignal) -> Event {
     }
 }
 
+fn reply_event(piece: ReplyPiece) -> (&'static str, ChatEvent) {
+    match piece {
+        ReplyPiece::Delta(delta) => ("reply.delta", ChatEvent::Delta(delta)),
+        ReplyPiece::ToolCalled(call) => ("tool.called", ChatEvent::ToolCalled(call)),
+        ReplyPiece::ToolReturned(call) => ("tool.returned", ChatEvent::ToolReturned(call)),
+    }
+}
+
 fn place(turn_id: TurnId, conversation_id: ConversationId) -> ChatEvent {
     ChatEvent::Place(TurnPlace {
         turn_id,
         conversation_id,
     })
-}
-
-impl From<StartedTurn> for TurnStarted {
-    fn from(started: StartedTurn) -> Self {
-        Self {
-            turn_id: started.turn_id,
-            conversation_id: started.conversation_id,
-            message_id: started.message_id,
-            agent_id: started.agent_id,
-            agent_version: started.agent_version,
-        }
-    }
-}
-
-impl From<Delta> for ReplyDelta {
-    fn from(delta: Delta) -> Self {
-        Self {
-            turn_id: delta.turn_id,
-            from: delta.from,
-            to: delta.to,
-            text: delta.text,
-        }
-    }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Weak};
 
-use application::chat::{LiveTurn, Progress, TurnSubject, delta_since};
-use domain::{ConversationId, TurnId};
+use application::chat::{LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
+use domain::TurnId;
 use tokio::sync::Notify;
 
 use super::{
@@ -26,9 +26,7 @@ pub(super) struct LiveTexts {
 struct FollowedReply {
     turn: Weak<LiveTurn>,
     turn_id: TurnId,
-    conversation_id: ConversationId,
-    /// How much of the text was sent, in bytes.
-    sent: usize,
+    sent: ReplyCursor,
     /// Whether something was left out, so that the whole is told next.
     is_behind: bool,
 }
@@ -82,8 +80,7 @@ impl LiveTexts {
         self.followed.push(FollowedReply {
             turn: Arc::downgrade(turn),
             turn_id: subject.turn_id,
-            conversation_id: subject.conversation_id,
-            sent: 0,
+            sent: ReplyCursor::default(),
             is_behind,
         });
         turn.listen(&self.wake);
@@ -96,27 +93,13 @@ impl LiveTexts {
     pub(super) fn send(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
         let mut outcome = Ok(());
         self.followed.retain_mut(|it| {
-            let Some(turn) = it.turn.upgrade().filter(|_| outcome.is_ok()) else {
+            if outcome.is_err() {
                 return false;
-            };
-            it.is_behind |= outgoing.is_congested();
-            if it.is_behind && !outgoing.is_drained_or_notifies() {
-                return !turn.has_ended();
             }
-            let (event, has_ended) = {
-                let progress = turn.progress();
-                let has_ended = progress.outcome.is_some();
-                let untold = progress.text().len().saturating_sub(it.sent);
-                if untold > MOST_AT_ONCE && !outgoing.is_drained_or_notifies() {
-                    it.is_behind = true;
-                    return !has_ended;
-                }
-                (it.next(&progress), has_ended)
-            };
-            if let Some(event) = event {
-                outcome = outgoing.push(encode(&ServerFrame::Live { event }));
-            }
-            !has_ended
+            let sent = it.send(outgoing);
+            let is_to_go_on = matches!(sent, Ok(true));
+            outcome = sent.map(|_| ());
+            is_to_go_on
         });
         if self.followed.is_empty() {
             self.followed = Vec::new();
@@ -126,32 +109,51 @@ impl LiveTexts {
 }
 
 impl FollowedReply {
-    /// What is to be told of a turn that has come so far.
-    fn next(&mut self, progress: &Progress) -> Option<LiveEvent> {
-        let (turn_id, conversation_id) = (self.turn_id, self.conversation_id);
-        let text = progress.text();
-        if text.len() < self.sent {
-            // Another engine has begun anew.
-            self.is_behind = true;
+    /// Tells what there is room for; answers whether there may be more.
+    fn send(&mut self, outgoing: &Outgoing) -> Result<bool, Overfull> {
+        let Some(turn) = self.turn.upgrade() else {
+            return Ok(false);
+        };
+        loop {
+            self.is_behind |= outgoing.is_congested();
+            if self.is_behind && !outgoing.is_drained_or_notifies() {
+                return Ok(!turn.has_ended());
+            }
+            let (event, has_ended) = {
+                let progress = turn.progress();
+                let has_ended = progress.outcome.is_some();
+                let is_much = self.sent.untold(&progress) > MOST_AT_ONCE;
+                if is_much && !outgoing.is_drained_or_notifies() {
+                    self.is_behind = true;
+                    return Ok(!has_ended);
+                }
+                (self.next(turn.subject(), &progress), has_ended)
+            };
+            let Some(event) = event else {
+                return Ok(!has_ended);
+            };
+            outgoing.push(encode(&ServerFrame::Live { event }))?;
         }
+    }
+
+    /// What is to be told of a turn that has come so far.
+    fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<LiveEvent> {
+        // Another engine may have begun anew.
+        self.is_behind |= self.sent.is_ahead_of(progress);
         if self.is_behind {
             self.is_behind = false;
-            self.sent = text.len();
+            let text = self.sent.catch_up(progress);
             return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
-                turn_id,
-                conversation_id,
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
                 to: text.len(),
                 text: text.to_owned(),
             });
         }
-        let delta = delta_since(progress, turn_id, self.sent)?;
-        self.sent = delta.to;
-        Some(LiveEvent::ReplyDelta {
-            turn_id,
-            conversation_id,
-            from: delta.from,
-            to: delta.to,
-            text: delta.text,
+        Some(match self.sent.next(subject, progress)? {
+            ReplyPiece::Delta(delta) => LiveEvent::ReplyDelta(delta),
+            ReplyPiece::ToolCalled(call) => LiveEvent::ToolCalled(call),
+            ReplyPiece::ToolReturned(call) => LiveEvent::ToolReturned(call),
         })
     }
 }

@@ -11,7 +11,7 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
 use super::{
     live_turn::{LiveTurn, TurnFailure},
-    progress::{Said, ToolEvent},
+    progress::{Said, ToolStep},
 };
 use crate::engines::{Candidate, breaker::Attempt};
 
@@ -164,9 +164,9 @@ async fn collect(
         match chunk? {
             ReplyChunk::Delta(text) => hear(hearer, &text)?,
             ReplyChunk::ToolCalled { name, arguments } => {
-                note(hearer, ToolEvent::Called { name, arguments });
+                note(hearer, ToolStep::Called { name, arguments });
             }
-            ReplyChunk::ToolReturned(call) => note(hearer, ToolEvent::Returned(call)),
+            ReplyChunk::ToolReturned(call) => note(hearer, ToolStep::Returned(call)),
             ReplyChunk::End {
                 finish_reason,
                 usage,
@@ -176,8 +176,8 @@ async fn collect(
     Err(ReplyError::BadAnswer("the answer has no end".into()))
 }
 
-fn note(hearer: &impl Hearer, event: ToolEvent) {
-    hearer.with_said(|said| said.tools.push(event));
+fn note(hearer: &impl Hearer, step: ToolStep) {
+    hearer.with_said(|said| said.note(step));
     hearer.heard();
 }
 

@@ -6,10 +6,10 @@ use std::{
 };
 
 use domain::{
-    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
+    AgentId, ConversationId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
+    TurnStarted,
 };
 use ports::ReplyError;
-use serde::Serialize;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
@@ -36,22 +36,6 @@ pub struct TurnSubject {
     pub user_id: Option<String>,
     /// Who asked.
     pub asker: PrincipalId,
-}
-
-/// What is known of a turn once it has started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct StartedTurn {
-    /// The turn.
-    pub turn_id: TurnId,
-    /// Its conversation.
-    pub conversation_id: ConversationId,
-    /// The user's message.
-    pub message_id: MessageId,
-    /// Who answers.
-    pub agent_id: AgentId,
-    /// The version of the agent that answers.
-    pub agent_version: i64,
 }
 
 /// How a turn ended.
@@ -243,7 +227,7 @@ impl LiveTurn {
         self.note(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
     }
 
-    pub(super) fn started(&self, started: StartedTurn) {
+    pub(super) fn started(&self, started: TurnStarted) {
         self.note(|progress| progress.started.replace(started) != Some(started));
     }
 

@@ -4,16 +4,11 @@ use std::sync::Arc;
 
 use domain::{
     Agent, Conversation, ConversationId, Fault, FaultCode, IdempotencyClaim, MessageId, NodeId,
-    Principal, Stamp, Timestamp, TurnId,
+    Principal, Stamp, Timestamp, TurnId, TurnStarted,
 };
 use ports::{BeginTurn, ExchangeTarget, ReplyRequest};
 
-use super::{
-    command::ChatCommand,
-    error::ChatError,
-    live_turn::{StartedTurn, TurnSubject},
-    ports::ChatPorts,
-};
+use super::{command::ChatCommand, error::ChatError, live_turn::TurnSubject, ports::ChatPorts};
 use crate::{ConversationError, conversations::own_user_id};
 
 /// One chat on its way: what was asked, and what is known of where.
@@ -197,8 +192,8 @@ pub(super) fn subject(question: &Question, place: &Place) -> TurnSubject {
 }
 
 /// What is known of the turn once it has started.
-pub(super) fn started_turn(question: &Question, place: &Place) -> StartedTurn {
-    StartedTurn {
+pub(super) fn started_turn(question: &Question, place: &Place) -> TurnStarted {
+    TurnStarted {
         turn_id: question.turn_id,
         conversation_id: place.target.id(),
         message_id: question.message_id,

@@ -1,9 +1,9 @@
 //! How far a turn has come.
 
-use domain::{NodeId, ToolCall};
+use domain::{NodeId, ToolCall, TurnStarted};
 use ports::ToolArguments;
 
-use super::live_turn::{StartedTurn, TurnOutcome};
+use super::live_turn::TurnOutcome;
 
 /// What an engine has said so far.
 #[derive(Debug, Default, Clone)]
@@ -21,17 +21,34 @@ pub struct Said {
 impl Said {
     /// The calls that have ended, in the order in which they were made.
     pub(crate) fn tool_calls(&self) -> Vec<ToolCall> {
-        let returned = self.tools.iter().filter_map(|event| match event {
-            ToolEvent::Called { .. } => None,
-            ToolEvent::Returned(call) => Some(call.clone()),
+        let returned = self.tools.iter().filter_map(|event| match &event.step {
+            ToolStep::Called { .. } => None,
+            ToolStep::Returned(call) => Some(call.clone()),
         });
         returned.collect()
     }
+
+    /// Notes a step at the end of what was said.
+    pub(super) fn note(&mut self, step: ToolStep) {
+        self.tools.push(ToolEvent {
+            at: self.text.len(),
+            step,
+        });
+    }
+}
+
+/// A step of a tool, and where in the text it was made.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolEvent {
+    /// How much was said before it, in bytes.
+    pub at: usize,
+    /// What was done.
+    pub step: ToolStep,
 }
 
 /// Something that an engine did with a tool.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ToolEvent {
+pub enum ToolStep {
     /// It calls one.
     Called {
         /// The tool.
@@ -49,7 +66,7 @@ pub struct Progress {
     /// Whether it waits, or has waited, in the queue.
     pub was_queued: bool,
     /// What is known since it started.
-    pub started: Option<StartedTurn>,
+    pub started: Option<TurnStarted>,
     /// What was said so far.
     pub said: Said,
     /// How it ended.

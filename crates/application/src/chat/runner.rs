@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, NodeId, ProblemCode};
+use domain::{Agent, NodeId, ProblemCode, TurnStarted};
 use ports::{AgentRepository, PromotedTurn, ReplyRequest};
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
@@ -16,7 +16,7 @@ use tokio_util::task::TaskTracker;
 use super::{
     claim::Claim,
     finishing::{Ended, Finishing},
-    live_turn::{LiveTurn, StartedTurn, TurnSubject},
+    live_turn::{LiveTurn, TurnSubject},
     live_turns::LiveTurns,
     ports::ChatPorts,
     turn_task::TurnTask,
@@ -46,7 +46,7 @@ pub struct TurnRunner {
 /// A turn that is in progress in the store, and all that it takes to run it.
 pub(super) struct BegunTurn {
     pub(super) claim: Claim,
-    pub(super) started: StartedTurn,
+    pub(super) started: TurnStarted,
     pub(super) request: ReplyRequest,
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
@@ -251,7 +251,7 @@ fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
     let turn = promoted.turn;
     BegunTurn {
         claim,
-        started: StartedTurn {
+        started: TurnStarted {
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
             message_id: promoted.message_id,

@@ -1,26 +1,13 @@
 //! What happens in a turn, as its caller is told.
 
-use domain::{ChatReply, ConversationId, Problem, TurnId};
+use domain::{ChatReply, ConversationId, Problem, TurnId, TurnStarted};
 use ports::RepositoryError;
 
 use super::{
     followed::FollowedTurn,
-    live_turn::{StartedTurn, TurnOutcome},
-    progress::Progress,
+    live_turn::TurnOutcome,
+    reply_cursor::{ReplyCursor, ReplyPiece},
 };
-
-/// More of a reply's text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Delta {
-    /// The turn.
-    pub turn_id: TurnId,
-    /// Where the text begins in the reply, in UTF-8 bytes.
-    pub from: usize,
-    /// Where it ends.
-    pub to: usize,
-    /// The text.
-    pub text: String,
-}
 
 /// What happens in a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +20,9 @@ pub enum TurnSignal {
         conversation_id: ConversationId,
     },
     /// It has started.
-    Started(StartedTurn),
-    /// The agent said more.
-    Delta(Delta),
+    Started(TurnStarted),
+    /// The agent said more, or used a tool.
+    Reply(ReplyPiece),
     /// It was answered.
     Completed(ChatReply),
     /// It ended without an answer.
@@ -68,7 +55,7 @@ pub struct TurnSignals {
 struct Told {
     queued: bool,
     started: bool,
-    text: usize,
+    reply: ReplyCursor,
     ended: bool,
 }
 
@@ -113,9 +100,8 @@ impl TurnSignals {
             told.started = true;
             return Some(TurnSignal::Started(started));
         }
-        if let Some(delta) = delta_since(&progress, turn_id, told.text) {
-            told.text = delta.to;
-            return Some(TurnSignal::Delta(delta));
+        if let Some(piece) = told.reply.next(subject, &progress) {
+            return Some(TurnSignal::Reply(piece));
         }
         let outcome = progress.outcome.as_ref()?;
         told.ended = true;
@@ -132,17 +118,6 @@ impl TurnSignals {
             },
         })
     }
-}
-
-/// What may be told beyond `from` bytes.
-pub fn delta_since(progress: &Progress, turn_id: TurnId, from: usize) -> Option<Delta> {
-    let text = progress.text().get(from..).filter(|it| !it.is_empty())?;
-    Some(Delta {
-        turn_id,
-        from,
-        to: from + text.len(),
-        text: text.to_owned(),
-    })
 }
 
 #[cfg(test)]

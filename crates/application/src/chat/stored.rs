@@ -1,11 +1,11 @@
 //! What a stored turn says of how far it has come.
 
-use domain::{ChatReply, Problem, ProblemCode, Turn, TurnStatus};
+use domain::{ChatReply, Problem, ProblemCode, Turn, TurnStarted, TurnStatus};
 use ports::FoundTurn;
 
 use super::{
     command::Chatted,
-    live_turn::{LiveTurn, StartedTurn, TurnOutcome, TurnSubject},
+    live_turn::{LiveTurn, TurnOutcome, TurnSubject},
 };
 
 /// Which turn it is.
@@ -31,7 +31,7 @@ pub(super) fn tell(live: &LiveTurn, found: FoundTurn) {
         return;
     }
     if let (Some(agent_version), Some(_)) = (turn.agent_version, turn.started_at) {
-        let started = StartedTurn {
+        let started = TurnStarted {
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
             message_id,

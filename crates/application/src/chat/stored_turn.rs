@@ -8,7 +8,7 @@ use std::sync::{
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, ConversationId, MessageId, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
-    Turn, TurnId, TurnStatus, config::Metadata,
+    Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
 };
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
@@ -16,7 +16,7 @@ use ports::{
 };
 use uuid::Uuid;
 
-use super::live_turn::{StartedTurn, TurnSubject};
+use super::live_turn::TurnSubject;
 
 /// A turn in a store, or that store's absence.
 pub(super) struct StoredTurn {
@@ -54,9 +54,9 @@ pub(super) fn subject() -> TurnSubject {
     }
 }
 
-pub(super) fn started() -> StartedTurn {
+pub(super) fn started() -> TurnStarted {
     let subject = subject();
-    StartedTurn {
+    TurnStarted {
         turn_id: subject.turn_id,
         conversation_id: subject.conversation_id,
         message_id: MessageId::new(Uuid::from_u128(4)),

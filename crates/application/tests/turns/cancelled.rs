@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::chat::{Asked, TurnSignal};
+use application::chat::{Asked, ReplyPiece, TurnSignal};
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
 use scripted_engine::Script;
 use tokio::sync::Notify;
@@ -60,7 +60,7 @@ impl Cancelling {
         let mut told = in_time(self.told).await.expect("no panic");
         let end = told.pop().expect("an end");
         let text = told.into_iter().filter_map(|signal| match signal {
-            TurnSignal::Delta(delta) => Some(delta.text),
+            TurnSignal::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
             _ => None,
         });
         (turn, text.collect(), end)

@@ -2,7 +2,10 @@
 
 use std::num::NonZeroU32;
 
-use domain::{ConversationId, Event, PrincipalId, Seq, TenantId, Turn, TurnId};
+use domain::{
+    ConversationId, Event, PrincipalId, ReplyDelta, Seq, TenantId, ToolCalled, ToolReturned, Turn,
+    TurnId,
+};
 use serde::Serialize;
 use utoipa::ToSchema;
 
@@ -189,19 +192,14 @@ pub struct EventFrame {
 pub enum LiveEvent {
     /// More of a reply. Apply it only when `from` is what you have. Places are counted in bytes
     /// of UTF-8.
-    #[serde(rename = "reply.delta", rename_all = "camelCase")]
-    ReplyDelta {
-        /// The turn.
-        turn_id: TurnId,
-        /// Its conversation.
-        conversation_id: ConversationId,
-        /// Where the text begins in the reply.
-        from: usize,
-        /// Where it ends.
-        to: usize,
-        /// The text.
-        text: String,
-    },
+    #[serde(rename = "reply.delta")]
+    ReplyDelta(ReplyDelta),
+    /// The engine calls a tool.
+    #[serde(rename = "tool.called")]
+    ToolCalled(ToolCalled),
+    /// A call of a tool has ended. Calls end in the order in which they were made.
+    #[serde(rename = "tool.returned")]
+    ToolReturned(ToolReturned),
     /// A reply so far, in place of what you have of it.
     #[serde(rename = "reply.snapshot", rename_all = "camelCase")]
     ReplySnapshot {

@@ -106,7 +106,7 @@ async fn rest(times: usize) {
 fn text_of(told: &[TurnSignal]) -> String {
     let mut text = String::new();
     for signal in told {
-        if let TurnSignal::Delta(delta) = signal {
+        if let TurnSignal::Reply(ReplyPiece::Delta(delta)) = signal {
             assert_eq!(
                 (delta.from, delta.to),
                 (text.len(), text.len() + delta.text.len())

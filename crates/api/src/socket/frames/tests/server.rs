@@ -1,6 +1,6 @@
 use domain::{
-    AgentId, ConversationId, Event, EventData, EventType, PrincipalId, ProblemCode, Seq, Timestamp,
-    TurnId,
+    AgentId, ConversationId, Event, EventData, EventType, PrincipalId, ProblemCode, ReplyDelta,
+    Seq, Timestamp, TurnId,
 };
 use serde_json::{Value, json};
 use uuid::Uuid;
@@ -105,13 +105,13 @@ fn a_reply_carries_a_result_or_an_error() {
 fn what_is_of_the_moment_names_its_kind() {
     let turn_id = TurnId::new(Uuid::nil());
     let conversation_id = ConversationId::new(Uuid::nil());
-    let delta = LiveEvent::ReplyDelta {
+    let delta = LiveEvent::ReplyDelta(ReplyDelta {
         turn_id,
         conversation_id,
         from: 2,
         to: 4,
         text: "ab".to_owned(),
-    };
+    });
     let nil = Uuid::nil().to_string();
     assert_eq!(
         sent(&ServerFrame::Live { event: delta }),
