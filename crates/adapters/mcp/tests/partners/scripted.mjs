@@ -24,7 +24,7 @@ function tool(name) {
   return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
 }
 
-const names = ["add_tool", "break", "exit", "fail", "hang", "large", "parent", "refuse", "well"];
+const names = "add_silently add_tool break exit fail hang large parent refuse well".split(" ");
 const tools = names.map(tool);
 
 function complete(id, result) {
@@ -40,6 +40,10 @@ const deeds = {
     tools.push(tool("added"));
     const meta = subscription === null ? {} : { _meta: { "io.modelcontextprotocol/subscriptionId": subscription } };
     send({ method: "notifications/tools/list_changed", params: meta });
+    text(id, "added");
+  },
+  add_silently: (id) => {
+    tools.push(tool("unannounced"));
     text(id, "added");
   },
   break: (id) => send({ id, error: { code: -32603, message: "out of order" } }),

@@ -39,7 +39,7 @@ async fn while_it_is_away_there_are_no_tools_but_capabilities_that_are_not_avail
     server.stopped().await;
     assert!(server.tools().is_empty());
     let capabilities = server.capabilities();
-    assert_eq!(capabilities.len(), 10);
+    assert_eq!(capabilities.len(), 11);
     assert!(capabilities.iter().all(|told| !told.is_available));
     assert_eq!(capabilities[0].description, "All tools of Scripted tools");
     let answer = server.call("well", json!({})).await;

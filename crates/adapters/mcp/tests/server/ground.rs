@@ -28,6 +28,17 @@ pub(crate) struct Ground {
 impl Ground {
     /// The scripted server, behaving in its way.
     pub(crate) fn scripted(behaviour: &str) -> Self {
+        Self::scripted_at(behaviour, times())
+    }
+
+    /// The same, asked for its tools every few milliseconds.
+    pub(crate) fn scripted_asked_often(behaviour: &str) -> Self {
+        let refresh = Duration::from_millis(50);
+        let times = McpTimes { refresh, ..times() };
+        Self::scripted_at(behaviour, times)
+    }
+
+    fn scripted_at(behaviour: &str, times: McpTimes) -> Self {
         let script = partners().join("scripted.mjs");
         let notes = tempfile::tempdir().expect("a folder");
         let transport = McpTransport::Process {
@@ -38,22 +49,22 @@ impl Ground {
                 text(&notes.path().join("notes")).into(),
             )]),
         };
-        Self::start("scripted", transport, notes)
+        Self::start("scripted", transport, times, notes)
     }
 
     /// Any server, named `everything`.
     pub(crate) fn of(transport: McpTransport) -> Self {
         let notes = tempfile::tempdir().expect("a folder");
-        Self::start("everything", transport, notes)
+        Self::start("everything", transport, times(), notes)
     }
 
-    fn start(name: &str, transport: McpTransport, notes: tempfile::TempDir) -> Self {
+    fn start(
+        name: &str,
+        transport: McpTransport,
+        times: McpTimes,
+        notes: tempfile::TempDir,
+    ) -> Self {
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
-        let times = McpTimes {
-            shortest_pause: Duration::from_millis(100),
-            longest_pause: Duration::from_secs(1),
-            ..McpTimes::default()
-        };
         let server = McpServer::start_with(name.to_owned(), transport, times, &tasks, stop.clone());
         Self {
             server,
@@ -122,6 +133,15 @@ impl Deref for Ground {
 
     fn deref(&self) -> &McpServer {
         &self.server
+    }
+}
+
+/// Nobody waits long for a server that comes back.
+fn times() -> McpTimes {
+    McpTimes {
+        shortest_pause: Duration::from_millis(100),
+        longest_pause: Duration::from_secs(1),
+        ..McpTimes::default()
     }
 }
 

@@ -112,6 +112,16 @@ async fn a_server_that_is_killed_in_the_middle_is_found_again() {
 }
 
 #[tokio::test]
+async fn a_server_that_was_started_anew_unnoticed_is_connected_to_again() {
+    let mut partner = HttpPartner::start();
+    let server = Ground::of(partner.transport()).connected().await;
+    partner.kill();
+    partner.start_again();
+    let answer = server.answers_again("get-tiny-image").await;
+    assert!(answer.contains("(an image, image/png)"), "{answer}");
+}
+
+#[tokio::test]
 async fn a_call_that_nobody_took_says_nothing_of_the_address() {
     let mut partner = HttpPartner::start();
     let url = format!(

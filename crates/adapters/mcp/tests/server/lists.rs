@@ -5,7 +5,8 @@ use serde_json::json;
 
 use crate::ground::Ground;
 
-const TOOLS: [&str; 9] = [
+const TOOLS: [&str; 10] = [
+    "scripted/add_silently",
     "scripted/add_tool",
     "scripted/break",
     "scripted/exit",
@@ -23,7 +24,7 @@ async fn tools_of_all_pages_are_offered() {
     assert_eq!(server.tool_names(), TOOLS);
     let described = server.capabilities();
     assert_eq!(described[0].description, "All tools of Scripted tools");
-    assert_eq!(described[1].description, "Scripted: add_tool");
+    assert_eq!(described[1].description, "Scripted: add_silently");
 }
 
 #[tokio::test]
@@ -34,6 +35,19 @@ async fn a_tool_that_comes_later_is_offered_when_the_server_tells_of_it() {
     server
         .until("the new tool is offered", |server| {
             server.tools().iter().any(|tool| is_there(&tool.name))
+        })
+        .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_comes_silently_is_offered_when_the_server_is_asked_again() {
+    let server = Ground::scripted_asked_often("well").connected().await;
+    let added = server.call("add_silently", json!({})).await;
+    added.expect("an answer");
+    server
+        .until("the new tool is offered", |server| {
+            let tools = server.tools();
+            tools.iter().any(|tool| tool.name == "scripted/unannounced")
         })
         .await;
 }
