@@ -27,6 +27,41 @@ fn names(events: &[StreamedEvent]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn tools_are_told_of_where_they_were_used_and_stay_in_the_turn() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "What is 17 * 24?"});
+    let mut stream = streamed(&api, body).await;
+    let call = script.next_call().await;
+    let turn_id = json!(call.request.turn_id);
+    let arguments = json!({"expression": "17 * 24"});
+    call.say("Let me see. ").await;
+    call.use_tool("calculator", arguments.clone()).await;
+    call.answer("408.").await;
+    let started = stream.next_of("turn.started").await;
+    assert_eq!(stream.next_of("reply.delta").await["text"], "Let me see. ");
+    let conversation_id = &started["conversationId"];
+    let called = json!({
+        "turnId": turn_id, "conversationId": conversation_id,
+        "name": "calculator", "arguments": arguments,
+    });
+    assert_eq!(stream.next_of("tool.called").await, called);
+    let returned = json!({
+        "turnId": turn_id, "conversationId": conversation_id,
+        "name": "calculator", "status": "ok", "durationMs": 7,
+    });
+    assert_eq!(stream.next_of("tool.returned").await, returned);
+    assert_eq!(stream.next_of("reply.delta").await["text"], "408.");
+    let reply = stream.next_of("turn.completed").await;
+    assert_eq!(reply["message"], "Let me see. 408.");
+    let turn = turn(&api, turn_id.as_str().unwrap()).await;
+    let expected = json!([{
+        "name": "calculator", "arguments": arguments, "status": "ok", "durationMs": 7,
+    }]);
+    assert_eq!(turn["toolCalls"], expected);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_reply_comes_as_it_is_said() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
@@ -40,11 +75,16 @@ async fn a_reply_comes_as_it_is_said() {
     );
     assert_eq!(started["agentVersion"], 1);
     call.say("Grüß ").await;
-    let delta = json!({"turnId": turn_id, "from": 0, "to": 7, "text": "Grüß "});
-    assert_eq!(stream.next_of("reply.delta").await, delta);
+    let delta = |from, to, text| {
+        let conversation_id = &started["conversationId"];
+        json!({
+            "turnId": turn_id, "conversationId": conversation_id,
+            "from": from, "to": to, "text": text,
+        })
+    };
+    assert_eq!(stream.next_of("reply.delta").await, delta(0, 7, "Grüß "));
     call.say("Gott").await;
-    let delta = json!({"turnId": turn_id, "from": 7, "to": 11, "text": "Gott"});
-    assert_eq!(stream.next_of("reply.delta").await, delta);
+    assert_eq!(stream.next_of("reply.delta").await, delta(7, 11, "Gott"));
     call.end();
     let reply = stream.next_of("turn.completed").await;
     assert_eq!(reply["message"], "Grüß Gott");

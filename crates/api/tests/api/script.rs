@@ -4,9 +4,10 @@
 use std::time::Duration;
 
 use async_trait::async_trait;
-use domain::{FinishReason, Usage};
+use domain::{FinishReason, ToolCall, Usage};
 use futures::{StreamExt as _, stream};
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
 /// Long enough for a slow machine, short enough for a test that hangs.
@@ -77,12 +78,34 @@ impl Script {
 impl Call {
     /// Says something, and waits until the service has dealt with it.
     pub(crate) async fn say(&self, text: &str) {
+        self.give(ReplyChunk::Delta(text.to_owned())).await;
+    }
+
+    /// Calls a tool, which answers `ok`.
+    pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
+        let given = arguments.as_object().expect("an object").clone();
+        self.give(ReplyChunk::ToolCalled {
+            name: name.to_owned(),
+            arguments: given,
+        })
+        .await;
+        let call = ToolCall {
+            name: name.to_owned(),
+            arguments,
+            status: "ok".to_owned(),
+            duration_ms: 7,
+        };
+        self.give(ReplyChunk::ToolReturned(call)).await;
+    }
+
+    async fn give(&self, chunk: ReplyChunk) {
         let (taken, was_taken) = oneshot::channel();
-        let delta = Ok(ReplyChunk::Delta(text.to_owned()));
-        self.steps.send((delta, taken)).expect("somebody listens");
+        self.steps
+            .send((Ok(chunk), taken))
+            .expect("somebody listens");
         let waited = tokio::time::timeout(PATIENCE, was_taken).await;
         waited
-            .expect("the delta is taken in time")
+            .expect("the chunk is taken in time")
             .expect("somebody listens");
     }
 

@@ -67,6 +67,8 @@ fn key_of(frame: &Value) -> &str {
         "live" => match frame["event"]["type"].as_str().expect("a type") {
             "reply.delta" => "replyDelta",
             "reply.snapshot" => "replySnapshot",
+            "tool.called" => "toolCalled",
+            "tool.returned" => "toolReturned",
             _ => "typingUpdated",
         },
         "ping" => "serverPing",
@@ -104,6 +106,9 @@ async fn every_message_of_the_server_is_said_as_it_is_described() {
     call.say("Once ").await;
     let live = |kind: &'static str| move |frame: &Value| frame["event"]["type"] == kind;
     socket.find(live("reply.delta")).await;
+    call.use_tool("time", json!({})).await;
+    socket.find(live("tool.called")).await;
+    socket.find(live("tool.returned")).await;
     socket.carried_out("subscribe", channel).await;
     socket.find(live("reply.snapshot")).await;
     let typing = json!({"conversationId": conversation, "typing": true});
