@@ -3,11 +3,15 @@
 use ports::ToolError;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
+use crate::LARGEST_MESSAGE;
+
 /// The text of an answer, or the reason that the tool itself gives for having none.
 pub(crate) fn read(result: CallToolResult) -> Result<String, ToolError> {
     let is_error = result.is_error == Some(true);
     let text = text(result);
-    if is_error {
+    if text.len() > LARGEST_MESSAGE {
+        Err(ToolError::Failed("its answer is too large".to_owned()))
+    } else if is_error {
         Err(ToolError::Failed(text))
     } else {
         Ok(text)

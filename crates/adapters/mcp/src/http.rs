@@ -34,7 +34,8 @@ impl HttpWay {
         Ok(Self { client, url })
     }
 
-    /// A new session with the server; nothing is sent yet.
+    /// A new session with the server; nothing is sent yet. An answer that is not streamed is bounded
+    /// by the SDK, at 16 MiB, before it is judged by its length.
     pub(crate) fn transport(&self) -> StreamableHttpClientTransport<Client> {
         let mut repeats = FixedInterval::default();
         repeats.max_times = Some(STREAM_REPEATS);

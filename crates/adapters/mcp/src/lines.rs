@@ -77,12 +77,20 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
 mod tests {
     use std::time::Duration;
 
+    use futures::executor::block_on;
+    use proptest::prelude::*;
     use tokio::io::{AsyncWriteExt as _, BufReader, duplex};
 
     use super::*;
 
     async fn read(text: &str, longest: usize) -> Vec<Line> {
-        let mut lines = Lines::new(text.as_bytes(), longest);
+        read_in_parts(text.as_bytes(), usize::MAX, longest).await
+    }
+
+    /// Reads a part of so many bytes at a time.
+    async fn read_in_parts(bytes: &[u8], part: usize, longest: usize) -> Vec<Line> {
+        let reader = BufReader::with_capacity(part.min(bytes.len()).max(1), bytes);
+        let mut lines = Lines::new(reader, longest);
         let mut read = Vec::new();
         while let Some(line) = lines.next().await.expect("memory can be read") {
             read.push(line);
@@ -142,5 +150,28 @@ mod tests {
             lines.next().await.expect("a line"),
             Some(whole("first half"))
         );
+    }
+
+    proptest! {
+        #[test]
+        fn reads_the_same_lines_whatever_the_parts(
+            bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..2_000),
+            part in 1_usize..600,
+            longest in 0_usize..900,
+        ) {
+            let mut expected: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
+            expected.pop();
+            let expected = expected.into_iter().map(|line| {
+                if line.len() > longest {
+                    let kept = line.len().min(KEPT);
+                    let (start, end) = (&line[..kept], &line[line.len() - kept..]);
+                    Line::TooLong { start: start.to_vec(), end: end.to_vec() }
+                } else {
+                    Line::Whole(line.to_vec())
+                }
+            });
+            let read = block_on(read_in_parts(&bytes, part, longest));
+            prop_assert_eq!(read, expected.collect::<Vec<_>>());
+        }
     }
 }

@@ -61,12 +61,17 @@ async fn an_answer_of_up_to_a_mebibyte_is_whole(#[case] tool: &str) {
 }
 
 #[rstest]
-#[case("large_answer")]
-#[case("large_stream")]
+#[case("large_answer", 2)]
+#[case("large_answer", 32)]
+#[case("large_stream", 2)]
+#[case("large_stream", 32)]
 #[tokio::test]
-async fn a_far_larger_answer_fails_that_call_and_no_other(#[case] tool: &str) {
+async fn a_larger_answer_fails_that_call_and_no_other(
+    #[case] tool: &str,
+    #[case] mebibytes: usize,
+) {
     let (_web, server) = Web::start().await;
-    let large = json!({ "bytes": 32 * 1024 * 1024 });
+    let large = json!({ "bytes": mebibytes * 1024 * 1024 });
     let answer = server.call(tool, large).await;
     assert!(answer.is_err(), "{answer:?}");
     assert_eq!(server.answers_again("well").await, "well");
