@@ -19,6 +19,8 @@ fn fixtures() -> Value {
     };
     json!([
         {"match": {"userMessage": "hello"}, "response": {"content": REPLY}, "chunkSize": 5},
+        {"match": {"userMessage": "piece by piece"}, "response": {"content": REPLY},
+         "chunkSize": 5, "latency": 20},
         // Several seconds: who does not wait goes before the end.
         {"match": {"userMessage": "slowly"}, "response": {"content": REPLY}, "chunkSize": 1,
          "latency": 100},
@@ -69,7 +71,7 @@ async fn it_answers_as_a_whole_and_as_a_stream_and_is_asked_as_openai_is() {
     let reply = ground.answers(&agent, "hello").await;
     assert_eq!(reply["message"], REPLY);
     assert_eq!(reply["finishReason"], "stop");
-    let (reply, pieces) = ground.streams(&agent, "hello, hello").await;
+    let (reply, pieces) = ground.streams(&agent, "piece by piece").await;
     assert_eq!(reply["message"], REPLY);
     assert!(pieces > 1, "it came in one piece");
     let reply = ground.answers(&agent, "at length").await;

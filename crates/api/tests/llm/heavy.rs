@@ -23,7 +23,9 @@ async fn llama_cpp_answers_streams_and_is_let_go() {
     assert_eq!(reply["usage"], Value::Null, "{reply}");
     assert_eq!(reply["finishReason"], "length", "{reply}");
     assert_ne!(reply["message"], "", "{reply}");
-    let (reply, pieces) = ground.streams(&agent, "hello").await;
+    // Long enough that not all of it can be there at once.
+    let long = json!({"llm": {"maxOutputTokens": 300, "temperature": 1.0, "seed": 7}});
+    let (reply, pieces) = ground.streams(&ground.agent(long).await, "hello").await;
     assert_eq!(reply["finishReason"], "length", "{reply}");
     assert!(pieces > 1, "it came in one piece: {reply}");
 

@@ -19,6 +19,7 @@ use crate::{
     rig::{
         http::Incoming,
         load::{Credential, Endpoint, Latencies, runtime},
+        processor,
         service::Service,
     },
     upstream::{Manner, Marks, Upstream},
@@ -59,8 +60,11 @@ pub(super) fn measure(stage: &Stage, upstream: &Upstream) -> Result<Vec<Figure>>
             &asking.postgres,
         ),
     ] {
-        let heard = Heard::of(service.endpoint()?.address, &streaming(service)?)?;
-        figures.extend(told(rows, &heard, &direct));
+        let requests = streaming(service)?;
+        let before = processor::seconds(service.id()?)?;
+        let heard = Heard::of(service.endpoint()?.address, &requests)?;
+        let taken = processor::seconds(service.id()?)? - before;
+        figures.extend(told(rows, &heard, &direct, taken));
     }
     Ok(figures)
 }
@@ -70,6 +74,7 @@ struct Heard {
     first: Latencies,
     all: Latencies,
     streams: f64,
+    words: f64,
 }
 
 impl Heard {
@@ -92,12 +97,13 @@ impl Heard {
                 ages.first.extend(heard.first);
                 ages.all.extend(heard.all);
             }
-            #[expect(clippy::cast_precision_loss, reason = "streams of a few seconds")]
-            let streams = ages.first.len() as f64;
+            #[expect(clippy::cast_precision_loss, reason = "words of a few seconds")]
+            let [streams, words] = [&ages.first, &ages.all].map(|ages| ages.len() as f64);
             Ok(Self {
                 first: Latencies::new(ages.first),
                 all: Latencies::new(ages.all),
                 streams,
+                words,
             })
         })
     }
@@ -152,25 +158,33 @@ fn streaming(service: &Service) -> Result<Vec<Vec<u8>>> {
     chats.collect()
 }
 
-fn told(rows: [(&'static str, &'static str); 2], heard: &Heard, direct: &Heard) -> [Figure; 2] {
-    let part = |what: &str, latencies: &Latencies, percent| {
-        Part::new(what, latencies.percentile(percent), "ms")
+fn told(
+    rows: [(&'static str, &'static str); 2],
+    heard: &Heard,
+    direct: &Heard,
+    processor: f64,
+) -> [Figure; 2] {
+    let parts = |percent| {
+        let part = |what: &str, latencies: &Latencies| {
+            Part::new(what, latencies.percentile(percent), "ms")
+        };
+        vec![
+            part("all words", &heard.all),
+            part("the upstream itself, first word", &direct.first),
+            part("the upstream itself, all words", &direct.all),
+        ]
     };
-    let medians = vec![
-        part("heard from the upstream itself", &direct.first, 50),
-        part("all words", &heard.all, 50),
+    let mut medians = parts(50);
+    medians.extend([
         Part::new("streams", heard.streams, ""),
-    ];
-    let tails = vec![
-        part("heard from the upstream itself", &direct.first, 99),
-        part("all words", &heard.all, 99),
-    ];
+        Part::new("a word, processor", processor * 1e6 / heard.words, "µs"),
+    ]);
     let figure = |row, most, percent, parts| {
         let value = heard.first.percentile(percent);
         Figure::new(row, Target::AtMost(most), value, "ms", parts)
     };
     [
         figure(rows[0], 1.0, 50, medians),
-        figure(rows[1], 5.0, 99, tails),
+        figure(rows[1], 5.0, 99, parts(99)),
     ]
 }

@@ -76,8 +76,8 @@ fn on(service: &Service, upstream: &Upstream) -> Result<Bearers> {
         bearers.upstream.take_turn()?;
         bearers.chats.take_turn()?;
         bearers.rules.take_turn()?;
-        bearers.reads.take_turn()?;
     }
+    bearers.reads.take_turn()?;
     Ok(bearers)
 }
 
@@ -100,7 +100,7 @@ fn direct(upstream: &Upstream) -> Vec<Script> {
 
 fn told(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Figure; 2] {
     let added = |percent| less(&bearers.chats, &bearers.upstream, percent);
-    let write = median(less(&bearers.rules, &bearers.reads, 50));
+    let write = median(bearers.rules.percentile(50)) - median(bearers.reads.percentile(50));
     let part = |what: &str, bearer: &Bearer, percent| {
         Part::new(what, median(bearer.percentile(percent)), "ms")
     };

@@ -12,6 +12,11 @@ impl Latencies {
         Self(took)
     }
 
+    /// How many there are.
+    pub(crate) fn number(&self) -> usize {
+        self.0.len()
+    }
+
     /// What so many percent took at most, in milliseconds; 0 when there are none.
     pub(crate) fn percentile(&self, percent: usize) -> f64 {
         let last = self.0.len().saturating_sub(1);
