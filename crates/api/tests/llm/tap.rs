@@ -9,7 +9,7 @@ use tokio::{
         tcp::{OwnedReadHalf, OwnedWriteHalf},
     },
     sync::watch,
-    task::AbortHandle,
+    task::JoinSet,
 };
 
 /// Long enough for a slow machine, short enough for a test that hangs.
@@ -26,12 +26,12 @@ pub(crate) enum Line {
     CutAfter(usize),
 }
 
-/// A relay in front of a server. Ends when it is dropped.
+/// A relay in front of a server. Ends with all its connections when it is dropped.
 pub(crate) struct Tap {
     pub(crate) address: SocketAddr,
     line: watch::Sender<Line>,
     open: watch::Receiver<usize>,
-    accepting: AbortHandle,
+    _relaying: JoinSet<()>,
 }
 
 impl Tap {
@@ -42,12 +42,14 @@ impl Tap {
         let (line, pace) = watch::channel(Line::Clear);
         let (opened, open) = watch::channel(0);
         let opened = Arc::new(opened);
-        let accepting = tokio::spawn(async move {
+        let mut relaying = JoinSet::new();
+        relaying.spawn(async move {
+            let mut connections = JoinSet::new();
             loop {
                 let (engine, _) = listener.accept().await.expect("a connection");
                 opened.send_modify(|open| *open += 1);
                 let (opened, pace) = (Arc::clone(&opened), pace.clone());
-                tokio::spawn(async move {
+                connections.spawn(async move {
                     relay(engine, server, pace).await;
                     opened.send_modify(|open| *open -= 1);
                 });
@@ -57,7 +59,7 @@ impl Tap {
             address,
             line,
             open,
-            accepting: accepting.abort_handle(),
+            _relaying: relaying,
         }
     }
 
@@ -73,12 +75,6 @@ impl Tap {
         let is_so = matches!(tokio::time::timeout(PATIENCE, waiting).await, Ok(Ok(_)));
         let open = *self.open.borrow();
         assert!(is_so, "{open} connections are open instead of {wanted}");
-    }
-}
-
-impl Drop for Tap {
-    fn drop(&mut self) {
-        self.accepting.abort();
     }
 }
 
