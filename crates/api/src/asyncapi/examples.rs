@@ -69,7 +69,7 @@ pub(super) fn of_frame(key: &str) -> Value {
         "goodbye" => json!({
             "type": "goodbye", "code": 4200, "reason": "draining", "reconnectAfterMs": 420,
         }),
-        "replyDelta" | "replySnapshot" | "typingUpdated" => {
+        "replyDelta" | "replySnapshot" | "toolCalled" | "toolReturned" | "typingUpdated" => {
             json!({"type": "live", "event": live(key)})
         }
         _ => of_stream(key),

@@ -52,7 +52,8 @@ fn server(named: &mut Named<'_>, taken: &[&str]) -> Option<ToolServer> {
         is_web_address(text).then(|| text.to_owned())
     });
     let command = named.read_optional(COMMAND, "a program", |text| {
-        (!text.trim().is_empty()).then(|| text.to_owned())
+        let is_good = !text.trim().is_empty() && !text.contains(char::is_control);
+        is_good.then(|| text.to_owned())
     });
     let words = "words with spaces between them, in quotes where they hold spaces themselves";
     let arguments = named.read_optional(ARGS, words, shlex::split);

@@ -115,13 +115,17 @@ impl FollowedReply {
             return Ok(false);
         };
         loop {
-            self.is_behind |= outgoing.is_congested();
-            if self.is_behind && !outgoing.is_drained_or_notifies() {
-                return Ok(!turn.has_ended());
-            }
             let (event, has_ended) = {
                 let progress = turn.progress();
                 let has_ended = progress.outcome.is_some();
+                // Who has it all is behind with nothing, however much else waits.
+                if !self.is_behind && self.sent.is_at_end_of(&progress) {
+                    return Ok(!has_ended);
+                }
+                self.is_behind |= outgoing.is_congested();
+                if self.is_behind && !outgoing.is_drained_or_notifies() {
+                    return Ok(!has_ended);
+                }
                 let is_much = self.sent.untold(&progress) > MOST_AT_ONCE;
                 if is_much && !outgoing.is_drained_or_notifies() {
                     self.is_behind = true;

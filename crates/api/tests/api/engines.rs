@@ -303,9 +303,18 @@ async fn engines_are_listed_with_the_default() {
     let api = plan.setting("ENGINES__DEFAULT", "silence").start().await;
     let engines = api.reader().get("/api/engines").await.ok();
     let expected = json!({"data": [
-        {"name": "rules", "default": false}, {"name": "silence", "default": true},
+        {"name": "rules", "default": false, "available": true},
+        {"name": "silence", "default": true, "available": true},
     ]});
     assert_eq!(engines, expected);
+    let capabilities = api.reader().get("/api/capabilities").await.ok();
+    let listed = capabilities["data"].as_array().expect("a list");
+    let of_each = listed
+        .iter()
+        .map(|it| (it["name"].clone(), it["kind"].clone()));
+    let tools = ["calculator", "time"].map(|name| (json!(name), json!("tool")));
+    assert_eq!(of_each.collect::<Vec<_>>(), tools);
+    assert!(listed.iter().all(|it| it["available"] == true));
     let agent = api.agent_id().await;
     let reply = api
         .chat(json!({"agentId": agent, "message": "Hello"}))

@@ -90,7 +90,7 @@ impl Sample {
 }
 
 /// What a request says that is to become a socket.
-const UPGRADE: [(&str, &str); 4] = [
+pub(crate) const UPGRADE: [(&str, &str); 4] = [
     ("Connection", "Upgrade"),
     ("Upgrade", "websocket"),
     ("Sec-WebSocket-Version", "13"),

@@ -17,6 +17,7 @@ use serde_json::json;
 use crate::{
     answer::Answer,
     harness::{Api, Plan, id_of},
+    operations::UPGRADE,
     probe::{Misfortune, Probe},
     raw,
     script::{Always, scripted},
@@ -63,7 +64,11 @@ provoked! {
     invalid_credentials: InvalidCredentials = |api| {
         api.caller(Some("agk_nonsense")).get("/api/agents").await
     };
-    invalid_ticket: InvalidTicket = |api| api.anonymous().get("/api/ws?ticket=agt_x").await;
+    invalid_ticket: InvalidTicket = |api| {
+        let request = api.anonymous().request("GET", "/api/ws?ticket=agt_x");
+        let upgrade = UPGRADE.iter().fold(request, |request, (name, value)| request.header(name, value));
+        upgrade.send().await
+    };
     insufficient_scope: InsufficientScope = |api| {
         api.holder_of(&[Scope::ChatWrite]).await.get("/api/agents").await
     };

@@ -91,10 +91,13 @@ async fn no_ticket_stands_in_the_log_however_much_that_tells() {
     for ticket in [&guessed, good, good] {
         let url = format!("{}/api/ws?ticket={ticket}", running.url);
         let asked = reqwest::Client::new().get(url);
-        for asked in [
-            asked.try_clone().expect("no body"),
-            asked.header("Upgrade", "websocket"),
-        ] {
+        let plain = asked.try_clone().expect("no body");
+        let upgrade = asked
+            .header("Connection", "Upgrade")
+            .header("Upgrade", "websocket")
+            .header("Sec-WebSocket-Version", "13")
+            .header("Sec-WebSocket-Key", "dGhlIHNhbXBsZSBub25jZQ==");
+        for asked in [plain, upgrade] {
             asked.send().await.expect("an answer");
         }
     }

@@ -59,6 +59,11 @@ impl ReplyCursor {
         text
     }
 
+    /// Whether all that can be told was told, and nothing else.
+    pub fn is_at_end_of(&self, progress: &Progress) -> bool {
+        self.text == progress.text().len() && self.tools == progress.said.tools.len()
+    }
+
     /// Whether the text is shorter than what was told.
     pub fn is_ahead_of(&self, progress: &Progress) -> bool {
         progress.text().len() < self.text
@@ -145,7 +150,9 @@ mod tests {
         let (mut progress, mut cursor) = (Progress::default(), ReplyCursor::default());
         progress.said.text.push_str("One");
         called(&mut progress);
+        assert!(!cursor.is_at_end_of(&progress));
         assert_eq!(cursor.catch_up(&progress), "One");
+        assert!(cursor.is_at_end_of(&progress));
         returned(&mut progress);
         progress.said.text.push_str(" two");
         assert_eq!(all(&mut cursor, &progress), ["returned ok", "3..7  two"]);
