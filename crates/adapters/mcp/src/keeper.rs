@@ -18,7 +18,7 @@ use crate::{
 const CONNECT_LIMIT: Duration = Duration::from_mins(1);
 
 /// How long a server may take to tell what it has.
-const LIST_LIMIT: Duration = Duration::from_secs(30);
+const LIST_LIMIT: Duration = Duration::from_secs(10);
 
 /// However often a server says that its list has changed, it is asked no more often than that.
 const SHORTEST_BETWEEN_LISTS: Duration = Duration::from_millis(500);

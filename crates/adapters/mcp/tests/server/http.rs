@@ -2,7 +2,8 @@
 
 use std::{
     net::TcpListener,
-    process::{Child, Command, Stdio},
+    process::{self, Child, Command, Stdio},
+    sync::atomic::{AtomicU32, Ordering},
 };
 
 use mcp_tools::McpTransport;
@@ -18,11 +19,9 @@ pub(crate) struct HttpPartner {
 }
 
 impl HttpPartner {
-    /// On a port that is free at the moment.
+    /// On a port of its own, where it can be started again.
     pub(crate) fn start() -> Self {
-        let free = TcpListener::bind("127.0.0.1:0").expect("a free port");
-        let port = free.local_addr().expect("an address").port();
-        drop(free);
+        let port = own_port();
         Self {
             port,
             process: spawn(port),
@@ -52,6 +51,18 @@ impl Drop for HttpPartner {
     }
 }
 
+/// A port that no other test takes, nor the system for connections: those begin at 32768.
+fn own_port() -> u16 {
+    static TAKEN: AtomicU32 = AtomicU32::new(0);
+    loop {
+        let number = process::id() * 8 + TAKEN.fetch_add(1, Ordering::Relaxed);
+        let port = u16::try_from(10_000 + number % 20_000).expect("below 65536");
+        if TcpListener::bind(("127.0.0.1", port)).is_ok() {
+            return port;
+        }
+    }
+}
+
 fn spawn(port: u16) -> Child {
     Command::new("node")
         .arg("--import")
@@ -59,7 +70,6 @@ fn spawn(port: u16) -> Child {
         .args([everything().as_str(), "streamableHttp"])
         .env("PORT", port.to_string())
         .stdout(Stdio::null())
-        .stderr(Stdio::null())
         .spawn()
         .expect("node starts")
 }
