@@ -58,22 +58,24 @@ impl Talk {
         conversations: usize,
         messages: usize,
     ) -> Result<Self> {
-        // By rules, since that is soonest done; and on many connections, whatever they share.
+        // By rules, since that is soonest done. No two connections share a conversation, in which
+        // only one turn takes place at once.
         let talk = Self::of(endpoint, &draft(), conversations)?;
-        // A question and its answer.
-        let chats = conversations * messages / 2;
-        let fill = |connection: usize| {
-            let own = talk.conversations.iter().cycle().skip(connection);
-            let chats = own.step_by(FILLING).take(chats.div_ceil(FILLING));
-            let chats = chats.map(|id| {
+        let connections = conversations.min(FILLING);
+        let fill = |connection| {
+            let own = talk.conversations.iter().skip(connection);
+            let own: Vec<_> = own.step_by(connections).collect();
+            // A question and its answer.
+            let chats = own.len() * messages / 2;
+            let chats = own.into_iter().cycle().take(chats).map(|id| {
                 let chat = talk.chat(id)?;
                 Ok(talk.endpoint.request("POST", "/api/chat", Some(&chat)))
             });
             chats.collect::<Result<Vec<_>>>().map(Script::once)
         };
-        let scripts = (0..FILLING).map(fill).collect::<Result<Vec<_>>>()?;
+        let scripts = (0..connections).map(fill).collect::<Result<Vec<_>>>()?;
         let filled = load::run(talk.endpoint.address, &scripts, FILLED)?;
-        if filled.latencies.number() < chats {
+        if filled.latencies.number() < conversations * messages / 2 {
             bail!("the conversations are not filled in {FILLED:?}");
         }
         let path = format!("{}/config", talk.agent_path()?);
