@@ -66,7 +66,7 @@ pub(super) const FIRST: Duration = Duration::from_millis(100);
 /// Between two words of a paced answer.
 pub(super) const BETWEEN: Duration = Duration::from_millis(40);
 /// Words of a paced answer.
-pub(super) const WORDS: usize = 20;
+pub(crate) const WORDS: usize = 20;
 /// Between two bytes that drip.
 pub(super) const DRIP: Duration = Duration::from_secs(1);
 

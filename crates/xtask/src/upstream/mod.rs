@@ -9,4 +9,8 @@ mod request;
 mod serving;
 mod words;
 
-pub(crate) use self::{manner::Manner, serving::Upstream, words::Marks};
+pub(crate) use self::{
+    manner::{Manner, WORDS},
+    serving::Upstream,
+    words::Marks,
+};

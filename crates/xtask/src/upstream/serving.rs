@@ -191,7 +191,7 @@ mod tests {
         while let Some(part) = incoming.part().await.unwrap() {
             ages.extend(marks.ages(&part));
         }
-        assert_eq!(ages.len(), crate::upstream::manner::WORDS);
+        assert_eq!(ages.len(), crate::upstream::WORDS);
     }
 
     #[tokio::test]

@@ -22,7 +22,7 @@ use crate::{
         processor,
         service::Service,
     },
-    upstream::{Manner, Marks, Upstream},
+    upstream::{Manner, Marks, Upstream, WORDS},
 };
 
 /// Streams at once.
@@ -128,6 +128,8 @@ async fn hear(address: SocketAddr, requests: &[Vec<u8>], deadline: Instant) -> R
                 None => break,
             }
         }
+        // The end tells the whole reply again.
+        ages.all.truncate(before + WORDS);
         let Some(first) = ages.all.get(before) else {
             bail!("a stream without words");
         };
