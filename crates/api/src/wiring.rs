@@ -177,7 +177,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         parts.engines.clone(),
         &parts.tasks,
     )?);
-    let toolbox = Arc::new(tools::toolbox(&parts, &clock));
+    let toolbox = Arc::new(tools::toolbox(&parts, &clock)?);
     let turns = Turns::wire(
         &parts,
         &over_caches,

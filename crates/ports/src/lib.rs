@@ -58,7 +58,8 @@ pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
 pub use tool_provider::{
-    AgentTool, CapabilityInfo, CapabilityKind, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    AgentTool, CapabilityInfo, CapabilityKind, ToolArguments, ToolDefinition, ToolError,
+    ToolProvider,
 };
 pub use turn_recovery::{Sweep, Swept, TurnAddress, TurnRecovery};
 pub use turn_repository::{

@@ -27,8 +27,8 @@ struct FollowedReply {
     turn: Weak<LiveTurn>,
     turn_id: TurnId,
     sent: ReplyCursor,
-    /// Whether something was left out, so that the whole is told next.
-    is_behind: bool,
+    /// Whether the whole text is told next: the client has come in its middle.
+    is_to_be_told_all: bool,
 }
 
 impl LiveTexts {
@@ -48,7 +48,7 @@ impl LiveTexts {
     pub(super) fn join(&mut self, turn: &Arc<LiveTurn>, again: bool) {
         let known = turn.subject().turn_id;
         if let Some(it) = self.followed.iter_mut().find(|it| it.turn_id == known) {
-            it.is_behind |= again;
+            it.is_to_be_told_all |= again;
             return;
         }
         let has_begun = turn.progress().started.is_some();
@@ -71,7 +71,7 @@ impl LiveTexts {
         });
     }
 
-    fn listen(&mut self, turn: &Arc<LiveTurn>, is_behind: bool) {
+    fn listen(&mut self, turn: &Arc<LiveTurn>, is_to_be_told_all: bool) {
         let subject = turn.subject();
         let is_known = self.followed.iter().any(|it| it.turn_id == subject.turn_id);
         if is_known || turn.has_ended() {
@@ -81,15 +81,14 @@ impl LiveTexts {
             turn: Arc::downgrade(turn),
             turn_id: subject.turn_id,
             sent: ReplyCursor::default(),
-            is_behind,
+            is_to_be_told_all,
         });
         turn.listen(&self.wake);
         // What was said until now wakes nobody any more.
         self.wake.notify_one();
     }
 
-    /// Tells what was said since the last time. While too much waits to be sent nothing is told;
-    /// once all of that was taken, the whole text so far.
+    /// Tells what was said since the last time, of each reply what there is room for.
     pub(super) fn send(&mut self, outgoing: &Outgoing) -> Result<(), Overfull> {
         let mut outcome = Ok(());
         self.followed.retain_mut(|it| {
@@ -109,7 +108,9 @@ impl LiveTexts {
 }
 
 impl FollowedReply {
-    /// Tells what there is room for; answers whether there may be more.
+    /// Tells what there is room for; answers whether there may be more. While much waits to be
+    /// sent nothing is told; once all of that was taken, what was said meanwhile comes as one
+    /// piece.
     fn send(&mut self, outgoing: &Outgoing) -> Result<bool, Overfull> {
         let Some(turn) = self.turn.upgrade() else {
             return Ok(false);
@@ -118,17 +119,11 @@ impl FollowedReply {
             let (event, has_ended) = {
                 let progress = turn.progress();
                 let has_ended = progress.outcome.is_some();
-                // Who has it all is behind with nothing, however much else waits.
-                if !self.is_behind && self.sent.is_at_end_of(&progress) {
-                    return Ok(!has_ended);
-                }
-                self.is_behind |= outgoing.is_congested();
-                if self.is_behind && !outgoing.is_drained_or_notifies() {
+                if !self.is_to_be_told_all && self.sent.is_at_end_of(&progress) {
                     return Ok(!has_ended);
                 }
                 let is_much = self.sent.untold(&progress) > MOST_AT_ONCE;
-                if is_much && !outgoing.is_drained_or_notifies() {
-                    self.is_behind = true;
+                if (is_much || outgoing.is_congested()) && !outgoing.is_drained_or_notifies() {
                     return Ok(!has_ended);
                 }
                 (self.next(turn.subject(), &progress), has_ended)
@@ -143,9 +138,7 @@ impl FollowedReply {
     /// What is to be told of a turn that has come so far.
     fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<LiveEvent> {
         // Another engine may have begun anew.
-        self.is_behind |= self.sent.is_ahead_of(progress);
-        if self.is_behind {
-            self.is_behind = false;
+        if std::mem::take(&mut self.is_to_be_told_all) || self.sent.is_ahead_of(progress) {
             let text = self.sent.catch_up(progress);
             return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
                 turn_id: subject.turn_id,

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
 use mcp_tools::{McpServer, McpTransport};
@@ -12,11 +13,17 @@ use super::Parts;
 use crate::settings::{ToolServer, ToolServerTransport};
 
 /// Puts them together; servers are connected to in the background.
-pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Toolbox {
-    let built_in: Arc<dyn ToolProvider> = Arc::new(BuiltInTools::new(Arc::clone(clock)));
-    let servers = parts.settings.tool_servers.iter();
-    let servers = servers.map(|it| -> Arc<dyn ToolProvider> { Arc::new(server(it, parts)) });
-    Toolbox::new(std::iter::once(built_in).chain(servers).collect())
+pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
+    let built_in = BuiltInTools::new(Arc::clone(clock));
+    let taken = built_in.capabilities();
+    let mut providers: Vec<Arc<dyn ToolProvider>> = vec![Arc::new(built_in)];
+    for it in &parts.settings.tool_servers {
+        if taken.iter().any(|capability| capability.name == it.name) {
+            bail!("the server of tools '{}' has the name of a tool", it.name);
+        }
+        providers.push(Arc::new(server(it, parts)));
+    }
+    Ok(Toolbox::new(providers))
 }
 
 fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {

@@ -72,7 +72,7 @@ pub(super) async fn answer(
     let mut failure = None;
     let mut shortest_wait = None;
     for candidate in chain {
-        let leave = match candidate.breaker.enter() {
+        let mut leave = match candidate.breaker.enter() {
             Ok(leave) => leave,
             Err(wait) => {
                 shortest_wait = Some(shortest_wait.map_or(wait, |other| wait.min(other)));
@@ -84,7 +84,7 @@ pub(super) async fn answer(
             said.degraded = candidate.is_fallback;
         });
         let started = Instant::now();
-        let result = attempt(&candidate.engine, request.clone(), hearer).await;
+        let result = attempt(candidate, &mut leave, request.clone(), hearer).await;
         record(candidate, started.elapsed(), &result);
         judge(leave, request.agent.config.timeout(), &result);
         match result {
@@ -144,24 +144,28 @@ fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, ReplyError>) {
 
 /// One engine's attempt, within the agent's time.
 async fn attempt(
-    engine: &Arc<dyn ReplyEngine>,
+    candidate: &Candidate,
+    leave: &mut Attempt,
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let time = request.agent.config.timeout();
-    tokio::time::timeout(time, collect(engine, request, hearer))
+    tokio::time::timeout(time, collect(&candidate.engine, leave, request, hearer))
         .await
         .unwrap_or(Err(ReplyError::TimedOut))
 }
 
 async fn collect(
     engine: &Arc<dyn ReplyEngine>,
+    leave: &mut Attempt,
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
-        match chunk? {
+        let chunk = chunk?;
+        leave.has_begun();
+        match chunk {
             ReplyChunk::Delta(text) => hear(hearer, &text)?,
             ReplyChunk::ToolCalled { name, arguments } => {
                 note(hearer, ToolStep::Called { name, arguments });

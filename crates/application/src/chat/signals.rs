@@ -89,7 +89,7 @@ impl TurnSignals {
         let progress = self.turn.live.progress();
         let told = &mut self.told;
         // Also when it has started since, before anybody asked.
-        if progress.was_queued && !told.started && !told.queued && progress.outcome.is_none() {
+        if progress.was_queued && !told.started && !told.queued {
             told.queued = true;
             return Some(TurnSignal::Queued {
                 turn_id,

@@ -138,7 +138,10 @@ impl Window {
         if !has_failed {
             return false;
         }
-        let recent = self.0.iter().filter(|it| number - it.number < seconds);
+        let recent = self
+            .0
+            .iter()
+            .filter(|it| number.saturating_sub(it.number) < seconds);
         let (attempts, failures) = recent.fold((0, 0), |(attempts, failures), it| {
             (attempts + it.attempts, failures + it.failures)
         });
@@ -147,13 +150,17 @@ impl Window {
 }
 
 impl Attempt {
-    /// The engine works.
-    pub(crate) fn succeeded(mut self) {
+    /// The engine has begun to answer: nobody need wait for the end of a probe.
+    pub(crate) fn has_begun(&mut self) {
         if std::mem::take(&mut self.is_probe) {
             self.breaker.close();
-        } else {
-            self.breaker.count(false);
         }
+    }
+
+    /// The engine works.
+    pub(crate) fn succeeded(mut self) {
+        self.has_begun();
+        self.breaker.count(false);
     }
 
     /// The engine does not work.

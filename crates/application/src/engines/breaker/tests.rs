@@ -65,8 +65,23 @@ async fn lets_one_probe_after_ten_seconds_and_closes_when_it_succeeds() {
     let probe = breaker.enter().ok().unwrap();
     assert_eq!(wait(&breaker), Some(PAUSE));
     probe.succeeded();
-    fail(&breaker, 19);
+    fail(&breaker, 18);
     assert_eq!(wait(&breaker), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_probe_that_has_begun_to_answer_holds_nobody_up() {
+    let breaker = breaker();
+    fail(&breaker, 20);
+    advance(PAUSE).await;
+    let mut probe = breaker.enter().ok().unwrap();
+    probe.has_begun();
+    assert_eq!(wait(&breaker), None);
+    probe.failed();
+    fail(&breaker, 18);
+    assert_eq!(wait(&breaker), None);
+    fail(&breaker, 1);
+    assert_eq!(wait(&breaker), Some(PAUSE));
 }
 
 #[tokio::test(start_paused = true)]
