@@ -40,7 +40,9 @@ impl HttpWay {
         let mut repeats = FixedInterval::default();
         repeats.max_times = Some(STREAM_REPEATS);
         let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))
-            .max_sse_event_size(LARGEST_MESSAGE);
+            .max_sse_event_size(LARGEST_MESSAGE)
+            // Whoever lost the session is connected to anew, by the keeper.
+            .reinit_on_expired_session(false);
         config.retry_config = Arc::new(repeats);
         StreamableHttpClientTransport::with_client(self.client.clone(), config)
     }
