@@ -97,7 +97,10 @@ pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
     }
 }
 
-const HTTP_LIBRARY: &str = "actix_http";
+/// Libraries that are not heard unless the level names them: the one of HTTP calls it an error when
+/// a client sends what is no request, so that anybody could fill the log, and the one of tools tells
+/// the addresses of their servers, which may hold secrets.
+const UNHEARD: [&str; 2] = ["actix_http", "rmcp"];
 
 fn logs<W>(
     settings: &LogSettings,
@@ -129,14 +132,12 @@ where
     })
 }
 
-/// The HTTP library calls it an error when a client sends what is no request: anybody could fill
-/// the log. It is heard again where the level names it.
 fn filter(level: &str) -> Result<EnvFilter, ParseError> {
-    let filter = EnvFilter::builder().parse(level)?;
-    if level.contains(HTTP_LIBRARY) {
-        return Ok(filter);
+    let mut filter = EnvFilter::builder().parse(level)?;
+    for library in UNHEARD.into_iter().filter(|it| !level.contains(it)) {
+        filter = filter.add_directive(format!("{library}=off").parse()?);
     }
-    Ok(filter.add_directive(format!("{HTTP_LIBRARY}=off").parse()?))
+    Ok(filter)
 }
 
 fn recorder() -> Result<PrometheusRecorder, BuildError> {
@@ -159,6 +160,11 @@ fn describe() {
         "engine_seconds",
         Unit::Seconds,
         "One attempt of a reply engine to answer, by engine and outcome ('ok' or a problem)."
+    );
+    describe_gauge!(
+        "engine_breaker_open",
+        Unit::Count,
+        "1 while a reply engine is left alone because it failed too often, by engine."
     );
     describe_histogram!(
         "store_batch_items",
