@@ -80,6 +80,10 @@ impl Answering {
             // A call that was cut short, or filtered, is not carried out.
             let wants_tools = !heard.calls.is_empty() && finish_reason == FinishReason::Stop;
             if !wants_tools {
+                // Proxies answer so when the server behind them failed.
+                if round == 0 && finish_reason == FinishReason::Stop && !self.speech.has_begun() {
+                    return Err(Fault::Malformed("the answer is empty"));
+                }
                 return Ok((finish_reason, self.usage));
             }
             if !may_call {

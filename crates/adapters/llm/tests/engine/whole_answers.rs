@@ -40,6 +40,7 @@ async fn an_empty_answer_has_no_delta() {
 #[case(json!({"choices": []}))]
 #[case(json!({"choices": "none"}))]
 #[case(answer(&json!({"content": "Hello"}), &Value::Null))]
+#[case(answer(&json!({"content": ""}), &json!("stop")))]
 #[case(answer(&json!({"content": "a".repeat(1024 * 1024)}), &json!("stop")))]
 #[tokio::test]
 async fn what_is_no_answer_is_bad(#[case] answer: Value) {
