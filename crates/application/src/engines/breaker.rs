@@ -26,8 +26,9 @@ enum State {
     Closed(Box<Window>),
     /// Nobody may ask before this.
     Open(Instant),
-    /// One asks, and the others wait for what it finds.
-    Probing,
+    /// One asks, and the others wait for what it finds, but no longer than until this: it may be
+    /// one that has much patience.
+    Probing(Instant),
 }
 
 /// The attempts of the last seconds.
@@ -65,16 +66,14 @@ impl Breaker {
         let mut state = self.state();
         let is_probe = match &*state {
             State::Closed(_) => false,
-            State::Open(until) => {
+            State::Open(until) | State::Probing(until) => {
                 let wait = until.saturating_duration_since(Instant::now());
                 if !wait.is_zero() {
                     return Err(wait);
                 }
-                *state = State::Probing;
+                *state = State::Probing(Instant::now() + PAUSE);
                 true
             }
-            // What it finds may take as long again.
-            State::Probing => return Err(PAUSE),
         };
         Ok(Attempt {
             breaker: Arc::clone(self),
@@ -166,18 +165,22 @@ impl Attempt {
     /// The engine does not work.
     pub(crate) fn failed(mut self) {
         if std::mem::take(&mut self.is_probe) {
-            self.breaker.open(&mut self.breaker.state());
-        } else {
-            self.breaker.count(true);
+            let mut state = self.breaker.state();
+            if matches!(*state, State::Probing(_)) {
+                return self.breaker.open(&mut state);
+            }
         }
+        // Of a probe that took long, another has found out since.
+        self.breaker.count(true);
     }
 }
 
 impl Drop for Attempt {
     fn drop(&mut self) {
-        if self.is_probe {
+        let mut state = self.breaker.state();
+        if self.is_probe && matches!(*state, State::Probing(_)) {
             // It was not found out: the next one probes.
-            *self.breaker.state() = State::Open(Instant::now());
+            *state = State::Open(Instant::now());
         }
     }
 }

@@ -85,6 +85,21 @@ async fn a_probe_that_has_begun_to_answer_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_probe_that_finds_nothing_is_followed_by_another() {
+    let breaker = breaker();
+    fail(&breaker, 20);
+    advance(PAUSE).await;
+    let silent = breaker.enter().ok().unwrap();
+    advance(PAUSE).await;
+    let second = breaker.enter().ok().unwrap();
+    assert_eq!(wait(&breaker), Some(PAUSE));
+    second.succeeded();
+    assert_eq!(wait(&breaker), None);
+    drop(silent);
+    assert_eq!(wait(&breaker), None);
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_probe_that_fails_opens_it_again() {
     let breaker = breaker();
     fail(&breaker, 20);
