@@ -33,7 +33,8 @@ pub trait Maintenance: Send + Sync {
     /// up to the first that is not; at most `limit` of all tenants together. MUST raise the log's
     /// first position in the transaction that removes them, to one more than the head when all are
     /// gone, so that nobody reads a log with a hole. MUST be short transactions, and cost the same
-    /// however long the logs are. Answers how many it removed; fewer than `limit` when nothing is
-    /// left to do.
+    /// however long the logs are. A tenant whose log cannot be trimmed MUST NOT keep any other from
+    /// it. Answers how many it removed: fewer than `limit` when nothing is left to do, and the
+    /// failure instead when nothing is left but what failed.
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError>;
 }

@@ -3,7 +3,7 @@
 use domain::{TenantId, Timestamp};
 use ports::RepositoryError;
 use relational::column;
-use sqlx::PgConnection;
+use sqlx::{PgConnection, postgres::PgRow};
 
 use crate::{
     PostgresStore,
@@ -31,7 +31,8 @@ const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
 pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each
-/// tenant. Answers how many.
+/// tenant. Answers how many; a tenant whose log cannot be trimmed keeps no other from it, and its
+/// failure is answered when there is nothing else left to remove.
 pub(crate) async fn trim(
     store: &PostgresStore,
     before: Timestamp,
@@ -40,18 +41,34 @@ pub(crate) async fn trim(
     let tenants = sqlx::query(TENANTS).bind(before.date_time());
     let rows = store.connections.fetch_all(tenants).await?;
     let mut left = row::count(limit);
+    let mut outcome = Ok(());
     for row in &rows {
-        let (tenant,): (String,) = row::read("tenants", row)?;
-        let tenant: TenantId = column::parse("tenants.id", &tenant)?;
         if left <= 0 {
             break;
         }
-        let removed = store.connections.transaction(move |connection| {
-            Box::pin(async move { trim_one(connection, &tenant, before, left).await })
-        });
-        left = left.saturating_sub_unsigned(removed.await?);
+        match trim_tenant(store, row, before, left).await {
+            Ok(removed) => left = left.saturating_sub_unsigned(removed),
+            Err(error) => outcome = outcome.and(Err(error)),
+        }
+    }
+    if left > 0 {
+        outcome?;
     }
     Ok((row::count(limit) - left).unsigned_abs())
+}
+
+async fn trim_tenant(
+    store: &PostgresStore,
+    row: &PgRow,
+    before: Timestamp,
+    limit: i64,
+) -> Result<u64, RepositoryError> {
+    let (tenant,): (String,) = row::read("tenants", row)?;
+    let tenant: TenantId = column::parse("tenants.id", &tenant)?;
+    let removing = store.connections.transaction(move |connection| {
+        Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
+    });
+    removing.await
 }
 
 async fn trim_one(

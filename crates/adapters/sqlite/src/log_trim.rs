@@ -32,7 +32,8 @@ const RAISE_FIRST: &str = "update tenants set first_seq = ?2 + 1 where id = ?1";
 pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each
-/// tenant. Answers how many.
+/// tenant. Answers how many; a tenant whose log cannot be trimmed keeps no other from it, and its
+/// failure is answered when there is nothing else left to remove.
 pub(crate) async fn trim(
     store: &SqliteStore,
     before: Timestamp,
@@ -44,17 +45,33 @@ pub(crate) async fn trim(
         .await
         .map_err(in_table("tenants"))?;
     let mut left = row::count(limit);
-    for tenant in tenants {
-        let tenant: TenantId = column::parse("tenants.id", &tenant)?;
+    let mut outcome = Ok(());
+    for tenant in &tenants {
         if left <= 0 {
             break;
         }
-        let removed = store.writer.transaction(move |connection| {
-            Box::pin(async move { trim_one(connection, &tenant, before, left).await })
-        });
-        left = left.saturating_sub_unsigned(removed.await?);
+        match trim_tenant(store, tenant, before, left).await {
+            Ok(removed) => left = left.saturating_sub_unsigned(removed),
+            Err(error) => outcome = outcome.and(Err(error)),
+        }
+    }
+    if left > 0 {
+        outcome?;
     }
     Ok((row::count(limit) - left).unsigned_abs())
+}
+
+async fn trim_tenant(
+    store: &SqliteStore,
+    tenant: &str,
+    before: Timestamp,
+    limit: i64,
+) -> Result<u64, RepositoryError> {
+    let tenant: TenantId = column::parse("tenants.id", tenant)?;
+    let removing = store.writer.transaction(move |connection| {
+        Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
+    });
+    removing.await
 }
 
 async fn trim_one(

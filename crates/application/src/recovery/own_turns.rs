@@ -157,15 +157,24 @@ impl OwnTurns {
         }
     }
 
+    /// Fails all that wait: one that cannot be keeps no other from it.
     async fn give_up_all(&self) -> Result<(), RepositoryError> {
+        let mut outcome = Ok(());
         for turn in self.recovery.waiting().await? {
-            let found = self.turns.find(&turn.tenant, turn.turn_id).await?;
-            if let Some(found) = found.value {
-                self.give_up(&turn.tenant, turn.turn_id, found.principal)
-                    .await?;
-            }
+            outcome = outcome.and(self.give_up_waiting(&turn).await);
         }
-        Ok(())
+        outcome
+    }
+
+    async fn give_up_waiting(&self, turn: &TurnAddress) -> Result<(), RepositoryError> {
+        let found = self.turns.find(&turn.tenant, turn.turn_id).await?;
+        match found.value {
+            Some(found) => {
+                let given_up = self.give_up(&turn.tenant, turn.turn_id, found.principal);
+                given_up.await
+            }
+            None => Ok(()),
+        }
     }
 
     async fn give_up(

@@ -3,6 +3,7 @@
 mod contract;
 mod database;
 mod faults;
+mod log_trim;
 mod migrations;
 mod newer_version;
 mod signing_keys;

@@ -1,0 +1,46 @@
+//! Trimming the log where that of one tenant refuses it.
+
+mod database;
+
+use contract::samples;
+use domain::Seq;
+use sqlx::{Connection, SqliteConnection};
+use tempfile::TempDir;
+
+const REFUSE: &str = "\
+    create trigger refuse before delete on events when old.tenant_id = 'a-first-one' \
+    begin select raise(abort, 'damaged'); end";
+
+#[tokio::test]
+async fn a_tenant_that_cannot_be_trimmed_keeps_no_other_from_it() {
+    let folder = TempDir::new().unwrap();
+    let url = database::url(&folder);
+    let database = database::migrated(&url).await;
+    let tenants = ["a-first-one", "b-second-one"].map(samples::tenant_named);
+    for (number, tenant) in (1..).zip(&tenants) {
+        database
+            .tenants
+            .insert(tenant, samples::at(0))
+            .await
+            .unwrap();
+        database
+            .agents
+            .insert(tenant, &samples::agent(number), &samples::stamp(10), None)
+            .await
+            .unwrap();
+    }
+    let mut damaging = SqliteConnection::connect(&url).await.unwrap();
+    sqlx::query(REFUSE).execute(&mut damaging).await.unwrap();
+
+    // As long as more may be left, it is gone on.
+    let trimmed = database.maintenance.trim_log(samples::at(100), 1).await;
+    assert_eq!(trimmed.unwrap(), 1);
+    let trimmed = database.maintenance.trim_log(samples::at(100), 1).await;
+    assert!(trimmed.is_err(), "{trimmed:?}");
+    let mut firsts = Vec::new();
+    for tenant in &tenants {
+        let bounds = database.events.bounds(tenant).await.unwrap();
+        firsts.push(bounds.first);
+    }
+    assert_eq!(firsts, [Seq(1), Seq(2)]);
+}
