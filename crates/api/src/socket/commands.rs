@@ -97,6 +97,9 @@ pub(super) async fn carry_out(context: Rc<Context>, command: Command) -> Result<
             _ => Err(not_admitted(unauthenticated())),
         };
     }
+    if !matches!(command, Command::Ping | Command::Refresh(_)) {
+        context.order.refreshed().await;
+    }
     let subject = subject_of(&command);
     Ok(context.order.keep(subject, run(&context, command)).await?)
 }

@@ -66,6 +66,20 @@ impl Order {
         outcome
     }
 
+    /// Waits until the socket's credential is the one that came last: what follows a `refresh` is
+    /// judged by it.
+    pub(super) async fn refreshed(&self) {
+        let lanes = self.lanes.borrow();
+        let refreshing = lanes
+            .iter()
+            .find(|lane| lane.subject == Subject::Refreshing);
+        let turn = refreshing.map(|lane| Arc::clone(&lane.turn));
+        drop(lanes);
+        if let Some(turn) = turn {
+            drop(turn.lock().await);
+        }
+    }
+
     fn enter(&self, subject: Subject) -> (Arc<Mutex<()>>, Rc<Cell<u32>>) {
         let mut lanes = self.lanes.borrow_mut();
         let known = lanes.iter().position(|lane| lane.subject == subject);
@@ -120,6 +134,19 @@ mod tests {
         drop(first);
         assert!(matches!(second.now_or_never(), Some(Ok(()))));
         assert!(order.lanes.borrow().is_empty());
+    }
+
+    #[tokio::test]
+    async fn who_comes_behind_a_refresh_waits_for_it() {
+        let order = Order::default();
+        assert!(order.refreshed().now_or_never().is_some());
+        let refresh = order.keep(Some(Subject::Refreshing), pending::<Result<(), _>>());
+        let mut refresh = Box::pin(refresh);
+        assert!((&mut refresh).now_or_never().is_none());
+        let mut behind = Box::pin(order.refreshed());
+        assert!((&mut behind).now_or_never().is_none());
+        drop(refresh);
+        assert!(behind.now_or_never().is_some());
     }
 
     #[tokio::test]
