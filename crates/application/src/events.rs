@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{AgentId, ConversationId, EventType, Principal, Seq};
-use ports::{EventLog, EventPage, RepositoryError, event_log::LogBounds};
+use ports::{EventLog, EventPage, LogBounds, RepositoryError};
 
 use crate::realtime::{EventFilter, Follower, LogReader};
 

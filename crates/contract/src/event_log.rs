@@ -1,7 +1,7 @@
 //! `EventLog`: positions, pages, heads and changes.
 
 use domain::{EventType, Seq, event::event_id};
-use ports::{EventQuery, ExchangeTarget, LogHead, LoggedChange, Storage};
+use ports::{EventQuery, ExchangeTarget, LogBounds, LogHead, LoggedChange, Storage};
 
 use tokio::task::JoinSet;
 
@@ -149,7 +149,7 @@ pub async fn shows_nothing_at_or_after_the_head(storage: &Storage) {
 pub async fn tells_the_bounds_of_one_log(storage: &Storage) {
     agents(storage, 2).await;
     let bounds = storage.events.bounds(&samples::tenant()).await.answered();
-    assert_eq!(bounds, (Seq(1), Seq(2)));
+    assert_eq!(bounds, LogBounds::new(Seq(1), Seq(2)));
 }
 
 /// `heads` are those of all tenants, empty logs included.

@@ -25,7 +25,7 @@ pub(crate) async fn page(storage: &Storage, query: &EventQuery) -> EventPage {
 
 /// Where a tenant's log stands.
 pub(crate) async fn head(storage: &Storage, tenant: &TenantId) -> Seq {
-    storage.events.bounds(tenant).await.answered().1
+    storage.events.bounds(tenant).await.answered().head
 }
 
 /// All events of the samples' tenant.

@@ -1,7 +1,7 @@
 //! `Maintenance::trim_log`: the log loses its beginning, and nothing else.
 
 use domain::{EventType, Seq, TenantId};
-use ports::{EventQuery, ExchangeTarget, Storage};
+use ports::{EventQuery, ExchangeTarget, LogBounds, Storage};
 use tokio::task::JoinSet;
 
 use crate::{
@@ -25,7 +25,7 @@ async fn trimmed(storage: &Storage, before: i64, limit: usize) -> u64 {
 
 /// The bounds of a log, as `bounds` tells them; a page tells the same.
 async fn bounds(storage: &Storage, tenant: &TenantId) -> (i64, i64) {
-    let (first, head) = storage.events.bounds(tenant).await.answered();
+    let LogBounds { first, head } = storage.events.bounds(tenant).await.answered();
     let page = storage.events.page(tenant, &log::query(Seq(0))).await;
     let page = page.answered();
     assert_eq!((page.first, page.head), (first, head));

@@ -4,7 +4,7 @@ use domain::{Agent, Conversation, Credential, HistoryLimits, Seq, TenantId};
 use ports::{
     AgentFilter, AgentQuery, BeginOutcome, BeginTurn, CancelOutcome, ConversationFilter,
     ConversationQuery, Deletion, ExchangeOutcome, ExchangeTarget, FinishOutcome, HistoryQuery,
-    MessageOrder, MessageQuery, NewProof, Storage, TurnEnding,
+    LogBounds, MessageOrder, MessageQuery, NewProof, Storage, TurnEnding,
 };
 
 use crate::{
@@ -190,7 +190,7 @@ pub async fn events_of_another_tenant_are_not_shown(storage: &Storage) {
     assert!(page.events.is_empty());
     assert_eq!((page.first, page.head), (Seq(1), Seq(0)));
     let bounds = storage.events.bounds(&other).await.answered();
-    assert_eq!(bounds, (Seq(1), Seq(0)));
+    assert_eq!(bounds, LogBounds::new(Seq(1), Seq(0)));
     let changes = storage.events.changes(&other, Seq(0), 10).await;
     assert!(changes.answered().is_empty());
     // With an id of its own in the same place, the content is its own too.

@@ -1,7 +1,7 @@
 //! `TenantRepository`.
 
 use domain::Seq;
-use ports::Storage;
+use ports::{LogBounds, Storage};
 
 use crate::{
     answers::{Answer as _, assert_conflict},
@@ -14,7 +14,7 @@ pub async fn a_migrated_store_holds_the_default_tenant(storage: &Storage) {
     let ids: Vec<_> = tenants.iter().map(|tenant| tenant.id.as_str()).collect();
     assert_eq!(ids, ["default"]);
     let bounds = storage.events.bounds(&samples::tenant()).await.answered();
-    assert_eq!(bounds, (Seq(1), Seq(0)));
+    assert_eq!(bounds, LogBounds::new(Seq(1), Seq(0)));
 }
 
 /// `insert` makes a tenant with an empty log.
@@ -26,7 +26,7 @@ pub async fn makes_a_tenant_with_an_empty_log(storage: &Storage) {
     let made = tenants.iter().find(|made| made.id == tenant);
     assert_eq!(made.map(|made| made.created_at), Some(samples::at(7)));
     let bounds = storage.events.bounds(&tenant).await.answered();
-    assert_eq!(bounds, (Seq(1), Seq(0)));
+    assert_eq!(bounds, LogBounds::new(Seq(1), Seq(0)));
 }
 
 /// `insert` MUST answer `Conflict` when it exists.

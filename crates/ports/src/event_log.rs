@@ -79,10 +79,7 @@ pub struct EventPage {
 impl EventPage {
     /// Where the log stood when it was read.
     pub const fn bounds(&self) -> LogBounds {
-        LogBounds {
-            first: self.first,
-            head: self.head,
-        }
+        LogBounds::new(self.first, self.head)
     }
 }
 
@@ -96,6 +93,11 @@ pub struct LogBounds {
 }
 
 impl LogBounds {
+    /// From the oldest event to the newest.
+    pub const fn new(first: Seq, head: Seq) -> Self {
+        Self { first, head }
+    }
+
     /// Whether all that comes after `since` is there, or to come.
     pub fn reach(self, since: Seq) -> bool {
         since.plus(1) >= self.first && since <= self.head
@@ -141,8 +143,8 @@ pub trait EventLog: Send + Sync {
         query: &EventQuery,
     ) -> Result<EventPage, RepositoryError>;
 
-    /// Where the log of one tenant stands: `(first, head)`.
-    async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError>;
+    /// Where the log of one tenant stands.
+    async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError>;
 
     /// Where the logs of all tenants stand, in one statement.
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError>;

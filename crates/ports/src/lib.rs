@@ -44,7 +44,7 @@ pub use document_source::{DocumentError, DocumentSource, NamedBy};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{EventBus, Signal};
 pub use event_log::{
-    EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange, LoggedEvent,
+    EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };
 pub use id_source::IdSource;
 pub use maintenance::{Maintenance, Outdated};

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{
     AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId, TurnId,
 };
-use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
+use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
     event_page::{MOST_SCANNED, calculable, everything},
@@ -165,12 +165,12 @@ impl EventLog for PostgresEvents {
         scan.into_page(query.since, query.limit, &content)
     }
 
-    async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+    async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         let read = sqlx::query(BOUNDS).bind(tenant.as_str());
         let row = self.store.connections.fetch_optional(read).await?;
         let bounds: Option<(i64, i64)> = row.map(|row| row::read("tenants", &row)).transpose()?;
         let (first, head) = bounds.unwrap_or(EMPTY_LOG);
-        Ok((Seq(first), Seq(head)))
+        Ok(LogBounds::new(Seq(first), Seq(head)))
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {

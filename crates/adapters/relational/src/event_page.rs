@@ -7,7 +7,7 @@ use domain::{
     Turn, TurnId, TurnStatus,
     event::{Tombstone, event_id},
 };
-use ports::{EventPage, EventVisibility, LoggedEvent, RepositoryError, event_log::LogBounds};
+use ports::{EventPage, EventVisibility, LogBounds, LoggedEvent, RepositoryError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -144,10 +144,7 @@ impl EventScan {
 
     /// A full page ends at its last event; a short one has scanned as far as one page may.
     fn next_since(&self, since: Seq, limit: usize) -> Seq {
-        let bounds = LogBounds {
-            first: self.first,
-            head: self.head,
-        };
+        let bounds = LogBounds::new(self.first, self.head);
         match self.records.last() {
             _ if !bounds.reach(since) => since,
             Some(last) if self.records.len() >= limit => last.row.seq,

@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use domain::{
     AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId, TurnId,
 };
-use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, RepositoryError};
+use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
     event_page::{MOST_SCANNED, calculable, everything},
@@ -166,14 +166,14 @@ impl EventLog for SqliteEvents {
         scan.into_page(query.since, query.limit, &content)
     }
 
-    async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+    async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         let bounds: Option<(i64, i64)> = sqlx::query_as(BOUNDS)
             .bind(tenant.as_str())
             .fetch_optional(&self.store.readers)
             .await
             .map_err(in_table("tenants"))?;
         let (first, head) = bounds.unwrap_or(EMPTY_LOG);
-        Ok((Seq(first), Seq(head)))
+        Ok(LogBounds::new(Seq(first), Seq(head)))
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {

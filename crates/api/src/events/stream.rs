@@ -182,7 +182,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
 
 fn shown(event: &FedEvent) -> Event {
     Event {
-        id: Some(event.seq),
+        id: Some(event.seq()),
         name: event.logged.event.kind.as_str(),
         data: Arc::clone(&event.json),
     }

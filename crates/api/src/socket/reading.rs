@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use application::realtime::{LogReader, Read, Tail};
-use ports::{EventVisibility, RepositoryError};
+use ports::{EventVisibility, LogBounds, RepositoryError};
 
 use super::{
     frames::ResyncReason,
@@ -31,7 +31,7 @@ pub(super) async fn read(
                 reason: ResyncReason::Retention,
             },
             Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
-                let (first, head) = log.bounds(tail.tenant()).await?;
+                let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
                 Page::Gap {
                     first,
                     head,

@@ -220,7 +220,7 @@ impl Subscriptions {
             if is_deleted {
                 self.all.remove(place);
             } else if it.is_over_with(event) {
-                self.recent.note_channel(it.channel, event.seq);
+                self.recent.note_channel(it.channel, event.seq());
                 self.all.remove(place);
             } else {
                 place += 1;

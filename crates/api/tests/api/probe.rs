@@ -16,9 +16,9 @@ use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, ClaimRepository,
     Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
     Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
-    FinishTurn, FoundTurn, HistoryQuery, LogHead, LoggedChange, Maintenance, MessageQuery,
-    NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, SigningKeyRepository,
-    Storage, TokenRepository, TurnRepository,
+    FinishTurn, FoundTurn, HistoryQuery, LogBounds, LogHead, LoggedChange, Maintenance,
+    MessageQuery, NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError,
+    SigningKeyRepository, Storage, TokenRepository, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -182,7 +182,7 @@ probed! { Claims of ClaimRepository as "claims" {
 
 probed! { Events of EventLog as "events" {
     fn page(tenant: &TenantId, query: &EventQuery) -> EventPage;
-    fn bounds(tenant: &TenantId) -> (Seq, Seq);
+    fn bounds(tenant: &TenantId) -> LogBounds;
     fn heads() -> Vec<LogHead>;
     fn changes(tenant: &TenantId, since: Seq, limit: usize) -> Vec<LoggedChange>;
 } }

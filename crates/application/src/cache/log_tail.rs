@@ -9,7 +9,7 @@ use ports::{Clock, EventBus, EventLog, LogHead, LoggedChange, RepositoryError, S
 use tokio_util::sync::CancellationToken;
 
 use super::Caches;
-use crate::realtime::Feed;
+use crate::{background::round, realtime::Feed};
 
 /// How often the heads of all tenants are read: the bound on how long a change that another node
 /// made goes unnoticed.
@@ -63,11 +63,11 @@ impl LogTail {
         loop {
             let followed = tokio::select! {
                 biased;
-                _ = ticks.tick() => self.catch_up().await,
+                _ = ticks.tick() => round(self.catch_up()).await,
                 // Should the bus end, the heads still tell everything.
-                Some(heads) = grown.next() => self.look_at(heads).await,
+                Some(heads) = grown.next() => round(self.look_at(heads)).await,
             };
-            if let Err(error) = followed {
+            if let Some(Err(error)) = followed {
                 tracing::warn!(
                     error = ports::error::chain(&error),
                     "the event log cannot be read"

@@ -8,8 +8,6 @@ use ports::LoggedEvent;
 /// An event on its way to many readers, written out once for all of them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FedEvent {
-    /// Its position.
-    pub seq: Seq,
     /// The event, for those who choose by it.
     pub logged: LoggedEvent,
     /// The envelope as clients read it: one line of JSON.
@@ -21,7 +19,6 @@ impl From<LoggedEvent> for FedEvent {
         // Nothing of an event refuses to be JSON.
         let json = serde_json::to_string(&logged.event).unwrap_or_default();
         Self {
-            seq: logged.event.seq,
             logged,
             json: json.into(),
         }
@@ -29,6 +26,11 @@ impl From<LoggedEvent> for FedEvent {
 }
 
 impl FedEvent {
+    /// Its position.
+    pub fn seq(&self) -> Seq {
+        self.logged.event.seq
+    }
+
     /// About how many bytes it takes: its text stands in it twice, as JSON and as what that was
     /// written from.
     pub(super) fn weight(&self) -> usize {

@@ -8,11 +8,12 @@ use std::{
 
 use domain::{Seq, TenantId};
 use futures::StreamExt as _;
-use ports::{EventBus, EventLog, RepositoryError, Signal};
+use ports::{EventBus, EventLog, LogBounds, RepositoryError, Signal};
 use tokio::{runtime::Handle, time::MissedTickBehavior};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use super::Tail;
+use crate::background::round;
 
 /// How often it is looked whether somebody still listens to a tail.
 const LOOK: Duration = Duration::from_secs(20);
@@ -69,7 +70,7 @@ impl Feed {
     }
 
     async fn begin(&self, tail: &Arc<Tail>) -> Result<(), RepositoryError> {
-        let (_, head) = self.events.bounds(tail.tenant()).await?;
+        let LogBounds { head, .. } = self.events.bounds(tail.tenant()).await?;
         tail.begin_at(head);
         let reading = read_on(
             Arc::clone(tail),
@@ -145,8 +146,8 @@ async fn read_on(
     looks.set_missed_tick_behavior(MissedTickBehavior::Delay);
     let mut in_vain = 0;
     loop {
-        let reading = tail.catch_up(&*events);
-        if let Some(Err(error)) = stop.run_until_cancelled(reading).await {
+        let reading = round(tail.catch_up(&*events));
+        if let Some(Some(Err(error))) = stop.run_until_cancelled(reading).await {
             tracing::warn!(
                 error = ports::error::chain(&error),
                 tenant = %tail.tenant(),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{Seq, TenantId};
-use ports::{EventLog, RepositoryError, event_log::LogBounds};
+use ports::{EventLog, LogBounds, RepositoryError};
 
 use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents, store_pages::StorePages};
 
@@ -56,11 +56,11 @@ impl LogReader {
 
     /// The newest position of a tenant's log, as the store knows it.
     pub async fn head(&self, tenant: &TenantId) -> Result<Seq, RepositoryError> {
-        Ok(self.bounds(tenant).await?.1)
+        Ok(self.bounds(tenant).await?.head)
     }
 
     /// The oldest and the newest position of a tenant's log, as the store knows them.
-    pub async fn bounds(&self, tenant: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+    pub async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         self.events.bounds(tenant).await
     }
 
@@ -93,7 +93,7 @@ impl LogReader {
         let query = filter.query(since, limit);
         let page = self.pages.read(tail.tenant(), query).await?;
         let (first, head) = (page.first, page.head);
-        if !(LogBounds { first, head }).reach(since) {
+        if !LogBounds::new(first, head).reach(since) {
             return Ok(Read::Expired { first, head });
         }
         Ok(Read::Events {

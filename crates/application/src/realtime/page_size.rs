@@ -62,7 +62,6 @@ mod tests {
             data: EventData::DELETED,
         };
         Arc::new(FedEvent {
-            seq: event.seq,
             json: "x".repeat(bytes).into(),
             logged: LoggedEvent { event, asker: None },
         })

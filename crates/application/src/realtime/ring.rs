@@ -49,7 +49,7 @@ impl Ring {
             && let Some(oldest) = self.events.pop_front()
         {
             self.bytes -= oldest.weight();
-            self.start = oldest.seq;
+            self.start = oldest.seq();
         }
         if self.events.is_empty() {
             self.events.shrink_to_fit();
@@ -75,7 +75,7 @@ impl Ring {
         if since < self.start || since > self.end {
             return None;
         }
-        let first = self.events.partition_point(|event| event.seq <= since);
+        let first = self.events.partition_point(|event| event.seq() <= since);
         Some(self.events.range(first..))
     }
 }

@@ -78,7 +78,7 @@ impl Tail {
         let wanted = ring.after(since)?.filter(|event| is_wanted(event));
         let events: Vec<_> = wanted.take(limit).cloned().collect();
         let next = match events.last() {
-            Some(last) if events.len() >= limit => last.seq,
+            Some(last) if events.len() >= limit => last.seq(),
             _ => ring.end(),
         };
         Some(TailEvents { events, next })

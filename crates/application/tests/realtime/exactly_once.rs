@@ -116,7 +116,7 @@ fn assert_missed(log: &FakeLog, from: Seq, head_before: Seq) {
 }
 
 fn told(events: &[Arc<FedEvent>]) -> Vec<Seq> {
-    events.iter().map(|event| event.seq).collect()
+    events.iter().map(|event| event.seq()).collect()
 }
 
 impl Reader {

@@ -5,7 +5,9 @@ use std::sync::{Mutex, MutexGuard};
 use application::realtime::EventFilter;
 use async_trait::async_trait;
 use domain::{Seq, TenantId};
-use ports::{EventLog, EventPage, EventQuery, LogHead, LoggedChange, LoggedEvent, RepositoryError};
+use ports::{
+    EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, LoggedEvent, RepositoryError,
+};
 
 use crate::samples::{Sample, tenant};
 
@@ -22,6 +24,8 @@ struct State {
     first: i64,
     /// So many calls fail from now on.
     failing: u32,
+    /// So many calls panic from now on.
+    panicking: u32,
     /// A position at which stands what cannot be read.
     corrupt: Option<Seq>,
     /// How long an answer is under way, in turns of other tasks.
@@ -59,6 +63,7 @@ impl FakeLog {
             head: 0,
             first: 1,
             failing: 0,
+            panicking: 0,
             corrupt: None,
             slowness: 0,
             pages: 0,
@@ -94,6 +99,14 @@ impl FakeLog {
 
     pub(crate) fn fail(&self, calls: u32) {
         self.state().failing = calls;
+    }
+
+    pub(crate) fn panic(&self, calls: u32) {
+        self.state().panicking = calls;
+    }
+
+    pub(crate) fn panics_left(&self) -> u32 {
+        self.state().panicking
     }
 
     /// From now on the event at this position cannot be read.
@@ -139,7 +152,17 @@ impl FakeLog {
         shown.cloned().collect()
     }
 
+    /// Panics where it is to, and holds nothing then that would stay so.
+    fn meet_mistakes(&self) {
+        let mut state = self.state();
+        let is_mistaken = state.panicking > 0;
+        state.panicking = state.panicking.saturating_sub(1);
+        drop(state);
+        assert!(!is_mistaken, "it is to panic");
+    }
+
     async fn is_on_its_way(&self) {
+        self.meet_mistakes();
         let turns = self.state().slowness;
         for _ in 0..turns {
             tokio::task::yield_now().await;
@@ -219,10 +242,10 @@ impl EventLog for FakeLog {
         page
     }
 
-    async fn bounds(&self, _: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
+    async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
         let bounds = {
             let mut state = self.state();
-            let bounds = (Seq(state.first), Seq(state.head));
+            let bounds = LogBounds::new(Seq(state.first), Seq(state.head));
             state.answer().map(|()| bounds)
         };
         self.is_on_its_way().await;
@@ -230,7 +253,7 @@ impl EventLog for FakeLog {
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
-        let (_, head) = self.bounds(&tenant()).await?;
+        let LogBounds { head, .. } = self.bounds(&tenant()).await?;
         let tenant = tenant();
         Ok(vec![LogHead { tenant, head }])
     }

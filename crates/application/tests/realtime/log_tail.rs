@@ -139,3 +139,27 @@ async fn a_store_that_is_away_delays_nothing_for_longer_than_it_is() {
         .until("applied", |process| process.applied() == Some(Seq(1)))
         .await;
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_mistake_that_a_round_meets_keeps_none_that_follows_from_being_made() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    // First the one that reads for who listens.
+    process.others_write(1);
+    process.world.log.panic(1);
+    process.world.hint();
+    process
+        .until("met", |it| it.world.log.panics_left() == 0)
+        .await;
+    process.until("read", at(&tail, 1)).await;
+    // Then the one that reads the heads.
+    process.others_write(1);
+    process.world.log.panic(1);
+    process
+        .until("met", |it| it.world.log.panics_left() == 0)
+        .await;
+    process.until("read", at(&tail, 2)).await;
+    process
+        .until("applied", |it| it.applied() == Some(Seq(2)))
+        .await;
+}

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::realtime::{EventFilter, FedEvent, Feed, Tail};
 use contract::samples;
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
-use ports::{EventVisibility, Exchange, ExchangeTarget, LoggedEvent, Storage};
+use ports::{EventVisibility, Exchange, ExchangeTarget, LogBounds, LoggedEvent, Storage};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
@@ -45,7 +45,7 @@ impl Followed {
     /// Waits until the tail has read all there is.
     async fn read(&self) {
         let bounds = self.storage.events.bounds(&samples::tenant()).await;
-        let (_, head) = bounds.expect("the store answers");
+        let LogBounds { head, .. } = bounds.expect("the store answers");
         self.feed.note_head(&samples::tenant(), head);
         let mut positions = self.tail.positions();
         let reached = positions.wait_for(|position| *position == head);

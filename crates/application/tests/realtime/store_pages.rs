@@ -20,7 +20,7 @@ async fn replay(world: Arc<World>) -> Vec<Seq> {
     let mut told = Vec::new();
     while told.last() != Some(&world.log.head()) {
         match follower.next().await.expect("the log answers") {
-            Followed::Events(events) => told.extend(events.iter().map(|event| event.seq)),
+            Followed::Events(events) => told.extend(events.iter().map(|event| event.seq())),
             other => panic!("{other:?}"),
         }
     }

@@ -225,10 +225,10 @@ async fn keeps_no_more_than_4_mib() {
 async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
     let world = World::new();
     let tail = filled(&world, 10).await;
-    let is_even = |event: &FedEvent| event.seq.0 % 2 == 0;
+    let is_even = |event: &FedEvent| event.seq().0 % 2 == 0;
     let seqs = |since, limit| {
         let read = tail.read(Seq(since), limit, is_even).unwrap();
-        let seqs: Vec<_> = read.events.iter().map(|event| event.seq.0).collect();
+        let seqs: Vec<_> = read.events.iter().map(|event| event.seq().0).collect();
         (seqs, read.next.0)
     };
     assert_eq!(seqs(0, 2), (vec![2, 4], 4));

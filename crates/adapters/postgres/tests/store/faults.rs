@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 use contract::samples;
 use domain::{Agent, Seq, TurnStatus};
 use ports::{
-    BeginOutcome, Exchange, ExchangeOutcome, ExchangeTarget, FinishOutcome, RepositoryError,
-    Storage, TurnEnding,
+    BeginOutcome, Exchange, ExchangeOutcome, ExchangeTarget, FinishOutcome, LogBounds,
+    RepositoryError, Storage, TurnEnding,
 };
 
 use crate::{
@@ -32,7 +32,7 @@ fn first_exchange(agent: &Agent) -> Exchange {
 }
 
 /// The log after an agent and one exchange in a new conversation.
-const ONE_EXCHANGE: (Seq, Seq) = (Seq(1), Seq(4));
+const ONE_EXCHANGE: LogBounds = LogBounds::new(Seq(1), Seq(4));
 
 async fn records_once(fault: Wire) {
     let (database, wire, storage, agent) = behind_a_wire().await;

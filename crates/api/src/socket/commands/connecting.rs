@@ -186,8 +186,8 @@ async fn reaches_back_to(context: &Context, caller: &Caller, since: Seq) -> Resu
         return Ok(true);
     }
     let services = context.open::<EventsRead>(caller)?;
-    let (first, head) = services.log.bounds(caller.tail.tenant()).await?;
-    Ok(since.plus(1) >= first && since <= head)
+    let bounds = services.log.bounds(caller.tail.tenant()).await?;
+    Ok(bounds.reach(since))
 }
 
 /// What a client is told that connects a second time.

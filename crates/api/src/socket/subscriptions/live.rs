@@ -33,7 +33,7 @@ impl Subscriptions {
                     return Ok(());
                 }
                 self.send_event(event, visibility, send)?;
-                self.advance_live_to(event.seq);
+                self.advance_live_to(event.seq());
             }
             self.advance_live_to(next);
         }
@@ -50,7 +50,7 @@ impl Subscriptions {
     fn concerns_any(&self, event: &FedEvent, visibility: &EventVisibility) -> bool {
         let is_shown = visibility.shows(&event.logged);
         self.all.iter().any(|it| {
-            let is_due = it.is_live() && it.next < event.seq;
+            let is_due = it.is_live() && it.next < event.seq();
             is_due && (is_shown && it.channel.concerns(&event.logged.event) || it.ends_with(event))
         })
     }
@@ -68,7 +68,7 @@ impl Subscriptions {
         visibility: &EventVisibility,
         send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
-        let is_due = |it: &Subscription| it.is_live() && it.next < event.seq;
+        let is_due = |it: &Subscription| it.is_live() && it.next < event.seq();
         if visibility.shows(&event.logged) {
             let due = self.all.iter().filter(|it| is_due(it));
             let channels: Vec<Channel> = due

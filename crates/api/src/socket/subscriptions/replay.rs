@@ -148,7 +148,7 @@ impl Subscriptions {
                 continue;
             };
             replay.sent += 1;
-            it.next = event.seq;
+            it.next = event.seq();
             send(Notice::Event(&[it.channel], &event))?;
             self.end_with(&event, |other| other.key == key, send)?;
         }

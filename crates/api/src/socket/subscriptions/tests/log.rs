@@ -9,8 +9,8 @@ use domain::{
     TurnId,
 };
 use ports::{
-    EventLog, EventPage, EventQuery, EventVisibility, LogHead, LoggedChange, LoggedEvent,
-    RepositoryError,
+    EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange,
+    LoggedEvent, RepositoryError,
 };
 use uuid::Uuid;
 
@@ -160,8 +160,9 @@ impl EventLog for MemoryLog {
         })
     }
 
-    async fn bounds(&self, _: &TenantId) -> Result<(Seq, Seq), RepositoryError> {
-        Ok(self.seen())
+    async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
+        let (first, head) = self.seen();
+        Ok(LogBounds::new(first, head))
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {

@@ -29,7 +29,7 @@ pub(super) enum Sent {
 impl From<Notice<'_>> for Sent {
     fn from(notice: Notice<'_>) -> Self {
         match notice {
-            Notice::Event(channels, event) => Self::Event(channels.to_vec(), event.seq.0),
+            Notice::Event(channels, event) => Self::Event(channels.to_vec(), event.seq().0),
             Notice::CaughtUp(channel, seq) => Self::CaughtUp(channel, seq.0),
             Notice::Resync {
                 channel,
