@@ -1,12 +1,17 @@
 //! Turns: read and cancel.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId};
 use ports::{CancelOutcome, Clock, FoundTurn, IdSource, Reply, RepositoryError, TurnRepository};
 use tokio::task::JoinError;
 
 use crate::chat::{Asked, LiveTurn, Said, TurnOutcome, TurnRunner};
+
+/// First pause before an absent store is asked what became of a cancellation.
+const FIRST_PAUSE: Duration = Duration::from_millis(50);
+/// Longest pause between two such looks.
+const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
 /// Why a use case of turns was refused.
 #[derive(Debug, thiserror::Error)]
@@ -55,12 +60,47 @@ impl Cancellation {
                 Err(TurnError::NotFound)
             }
             Err(error) => {
-                // One that may be stored all the same is seen at the end of the turn.
-                if !error.is_retryable() {
+                if error.is_retryable() {
+                    // It may be stored all the same.
+                    let runner = Arc::clone(&self.runner);
+                    runner.in_background(self.find_out());
+                } else {
                     self.live.release_text();
                 }
                 Err(error.into())
             }
+        }
+    }
+
+    /// Asks the store, until it answers, whether the turn goes on: nothing more is told of it
+    /// meanwhile.
+    async fn find_out(self) {
+        let (stopped, subject) = (self.live.stopped(), self.live.subject());
+        let mut pause = FIRST_PAUSE;
+        let waits = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
+        // One that does not run here says nothing, and is looked for by those who wait.
+        while waits(pause).await.is_some() && self.live.runs_under().is_some() {
+            pause = (pause * 2).min(LONGEST_PAUSE);
+            let found = self.turns.find(&subject.tenant, subject.turn_id).await;
+            match found.map(|found| found.value) {
+                Ok(Some(found)) if !found.turn.status.is_final() => break,
+                Ok(_) => {
+                    let live = self.runner.live();
+                    return live.changed_elsewhere(subject.turn_id, true);
+                }
+                Err(error) if error.is_retryable() => {}
+                Err(error) => {
+                    tracing::warn!(
+                        error = ports::error::chain(&error),
+                        turn = %subject.turn_id,
+                        "it cannot be read whether a turn was cancelled"
+                    );
+                    break;
+                }
+            }
+        }
+        if !stopped.is_cancelled() {
+            self.live.release_text();
         }
     }
 }

@@ -185,7 +185,7 @@ impl LiveTurn {
     }
 
     /// Ends with what the engine was asked elsewhere, too.
-    pub(super) fn stopped(&self) -> &CancellationToken {
+    pub(crate) fn stopped(&self) -> &CancellationToken {
         &self.stop
     }
 

@@ -2,13 +2,16 @@
 
 use std::sync::Arc;
 
-use application::chat::{Asked, ReplyPiece, TurnSignal};
+use application::{
+    TurnError,
+    chat::{Asked, ReplyPiece, TurnSignal},
+};
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
 use scripted_engine::Script;
 use tokio::sync::Notify;
 
 use crate::{
-    held::Held,
+    held::{Held, Lost},
     process::{Process, caller},
     recovered::in_time,
     world::World,
@@ -22,7 +25,7 @@ struct Cancelling {
     store: Arc<Held>,
     turn: TurnId,
     told: tokio::task::JoinHandle<Vec<TurnSignal>>,
-    cancellation: tokio::task::JoinHandle<Turn>,
+    cancellation: tokio::task::JoinHandle<Result<Turn, TurnError>>,
 }
 
 impl Cancelling {
@@ -38,10 +41,9 @@ impl Cancelling {
         let told = process.tasks.spawn(all(asked));
         until_said(&process, turn, before).await;
         let cancelling = Arc::clone(&process);
-        let cancellation = process.tasks.spawn(async move {
-            let cancelled = cancelling.turns.cancel(&caller(), turn).await;
-            cancelled.expect("the store answers")
-        });
+        let cancellation = process
+            .tasks
+            .spawn(async move { cancelling.turns.cancel(&caller(), turn).await });
         in_time(store.come.notified()).await;
         Self {
             _world: world,
@@ -56,15 +58,33 @@ impl Cancelling {
     /// The turn as it ended, and the text that was told.
     async fn ended(self) -> (Turn, String, TurnSignal) {
         self.store.go_on.notify_one();
-        let turn = in_time(self.cancellation).await.expect("no panic");
-        let mut told = in_time(self.told).await.expect("no panic");
-        let end = told.pop().expect("an end");
-        let text = told.into_iter().filter_map(|signal| match signal {
-            TurnSignal::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
-            _ => None,
-        });
-        (turn, text.collect(), end)
+        let cancelled = in_time(self.cancellation).await.expect("no panic");
+        let turn = cancelled.expect("the store answers");
+        let (text, end) = all_told(self.told).await;
+        (turn, text, end)
     }
+
+    /// The store fails the cancellation that waits for it.
+    async fn fails(&mut self, lost: Lost) {
+        *self.store.lost.lock().expect("nothing panics under it") = Some(lost);
+        self.store.go_on.notify_one();
+        let cancelled = in_time(&mut self.cancellation).await.expect("no panic");
+        assert!(
+            matches!(cancelled, Err(TurnError::Store(_))),
+            "{cancelled:?}"
+        );
+    }
+}
+
+/// The text that was told, and the end.
+async fn all_told(told: tokio::task::JoinHandle<Vec<TurnSignal>>) -> (String, TurnSignal) {
+    let mut told = in_time(told).await.expect("no panic");
+    let end = told.pop().expect("an end");
+    let text = told.into_iter().filter_map(|signal| match signal {
+        TurnSignal::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
+        _ => None,
+    });
+    (text.collect(), end)
 }
 
 async fn all(asked: Asked) -> Vec<TurnSignal> {
@@ -125,4 +145,41 @@ async fn a_turn_that_ends_before_it_is_cancelled_is_told_whole() {
     assert_eq!(turn.status, TurnStatus::Completed);
     assert_eq!(text, "Well.");
     assert!(matches!(end, TurnSignal::Completed(reply) if reply.message == "Well."));
+}
+
+#[tokio::test]
+async fn a_cancellation_that_the_store_did_not_take_keeps_nothing_from_being_told() {
+    let script = Script::deltas(["Well."]).gate("more").hang();
+    let mut cancelling = Cancelling::of(&script, "").await;
+    cancelling.process.engine.open("more");
+    until_said(&cancelling.process, cancelling.turn, "Well.").await;
+    let live = cancelling.process.runner.live().get(cancelling.turn);
+    let (live, woken) = (live.expect("it runs here"), Arc::new(Notify::new()));
+    assert_eq!(live.progress().text(), "");
+    live.listen(&woken);
+    cancelling.fails(Lost::Question).await;
+    while live.progress().text() != "Well." {
+        in_time(woken.notified()).await;
+    }
+
+    cancelling.store.go_on.notify_one();
+    let (turns, caller) = (&cancelling.process.turns, caller());
+    let cancelled = turns.cancel(&caller, cancelling.turn);
+    let turn = in_time(cancelled).await.expect("the store answers");
+    let reply = turn.reply.expect("what was said");
+    let (text, end) = all_told(cancelling.told).await;
+    assert_eq!((reply.content.as_str(), text.as_str()), ("Well.", "Well."));
+    assert!(matches!(end, TurnSignal::Cancelled { .. }), "{end:?}");
+}
+
+#[tokio::test]
+async fn a_cancellation_that_was_stored_without_an_answer_ends_the_turn() {
+    let script = Script::deltas(["Well."]).gate("more").hang();
+    let mut cancelling = Cancelling::of(&script, "").await;
+    cancelling.process.engine.open("more");
+    until_said(&cancelling.process, cancelling.turn, "Well.").await;
+    cancelling.fails(Lost::Answer).await;
+    let (text, end) = all_told(cancelling.told).await;
+    assert_eq!(text, "");
+    assert!(matches!(end, TurnSignal::Cancelled { .. }), "{end:?}");
 }

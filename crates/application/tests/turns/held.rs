@@ -1,6 +1,6 @@
 //! A store whose cancellations wait for the test.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
@@ -10,6 +10,15 @@ use ports::{
 };
 use tokio::sync::Notify;
 
+/// How a cancellation fails.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Lost {
+    /// The store is away.
+    Question,
+    /// It is stored, and its answer lost.
+    Answer,
+}
+
 /// Turns whose cancellations wait for the test.
 pub(crate) struct Held {
     pub(crate) turns: Arc<dyn TurnRepository>,
@@ -17,6 +26,8 @@ pub(crate) struct Held {
     pub(crate) come: Notify,
     /// It may go on.
     pub(crate) go_on: Notify,
+    /// How the next cancellation fails, if it does.
+    pub(crate) lost: Mutex<Option<Lost>>,
 }
 
 impl Held {
@@ -25,6 +36,7 @@ impl Held {
             turns: Arc::clone(turns),
             come: Notify::new(),
             go_on: Notify::new(),
+            lost: Mutex::default(),
         })
     }
 }
@@ -56,8 +68,19 @@ impl TurnRepository for Held {
     ) -> Result<CancelOutcome, RepositoryError> {
         self.come.notify_one();
         self.go_on.notified().await;
-        let turns = &self.turns;
-        turns.cancel_turn(tenant, id, partial, node, stamp).await
+        let lost = self
+            .lost
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
+        if lost != Some(Lost::Question) {
+            let turns = &self.turns;
+            let cancelled = turns.cancel_turn(tenant, id, partial, node, stamp).await;
+            if lost.is_none() {
+                return cancelled;
+            }
+        }
+        Err(RepositoryError::Unavailable(format!("{lost:?}").into()))
     }
 
     async fn find(
