@@ -299,7 +299,7 @@ fn services(
             Arc::clone(&ids),
         ),
         turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
-        events: EventService::new(storage.events, Arc::clone(&realtime.log)),
+        events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
         live: realtime.caches.live,
         typing: realtime.typing,

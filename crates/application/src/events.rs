@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{AgentId, ConversationId, EventType, Principal, Seq};
-use ports::{EventLog, EventPage, LogBounds, RepositoryError};
+use ports::{EventPage, LogBounds, RepositoryError};
 
 use crate::realtime::{EventFilter, Follower, LogReader};
 
@@ -50,14 +50,13 @@ impl EventListing {
 
 /// Reading the event log.
 pub struct EventService {
-    events: Arc<dyn EventLog>,
     log: Arc<LogReader>,
 }
 
 impl EventService {
-    /// A service over this port, and over what is read for all who listen.
-    pub fn new(events: Arc<dyn EventLog>, log: Arc<LogReader>) -> Self {
-        Self { events, log }
+    /// A service over what reads the log for all.
+    pub fn new(log: Arc<LogReader>) -> Self {
+        Self { log }
     }
 
     /// Reads a page of what the caller may see.
@@ -72,7 +71,7 @@ impl EventService {
             None => self.log.head(&caller.tenant).await?,
         };
         let query = listing.into_filter(caller).query(since, limit);
-        let page = self.events.page(&caller.tenant, &query).await?;
+        let page = self.log.page(&caller.tenant, query).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after
         // the head".
         let bounds = page.bounds();

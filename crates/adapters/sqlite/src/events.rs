@@ -178,7 +178,7 @@ impl EventLog for SqliteEvents {
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
         let heads: Vec<(String, i64)> = sqlx::query_as(HEADS)
-            .fetch_all(&self.store.readers)
+            .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("tenants"))?;
         let read = |(id, head): (String, i64)| {
@@ -200,7 +200,7 @@ impl EventLog for SqliteEvents {
             .bind(tenant.as_str())
             .bind(since.0)
             .bind(row::count(limit))
-            .fetch_all(&self.store.readers)
+            .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("events"))?;
         Ok(rows.into_iter().map(LoggedChange::from).collect())

@@ -145,7 +145,7 @@ impl TurnRecovery for SqliteRecovery {
     ) -> Result<Vec<TenantId>, RepositoryError> {
         let tenants: Vec<String> = sqlx::query_scalar(TENANTS)
             .bind(milliseconds(longest_wait))
-            .fetch_all(&self.store.readers)
+            .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("turns"))?;
         let read = |id: &String| column::parse("turns.tenant_id", id);
@@ -165,7 +165,7 @@ impl TurnRecovery for SqliteRecovery {
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
         let rows = sqlx::query_as(IN_PROGRESS_UNDER)
             .bind(node.uuid())
-            .fetch_all(&self.store.readers)
+            .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("turns"))?;
         rows.into_iter().map(address).collect()
@@ -173,7 +173,7 @@ impl TurnRecovery for SqliteRecovery {
 
     async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
         let rows = sqlx::query_as(ALL_WAITING)
-            .fetch_all(&self.store.readers)
+            .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("turns"))?;
         rows.into_iter().map(address).collect()

@@ -65,6 +65,9 @@ impl Default for SqliteOptions {
 pub struct SqliteStore {
     options: SqliteConnectOptions,
     pub(crate) readers: SqlitePool,
+    /// What the process reads for itself: it must not be taken for dead, or trust what is no more
+    /// true, because many read at once.
+    pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     pub(crate) group: GroupCommit,
 }
@@ -89,13 +92,8 @@ impl SqliteStore {
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))
             .await?;
-        let readers = SqlitePoolOptions::new()
-            .max_connections(options.max_readers)
-            .acquire_timeout(CALL_LIMIT)
-            .idle_timeout(None::<Duration>)
-            .max_lifetime(None::<Duration>)
-            .test_before_acquire(false)
-            .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_LIMIT));
+        let own_reader = readers(&connect, 1);
+        let readers = readers(&connect, options.max_readers);
         let batches = SqliteBatches {
             writer: writer.clone(),
         };
@@ -103,6 +101,7 @@ impl SqliteStore {
         Ok(Self {
             options: connect,
             readers,
+            own_reader,
             writer,
             group,
         })
@@ -158,10 +157,54 @@ impl SqliteStore {
     pub async fn close(&self) {
         self.group.close().await;
         self.readers.close().await;
+        self.own_reader.close().await;
         self.writer.close().await;
     }
 }
 
+fn readers(connect: &SqliteConnectOptions, most: u32) -> SqlitePool {
+    SqlitePoolOptions::new()
+        .max_connections(most)
+        .acquire_timeout(CALL_LIMIT)
+        .idle_timeout(None::<Duration>)
+        .max_lifetime(None::<Duration>)
+        .test_before_acquire(false)
+        .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_LIMIT))
+}
+
 fn misplaced(error: LocationError) -> RepositoryError {
     RepositoryError::Unavailable(error.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use domain::NodeId;
+    use tempfile::TempDir;
+    use uuid::Uuid;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn what_the_process_reads_for_itself_waits_for_no_other_reader() {
+        let folder = TempDir::new().unwrap();
+        let url = format!("sqlite://{}/test.db", folder.path().display());
+        let (options, tasks) = (SqliteOptions::default(), TaskTracker::new());
+        let store = SqliteStore::open(&url, options, &tasks).await.unwrap();
+        store.migrate().await.unwrap();
+        let mut taken = Vec::new();
+        for _ in 0..SqliteOptions::default().max_readers {
+            taken.push(store.readers.acquire().await.unwrap());
+        }
+        let storage = store.storage();
+        let node = NodeId::new(Uuid::nil());
+        let own_reads = async {
+            storage.credentials.access_version().await.unwrap();
+            storage.recovery.in_progress_under(node).await.unwrap();
+            storage.recovery.waiting().await.unwrap();
+            storage.events.heads().await.unwrap()
+        };
+        // Sooner than another reader is given up.
+        let heads = tokio::time::timeout(CALL_LIMIT / 2, own_reads).await;
+        assert_eq!(heads.unwrap().len(), 1);
+    }
 }

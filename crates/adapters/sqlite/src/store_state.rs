@@ -18,7 +18,7 @@ pub(crate) const STATEMENTS: &[&str] = &[ACCESS_VERSION, RAISE_ACCESS_VERSION, H
 
 /// The number that grows with all that makes access less.
 pub(crate) async fn access_version(store: &SqliteStore) -> Result<i64, RepositoryError> {
-    let read = sqlx::query_scalar(ACCESS_VERSION).fetch_one(&store.readers);
+    let read = sqlx::query_scalar(ACCESS_VERSION).fetch_one(&store.own_reader);
     read.await.map_err(in_table("store_state"))
 }
 

@@ -82,9 +82,9 @@ impl Feed {
         Ok(())
     }
 
-    /// Where its tasks run.
-    pub(super) fn runtime(&self) -> &Handle {
-        &self.runtime
+    /// Whose its tasks are, and where they run.
+    pub(super) fn tasks(&self) -> (TaskTracker, Handle) {
+        (self.tasks.clone(), self.runtime.clone())
     }
 
     /// Notes a position that a tenant's log has reached: where somebody listens, the log is read

@@ -3,9 +3,12 @@
 use std::sync::Arc;
 
 use domain::{Seq, TenantId};
-use ports::{EventLog, LogBounds, RepositoryError};
+use ports::{EventLog, EventPage, EventQuery, LogBounds, RepositoryError};
 
-use super::{EventFilter, FedEvent, Feed, Follower, Tail, TailEvents, store_pages::StorePages};
+use super::{
+    EventFilter, FedEvent, Feed, Follower, Tail, TailEvents,
+    store_pages::{FedPage, StorePages},
+};
 
 /// What was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -41,7 +44,8 @@ pub struct LogReader {
 impl LogReader {
     /// A reader of this log and its feed.
     pub fn new(feed: Arc<Feed>, events: Arc<dyn EventLog>) -> Self {
-        let pages = StorePages::new(Arc::clone(&events), feed.runtime().clone());
+        let (tasks, runtime) = feed.tasks();
+        let pages = StorePages::new(Arc::clone(&events), tasks, runtime);
         Self {
             feed,
             events,
@@ -62,6 +66,15 @@ impl LogReader {
     /// The oldest and the newest position of a tenant's log, as the store knows them.
     pub async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         self.events.bounds(tenant).await
+    }
+
+    /// Reads one page of the store when it is its turn.
+    pub async fn page(
+        &self,
+        tenant: &TenantId,
+        query: EventQuery,
+    ) -> Result<EventPage, RepositoryError> {
+        self.pages.read(tenant, query).await
     }
 
     /// Follows a tenant's log from `since` on, or from its head.
@@ -91,7 +104,7 @@ impl LogReader {
             return Ok(read);
         }
         let query = filter.query(since, limit);
-        let page = self.pages.read(tail.tenant(), query).await?;
+        let page: FedPage = self.pages.read(tail.tenant(), query).await?;
         let (first, head) = (page.first, page.head);
         if !LogBounds::new(first, head).reach(since) {
             return Ok(Read::Expired { first, head });

@@ -1,11 +1,11 @@
-//! Reads pages of the store for all who follow, a few at a time.
+//! Reads pages of the store for all who ask for them, a few at a time.
 
 use std::sync::Arc;
 
 use domain::{Seq, TenantId};
 use ports::{EventLog, EventPage, EventQuery, RepositoryError};
 use tokio::{runtime::Handle, sync::Semaphore};
-use tokio_util::task::AbortOnDropHandle;
+use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::FedEvent;
 
@@ -37,19 +37,21 @@ impl From<EventPage> for FedPage {
     }
 }
 
-/// The pages of a store, for all who follow.
+/// The pages of a store, for all who follow or ask for one.
 pub(super) struct StorePages {
     events: Arc<dyn EventLog>,
     places: Arc<Semaphore>,
+    tasks: TaskTracker,
     runtime: Handle,
 }
 
 impl StorePages {
-    /// The pages of this log, read on `runtime`.
-    pub(super) fn new(events: Arc<dyn EventLog>, runtime: Handle) -> Self {
+    /// The pages of this log, read by `tasks` on `runtime`.
+    pub(super) fn new(events: Arc<dyn EventLog>, tasks: TaskTracker, runtime: Handle) -> Self {
         Self {
             events,
             places: Arc::new(Semaphore::new(READ_AT_ONCE)),
+            tasks,
             runtime,
         }
     }
@@ -60,20 +62,20 @@ impl StorePages {
     /// connection whose client does not read would keep its place, and the store's connection,
     /// from all others. And what a page takes to be written out is not taken from the threads that
     /// answer requests.
-    pub(super) async fn read(
+    pub(super) async fn read<Page: From<EventPage> + Send + 'static>(
         &self,
         tenant: &TenantId,
         query: EventQuery,
-    ) -> Result<FedPage, RepositoryError> {
+    ) -> Result<Page, RepositoryError> {
         let (events, places) = (Arc::clone(&self.events), Arc::clone(&self.places));
         let tenant = tenant.clone();
-        let reading = self.runtime.spawn(async move {
+        let reading = async move {
             // Nobody closes it, so there is a place.
             let _place = places.acquire().await;
             let page = events.page(&tenant, &query).await?;
-            Ok(FedPage::from(page))
-        });
-        AbortOnDropHandle::new(reading)
+            Ok(Page::from(page))
+        };
+        AbortOnDropHandle::new(self.tasks.spawn_on(reading, &self.runtime))
             .await
             .unwrap_or_else(|error| Err(RepositoryError::Unavailable(error.into())))
     }

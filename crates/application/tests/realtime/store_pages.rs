@@ -2,8 +2,8 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use application::realtime::Followed;
-use domain::Seq;
+use application::{EventService, events::EventListing, realtime::Followed};
+use domain::{Principal, PrincipalId, Scopes, Seq};
 use futures::{future::join_all, poll};
 use tokio::{task::JoinSet, time::timeout};
 
@@ -11,6 +11,16 @@ use crate::{
     samples::{everything, tenant},
     world::{World, logged},
 };
+
+/// Who may see everything.
+fn reader() -> Principal {
+    Principal {
+        tenant: tenant(),
+        id: PrincipalId::new("reader"),
+        scopes: Scopes::all(),
+        user_id: None,
+    }
+}
 
 /// Follows the log from its beginning to its present end.
 async fn replay(world: Arc<World>) -> Vec<Seq> {
@@ -76,4 +86,48 @@ async fn nothing_is_read_for_those_who_have_gone() {
         tokio::task::yield_now().await;
     }
     assert_eq!(world.log.pages(), 0);
+}
+
+#[tokio::test]
+async fn pages_that_are_asked_for_wait_their_turn_behind_replays() {
+    let world = Arc::new(World::new());
+    world.log.grow(50);
+    world.log.slow_down(3);
+    let mut replays = JoinSet::new();
+    for _ in 0..8 {
+        replays.spawn(replay(Arc::clone(&world)));
+    }
+    let service = Arc::new(EventService::new(Arc::clone(&world.reader)));
+    let mut pages = JoinSet::new();
+    for _ in 0..64 {
+        let service = Arc::clone(&service);
+        pages.spawn(async move {
+            let listing = EventListing {
+                since: Some(Seq(43)),
+                ..EventListing::default()
+            };
+            let page = service.page(&reader(), listing, 100).await;
+            page.expect("the log answers").events.len()
+        });
+    }
+    assert_eq!(pages.join_all().await, vec![7; 64]);
+    replays.join_all().await;
+    assert_eq!(world.log.most_reading(), 2);
+}
+
+#[tokio::test]
+async fn the_process_does_not_end_while_a_page_is_read() {
+    let world = World::new();
+    world.log.grow(5);
+    let service = EventService::new(Arc::clone(&world.reader));
+    let listing = EventListing {
+        since: Some(Seq(0)),
+        ..EventListing::default()
+    };
+    let reader = reader();
+    let mut page = pin!(service.page(&reader, listing, 100));
+    assert!(poll!(&mut page).is_pending());
+    assert_eq!(world.tasks.len(), 1);
+    assert_eq!(page.await.expect("the log answers").events.len(), 5);
+    assert_eq!(world.tasks.len(), 0);
 }
