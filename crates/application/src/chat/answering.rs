@@ -43,6 +43,7 @@ pub(super) async fn exchange(
         finished_at,
     );
     let node = runner.node.id();
+    let tool_calls = reply.tool_calls.clone();
     let exchange = Exchange {
         question: begin_turn(question, at, node),
         reply,
@@ -61,6 +62,7 @@ pub(super) async fn exchange(
                     store: asked_at.elapsed(),
                     engine: engine_time,
                 },
+                tool_calls,
                 turns: Arc::clone(&ports.turns),
             }))))
         }
@@ -75,8 +77,8 @@ pub(super) async fn exchange(
 /// when it has to be looked at again where it goes.
 pub(super) async fn begin(
     runner: &Arc<TurnRunner>,
-    question: &Question,
-    at: &Place,
+    question: &Arc<Question>,
+    at: &Arc<Place>,
 ) -> Result<Option<Once<Asked>>, ChatError> {
     let ports = &runner.ports;
     let asked_at = Instant::now();
@@ -85,8 +87,16 @@ pub(super) async fn begin(
     let live = runner.live.enter(subject(question, at));
     let followed = FollowedTurn::new(Arc::clone(&live), Arc::clone(&ports.turns));
     let begin = begin_turn(question, at, node);
-    let taken = |turn| Some(Once::Done(Asked::taken(TakenTurn { turn, followed })));
-    match ports.turns.begin_turn(begin.clone()).await {
+    let taken = |is_queued| {
+        Some(Once::Done(Asked::taken(TakenTurn {
+            question: Arc::clone(question),
+            at: Arc::clone(at),
+            node,
+            is_queued,
+            followed,
+        })))
+    };
+    match ports.turns.begin_turn(begin).await {
         Ok(BeginOutcome::Started {
             message_seq,
             turn_number,
@@ -102,11 +112,11 @@ pub(super) async fn begin(
                 message_seq,
                 store_so_far: asked_at.elapsed(),
             });
-            Ok(taken(begin.started()))
+            Ok(taken(false))
         }
         Ok(BeginOutcome::Queued(_)) => {
             live.queued();
-            Ok(taken(begin.queued()))
+            Ok(taken(true))
         }
         Ok(BeginOutcome::Repeated(record)) => Ok(Some(Once::Repeated(record))),
         Ok(BeginOutcome::Busy) => Err(ChatError::Busy),

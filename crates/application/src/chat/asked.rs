@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Weak};
 
-use domain::{ConversationId, NodeId, Turn, TurnId};
+use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::{Exchange, TurnRepository};
 
 use super::{
@@ -41,12 +41,18 @@ pub(super) struct AnsweredTurn {
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
     pub(super) chatted: Chatted,
+    /// What the reply does not say of the tools that were called for it.
+    pub(super) tool_calls: Vec<ToolCall>,
     pub(super) turns: Arc<dyn TurnRepository>,
 }
 
-/// A turn that this question began.
+/// A turn that this question began, or that waits. What only some callers ask for is made when
+/// they do.
 pub(super) struct TakenTurn {
-    pub(super) turn: Turn,
+    pub(super) question: Arc<Question>,
+    pub(super) at: Arc<Place>,
+    pub(super) node: NodeId,
+    pub(super) is_queued: bool,
     pub(super) followed: FollowedTurn,
 }
 
@@ -62,8 +68,8 @@ impl Asked {
 
     pub(super) fn taken(taken: TakenTurn) -> Self {
         Self {
-            turn_id: taken.turn.id,
-            conversation_id: taken.turn.conversation_id,
+            turn_id: taken.question.turn_id,
+            conversation_id: taken.at.target.id(),
             is_replayed: false,
             turn: AskedTurn::Taken(Box::new(taken)),
         }
@@ -85,7 +91,7 @@ impl Asked {
     pub fn into_turn(self) -> Option<Turn> {
         match self.turn {
             AskedTurn::Answered(answered) => Some(answered.turn()),
-            AskedTurn::Taken(taken) => Some(taken.turn),
+            AskedTurn::Taken(taken) => Some(taken.turn()),
             AskedTurn::Repeated(_, found) => found.map(|found| *found),
         }
     }
@@ -123,7 +129,7 @@ impl AnsweredTurn {
         let finished_at = self.chatted.reply.created_at;
         let exchange = Exchange {
             question: begin_turn(&self.question, &self.at, self.node),
-            reply: stored_reply(self.chatted.reply),
+            reply: stored_reply(self.chatted.reply, self.tool_calls),
             finished_at,
         };
         exchange.turn(self.message_seq)
@@ -136,5 +142,16 @@ impl AnsweredTurn {
         live.progress().said.text = text;
         live.end(TurnOutcome::Completed(self.chatted));
         FollowedTurn::new(Arc::new(live), self.turns)
+    }
+}
+
+impl TakenTurn {
+    fn turn(&self) -> Turn {
+        let begin = begin_turn(&self.question, &self.at, self.node);
+        if self.is_queued {
+            begin.queued()
+        } else {
+            begin.started()
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! An answer as it is stored, and as the caller reads it.
 
-use domain::{Agent, ChatReply, ConversationId, MessageId, Timestamp, TurnId};
+use domain::{Agent, ChatReply, ConversationId, MessageId, Timestamp, ToolCall, TurnId};
 use ports::Reply;
 
 use super::answer::Answer;
@@ -18,8 +18,8 @@ pub(super) fn reply_of(message_id: MessageId, answer: Answer) -> Reply {
     }
 }
 
-/// The answer as it is stored, from what the caller reads of it.
-pub(super) fn stored_reply(reply: ChatReply) -> Reply {
+/// The answer as it is stored, from what the caller reads of it and the tools that were called.
+pub(super) fn stored_reply(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Reply {
     Reply {
         message_id: reply.message_id,
         content: reply.message,
@@ -27,7 +27,7 @@ pub(super) fn stored_reply(reply: ChatReply) -> Reply {
         degraded: reply.degraded,
         finish_reason: reply.finish_reason,
         usage: reply.usage,
-        tool_calls: Vec::new(),
+        tool_calls,
     }
 }
 
@@ -51,5 +51,44 @@ pub(super) fn chat_reply(
         finish_reason: reply.finish_reason,
         usage: reply.usage,
         created_at,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::samples;
+    use domain::{FinishReason, Usage};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_the_caller_reads_gives_the_stored_answer_back() {
+        let called = ToolCall {
+            name: "time".to_owned(),
+            arguments: json!({ "zone": "UTC" }),
+            status: "ok".to_owned(),
+            duration_ms: 3,
+        };
+        let stored = Reply {
+            message_id: samples::message_id(1),
+            content: "Noon.".to_owned(),
+            engine: "clock".to_owned(),
+            degraded: true,
+            finish_reason: FinishReason::Length,
+            usage: Some(Usage {
+                input_tokens: 1,
+                output_tokens: 2,
+            }),
+            tool_calls: vec![called],
+        };
+        let read = chat_reply(
+            &stored,
+            samples::conversation_id(1),
+            samples::turn_id(1),
+            &samples::agent(1),
+            samples::at(0),
+        );
+        assert_eq!(stored_reply(read, stored.tool_calls.clone()), stored);
     }
 }
