@@ -72,6 +72,11 @@ impl Subscription {
         agent_is_gone || self.channel.ends_with(event)
     }
 
+    /// Whether it is a conversation of which nobody looked whether the client may know it.
+    fn is_unknown(&self) -> bool {
+        self.agent.is_none() && matches!(self.channel, Channel::Conversation(_))
+    }
+
     /// Notes that a turn has ended. Whether that was all that it waited for.
     fn is_over_with(&mut self, event: &FedEvent) -> bool {
         let event = &event.logged.event;
@@ -121,6 +126,7 @@ impl Subscriptions {
         {
             known.is_named = true;
             known.turns = Vec::new();
+            known.agent = known.agent.or(agent);
             return Opening {
                 head: head.max(known.next),
                 is_live: known.is_live(),
@@ -128,7 +134,7 @@ impl Subscriptions {
         }
         self.all.retain(|it| it.channel != channel);
         let head = head.max(self.recent.position_of(channel));
-        let key = self.key();
+        let key = next_key(&mut self.keys);
         self.all.push(Subscription {
             key,
             channel,
@@ -161,7 +167,7 @@ impl Subscriptions {
             return;
         }
         self.make_room_for_implicit();
-        let key = self.key();
+        let key = next_key(&mut self.keys);
         self.all.push(Subscription {
             key,
             channel,
@@ -194,15 +200,11 @@ impl Subscriptions {
         self.all.shrink_to(4);
     }
 
-    fn key(&mut self) -> u32 {
-        self.keys = self.keys.wrapping_add(1);
-        self.keys
-    }
-
-    /// Ends those for which an event was the last.
+    /// Ends those for which an event was the last. `is_shown` is whether the client may know of it.
     fn end_with(
         &mut self,
         event: &FedEvent,
+        is_shown: bool,
         is_due: impl Fn(&Subscription) -> bool,
         send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
@@ -213,7 +215,7 @@ impl Subscriptions {
                 continue;
             }
             let is_deleted = it.ends_with(event);
-            if is_deleted && it.is_named {
+            if is_deleted && it.is_named && (is_shown || !it.is_unknown()) {
                 send(Notice::Deleted(it.channel))?;
             }
             self.recent.note_end_of_turn(it.channel, event);
@@ -228,4 +230,10 @@ impl Subscriptions {
         }
         Ok(())
     }
+}
+
+/// The key of the subscription that comes next.
+const fn next_key(last: &mut u32) -> u32 {
+    *last = last.wrapping_add(1);
+    *last
 }

@@ -169,7 +169,7 @@ async fn respond_async(api: &Api, command: &Value) -> Value {
 
 /// The same turn as it is read.
 async fn stored(api: &Api, turn: &Value) -> Value {
-    let path = format!("/api/turns/{}", turn["id"].as_str().unwrap());
+    let path = format!("/api/turns/{}", turn["id"].as_str().expect("an id"));
     api.writer().get(&path).await.ok()
 }
 

@@ -44,7 +44,7 @@ async fn lets_in(api: &Api, ticket: &str, page: Option<&str>) -> bool {
         return true;
     };
     assert_eq!(refused.shown(), (401, "invalid_ticket"));
-    let challenge = refused.headers["www-authenticate"].to_str().unwrap();
+    let challenge = refused.headers["www-authenticate"].to_str().expect("text");
     assert!(challenge.starts_with("Bearer "), "{challenge}");
     assert!(challenge.contains("error=\"invalid_token\""), "{challenge}");
     false

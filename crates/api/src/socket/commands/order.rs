@@ -69,15 +69,16 @@ impl Order {
     /// Waits until the socket's credential is the one that came last: what follows a `refresh` is
     /// judged by it.
     pub(super) async fn refreshed(&self) {
-        let lanes = self.lanes.borrow();
-        let refreshing = lanes
-            .iter()
-            .find(|lane| lane.subject == Subject::Refreshing);
-        let turn = refreshing.map(|lane| Arc::clone(&lane.turn));
-        drop(lanes);
-        if let Some(turn) = turn {
-            drop(turn.lock().await);
+        if let Some(refresh) = self.refresh() {
+            drop(refresh.lock().await);
         }
+    }
+
+    fn refresh(&self) -> Option<Arc<Mutex<()>>> {
+        let lanes = self.lanes.borrow();
+        let mut lanes = lanes.iter();
+        let refreshing = lanes.find(|lane| lane.subject == Subject::Refreshing)?;
+        Some(Arc::clone(&refreshing.turn))
     }
 
     fn enter(&self, subject: Subject) -> (Arc<Mutex<()>>, Rc<Cell<u32>>) {

@@ -69,7 +69,8 @@ impl Subscriptions {
         send: NoticeSink<'_>,
     ) -> Result<(), Overfull> {
         let is_due = |it: &Subscription| it.is_live() && it.next < event.seq();
-        if visibility.shows(&event.logged) {
+        let is_shown = visibility.shows(&event.logged);
+        if is_shown {
             let due = self.all.iter().filter(|it| is_due(it));
             let channels: Vec<Channel> = due
                 .map(|it| it.channel)
@@ -79,7 +80,7 @@ impl Subscriptions {
                 send(Notice::Event(&channels, event))?;
             }
         }
-        self.end_with(event, is_due, send)
+        self.end_with(event, is_shown, is_due, send)
     }
 
     fn advance_live_to(&mut self, position: Seq) {

@@ -5,10 +5,10 @@ use std::collections::VecDeque;
 use application::realtime::FedEvent;
 use domain::{Seq, TurnId};
 
-use crate::socket::frames::Channel;
+use crate::socket::{frames::Channel, session::MOST_WITH_SHORT_ONES};
 
-/// More than the commands that are under way at once.
-const MOST_REMEMBERED: usize = 32;
+/// As many as there are commands under way at once.
+const MOST_REMEMBERED: usize = MOST_WITH_SHORT_ONES;
 
 /// What a socket followed a moment ago.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc};
 use application::realtime::FedEvent;
 use domain::Seq;
 
-use super::{Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions};
+use super::{Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions, next_key};
 use crate::socket::Overfull;
 
 /// How far a channel has been sent of the past.
@@ -71,8 +71,7 @@ impl Subscriptions {
             replay.after = None;
             replay.is_being_read = false;
             // What is being read is for another one.
-            self.keys = self.keys.wrapping_add(1);
-            it.key = self.keys;
+            it.key = next_key(&mut self.keys);
         }
     }
 
@@ -150,7 +149,7 @@ impl Subscriptions {
             replay.sent += 1;
             it.next = event.seq();
             send(Notice::Event(&[it.channel], &event))?;
-            self.end_with(&event, |other| other.key == key, send)?;
+            self.end_with(&event, true, |other| other.key == key, send)?;
         }
         Ok(())
     }

@@ -84,6 +84,30 @@ async fn a_deletion_in_the_past_ends_a_channel_too() {
     assert_eq!(world.subscriptions.channels().count(), 0);
 }
 
+/// What is sent of a deletion to who may read no conversations; `agent` is who answers in it, if
+/// that was looked up.
+async fn sent_of_a_deletion(agent_of_it: Option<AgentId>) -> Vec<Sent> {
+    let mut world = World::after([]).await;
+    world.visibility.conversations = false;
+    let channel = Channel::Conversation(conversation(0));
+    world.open(channel, None);
+    // The second time it may be known more of it.
+    world.subscriptions.open(channel, agent_of_it, None, Seq(0));
+    let deletion = turn_event(EventType::ConversationDeleted, 0, 0);
+    world.append([deletion]).await;
+    world.settle().await;
+    assert_eq!(world.subscriptions.channels().count(), 0);
+    world.received()
+}
+
+#[tokio::test]
+async fn nobody_is_told_of_the_end_of_what_it_may_not_know() {
+    assert_eq!(sent_of_a_deletion(None).await, []);
+    let channel = Channel::Conversation(conversation(0));
+    let sent = sent_of_a_deletion(Some(agent(0))).await;
+    assert_eq!(sent, [Sent::Deleted(channel)]);
+}
+
 #[tokio::test]
 async fn whoever_reads_too_slowly_is_told_no_more() {
     let mut world = World::after([]).await;
