@@ -18,7 +18,12 @@ use shout_engine::ShoutEngine;
 const README: &str = include_str!("../../../README.md");
 const ACCESS: &str = include_str!("../../../docs/access.md");
 const IDENTITY_PROVIDERS: &str = include_str!("../../../docs/identity-providers.md");
+const MODELS: &str = include_str!("../../../docs/llm.md");
 const SECURITY: &str = include_str!("../../../SECURITY.md");
+const TOOLS: &str = include_str!("../../../docs/tools.md");
+
+/// How settings begin that the documentation shows.
+const SETTINGS: [&str; 4] = ["AUTH__", "LLM__", "MCP__", "SERVER__"];
 
 #[path = "../examples/shout_engine.rs"]
 #[expect(
@@ -148,19 +153,32 @@ fn every_command_of_the_documentation_is_understood() {
     }
 }
 
+/// What a shell makes of the right side of an assignment.
+fn value_in_shell(written: &str) -> String {
+    let words = shlex::split(written).unwrap();
+    let [value] = <[String; 1]>::try_from(words).expect("one word; quote what has spaces");
+    value
+}
+
 #[test]
 fn the_settings_of_the_documentation_are_valid() {
-    for (document, expected) in [(README, 1), (ACCESS, 1), (IDENTITY_PROVIDERS, 3)] {
+    let documents = [
+        (README, 10),
+        (ACCESS, 1),
+        (IDENTITY_PROVIDERS, 3),
+        (MODELS, 2),
+        (TOOLS, 2),
+    ];
+    for (document, expected) in documents {
         let mut count = 0;
         for block in shell_blocks(document) {
-            let is_setting =
-                |line: &&str| line.starts_with("AUTH__") || line.starts_with("SERVER__");
+            let is_setting = |line: &&str| SETTINGS.iter().any(|it| line.starts_with(it));
             if !block.iter().all(is_setting) {
                 continue;
             }
             count += 1;
             let settings = block.iter().map(|line| line.split_once('=').unwrap());
-            let owned = settings.map(|(name, value)| (name.to_owned(), value.to_owned()));
+            let owned = settings.map(|(name, value)| (name.to_owned(), value_in_shell(value)));
             if let Err(error) = Settings::load(None, owned) {
                 panic!("{}\n{error}", block.join("\n"));
             }
