@@ -13,7 +13,7 @@ use tokio::{
 };
 use tokio_util::sync::CancellationToken;
 
-use crate::background::round;
+use crate::background::{every, round};
 
 /// How long a lease holds without being renewed.
 const LEASE: Duration = Duration::from_secs(10);
@@ -119,18 +119,13 @@ impl Node {
 
     /// Renews the lease until `stop`, then leaves the store in order.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(RENEWAL);
-        ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
+        let failure = "the lease of this node cannot be renewed";
+        every(RENEWAL, &stop, failure, || async {
             let renewed = round(self.renew()).await;
             self.note_renewal(renewed.as_ref());
-            if let Some(Err(error)) = renewed {
-                tracing::warn!(
-                    error = ports::error::chain(&error),
-                    "the lease of this node cannot be renewed"
-                );
-            }
-        }
+            renewed.transpose().map(drop)
+        })
+        .await;
         if let Err(error) = self.nodes.delete(self.id()).await {
             tracing::warn!(
                 error = ports::error::chain(&error),

@@ -10,6 +10,8 @@ use domain::{CredentialId, Timestamp};
 use ports::{CredentialRepository, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
+use crate::background::every;
+
 /// How often what was seen is written: the precision of `lastUsedAt`.
 const INTERVAL: Duration = Duration::from_mins(1);
 
@@ -41,19 +43,10 @@ impl LastUsed {
 
     /// Writes once a minute until `stop`, and then once more.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let mut ticks = tokio::time::interval(INTERVAL);
-        while stop.run_until_cancelled(ticks.tick()).await.is_some() {
-            self.write_or_warn().await;
-        }
-        self.write_or_warn().await;
-    }
-
-    async fn write_or_warn(&self) {
+        let failure = "the use of credentials cannot be written";
+        every(INTERVAL, &stop, failure, || self.write()).await;
         if let Err(error) = self.write().await {
-            tracing::warn!(
-                error = ports::error::chain(&error),
-                "the use of credentials cannot be written"
-            );
+            tracing::warn!(error = ports::error::chain(&error), "{failure}");
         }
     }
 
