@@ -8,10 +8,13 @@ use std::{rc::Rc, sync::Arc};
 use application::access::Entrant;
 use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
-pub(super) use self::{connecting::connected_before, order::Order};
 use self::{
     connecting::{connect, enter, not_admitted, present, subscribe},
     order::Subject,
+};
+pub(super) use self::{
+    connecting::{connected_before, not_connected},
+    order::Order,
 };
 use super::{
     CloseCode,

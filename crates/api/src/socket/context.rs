@@ -94,7 +94,7 @@ impl Context {
     }
 
     /// What an error says to the client, and to the log when the server is at fault.
-    pub(super) fn problem(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
+    pub(super) fn report(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
         let request_id = match id {
             Some(id) => format!("{}-{id}", self.connection_id),
             None => self.connection_id.clone(),

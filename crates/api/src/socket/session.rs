@@ -23,6 +23,8 @@ mod ending;
 mod inbound;
 mod outcomes;
 
+pub(super) use self::inbound::MOST_WITH_SHORT_ONES;
+
 /// One socket.
 pub(super) struct Session {
     context: Rc<Context>,

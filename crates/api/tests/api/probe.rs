@@ -42,6 +42,7 @@ pub(crate) struct Probe {
     calls: Mutex<Vec<&'static str>>,
     misfortunes: Mutex<HashMap<&'static str, Misfortune>>,
     healed: Notify,
+    visited: Notify,
 }
 
 impl Probe {
@@ -81,9 +82,13 @@ impl Probe {
 
     /// Waits until there has been a call of this name.
     pub(crate) async fn called(&self, call: &'static str) {
-        let was_called = || self.calls.lock().expect("no panic inside").contains(&call);
-        while !was_called() {
-            tokio::time::sleep(Duration::from_millis(1)).await;
+        loop {
+            // Before the look: a call in between is not missed.
+            let visited = self.visited.notified();
+            if self.calls.lock().expect("no panic inside").contains(&call) {
+                return;
+            }
+            visited.await;
         }
     }
 
@@ -106,6 +111,7 @@ impl Probe {
 
     async fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
         self.calls.lock().expect("no panic inside").push(call);
+        self.visited.notify_waiters();
         loop {
             let healed = self.healed.notified();
             match self.misfortune_of(call) {

@@ -195,3 +195,9 @@ pub(in crate::socket) fn connected_before() -> ApiError {
     let fault = Fault::new("/type", FaultCode::NotCombinable, "a socket connects once");
     ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }
+
+/// What a client is told that is known, and commands something before it connects.
+pub(in crate::socket) fn not_connected() -> ApiError {
+    let fault = Fault::new("/type", FaultCode::NotCombinable, "`connect` comes first");
+    ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
+}

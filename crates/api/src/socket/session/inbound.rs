@@ -11,7 +11,7 @@ use crate::{
     problem::{ApiError, LimitPolicy, seconds_to_wait},
     socket::{
         CloseCode, close_code_of,
-        commands::{carry_out, connected_before},
+        commands::{carry_out, connected_before, not_connected},
         frames::{self, ClientFrame, Command, Refused},
     },
 };
@@ -19,7 +19,7 @@ use crate::{
 /// Commands of one socket that are in hand at the same time: as many as may come at once.
 const MOST_IN_HAND: usize = 40;
 /// The same with those that end soon, which pass by when nothing else is taken.
-const MOST_WITH_SHORT_ONES: usize = 64;
+pub(in crate::socket) const MOST_WITH_SHORT_ONES: usize = 64;
 /// How long whoever has too many in hand should wait before the next.
 const WAIT_FOR_ONE: Duration = Duration::from_secs(1);
 
@@ -71,8 +71,12 @@ impl Session {
             self.reply(Some(id), Err(unauthenticated()))?;
             return Err(End::Close(CloseCode::Unauthenticated));
         }
-        if self.commands.len() >= most_beside(&command) {
-            self.reply(Some(id), Err(too_many()))?;
+        if !self.has_connected && !is_connect {
+            return self.reply(Some(id), Err(not_connected()));
+        }
+        let most = most_beside(&command);
+        if self.commands.len() >= most {
+            self.reply(Some(id), Err(too_many(most)))?;
             return self.count_refused();
         }
         self.is_connecting |= is_connect;
@@ -124,7 +128,7 @@ fn too_fast(wait: Duration) -> ApiError {
     }
 }
 
-fn too_many() -> ApiError {
-    let detail = format!("{MOST_IN_HAND} commands of this socket are being carried out");
+fn too_many(most: usize) -> ApiError {
+    let detail = format!("{most} commands of this socket are being carried out");
     too_fast(WAIT_FOR_ONE).with_detail(detail)
 }

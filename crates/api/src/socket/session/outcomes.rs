@@ -40,7 +40,7 @@ impl Session {
                 id,
                 ok: false,
                 result: None,
-                error: Some(self.context.problem(id, &error)),
+                error: Some(self.context.report(id, &error)),
             },
         };
         let frame = encode(&ServerFrame::Reply(Box::new(frame)));
@@ -118,7 +118,7 @@ impl Session {
                 channel,
                 ok: opened.is_ok(),
                 recovered: opened.as_ref().is_ok_and(|opened| opened.recovered),
-                error: opened.err().map(|error| self.context.problem(id, &error)),
+                error: opened.err().map(|error| self.context.report(id, &error)),
             });
         }
         let result = ConnectResult {

@@ -206,7 +206,7 @@ async fn a_stranger_must_connect_in_time() {
     let mut stranger = Upgrade::of(&api).open().await;
     let mut known = Upgrade::of(&api).by(&api.reader()).open().await;
     assert_eq!(stranger.closed().await, 4005);
-    known.carried_out("ping", json!({})).await;
+    known.connect(json!({"channels": []})).await;
     api.stop().await;
 }
 
