@@ -88,7 +88,7 @@ impl From<&ReplyError> for TurnFailure {
 
 /// A turn that this process runs, or that somebody here waits for.
 pub struct LiveTurn {
-    subject: TurnSubject,
+    subject: Arc<TurnSubject>,
     stop: CancellationToken,
     progress: Mutex<Progress>,
     listeners: Mutex<Vec<Weak<Notify>>>,
@@ -99,7 +99,7 @@ pub struct LiveTurn {
 impl LiveTurn {
     pub(super) fn new(subject: TurnSubject, turns: Weak<LiveTurns>) -> Self {
         Self {
-            subject,
+            subject: Arc::new(subject),
             stop: CancellationToken::new(),
             progress: Mutex::default(),
             listeners: Mutex::default(),
@@ -111,6 +111,11 @@ impl LiveTurn {
     /// Which turn it is.
     pub fn subject(&self) -> &TurnSubject {
         &self.subject
+    }
+
+    /// The same for those who find the turn by it.
+    pub(super) fn shared_subject(&self) -> Arc<TurnSubject> {
+        Arc::clone(&self.subject)
     }
 
     /// How far it has come.

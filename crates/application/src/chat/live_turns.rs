@@ -17,24 +17,36 @@ use super::{
 /// long as somebody holds it.
 #[derive(Default)]
 pub struct LiveTurns {
-    turns: Mutex<HashMap<TurnId, Weak<LiveTurn>>>,
+    turns: Mutex<HashMap<TurnId, Known>>,
+}
+
+/// A turn that is known.
+struct Known {
+    /// Looked at while all are locked, where a turn itself may not be let go.
+    subject: Arc<TurnSubject>,
+    turn: Weak<LiveTurn>,
 }
 
 impl LiveTurns {
     /// The turn, if it is known here.
     pub fn get(&self, id: TurnId) -> Option<Arc<LiveTurn>> {
-        self.lock().get(&id).and_then(Weak::upgrade)
+        let turns = self.lock();
+        turns.get(&id).and_then(|known| known.turn.upgrade())
     }
 
     /// The turn, known from now on if it was not.
     pub fn enter(self: &Arc<Self>, subject: TurnSubject) -> Arc<LiveTurn> {
         let mut turns = self.lock();
-        if let Some(known) = turns.get(&subject.turn_id).and_then(Weak::upgrade) {
+        if let Some(known) = turns.get(&subject.turn_id).and_then(|it| it.turn.upgrade()) {
             return known;
         }
         let id = subject.turn_id;
         let turn = Arc::new(LiveTurn::new(subject, Arc::downgrade(self)));
-        turns.insert(id, Arc::downgrade(&turn));
+        let entered = Known {
+            subject: turn.shared_subject(),
+            turn: Arc::downgrade(&turn),
+        };
+        turns.insert(id, entered);
         turn
     }
 
@@ -54,10 +66,9 @@ impl LiveTurns {
 
     /// Those that are known and for which `is_wanted` holds.
     pub fn matching(&self, is_wanted: impl Fn(&TurnSubject) -> bool) -> Vec<Arc<LiveTurn>> {
-        self.all()
-            .into_iter()
-            .filter(|turn| is_wanted(turn.subject()))
-            .collect()
+        let turns = self.lock();
+        let wanted = turns.values().filter(|known| is_wanted(&known.subject));
+        wanted.filter_map(|known| known.turn.upgrade()).collect()
     }
 
     /// Looks at a turn again, of which the log says that somebody else has changed it. What this
@@ -140,7 +151,10 @@ impl LiveTurns {
     pub(super) fn forget(&self, id: TurnId) {
         let mut turns = self.lock();
         // Another may have come in its place since.
-        if turns.get(&id).is_some_and(|turn| turn.strong_count() == 0) {
+        if turns
+            .get(&id)
+            .is_some_and(|known| known.turn.strong_count() == 0)
+        {
             turns.remove(&id);
         }
     }
@@ -155,10 +169,11 @@ impl LiveTurns {
     }
 
     fn all(&self) -> Vec<Arc<LiveTurn>> {
-        self.lock().values().filter_map(Weak::upgrade).collect()
+        let turns = self.lock();
+        turns.values().filter_map(|it| it.turn.upgrade()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Weak<LiveTurn>>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Known>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
