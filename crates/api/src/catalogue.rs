@@ -85,6 +85,10 @@ impl From<Kind> for CapabilityKind {
 }
 
 /// List the reply engines of this server.
+///
+/// `rules` is always there; the operator names the others. The lists of models are those of the
+/// engines' servers, asked lately: one that has just been asked for the first time can take two
+/// seconds.
 #[utoipa::path(
     get, path = "/api/engines", operation_id = "list_engines", tag = "Catalogue",
     responses((status = 200, description = "The engines.", body = Listing<EngineEntry>)),
@@ -96,6 +100,10 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
 }
 
 /// List the capabilities that do something. Any other name is description only.
+///
+/// A tool is a capability by its name. So is a server with all its tools, of which each is also one
+/// of its own: `<server>/<tool>`. What is not available at the moment stays listed, and agents that
+/// have it answer without.
 #[utoipa::path(
     get, path = "/api/capabilities", operation_id = "list_capabilities", tag = "Catalogue",
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),

@@ -67,7 +67,8 @@ pub struct ToolReturned {
     pub conversation_id: ConversationId,
     /// The tool.
     pub name: String,
-    /// How it ended: `ok` or an error's code.
+    /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// or `too_many`; engines may have others.
     pub status: String,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,

@@ -103,7 +103,8 @@ pub struct ToolCall {
     pub name: String,
     /// What it was given.
     pub arguments: serde_json::Value,
-    /// How it ended: `ok` or an error's code.
+    /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// or `too_many`; engines may have others.
     pub status: String,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
