@@ -155,7 +155,7 @@ fn every_command_of_the_documentation_is_understood() {
 
 /// What a shell makes of the right side of an assignment.
 fn value_in_shell(written: &str) -> String {
-    let words = shlex::split(written).unwrap();
+    let words = shlex::split(written).expect("whole quotes");
     let [value] = <[String; 1]>::try_from(words).expect("one word; quote what has spaces");
     value
 }

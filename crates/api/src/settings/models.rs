@@ -16,7 +16,7 @@ const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
 /// The engine that `LLM__BASE_URL` makes.
 pub const LLM: &str = "llm";
 
-const ADDRESS: &str = "an address that begins with https:// or http://, without `?` and `#`, such \
+const ADDRESS: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
 const THROUGH: &str = "an address that begins with http:// or https://, such as \
                        http://proxy.internal:3128";
@@ -101,8 +101,7 @@ fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
 }
 
 fn address(text: &str) -> Option<String> {
-    let is_good = is_web_address(text) && !text.contains('?');
-    is_good.then(|| text.trim_end_matches('/').to_owned())
+    is_web_address(text).then(|| text.trim_end_matches('/').to_owned())
 }
 
 fn proxy(text: &str) -> Option<SecretString> {

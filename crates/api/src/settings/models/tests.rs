@@ -96,7 +96,7 @@ fn addresses_and_keys_are_judged() {
     for base_url in [
         "ollama:11434",
         "ftp://a.example",
-        "https://a.example/v1?key=1",
+        "https://user@a.example/v1",
     ] {
         let variables = [("LLM__BASE_URL", base_url), ("LLM__MODEL", "m")];
         assert_eq!(refused(&variables), ["LLM__BASE_URL"], "{base_url}");
