@@ -6,7 +6,10 @@ use std::{
 };
 
 use anyhow::{Result, bail};
-use tokio::{task::JoinSet, time::timeout};
+use tokio::{
+    task::JoinSet,
+    time::{sleep, timeout},
+};
 
 use super::{
     audit,
@@ -97,8 +100,22 @@ pub(super) async fn run(ground: &Ground, store: Store) -> Result<Findings> {
     }
     judge_queue(store, &survivor, &queue, &mut findings).await?;
     told.append(&mut queue);
+    finished(&survivor).await?;
     audit::run(&survivor, &told, &mut findings).await?;
     Ok(findings)
+}
+
+/// Waits until no turn is under way: what the process that went interrupted was asked again of the
+/// one that came, maybe a moment ago, and is run there.
+async fn finished(endpoint: &Endpoint) -> Result<()> {
+    let began = Instant::now();
+    let mut log = Log::default();
+    log.read_on(endpoint).await?;
+    while !log.unfinished().is_empty() && began.elapsed() < TAKEN_OVER {
+        sleep(Duration::from_millis(100)).await;
+        log.read_on(endpoint).await?;
+    }
+    Ok(())
 }
 
 /// Sends the signal, and waits for the end.
@@ -232,6 +249,6 @@ async fn judge_queue(
             }
             return Ok(());
         }
-        tokio::time::sleep(Duration::from_millis(500)).await;
+        sleep(Duration::from_millis(500)).await;
     }
 }
