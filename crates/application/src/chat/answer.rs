@@ -62,7 +62,7 @@ impl Hearer for Notes {
 }
 
 /// Asks the engines in turn, passing over those that are known to be down. The next one is asked
-/// only while nothing was said: an answer is never a mix of two voices. Without an answer it is
+/// only while nothing was said and no tool was called: an answer is never a mix of two voices. Without an answer it is
 /// the last engine asked that says why.
 pub(super) async fn answer(
     chain: &[Candidate],
@@ -96,7 +96,8 @@ pub(super) async fn answer(
                     "the engine gave no answer"
                 );
                 failure = Some(TurnFailure::from(&error));
-                if hearer.with_said(|said| !said.text.is_empty()) {
+                // What a tool has done is not to be done twice.
+                if hearer.with_said(|said| !said.text.is_empty() || !said.tools.is_empty()) {
                     break;
                 }
             }
@@ -132,12 +133,13 @@ fn unasked(wait: Option<Duration>) -> TurnFailure {
     }
 }
 
-/// Tells what an attempt says of the engine. One that refuses works; one that was cut sooner than
-/// an engine may reasonably take says nothing, or one agent could have it left alone for all.
+/// Tells what an attempt says of the engine. One that refuses works; one that was cut while it
+/// spoke, or sooner than an engine may reasonably take, says nothing, or one agent could have it
+/// left alone for all.
 fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, ReplyError>) {
     match result {
         Ok(_) | Err(ReplyError::Refused(_)) => leave.succeeded(),
-        Err(ReplyError::TimedOut) if time < REASONABLE_TIME => {}
+        Err(ReplyError::TimedOut) if time < REASONABLE_TIME || leave.has_begun() => {}
         Err(_) => leave.failed(),
     }
 }
@@ -164,7 +166,7 @@ async fn collect(
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
-        leave.has_begun();
+        leave.begin();
         match chunk {
             ReplyChunk::Delta(text) => hear(hearer, &text)?,
             ReplyChunk::ToolCalled { name, arguments } => {

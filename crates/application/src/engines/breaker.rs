@@ -47,6 +47,7 @@ struct Second {
 pub(crate) struct Attempt {
     breaker: Arc<Breaker>,
     is_probe: bool,
+    has_begun: bool,
 }
 
 impl Breaker {
@@ -78,6 +79,7 @@ impl Breaker {
         Ok(Attempt {
             breaker: Arc::clone(self),
             is_probe,
+            has_begun: false,
         })
     }
 
@@ -87,7 +89,12 @@ impl Breaker {
     }
 
     fn close(&self) {
-        *self.state() = State::Closed(Box::default());
+        let mut state = self.state();
+        // Of two probes the later to be heard of says nothing new.
+        if matches!(*state, State::Closed(_)) {
+            return;
+        }
+        *state = State::Closed(Box::default());
         self.show(false);
         tracing::info!(engine = self.engine, "the engine works again");
     }
@@ -150,15 +157,21 @@ impl Window {
 
 impl Attempt {
     /// The engine has begun to answer: nobody need wait for the end of a probe.
-    pub(crate) fn has_begun(&mut self) {
+    pub(crate) fn begin(&mut self) {
+        self.has_begun = true;
         if std::mem::take(&mut self.is_probe) {
             self.breaker.close();
         }
     }
 
+    /// Whether the engine has begun to answer.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
     /// The engine works.
     pub(crate) fn succeeded(mut self) {
-        self.has_begun();
+        self.begin();
         self.breaker.count(false);
     }
 

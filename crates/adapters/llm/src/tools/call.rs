@@ -63,11 +63,23 @@ impl Judged {
             (Some(it), None) => Ok((it.tool.clone(), Arc::clone(&it.schema))),
         };
         Self {
-            name: name.unwrap_or_else(|| call.name.chars().take(64).collect()),
+            name: name.unwrap_or_else(|| shown(&call.name)),
             arguments,
             verdict,
         }
     }
+}
+
+/// What the model called a tool that there is none of, as it is told and stored.
+fn shown(name: &str) -> String {
+    let printable = |character: char| {
+        if character.is_control() {
+            char::REPLACEMENT_CHARACTER
+        } else {
+            character
+        }
+    };
+    name.chars().take(64).map(printable).collect()
 }
 
 /// The arguments as an object. No arguments at all are an empty one.
@@ -134,7 +146,8 @@ async fn run(
 
 /// What is wrong with arguments, for the model to do better.
 fn first_fault(schema: &Validator, arguments: &Value) -> Option<String> {
-    let fault = schema.iter_errors(arguments).next()?;
+    // Stops at the first, where an iterator would make them all: there may be very many.
+    let fault = schema.validate(arguments).err()?;
     let place = fault.instance_path().to_string();
     let place = if place.is_empty() { "/" } else { &place };
     Some(format!("at {place}: {fault}"))
@@ -171,6 +184,12 @@ mod tests {
     #[case("{} {}", None)]
     fn arguments_are_an_object(#[case] text: &str, #[case] expected: Option<Value>) {
         assert_eq!(read_arguments(text).ok().map(Value::Object), expected);
+    }
+
+    #[test]
+    fn the_name_of_what_is_no_tool_can_be_stored() {
+        assert_eq!(shown("na\0me\n"), "na\u{fffd}me\u{fffd}");
+        assert_eq!(shown(&"a".repeat(100)).len(), 64);
     }
 
     #[test]

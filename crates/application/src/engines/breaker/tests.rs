@@ -75,7 +75,7 @@ async fn a_probe_that_has_begun_to_answer_holds_nobody_up() {
     fail(&breaker, 20);
     advance(PAUSE).await;
     let mut probe = breaker.enter().ok().unwrap();
-    probe.has_begun();
+    probe.begin();
     assert_eq!(wait(&breaker), None);
     probe.failed();
     fail(&breaker, 18);
