@@ -62,8 +62,8 @@ impl Hearer for Notes {
 }
 
 /// Asks the engines in turn, passing over those that are known to be down. The next one is asked
-/// only while nothing was said and no tool was called: an answer is never a mix of two voices. Without an answer it is
-/// the last engine asked that says why.
+/// only while nothing was said and no tool was called: an answer is never a mix of two voices, and
+/// nothing is done twice. Without an answer it is the last engine asked that says why.
 pub(super) async fn answer(
     chain: &[Candidate],
     request: &ReplyRequest,
