@@ -1,8 +1,9 @@
 //! A client's connection, with the deadlines that the HTTP library does not keep.
 //!
 //! The library times the head of a connection's first request only, and takes a client for slow
-//! whose request lay there while this process was busy: so heads are timed here, all of them. And
-//! it waits without end for a client that does not read its answer.
+//! whose request lay there while this process was busy: so heads are timed here, all of them. It
+//! waits without end for a client that does not read its answer, and takes in all that a client
+//! sends meanwhile.
 
 use std::{
     io::{self, IoSlice},
@@ -18,12 +19,15 @@ use tokio::{
 
 mod deadline;
 mod heads;
+mod intake;
 mod progress;
+mod streamed;
 #[cfg(test)]
 mod tests;
 
 use deadline::Deadline;
 use heads::Heads;
+use intake::Intake;
 use progress::Doing;
 pub use progress::Progress;
 
@@ -46,6 +50,7 @@ pub struct Connection<S = TcpStream> {
     stream: S,
     progress: Progress,
     heads: Heads,
+    intake: Intake,
     stall: Deadline,
     /// Bytes that the client took since it had to be waited for.
     taken: usize,
@@ -62,6 +67,7 @@ impl<S> Connection<S> {
             stream,
             progress: Progress::new(),
             heads: Heads::default(),
+            intake: Intake::default(),
             stall: Deadline::default(),
             taken: 0,
             is_shut: false,
@@ -82,19 +88,28 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let this = self.get_mut();
-        if this.progress.doing() == Doing::Done {
+        let doing = this.progress.doing();
+        if doing == Doing::Done {
             return Poll::Ready(Ok(()));
+        }
+        let is_http = !matches!(doing, Doing::HandedOver | Doing::Parting);
+        if doing == Doing::Serving || is_http && this.stall.is_set() {
+            return this.put_off(context);
         }
         let before = buffer.filled().len();
         let is_room = buffer.remaining() > 0;
-        let polled = Pin::new(&mut this.stream).poll_read(context, buffer);
+        let polled = if is_http {
+            this.intake.give_portion(&mut this.stream, context, buffer)
+        } else {
+            this.intake.give(&mut this.stream, context, buffer)
+        };
         let bytes = buffer.filled().len() - before;
         if is_room && bytes == 0 && matches!(polled, Poll::Ready(Ok(()))) {
             this.progress.leave();
         }
         this.heads.note(&this.progress, bytes);
         if polled.is_pending() && this.heads.is_late(&this.progress, context) {
-            if this.progress.doing() == Doing::First {
+            if doing == Doing::First {
                 // As far as it is taken at once; nothing was written before it.
                 let _ = Pin::new(&mut this.stream).poll_write(context, LATE);
             }
@@ -105,6 +120,18 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
+    /// Takes nothing in until the request that is served needs it no more, and the client has
+    /// taken its answer. Only that the client closes its side is found out meanwhile.
+    fn put_off(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        let more = ready!(self.intake.look_ahead(&mut self.stream, context))?;
+        if more {
+            self.progress.put_off(context);
+            return Poll::Pending;
+        }
+        self.progress.leave();
+        Poll::Ready(Ok(()))
+    }
+
     fn watch_write(
         &mut self,
         context: &mut Context<'_>,
@@ -135,6 +162,7 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
     fn catch_up(&mut self) {
         self.stall.clear();
         self.taken = 0;
+        self.progress.go_on();
     }
 
     /// Throws away what still comes. Unread it would break the connection off when this side goes,

@@ -45,6 +45,11 @@ impl Deadline {
         self.is_set = self.is_final;
     }
 
+    /// Whether it is set.
+    pub(super) const fn is_set(&self) -> bool {
+        self.is_set
+    }
+
     /// Whether it was set once and for all.
     pub(super) const fn is_final(&self) -> bool {
         self.is_final

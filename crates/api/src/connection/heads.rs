@@ -42,7 +42,11 @@ impl Heads {
         let is_due = match progress.doing() {
             Doing::First => true,
             Doing::Waiting => bytes > 0,
-            Doing::Serving | Doing::Parting | Doing::Done => false,
+            Doing::Receiving
+            | Doing::Serving
+            | Doing::HandedOver
+            | Doing::Parting
+            | Doing::Done => false,
         };
         if is_due {
             self.deadline.set(HEAD_DEADLINE);

@@ -4,7 +4,7 @@ use std::{
     cell::Cell,
     future::poll_fn,
     rc::Rc,
-    task::{Poll, Waker},
+    task::{Context, Poll, Waker},
 };
 
 use actix_web::HttpRequest;
@@ -14,8 +14,12 @@ use actix_web::HttpRequest;
 pub(super) enum Doing {
     /// It waits for its first request.
     First,
-    /// A request is being answered, or the connection was handed over to another protocol.
+    /// The body of a request is taken in.
+    Receiving,
+    /// A request is being answered, and needs nothing more from the client.
     Serving,
+    /// It speaks another protocol now.
+    HandedOver,
     /// It waits for the next request.
     Waiting,
     /// It has been written its last bytes.
@@ -36,6 +40,8 @@ struct Shared {
     is_left: Cell<bool>,
     /// Who waits for that.
     waiting: Cell<Option<Waker>>,
+    /// Who is to read on when what the client sent is wanted.
+    reader: Cell<Option<Waker>>,
 }
 
 impl Progress {
@@ -51,13 +57,29 @@ impl Progress {
             begun: Cell::new(0),
             is_left: Cell::new(false),
             waiting: Cell::new(None),
+            reader: Cell::new(None),
         }))
     }
 
-    /// Notes that a request's head is complete.
-    pub fn begin(&self) {
-        self.0.doing.set(Doing::Serving);
+    /// Notes that a request's head is complete, and whether a body follows.
+    pub fn begin(&self, has_body: bool) {
+        self.0.doing.set(if has_body {
+            Doing::Receiving
+        } else {
+            Doing::Serving
+        });
         self.0.begun.set(self.0.begun.get() + 1);
+    }
+
+    /// Notes that all of a request is there.
+    pub fn receive(&self) {
+        self.0.doing.set(Doing::Serving);
+    }
+
+    /// Notes that what comes now belongs to another protocol.
+    pub fn hand_over(&self) {
+        self.0.doing.set(Doing::HandedOver);
+        self.go_on();
     }
 
     /// Waits until the client has closed its side. It may still read, so an answer is not cut for
@@ -76,6 +98,7 @@ impl Progress {
     /// Notes that a request is answered, and the next one may come.
     pub fn end(&self) {
         self.0.doing.set(Doing::Waiting);
+        self.go_on();
     }
 
     /// Notes that nothing more is written behind what waits now: a client that does not take that
@@ -95,6 +118,18 @@ impl Progress {
         self.0.is_left.set(true);
         if let Some(waiting) = self.0.waiting.take() {
             waiting.wake();
+        }
+    }
+
+    /// Notes that more has come, which is to be read later.
+    pub(super) fn put_off(&self, context: &Context<'_>) {
+        self.0.reader.set(Some(context.waker().clone()));
+    }
+
+    /// Lets what was put off be read.
+    pub(super) fn go_on(&self) {
+        if let Some(reader) = self.0.reader.take() {
+            reader.wake();
         }
     }
 

@@ -38,7 +38,7 @@ async fn each_head_has_its_own_time() {
         client.write_all(b"GET").await.unwrap();
         assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
         tokio::time::advance(Duration::from_secs(4)).await;
-        progress.begin();
+        progress.begin(true);
         // Body bytes take their own time, under a deadline of their own.
         client.write_all(b"body").await.unwrap();
         assert_eq!(connection.read(&mut buffer).await.unwrap(), 4);
@@ -55,7 +55,7 @@ async fn each_head_has_its_own_time_also_where_nothing_is_read_between() {
         progress.end();
         client.write_all(b"GET").await.unwrap();
         assert_eq!(connection.read(&mut buffer).await.unwrap(), 3);
-        progress.begin();
+        progress.begin(true);
         tokio::time::advance(Duration::from_secs(4)).await;
     }
 }
@@ -271,7 +271,7 @@ async fn a_head_that_came_while_nobody_looked_is_not_late() {
         assert_eq!(came.unwrap().unwrap(), 8);
         // The dispatcher reads all there is before it parses it.
         assert!(connection.read(&mut buffer).now_or_never().is_none());
-        progress.begin();
+        progress.begin(true);
         tokio::time::advance(HEAD_DEADLINE).await;
         assert!(connection.read(&mut buffer).now_or_never().is_none());
     }

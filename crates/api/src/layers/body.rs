@@ -15,7 +15,9 @@ use domain::ProblemCode;
 use futures::StreamExt;
 
 use super::{head::check_head, refuse, unread::Unread};
-use crate::{oauth, problem::ApiError, request::routed_path, state::ApiState};
+use crate::{
+    connection::Progress, oauth, problem::ApiError, request::routed_path, state::ApiState,
+};
 
 /// The largest form of a client: two tokens of 16 KiB and what stands around them.
 const FORM_BYTES: usize = 64 * 1024;
@@ -48,6 +50,7 @@ async fn take_in(request: &mut ServiceRequest) -> Result<(), ApiError> {
     if let Some(most) = most_bytes(request, &state) {
         let body = take_in_body(request, &state, most).await?;
         request.set_payload(Payload::from(body));
+        Progress::of(request.request()).receive();
     } else {
         let unread = Unread(request.take_payload());
         request.extensions_mut().insert(unread);

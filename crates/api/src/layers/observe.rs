@@ -5,7 +5,7 @@ use std::time::Instant;
 use actix_web::{
     Error, HttpMessage, HttpRequest, HttpResponse,
     body::MessageBody,
-    dev::{ServiceRequest, ServiceResponse, Url},
+    dev::{Payload, ServiceRequest, ServiceResponse, Url},
     error::InternalError,
     http::header::{HeaderName, HeaderValue},
     http::{ConnectionType, StatusCode},
@@ -71,7 +71,7 @@ pub async fn observe(
     let id = RequestId::choose(&request, &state);
     request.extensions_mut().insert(id.clone());
     let connection = Progress::of(request.request());
-    connection.begin();
+    connection.begin(!matches!(request.parts().1, Payload::None));
     let started = Instant::now();
     // What an answer needs when the request is gone.
     let uri = request.uri().clone();
@@ -87,12 +87,14 @@ pub async fn observe(
     let is_handed_over =
         |response: &ServiceResponse<_>| response.status() == StatusCode::SWITCHING_PROTOCOLS;
     let is_handed_over = outcome.as_ref().is_ok_and(is_handed_over);
-    if !is_handed_over {
-        connection.end();
-    }
     let mut response = match outcome {
-        Ok(response) => response.map_into_boxed_body(),
+        Ok(response) if is_handed_over => {
+            connection.hand_over();
+            response.map_into_boxed_body()
+        }
+        Ok(response) => connection.end_with(response.map_into_boxed_body()),
         Err(error) => {
+            connection.end();
             let asked = Url::new(uri);
             let mut answer = answer_without_request(&error, &asked, &id);
             let headers = answer.headers_mut();

@@ -25,7 +25,7 @@ type IsBusy = Arc<AtomicBool>;
 
 async fn answer(request: HttpRequest) -> HttpResponse {
     let progress = Progress::of(&request);
-    progress.begin();
+    progress.begin(true);
     progress.end();
     HttpResponse::Ok().finish()
 }

@@ -48,6 +48,7 @@ mod openapi;
 mod operations;
 mod panics;
 mod partner;
+mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;
 mod probe;

@@ -1,0 +1,86 @@
+//! Requests that are sent before the ones in front of them are answered (RFC 9112, 9.3.2).
+
+use serde_json::json;
+
+use crate::{harness::Api, raw::Connection};
+
+/// More than the HTTP library takes in at once.
+const MANY: usize = 2_000;
+
+/// The ids of the requests, in the order in which they were answered.
+fn answered(received: &[u8]) -> Vec<String> {
+    let text = String::from_utf8_lossy(received);
+    let ids = text
+        .lines()
+        .filter_map(|line| line.strip_prefix("x-request-id: "));
+    ids.map(ToOwned::to_owned).collect()
+}
+
+/// Sends all at once, and answers what came back until the server hung up.
+async fn sent_at_once(api: &Api, requests: &str) -> Vec<u8> {
+    let mut connection = Connection::open(api.address).await;
+    connection.send(requests).await;
+    connection.receive_all().await
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn all_are_answered_in_order() {
+    let api = Api::start().await;
+    let writer = api.writer();
+    let mut requests = String::new();
+    let mut ids = Vec::new();
+    for number in 0..MANY {
+        let id = format!("request-{number}");
+        let head = format!("HTTP/1.1\r\nHost: test\r\nX-Request-Id: {id}\r\n");
+        requests += &match number % 100 {
+            // A body of which nobody says how long it will be.
+            99 => format!(
+                "POST /api/agents {head}X-API-Key: {}\r\nContent-Type: application/json\r\n\
+                 Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
+                writer.key()
+            ),
+            _ => format!("GET /livez {head}\r\n"),
+        };
+        ids.push(id);
+    }
+    requests +=
+        "GET /livez HTTP/1.1\r\nHost: test\r\nX-Request-Id: last\r\nConnection: close\r\n\r\n";
+    ids.push("last".to_owned());
+    let received = sent_at_once(&api, &requests).await;
+    let answered = answered(&received);
+    assert!(
+        answered == ids,
+        "{} of {} are answered",
+        answered.len(),
+        ids.len()
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_behind_a_chat_is_answered_after_it() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let writer = api.writer();
+    let key = writer.key();
+    let chat = |accept: &str, id: &str| {
+        let body = json!({"agentId": agent, "message": "hello"}).to_string();
+        let length = body.len();
+        format!(
+            "POST /api/chat HTTP/1.1\r\nHost: test\r\nX-API-Key: {key}\r\n\
+             Accept: {accept}\r\nX-Request-Id: {id}\r\nContent-Type: application/json\r\n\
+             Content-Length: {length}\r\n\r\n{body}"
+        )
+    };
+    let requests = [
+        chat("text/event-stream", "streamed"),
+        chat("application/json", "whole"),
+        "GET /livez HTTP/1.1\r\nHost: test\r\nX-Request-Id: last\r\nConnection: close\r\n\r\n"
+            .to_owned(),
+    ];
+    let received = sent_at_once(&api, &requests.concat()).await;
+    assert_eq!(answered(&received), ["streamed", "whole", "last"]);
+    let text = String::from_utf8_lossy(&received);
+    assert_eq!(text.matches("HTTP/1.1 200 OK").count(), 3, "{text}");
+    api.stop().await;
+}
