@@ -51,7 +51,9 @@ pub use maintenance::{Maintenance, Outdated};
 pub use node_repository::NodeRepository;
 pub use once::{Committed, Deletion, Once};
 pub use rate_limiter::{RateLimiter, RateLimiterError, StreamSlot, Taken};
-pub use reply_engine::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+pub use reply_engine::{
+    ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UselessAnswer,
+};
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
 pub use tenant_repository::TenantRepository;

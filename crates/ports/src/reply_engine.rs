@@ -75,15 +75,27 @@ pub enum ReplyError {
     /// It will not answer this request, however often it is asked.
     #[error("the engine refused")]
     Refused(#[source] BoxError),
-    /// Its answer was malformed, cut, or too large.
+    /// Its answer was malformed, cut, too large, or, with [`UselessAnswer`] as the cause, none.
     #[error("the engine's answer was bad")]
     BadAnswer(#[source] BoxError),
 }
+
+/// The cause of a [`ReplyError::BadAnswer`] that came whole and well-formed, and yet is of no use:
+/// one without a word, say. What an agent is told can bring that about, so it says nothing of the
+/// engine to other agents.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct UselessAnswer(pub &'static str);
 
 impl ReplyError {
     /// Whether asking again can help.
     pub const fn is_retryable(&self) -> bool {
         !matches!(self, Self::Refused(_) | Self::BadAnswer(_))
+    }
+
+    /// Whether it is an answer that the agent itself may have made useless.
+    pub fn is_useless_answer(&self) -> bool {
+        matches!(self, Self::BadAnswer(cause) if cause.is::<UselessAnswer>())
     }
 }
 

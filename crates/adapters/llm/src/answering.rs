@@ -9,7 +9,7 @@ use tokio::time::sleep;
 
 use crate::{
     client::Upstream,
-    fault::Fault,
+    fault::{Fault, shown},
     heard::Heard,
     listen::listen,
     patience::Patience,
@@ -80,9 +80,10 @@ impl Answering {
             // A call that was cut short, or filtered, is not carried out.
             let wants_tools = !heard.calls.is_empty() && finish_reason == FinishReason::Stop;
             if !wants_tools {
-                // Proxies answer so when the server behind them failed.
-                if round == 0 && finish_reason == FinishReason::Stop && !self.speech.has_begun() {
-                    return Err(Fault::Malformed("the answer is empty"));
+                // Some models, and proxies before servers that failed, say so that they have no
+                // answer; one in which a tool was called would pass for what was said before it.
+                if finish_reason == FinishReason::Stop && heard.text.trim().is_empty() {
+                    return Err(Fault::Useless("the upstream's answer is without a word"));
                 }
                 return Ok((finish_reason, self.usage));
             }
@@ -93,10 +94,7 @@ impl Answering {
             self.use_tools(heard, calls).await;
             self.speech.begin_anew();
         }
-        if self.speech.has_begun() {
-            return Ok((FinishReason::Stop, self.usage));
-        }
-        Err(Fault::Malformed("the upstream calls tools without end"))
+        Err(Fault::Useless("the upstream calls tools without end"))
     }
 
     /// Puts the question, again if need be, and hears its answer.
@@ -108,6 +106,9 @@ impl Answering {
                 Ok(()) => return Ok(heard),
                 Err(fault) => fault,
             };
+            if fault.is_of_something_unknown() {
+                self.tell_of_something_unknown();
+            }
             if heard.has_begun() {
                 return Err(fault);
             }
@@ -124,6 +125,15 @@ impl Answering {
         let answer = upstream.put(question).await?;
         let (times, key) = (&upstream.times, upstream.key());
         listen(answer, times, key, heard, &mut self.speech).await
+    }
+
+    /// For the operator, who may have misspelt the one, or want to know who asks for the other.
+    fn tell_of_something_unknown(&self) {
+        tracing::warn!(
+            path = self.upstream.path(),
+            model = self.model.as_deref().map(shown),
+            "the upstream knows no such path, or no such model"
+        );
     }
 
     fn body(&self, may_call: bool) -> Result<Vec<u8>, Fault> {

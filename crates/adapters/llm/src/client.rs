@@ -13,8 +13,10 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    fault::{Complaint, Fault},
-    options::{LlmOptions, LlmTimes},
+    address::{QUESTIONS, base_url, below, is_deployment, proxy_url, wants_completion_tokens},
+    complaint::Complaint,
+    fault::Fault,
+    options::{LlmOptions, LlmOptionsError, LlmTimes},
     patience::retry_after,
     wire::Settings,
 };
@@ -22,23 +24,6 @@ use crate::{
 /// The most of a refusal that is read, and how long that may take.
 const REFUSAL_BYTES: usize = 64 * 1024;
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
-
-/// A provider that cannot be asked as it is described. Says no secret.
-#[derive(Debug, thiserror::Error)]
-pub enum LlmOptionsError {
-    /// The base URL is none, or none of a server.
-    #[error("the base URL must be http:// or https:// with a host, without a user or a fragment")]
-    BaseUrl,
-    /// The key cannot stand in a header.
-    #[error("the API key holds characters that no header can carry")]
-    ApiKey,
-    /// The proxy's URL is none.
-    #[error("the proxy must be http:// or https:// with a host")]
-    Proxy,
-    /// The client cannot be built, for want of certificates, say.
-    #[error("the client cannot be built")]
-    Client(#[source] ports::BoxError),
-}
 
 /// One server, and the one client that asks it.
 pub(crate) struct Upstream {
@@ -57,7 +42,8 @@ impl Upstream {
     /// some milliseconds.
     pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
         let base = base_url(&options.base_url)?;
-        let proxy = options.proxy.as_ref().map(proxy_url).transpose()?;
+        let proxy = options.proxy.as_ref().map(ExposeSecret::expose_secret);
+        let proxy = proxy.map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
         let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
         let is_told = |key: &&SecretString| !key.expose_secret().is_empty();
@@ -78,7 +64,7 @@ impl Upstream {
         })?;
         Ok(Self {
             client,
-            questions: below(&base, &["chat", "completions"]),
+            questions: below(&base, &QUESTIONS),
             models: below(&base, &["models"]),
             key: key.cloned(),
             counts_completion_tokens: wants_completion_tokens(&base),
@@ -90,6 +76,11 @@ impl Upstream {
     /// The secret that must not be told.
     pub(crate) fn key(&self) -> Option<&str> {
         self.key.as_ref().map(ExposeSecret::expose_secret)
+    }
+
+    /// Where questions are put, without what may be secret in it.
+    pub(crate) fn path(&self) -> &str {
+        self.questions.path()
     }
 
     /// What an agent says of how the model is to speak, as this server wants it said.
@@ -201,71 +192,4 @@ fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptio
         headers.entry(name).or_insert(value).set_sensitive(true);
     }
     Ok(headers)
-}
-
-/// Whether the base URL is that of one deployment at Azure, the older form of its API: there a
-/// bearer token is no key, and keys have a header of their own.
-fn is_deployment(base: &Url) -> bool {
-    let mut segments = base.path_segments().into_iter().flatten();
-    segments.any(|segment| segment == "openai") && segments.next() == Some("deployments")
-}
-
-fn base_url(text: &str) -> Result<Url, LlmOptionsError> {
-    let url = Url::parse(text).map_err(|_fault| LlmOptionsError::BaseUrl)?;
-    let has_user = !url.username().is_empty() || url.password().is_some();
-    let is_web = matches!(url.scheme(), "http" | "https") && url.has_host();
-    if is_web && !has_user && url.fragment().is_none() {
-        Ok(url)
-    } else {
-        Err(LlmOptionsError::BaseUrl)
-    }
-}
-
-fn below(base: &Url, segments: &[&str]) -> Url {
-    let mut url = base.clone();
-    if let Ok(mut path) = url.path_segments_mut() {
-        path.pop_if_empty().extend(segments);
-    }
-    url
-}
-
-fn proxy_url(text: &SecretString) -> Result<Url, LlmOptionsError> {
-    let url = Url::parse(text.expose_secret()).map_err(|_fault| LlmOptionsError::Proxy)?;
-    if matches!(url.scheme(), "http" | "https") && url.has_host() {
-        Ok(url)
-    } else {
-        Err(LlmOptionsError::Proxy)
-    }
-}
-
-/// `OpenAI` refuses the old name for its newer models, and takes the new one for all; most other
-/// servers know the old one alone.
-fn wants_completion_tokens(base: &Url) -> bool {
-    let host = base.host_str().unwrap_or_default();
-    let is_of = |domain: &str| {
-        let rest = host.strip_suffix(domain);
-        rest.is_some_and(|rest| rest.is_empty() || rest.ends_with('.'))
-    };
-    is_of("api.openai.com") || is_of("openai.azure.com")
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case("https://api.openai.com/v1", true)]
-    #[case("https://API.OpenAI.com/v1", true)]
-    #[case("https://eu.api.openai.com/v1", true)]
-    #[case("https://mine.openai.azure.com/openai/v1", true)]
-    #[case("https://api.openai.com.example/v1", false)]
-    #[case("https://notapi.openai.com/v1", false)]
-    #[case("https://myopenai.azure.com/v1", false)]
-    #[case("http://127.0.0.1:11434/v1", false)]
-    #[case("https://api.anthropic.com/v1", false)]
-    fn knows_who_calls_the_most_tokens_by_their_new_name(#[case] base: &str, #[case] new: bool) {
-        assert_eq!(wants_completion_tokens(&base_url(base).unwrap()), new);
-    }
 }

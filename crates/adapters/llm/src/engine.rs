@@ -7,9 +7,9 @@ use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
 use crate::{
     answering::Answering,
-    client::{LlmOptionsError, Upstream},
+    client::Upstream,
     models::Models,
-    options::LlmOptions,
+    options::{LlmOptions, LlmOptionsError},
     tools::Schemas,
     voice::spoken,
 };

@@ -1,10 +1,14 @@
 //! What goes wrong with an upstream, and what that means to those who asked.
 
-use std::{fmt, time::Duration};
+use std::time::Duration;
 
-use ports::{BoxError, ReplyError};
+use ports::{BoxError, ReplyError, UselessAnswer};
 use reqwest::StatusCode;
-use serde_json::Value;
+
+use crate::complaint::Complaint;
+
+/// The most of a cause that is told: certificates, for one, are quoted there.
+const CAUSE_CHARACTERS: usize = 300;
 
 /// Why a question got no answer. Says nothing that the upstream said in free text: that could hold
 /// the prompt, or the key.
@@ -25,49 +29,35 @@ pub(crate) enum Fault {
     /// What it said is none of what it may say.
     #[error("{0}")]
     Malformed(&'static str),
-}
-
-/// An upstream's own words about what went wrong.
-#[derive(Debug, thiserror::Error)]
-pub(crate) struct Complaint {
-    pub(crate) status: StatusCode,
-    pub(crate) code: Option<String>,
-    pub(crate) kind: Option<String>,
-    pub(crate) retry_after: Option<Duration>,
-}
-
-impl fmt::Display for Complaint {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "the upstream answered {}", self.status.as_u16())?;
-        if let Some(code) = &self.code {
-            write!(formatter, ", code {code}")?;
-        }
-        if let Some(kind) = &self.kind {
-            write!(formatter, ", type {kind}")?;
-        }
-        Ok(())
-    }
+    /// What it said came whole and well-formed, and is no answer. An agent may have wanted it so.
+    #[error("{0}")]
+    Useless(&'static str),
 }
 
 impl Fault {
     pub(crate) fn unreachable(error: reqwest::Error) -> Self {
-        Self::Unreachable(error.without_url().into())
+        Self::Unreachable(cause(error))
     }
 
     pub(crate) fn cut(error: reqwest::Error) -> Self {
-        Self::Cut(error.without_url().into())
+        Self::Cut(cause(error))
     }
 
     /// Whether the same question may get an answer soon.
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Cut(_) => true,
-            Self::TimedOut | Self::Malformed(_) => false,
+            Self::TimedOut | Self::Malformed(_) | Self::Useless(_) => false,
             Self::Complaint(complaint) => {
                 complaint.status.is_server_error()
                     || complaint.status == StatusCode::TOO_MANY_REQUESTS
             }
         }
+    }
+
+    /// Whether the upstream knows nothing at this address, or no such model.
+    pub(crate) fn is_of_something_unknown(&self) -> bool {
+        matches!(self, Self::Complaint(it) if it.status == StatusCode::NOT_FOUND)
     }
 
     /// When it says the question may be put again.
@@ -79,12 +69,35 @@ impl Fault {
     }
 }
 
+fn cause(error: reqwest::Error) -> BoxError {
+    shown(&ports::error::told(&error.without_url())).into()
+}
+
+/// A foreign text as a log may hold it: one line that is not too long.
+pub(crate) fn shown(text: &str) -> String {
+    let mut characters = text.chars();
+    let kept = characters.by_ref().take(CAUSE_CHARACTERS);
+    let mut shown = String::new();
+    for character in kept {
+        if character.is_control() {
+            shown.extend(character.escape_default());
+        } else {
+            shown.push(character);
+        }
+    }
+    if characters.next().is_some() {
+        shown.push('…');
+    }
+    shown
+}
+
 impl From<Fault> for ReplyError {
     fn from(fault: Fault) -> Self {
         match &fault {
             Fault::Unreachable(_) => Self::Unavailable(fault.into()),
             Fault::TimedOut => Self::TimedOut,
             Fault::Cut(_) | Fault::Malformed(_) => Self::BadAnswer(fault.into()),
+            Fault::Useless(what) => Self::BadAnswer(UselessAnswer(what).into()),
             Fault::Complaint(complaint) => match complaint.status {
                 StatusCode::TOO_MANY_REQUESTS => Self::RateLimited {
                     retry_after: complaint.retry_after,
@@ -99,78 +112,10 @@ impl From<Fault> for ReplyError {
     }
 }
 
-impl Complaint {
-    /// What the body of a refusal, or an event of a stream, says of an error. `key` is the secret
-    /// that must not come back from there.
-    pub(crate) fn read(status: Option<StatusCode>, error: &Value, key: Option<&str>) -> Self {
-        let said = |member| {
-            let word = match error.get(member)? {
-                Value::String(word) => word.clone(),
-                Value::Number(number) => number.to_string(),
-                _ => return None,
-            };
-            let is_harmless = key.is_none_or(|key| !word.contains(key));
-            (is_harmless && is_word(&word)).then_some(word)
-        };
-        let (code, kind) = (said("code"), said("type"));
-        let words = [code.as_deref(), kind.as_deref()];
-        Self {
-            status: status.unwrap_or_else(|| meant_by(words.into_iter().flatten())),
-            code,
-            kind,
-            retry_after: None,
-        }
-    }
-}
-
-/// What may stand in a log: a name of an error, no sentence.
-fn is_word(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
-    (1..=64).contains(&text.len()) && text.bytes().all(is_plain)
-}
-
-/// The status that an error would have had before the stream began. What no word explains is the
-/// server's own trouble.
-fn meant_by<'a>(words: impl Iterator<Item = &'a str>) -> StatusCode {
-    const REFUSALS: [&str; 11] = [
-        "invalid",
-        "authentication",
-        "permission",
-        "not_found",
-        "notfound",
-        "badrequest",
-        "bad_request",
-        "unsupported",
-        "exceeded",
-        "policy",
-        "filter",
-    ];
-    for word in words {
-        let number = word
-            .parse()
-            .ok()
-            .filter(|number| (400..=599).contains(number));
-        if let Some(status) = number.and_then(|number| StatusCode::from_u16(number).ok()) {
-            return status;
-        }
-        let word = word.to_ascii_lowercase();
-        if ["rate_limit", "ratelimit", "too_many_requests", "quota"]
-            .iter()
-            .any(|part| word.contains(part))
-        {
-            return StatusCode::TOO_MANY_REQUESTS;
-        }
-        if REFUSALS.iter().any(|part| word.contains(part)) {
-            return StatusCode::BAD_REQUEST;
-        }
-    }
-    StatusCode::INTERNAL_SERVER_ERROR
-}
-
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::json;
+    use serde_json::Value;
 
     use super::*;
 
@@ -200,31 +145,14 @@ mod tests {
         assert_eq!(ReplyError::from(fault).is_retryable(), is_retryable);
     }
 
-    #[rstest]
-    #[case(json!({"code": 502}), 502)]
-    #[case(json!({"code": "429"}), 429)]
-    #[case(json!({"code": "rate_limit_exceeded"}), 429)]
-    #[case(json!({"type": "insufficient_quota"}), 429)]
-    #[case(json!({"code": "context_length_exceeded", "type": "invalid_request_error"}), 400)]
-    #[case(json!({"code": null, "type": "invalid_request_error"}), 400)]
-    #[case(json!({"type": "authentication_error"}), 400)]
-    #[case(json!({"type": "BadRequestError", "code": 400}), 400)]
-    #[case(json!({"type": "overloaded_error"}), 500)]
-    #[case(json!({"code": 7, "type": "server_error"}), 500)]
-    #[case(json!({"message": "an invalid question, says the server"}), 500)]
-    #[case(json!("a sentence"), 500)]
-    fn an_error_in_a_stream_means_a_status(#[case] error: Value, #[case] expected: u16) {
-        assert_eq!(Complaint::read(None, &error, None).status, expected);
-    }
-
-    #[rstest]
-    #[case(json!({"code": "model_not_found", "type": "invalid_request_error"}), "the upstream answered 404, code model_not_found, type invalid_request_error")]
-    #[case(json!({"code": "hello, here is your prompt", "type": ""}), "the upstream answered 404")]
-    #[case(json!({"code": "bad-key-sk-secret", "message": "sk-secret"}), "the upstream answered 404")]
-    #[case(json!({"code": ["a"], "type": {"b": 1}}), "the upstream answered 404")]
-    #[case(json!({"code": "a".repeat(65)}), "the upstream answered 404")]
-    fn tells_names_of_errors_alone(#[case] error: Value, #[case] expected: &str) {
-        let complaint = Complaint::read(Some(StatusCode::NOT_FOUND), &error, Some("sk-secret"));
-        assert_eq!(complaint.to_string(), expected);
+    #[test]
+    fn foreign_text_is_one_short_line() {
+        assert_eq!(shown("a\r\n\u{1b}[31mb"), "a\\r\\n\\u{1b}[31mb");
+        assert_eq!(
+            shown(&"é".repeat(CAUSE_CHARACTERS)),
+            "é".repeat(CAUSE_CHARACTERS)
+        );
+        let cut = shown(&"é".repeat(CAUSE_CHARACTERS + 1));
+        assert_eq!(cut, "é".repeat(CAUSE_CHARACTERS) + "…");
     }
 }

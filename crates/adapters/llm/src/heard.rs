@@ -4,7 +4,8 @@ use domain::{FinishReason, Usage};
 use serde_json::Value;
 
 use crate::{
-    fault::{Complaint, Fault},
+    complaint::Complaint,
+    fault::Fault,
     tools::CallsMade,
     wire::{Chunk, Part},
 };
@@ -13,13 +14,17 @@ use crate::{
 /// thoughts and calls of tools.
 pub(crate) const KEPT_BYTES: usize = 1024 * 1024;
 
-/// What one question has brought so far. Whatever is kept of it is bounded by [`KEPT_BYTES`].
-#[derive(Debug, Default)]
+/// What one question has brought so far. Whatever is kept of it is bounded by [`KEPT_BYTES`]. Has no
+/// `Debug`: no log may hold any of it.
+#[derive(Default)]
 pub(crate) struct Heard {
     pub(crate) text: String,
     pub(crate) reasoning: String,
     pub(crate) calls: CallsMade,
     pub(crate) finish_reason: Option<FinishReason>,
+    /// More of the answer came after a reason for its end: this server gives one with every piece,
+    /// so that none of them tells that the answer is whole.
+    goes_on_after_reasons: bool,
     pub(crate) usage: Option<Usage>,
 }
 
@@ -29,15 +34,24 @@ impl Heard {
         !self.text.is_empty() || !self.calls.is_empty()
     }
 
+    /// Whether all of the answer is here, as far as anybody can tell before its end. An ordinary
+    /// end of nothing is none: some servers give that reason with every thought, too.
+    pub(crate) fn is_over(&self) -> bool {
+        match self.finish_reason {
+            None => false,
+            Some(FinishReason::Stop) => self.has_begun() && !self.goes_on_after_reasons,
+            Some(_) => !self.goes_on_after_reasons,
+        }
+    }
+
     /// Takes in a chunk, and answers the text that is new.
     pub(crate) fn take(&mut self, chunk: Chunk, key: Option<&str>) -> Result<String, Fault> {
         if let Some(error) = &chunk.error {
             return Err(Complaint::read(None, error, key).into());
         }
-        if let Some(tokens) = chunk.usage {
-            // Some servers count along: the last count is the whole.
-            self.usage = Some(tokens.usage());
-        }
+        // Some servers count along: the last count is the whole.
+        self.usage = chunk.usage().or(self.usage);
+        let (had_reason, before) = (self.finish_reason.is_some(), self.kept());
         let mut new = String::new();
         for choice in chunk.choices.unwrap_or_default() {
             if choice.index != 0 {
@@ -50,6 +64,7 @@ impl Heard {
                 self.finish_reason = Some(read_finish_reason(&reason)?);
             }
         }
+        self.goes_on_after_reasons |= had_reason && self.kept() > before;
         Ok(new)
     }
 
@@ -63,11 +78,14 @@ impl Heard {
         for call in part.tool_calls.unwrap_or_default() {
             self.calls.take(call)?;
         }
-        let kept = self.text.len() + self.reasoning.len() + self.calls.bytes();
-        if kept > KEPT_BYTES {
+        if self.kept() > KEPT_BYTES {
             return Err(Fault::Malformed("the upstream's answer is too large"));
         }
         Ok(text)
+    }
+
+    fn kept(&self) -> usize {
+        self.text.len() + self.reasoning.len() + self.calls.bytes()
     }
 }
 
@@ -123,6 +141,10 @@ mod tests {
         json!({"choices": [{"delta": {"content": text}}]})
     }
 
+    fn ended(reason: &str) -> Value {
+        json!({"choices": [{"finish_reason": reason}]})
+    }
+
     #[rstest]
     #[case("stop", FinishReason::Stop)]
     #[case("length", FinishReason::Length)]
@@ -132,14 +154,30 @@ mod tests {
     #[case("eos", FinishReason::Stop)]
     fn knows_why_an_answer_ended(#[case] word: &str, #[case] expected: FinishReason) {
         let mut heard = Heard::default();
-        take(&mut heard, json!({"choices": [{"finish_reason": word}]})).unwrap();
+        take(&mut heard, ended(word)).unwrap();
         assert_eq!(heard.finish_reason, Some(expected));
+    }
+
+    #[rstest]
+    #[case::nothing(&[], false)]
+    #[case::text(&[delta("Hi")], false)]
+    #[case::text_and_then_a_reason(&[delta("Hi"), ended("stop")], true)]
+    #[case::a_reason_and_then_tokens(&[delta("Hi"), ended("stop"), json!({"usage": {}})], true)]
+    #[case::more_text_after_a_reason(&[delta("Hi"), ended("stop"), delta("!"), ended("stop")], false)]
+    #[case::a_thought_with_a_reason(&[json!({"choices": [{"delta": {"reasoning_content": "hm"}, "finish_reason": "stop"}]})], false)]
+    #[case::nothing_since_it_was_filtered(&[ended("content_filter")], true)]
+    fn knows_when_an_answer_is_over(#[case] chunks: &[Value], #[case] expected: bool) {
+        let mut heard = Heard::default();
+        for chunk in chunks {
+            take(&mut heard, chunk.clone()).unwrap();
+        }
+        assert_eq!(heard.is_over(), expected);
     }
 
     #[test]
     fn an_answer_that_ends_in_an_error_has_failed() {
         let mut heard = Heard::default();
-        let failed = take(&mut heard, json!({"choices": [{"finish_reason": "error"}]}));
+        let failed = take(&mut heard, ended("error"));
         assert!(failed.unwrap_err().may_pass());
     }
 
@@ -166,9 +204,9 @@ mod tests {
     }
 
     #[test]
-    fn the_last_count_of_tokens_holds() {
+    fn the_last_good_count_of_tokens_holds() {
         let mut heard = Heard::default();
-        for tokens in [3, 5] {
+        for tokens in [json!(3), json!(5), json!(-1)] {
             let usage = json!({"usage": {"prompt_tokens": 9, "completion_tokens": tokens}});
             take(&mut heard, usage).unwrap();
         }

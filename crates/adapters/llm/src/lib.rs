@@ -4,13 +4,17 @@
 //! the stream drops the future, and with it the connection. Each question goes out through `client`,
 //! again as `patience` allows; its answer is heard by `listen`, event by event (`event_decoder`),
 //! gathered in `heard` and said by `speech`. `prompt` is the form of what the model is told, `wire`
-//! that of what is sent; `fault` says what goes wrong, and what that means. `tools` are offered,
-//! judged and called; `models` is the list of what a server has.
+//! that of what is sent and what comes back; `fault` says what goes wrong, and what that means,
+//! `complaint` what the upstream says of that. `tools` are offered, judged and called; `models` is
+//! the list of what a server has.
 //!
-//! No upstream is trusted: not with memory, not with time, and not with what reaches the log.
+//! No upstream is trusted: not with memory, not with time, and not with what reaches the log. What
+//! holds prompts, answers or arguments has no `Debug`.
 
+mod address;
 mod answering;
 mod client;
+mod complaint;
 mod engine;
 mod event_decoder;
 mod fault;
@@ -25,6 +29,6 @@ mod tools;
 mod voice;
 mod wire;
 
-pub use client::LlmOptionsError;
+pub use address::is_proxy;
 pub use engine::LlmReplyEngine;
-pub use options::{LlmOptions, LlmTimes};
+pub use options::{LlmOptions, LlmOptionsError, LlmTimes};

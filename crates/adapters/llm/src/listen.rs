@@ -101,15 +101,25 @@ impl Listener<'_> {
         speech: &mut Speech,
     ) -> Result<(), Fault> {
         let mut alive = (0, Instant::now());
+        let mut over_since = None;
         loop {
+            let now = Instant::now();
             if self.decoder.lines() > alive.0 {
-                alive = (self.decoder.lines(), Instant::now());
+                alive = (self.decoder.lines(), now);
             }
-            let until = alive.1 + self.patience(heard);
+            // Comments, of which some servers send any number, do not make this longer.
+            over_since = heard.is_over().then(|| over_since.unwrap_or(now));
+            let until = match over_since {
+                Some(since) => since + self.times.trailer,
+                None => alive.1 + self.patience(),
+            };
+            if over_since.is_some() && until <= now {
+                return Ok(());
+            }
             let part = match timeout_at(until, self.answer.chunk()).await {
                 Ok(Ok(part)) => part,
                 // It has said all; the rest is not worth a failure.
-                _ if heard.finish_reason.is_some() => return Ok(()),
+                _ if over_since.is_some() => return Ok(()),
                 Ok(Err(error)) => return Err(Fault::cut(error)),
                 Err(_elapsed) => return Err(Fault::TimedOut),
             };
@@ -128,10 +138,8 @@ impl Listener<'_> {
     }
 
     /// How long the next line may take.
-    fn patience(&self, heard: &Heard) -> Duration {
-        if heard.finish_reason.is_some() {
-            self.times.trailer
-        } else if self.decoder.lines() == 0 {
+    fn patience(&self) -> Duration {
+        if self.decoder.lines() == 0 {
             self.times.first_byte
         } else {
             self.times.idle

@@ -2,6 +2,7 @@
 
 use std::{fmt, time::Duration};
 
+use domain::web_address::host;
 use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
@@ -9,7 +10,8 @@ use tokio_util::task::TaskTracker;
 /// One provider: a server, and how to ask it.
 #[derive(Clone)]
 pub struct LlmOptions {
-    /// Where its API stands, version included, as in `https://api.openai.com/v1`; a query is kept.
+    /// Where its API stands, version included, as in `https://api.openai.com/v1`; a query is kept,
+    /// and `/chat/completions` at the end is understood.
     pub base_url: String,
     /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
@@ -42,17 +44,33 @@ impl LlmOptions {
 
 impl fmt::Debug for LlmOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // A query can hold a secret, too.
-        let address = self.base_url.split('?').next();
         formatter
             .debug_struct("LlmOptions")
-            .field("base_url", &address.unwrap_or_default())
+            // What else stands in an address can be a secret, too.
+            .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
             .field("has_proxy", &self.proxy.is_some())
             .field("times", &self.times)
             .finish_non_exhaustive()
     }
+}
+
+/// A provider that cannot be asked as it is described. Says no secret.
+#[derive(Debug, thiserror::Error)]
+pub enum LlmOptionsError {
+    /// The base URL is none, or none of a server.
+    #[error("the base URL must be http:// or https:// with a host, without a user or a fragment")]
+    BaseUrl,
+    /// The key cannot stand in a header.
+    #[error("the API key holds characters that no header can carry")]
+    ApiKey,
+    /// The proxy's URL is none.
+    #[error("the proxy must be http:// or https:// with a host")]
+    Proxy,
+    /// The client cannot be built, for want of certificates, say.
+    #[error("the client cannot be built")]
+    Client(#[source] ports::BoxError),
 }
 
 /// How long a provider may take, and how long this engine waits before it asks again.

@@ -50,11 +50,13 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     const IN_MILLISECONDS: HeaderName = HeaderName::from_static("retry-after-ms");
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let date = |text| httpdate::parse_http_date(text).ok();
-    let milliseconds = text(IN_MILLISECONDS).and_then(|it| it.parse().ok());
-    let wanted = milliseconds.map(Duration::from_millis).or_else(|| {
+    // Some servers tell parts of seconds, too.
+    let number = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
+    let milliseconds = text(IN_MILLISECONDS).and_then(number);
+    let wanted = milliseconds.map(|it| it / 1000).or_else(|| {
         let told = text(header::RETRY_AFTER)?;
-        if let Ok(seconds) = told.parse() {
-            return Some(Duration::from_secs(seconds));
+        if let Some(seconds) = number(told) {
+            return Some(seconds);
         }
         let now = date(text(header::DATE)?)?;
         Some(date(told)?.duration_since(now).unwrap_or_default())
@@ -69,7 +71,7 @@ mod tests {
     use serde_json::Value;
 
     use super::*;
-    use crate::fault::Complaint;
+    use crate::complaint::Complaint;
 
     fn busy(retry_after: Option<Duration>) -> Fault {
         let complaint = Complaint::read(Some(StatusCode::TOO_MANY_REQUESTS), &Value::Null, None);
@@ -119,20 +121,25 @@ mod tests {
     #[case(&[("retry-after", "7"), ("retry-after-ms", "250")], Some(250))]
     #[case(&[("retry-after", "7"), ("retry-after-ms", "soon")], Some(7_000))]
     #[case(&[("retry-after", "99999999")], Some(3_600_000))]
+    #[case(&[("retry-after", "1.5")], Some(1_500))]
+    #[case(&[("retry-after-ms", "20.5")], Some(20))]
     #[case(&[("retry-after", "-1")], None)]
+    #[case(&[("retry-after", "inf")], None)]
+    #[case(&[("retry-after", "NaN")], None)]
     #[case(&[("retry-after", "soon")], None)]
     #[case(&[("retry-after", "Sat, 21 Nov 2026 10:00:30 GMT"), ("date", "Sat, 21 Nov 2026 10:00:00 GMT")], Some(30_000))]
     #[case(&[("retry-after", "Sat, 21 Nov 2026 09:00:00 GMT"), ("date", "Sat, 21 Nov 2026 10:00:00 GMT")], Some(0))]
     #[case(&[("retry-after", "Sat, 21 Nov 2026 10:00:30 GMT")], None)]
     fn reads_when_to_come_back(
         #[case] headers: &[(&'static str, &'static str)],
-        #[case] expected: Option<u64>,
+        #[case] expected: Option<u128>,
     ) {
         let headers = headers.iter().map(|(name, value)| {
             let name = HeaderName::from_static(name);
             (name, header::HeaderValue::from_static(value))
         });
         let told = retry_after(&headers.collect());
-        assert_eq!(told, expected.map(Duration::from_millis));
+        let told = told.map(|it| it.as_millis());
+        assert_eq!(told, expected);
     }
 }

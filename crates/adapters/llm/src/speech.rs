@@ -54,9 +54,4 @@ impl Speech {
     pub(crate) async fn tell(&self, of_a_tool: ReplyChunk) {
         self.voice.tell(of_a_tool).await;
     }
-
-    /// Whether anything was said.
-    pub(crate) fn has_begun(&self) -> bool {
-        self.bytes > 0
-    }
 }

@@ -8,7 +8,7 @@ use tokio_util::task::TaskTracker;
 
 use upstream::{Upstream, saying};
 
-#[path = "engine/upstream.rs"]
+#[path = "engine/upstream/mod.rs"]
 #[expect(dead_code, reason = "the other tests need more of it")]
 mod upstream;
 

@@ -133,13 +133,14 @@ fn unasked(wait: Option<Duration>) -> TurnFailure {
     }
 }
 
-/// Tells what an attempt says of the engine. One that refuses works; one that was cut while it
-/// spoke, or sooner than an engine may reasonably take, says nothing, or one agent could have it
-/// left alone for all.
+/// Tells what an attempt says of the engine. One that refuses works. One that was cut while it
+/// spoke, or sooner than an engine may reasonably take, says nothing, and neither does one whose
+/// answer came whole and was of no use, or one agent could have it left alone for all.
 fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, ReplyError>) {
     match result {
         Ok(_) | Err(ReplyError::Refused(_)) => leave.succeeded(),
         Err(ReplyError::TimedOut) if time < REASONABLE_TIME || leave.has_begun() => {}
+        Err(error) if error.is_useless_answer() => {}
         Err(_) => leave.failed(),
     }
 }
@@ -213,3 +214,6 @@ fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, ReplyErro
     ];
     metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
 }
+
+#[cfg(test)]
+mod tests;

@@ -9,7 +9,7 @@ use crate::{fault::Fault, wire::CallPart};
 const MOST_CALLS: usize = 64;
 
 /// A call that the model makes.
-#[derive(Debug, Default, Clone, PartialEq)]
+#[derive(Default)]
 pub(crate) struct Call {
     /// The place that the upstream gives it among the calls.
     index: Option<u32>,
@@ -21,7 +21,7 @@ pub(crate) struct Call {
 }
 
 /// The calls of one answer, in the order in which they began.
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(crate) struct CallsMade {
     calls: Vec<Call>,
     bytes: usize,
@@ -42,7 +42,7 @@ impl CallsMade {
         let position = match self.position_of(&part) {
             Some(position) => position,
             None if self.calls.len() == MOST_CALLS => {
-                return Err(Fault::Malformed("the upstream calls too many tools"));
+                return Err(Fault::Useless("the upstream calls too many tools"));
             }
             None => {
                 self.calls.push(Call {

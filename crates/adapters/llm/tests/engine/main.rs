@@ -2,6 +2,7 @@
 
 mod errors;
 mod given;
+mod logs;
 mod models;
 mod prompts;
 mod repeats;

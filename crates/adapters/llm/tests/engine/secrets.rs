@@ -28,13 +28,12 @@ async fn a_server_that_tells_the_key_is_not_quoted(#[case] error: serde_json::Va
 
 #[tokio::test]
 async fn options_tell_no_secret() {
-    let mut options = options("https://api.example/v1?key=word-in-the-query");
+    let address = "https://ada:word-of-ada@api.example/word-in-the-path?key=word-in-the-query";
+    let mut options = options(address);
     options.proxy = Some("http://ada:word-of-the-proxy@proxy.example".into());
     let told = format!("{options:?}");
-    assert!(told.contains("https://api.example/v1"), "{told}");
-    for secret in [KEY, "word-in-the-query", "word-of-the-proxy"] {
-        assert!(!told.contains(secret), "{told}");
-    }
+    assert!(told.contains("api.example"), "{told}");
+    assert!(!told.contains(KEY) && !told.contains("word"), "{told}");
 }
 
 #[rstest]

@@ -112,6 +112,7 @@ async fn a_deployment_at_azure_has_the_key_in_a_header_of_its_own() {
 #[rstest]
 #[case("", "POST /v1/chat/completions")]
 #[case("/", "POST /v1/chat/completions")]
+#[case("/chat/completions", "POST /v1/chat/completions")]
 #[case(
     "/openai/?api-version=preview",
     "POST /v1/openai/chat/completions?api-version=preview"

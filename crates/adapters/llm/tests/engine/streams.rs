@@ -1,15 +1,19 @@
 //! Answers that come as streams.
 
+use std::time::Duration;
+
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use futures::{FutureExt as _, StreamExt as _};
-use ports::{ReplyChunk, ReplyEngine as _};
+use ports::{ReplyChunk, ReplyEngine as _, ReplyError};
 use rstest::rstest;
 use serde_json::json;
 
 use crate::{
-    given::{given, hear, heard},
-    upstream::{Step, delta, done, end, event, finish, piece, saying, stream, stream_head, usage},
+    given::{engine_with, given, hear, heard},
+    upstream::{
+        Step, Upstream, delta, done, end, event, finish, piece, saying, stream, stream_head, usage,
+    },
 };
 
 #[tokio::test]
@@ -73,11 +77,86 @@ async fn does_not_wait_long_for_what_comes_after_the_reason() {
         event(&finish("stop")),
         Step::Hang,
     ];
-    let upstream = crate::upstream::Upstream::answering([answer]).await;
-    let engine = crate::given::engine_with(&upstream, |times| {
-        times.trailer = std::time::Duration::from_millis(20);
-    });
+    let upstream = Upstream::answering([answer]).await;
+    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
     let said = hear(&engine, request(0)).await;
+    assert_eq!(said.end(), (FinishReason::Stop, None));
+}
+
+#[tokio::test]
+async fn comments_after_the_reason_hold_nobody_up() {
+    let answer = vec![
+        stream_head(),
+        event(&delta("Hi")),
+        event(&finish("stop")),
+        Step::Endlessly(b"e\r\n: keep-alive\n\n\r\n".to_vec()),
+    ];
+    let upstream = Upstream::answering([answer]).await;
+    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(50));
+    let said = hear(&engine, request(0)).await;
+    assert_eq!(said.text(), "Hi");
+    assert_eq!(said.end(), (FinishReason::Stop, None));
+    upstream.until_abandoned().await;
+}
+
+/// A piece of an answer with a reason for its end, as some servers give it with every piece.
+fn ending(member: &str, text: &str) -> String {
+    let choice = json!({"index": 0, "delta": {member: text}, "finish_reason": "stop"});
+    format!("data: {}\n\n", json!({"choices": [choice]}))
+}
+
+#[rstest]
+#[case::with_every_piece(ending("content", "H") + &ending("content", "i"))]
+#[case::with_a_thought(ending("reasoning_content", "hm"))]
+#[tokio::test]
+async fn a_reason_that_is_none_cuts_no_answer(#[case] begin: String) {
+    let said_before = if begin.contains("reasoning") {
+        ""
+    } else {
+        "Hi"
+    };
+    let rest = [Step::Pause(Duration::from_millis(200))]
+        .into_iter()
+        .chain([piece(&ending("content", ", Ada")), done(), end()]);
+    let whole: Vec<_> = [stream_head(), piece(&begin)]
+        .into_iter()
+        .chain(rest)
+        .collect();
+    let cut = vec![stream_head(), piece(&begin), Step::Cut];
+    let upstream = Upstream::answering([whole, cut]).await;
+    let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
+    let said = hear(&engine, request(0)).await;
+    assert_eq!(said.text(), format!("{said_before}, Ada"));
+    assert_eq!(said.end().0, FinishReason::Stop);
+    let said = hear(&engine, request(0)).await;
+    assert!(
+        matches!(said.error, Some(ReplyError::BadAnswer(_))),
+        "{said:?}"
+    );
+}
+
+#[rstest]
+#[case("null")]
+#[case("{}")]
+#[case(r#"{"prompt_tokens": null, "completion_tokens": null}"#)]
+#[case(r#"{"prompt_tokens": 12, "completion_tokens": -3}"#)]
+#[case(r#"{"prompt_tokens": 12, "completion_tokens": 0.5}"#)]
+#[case(r#"{"prompt_tokens": 1e999, "completion_tokens": 3}"#)]
+#[case(r#"{"prompt_tokens": 18446744073709551615, "completion_tokens": 3}"#)]
+#[case(r#""twelve""#)]
+#[tokio::test]
+async fn tokens_that_cannot_be_cost_no_answer(#[case] tokens: &str) {
+    let counted = format!("data: {{\"choices\": [], \"usage\": {tokens}}}\n\n");
+    let answer = vec![
+        stream_head(),
+        event(&delta("Hi")),
+        event(&finish("stop")),
+        piece(&counted),
+        done(),
+        end(),
+    ];
+    let said = heard([answer]).await;
+    assert_eq!(said.text(), "Hi");
     assert_eq!(said.end(), (FinishReason::Stop, None));
 }
 

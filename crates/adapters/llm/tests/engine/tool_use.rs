@@ -5,6 +5,7 @@ use std::sync::Arc;
 use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
 use ports::{ReplyChunk, ReplyRequest};
+use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::sync::Barrier;
 
@@ -238,6 +239,48 @@ async fn a_model_that_calls_although_it_may_not_has_no_answer() {
     let (upstream, engine) = given([calling(&[("a", "time", "{}")])]).await;
     let said = hear(&engine, request_with(&bench, &["time"])).await;
     assert!(said.failure().contains("calls tools without end"));
+    assert!(said.error.is_some_and(|it| it.is_useless_answer()));
     assert_eq!(upstream.asked().len(), 9);
     assert_eq!(bench.calls().len(), 8);
+}
+
+#[tokio::test]
+async fn what_was_said_before_endless_calls_is_no_answer() {
+    let bench: Arc<Bench> = Arc::default();
+    let part = json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "{}"}});
+    let call = json!({"choices": [{"delta": {"content": "One more look.", "tool_calls": [part]}}]});
+    let (_upstream, engine) = given([stream(&[call, finish("tool_calls")])]).await;
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert!(said.failure().contains("calls tools without end"));
+}
+
+#[rstest]
+#[case::nothing_before("", "")]
+#[case::something_before("Let me look.", "")]
+#[case::only_a_line("Let me look.", "\n")]
+#[tokio::test]
+async fn silence_after_a_tool_is_no_answer(#[case] before: &str, #[case] after: &str) {
+    let bench = Arc::default();
+    let part = json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "{}"}});
+    let call = json!({"choices": [{"delta": {"content": before, "tool_calls": [part]}}]});
+    let first = stream(&[call, finish("tool_calls")]);
+    let (_upstream, engine) = given([first, saying(after)]).await;
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert!(said.failure().contains("without a word"), "{said:?}");
+    assert!(said.error.is_some_and(|it| it.is_useless_answer()));
+}
+
+#[rstest]
+#[case("length", FinishReason::Length)]
+#[case("content_filter", FinishReason::ContentFilter)]
+#[tokio::test]
+async fn silence_that_is_explained_is_an_answer(
+    #[case] reason: &str,
+    #[case] expected: FinishReason,
+) {
+    let bench = Arc::default();
+    let answers = [calling(&[("a", "time", "{}")]), stream(&[finish(reason)])];
+    let (_upstream, engine) = given(answers).await;
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert_eq!(said.end().0, expected);
 }

@@ -1,0 +1,104 @@
+//! What is sent.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The body of a question.
+#[derive(Serialize)]
+pub(crate) struct Question<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<&'a str>,
+    pub(crate) messages: &'a [PromptMessage],
+    pub(crate) stream: bool,
+    pub(crate) stream_options: StreamOptions,
+    #[serde(flatten)]
+    pub(crate) settings: &'a Settings,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) tools: &'a [Tool],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_choice: Option<&'static str>,
+}
+
+/// What a stream tells beside the answer.
+#[derive(Serialize)]
+pub(crate) struct StreamOptions {
+    pub(crate) include_usage: bool,
+}
+
+/// How the model is to speak.
+#[derive(Default, Serialize)]
+pub(crate) struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) stop: Vec<String>,
+}
+
+/// One message of the prompt.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(crate) enum PromptMessage {
+    System {
+        content: String,
+    },
+    User {
+        content: String,
+    },
+    Assistant {
+        content: Option<String>,
+        /// Some servers want the model's thoughts back while it uses tools; only those tell them
+        /// under this name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<CallMade>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+/// A call that the model made, told back to it.
+#[derive(Clone, PartialEq, Serialize)]
+pub(crate) struct CallMade {
+    pub(crate) id: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) function: FunctionCalled,
+    /// What some servers add to a call and want back unchanged, such as a signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extra_content: Option<Value>,
+}
+
+/// Which function, with what.
+#[derive(Clone, PartialEq, Serialize)]
+pub(crate) struct FunctionCalled {
+    pub(crate) name: String,
+    /// JSON as text.
+    pub(crate) arguments: String,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Serialize)]
+pub(crate) struct Tool {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) function: Function,
+}
+
+/// A tool as a function.
+#[derive(Clone, Serialize)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Value,
+}
