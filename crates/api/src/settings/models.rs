@@ -1,6 +1,8 @@
 //! Who serves language models.
 
-use domain::web_address::is_web_address;
+use std::fmt;
+
+use domain::web_address::{host, is_web_address};
 use secrecy::SecretString;
 
 use super::values::{Named, Values};
@@ -18,7 +20,7 @@ pub const LLM: &str = "llm";
 
 const ADDRESS: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
-const THROUGH: &str = "an address that begins with http:// or https://, such as \
+const THROUGH: &str = "an address that begins with http:// or https:// and has a host, such as \
                        http://proxy.internal:3128";
 const KEY: &str = "a key of visible ASCII characters, without spaces";
 const NAME_OF_MODEL: &str = "given: the model of agents that name none, 1 to 256 characters";
@@ -32,8 +34,9 @@ pub struct ModelSettings {
     pub proxy: Option<SecretString>,
 }
 
-/// A server that speaks `OpenAI`'s chat completions. `Debug` shows no key.
-#[derive(Debug, Clone)]
+/// A server that speaks `OpenAI`'s chat completions. `Debug` shows neither its key nor of its address
+/// what may be secret.
+#[derive(Clone)]
 pub struct ModelProvider {
     /// The name of its engine.
     pub engine: String,
@@ -43,6 +46,18 @@ pub struct ModelProvider {
     pub api_key: Option<SecretString>,
     /// The model of agents that name none.
     pub model: String,
+}
+
+impl fmt::Debug for ModelProvider {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ModelProvider")
+            .field("engine", &self.engine)
+            .field("host", &host(&self.base_url))
+            .field("has_api_key", &self.api_key.is_some())
+            .field("model", &self.model)
+            .finish_non_exhaustive()
+    }
 }
 
 impl ModelSettings {
@@ -105,10 +120,7 @@ fn address(text: &str) -> Option<String> {
 }
 
 fn proxy(text: &str) -> Option<SecretString> {
-    let is_good = ["http://", "https://"]
-        .iter()
-        .any(|it| text.starts_with(it));
-    (is_good && !text.contains(char::is_whitespace)).then(|| text.into())
+    llm_engine::is_proxy(text).then(|| text.into())
 }
 
 fn key(text: &str) -> Option<SecretString> {

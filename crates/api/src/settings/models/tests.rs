@@ -109,12 +109,33 @@ fn addresses_and_keys_are_judged() {
 }
 
 #[test]
-fn keys_are_not_printed() {
+fn a_proxy_is_judged_even_where_nobody_is_reached_through_it() {
+    for proxy in [
+        "proxy.internal:3128",
+        "socks5://proxy.internal",
+        "http://",
+        "http://proxy.internal:99999",
+        "http://proxy internal",
+    ] {
+        assert_eq!(refused(&[("LLM__PROXY", proxy)]), ["LLM__PROXY"], "{proxy}");
+    }
+    let settings = load(&[("LLM__PROXY", "http://ada:word@proxy.internal:3128")]).unwrap();
+    let proxy = settings.models.proxy.expect("a proxy");
+    assert_eq!(proxy.expose_secret(), "http://ada:word@proxy.internal:3128");
+}
+
+#[test]
+fn secrets_are_not_printed() {
     let variables = [
-        ("LLM__BASE_URL", "https://a.example"),
+        (
+            "LLM__BASE_URL",
+            "https://a.example/secret-path?key=secret-query",
+        ),
         ("LLM__MODEL", "m"),
-        ("LLM__API_KEY", "sk-very-secret"),
+        ("LLM__API_KEY", "secret-key"),
+        ("LLM__PROXY", "http://ada:secret-word@proxy.internal"),
     ];
     let printed = format!("{:?}", load(&variables).unwrap());
-    assert!(!printed.contains("sk-very-secret"));
+    assert!(printed.contains("a.example"), "{printed}");
+    assert!(!printed.contains("secret-"), "{printed}");
 }
