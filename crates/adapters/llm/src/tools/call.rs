@@ -3,15 +3,15 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::ToolCall;
-use jsonschema::Validator;
 use ports::{AgentTool, ToolArguments, ToolError};
 use serde_json::{Map, Value, json};
-use tokio::{
-    task::spawn_blocking,
-    time::{Instant, timeout},
-};
+use tokio::time::{Instant, timeout};
 
-use super::{calls_made::Call, toolbox::Toolbox};
+use super::{
+    calls_made::Call,
+    schemas::{Schema, first_fault},
+    toolbox::Toolbox,
+};
 use crate::heard::without_nul;
 
 /// The most of a tool's answer that the model is told.
@@ -20,7 +20,6 @@ const ANSWER_BYTES: usize = 64 * 1024;
 const ARGUMENT_BYTES: usize = 64 * 1024;
 
 /// A call that is not carried out as the model wants it, or was not; the words are for the model.
-#[derive(Debug)]
 struct Failure {
     status: &'static str,
     why: String,
@@ -38,7 +37,7 @@ pub(crate) struct Judged {
     /// The capability, or what the model called it if there is no such tool.
     pub(crate) name: String,
     pub(crate) arguments: ToolArguments,
-    verdict: Result<(AgentTool, Arc<Validator>), Failure>,
+    verdict: Result<(AgentTool, Arc<Schema>), Failure>,
 }
 
 /// A call that has ended: for people, and for the model.
@@ -127,14 +126,11 @@ pub(crate) async fn carry_out(judged: Judged, time: Duration) -> Carried {
 
 async fn run(
     tool: &AgentTool,
-    schema: Arc<Validator>,
+    schema: Arc<Schema>,
     arguments: &ToolArguments,
 ) -> Result<String, Failure> {
     let given = Value::Object(arguments.clone());
-    // Off the tasks that others wait for: nobody knows what a foreign schema costs.
-    let fault = spawn_blocking(move || first_fault(&schema, &given)).await;
-    let fault = fault.unwrap_or_else(|_| Some("the arguments cannot be checked".to_owned()));
-    if let Some(fault) = fault {
+    if let Some(fault) = first_fault(schema, given).await {
         return Err(Failure::new("invalid_arguments", fault));
     }
     tool.call(arguments).await.map_err(|error| match error {
@@ -142,15 +138,6 @@ async fn run(
         ToolError::Failed(why) => Failure::new("failed", why),
         ToolError::Unavailable(_) => Failure::new("unavailable", "the tool is unavailable"),
     })
-}
-
-/// What is wrong with arguments, for the model to do better.
-fn first_fault(schema: &Validator, arguments: &Value) -> Option<String> {
-    // Stops at the first, where an iterator would make them all: there may be very many.
-    let fault = schema.validate(arguments).err()?;
-    let place = fault.instance_path().to_string();
-    let place = if place.is_empty() { "/" } else { &place };
-    Some(format!("at {place}: {fault}"))
 }
 
 /// What the model is told: always one JSON object, in which what the tool said is a text and

@@ -1,64 +1,57 @@
 //! Compiled schemas of tools' arguments.
 
+mod bounds;
+mod schema;
+mod work;
+
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, PoisonError, Weak},
 };
 
-use jsonschema::{PatternOptions, Validator};
 use ports::ToolDefinition;
-use tokio::task::spawn_blocking;
+use serde_json::Value;
+use tokio::sync::OnceCell;
 
-/// A schema larger than this, as text, is not offered.
-const SCHEMA_BYTES: usize = 64 * 1024;
-/// The most that one compiled pattern may take.
-const PATTERN_BYTES: usize = 64 * 1024;
-/// So many definitions are remembered before those that nobody else holds are forgotten.
-const REMEMBERED: usize = 256;
+pub(crate) use schema::Schema;
+
+/// So many definitions are remembered before those that nobody else holds are forgotten: all tools
+/// of four servers.
+const REMEMBERED: usize = 1_024;
 
 /// What a schema is good for; `None` when it cannot be checked by, and its tool is not offered.
-type Compiled = Option<Arc<Validator>>;
+type Compiled = Option<Arc<Schema>>;
+
+/// A definition, and its schema once it is compiled.
+type Known = (Weak<ToolDefinition>, Arc<OnceCell<Compiled>>);
 
 /// Compiled schemas, each made once for as long as somebody has the definition.
 #[derive(Default)]
-pub(crate) struct Schemas(Mutex<HashMap<usize, (Weak<ToolDefinition>, Compiled)>>);
+pub(crate) struct Schemas(Mutex<HashMap<usize, Known>>);
 
 impl Schemas {
-    /// The schema of a tool's arguments. Compiling takes from tens of microseconds to, the first
-    /// time, a tenth of a second: off the tasks that others wait for.
+    /// The schema of a tool's arguments. Whoever asks for one while it is compiled waits for that.
     pub(crate) async fn of(&self, definition: &Arc<ToolDefinition>) -> Compiled {
-        if let Some(known) = self.known(definition) {
-            return known;
-        }
-        let foreign = Arc::clone(definition);
-        let compiled = spawn_blocking(move || compile(&foreign)).await;
-        let compiled = compiled.ok().flatten().map(Arc::new);
-        if compiled.is_none() {
-            tracing::warn!(
-                tool = definition.name,
-                "the schema of a tool's arguments cannot be used; the tool is not offered"
-            );
-        }
-        self.remember(definition, compiled.clone());
-        compiled
+        let compiled = self.known(definition);
+        compiled.get_or_init(|| compile(definition)).await.clone()
     }
 
-    fn known(&self, definition: &Arc<ToolDefinition>) -> Option<Compiled> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        // A weak pointer keeps the address from being given to another definition.
-        let (_, compiled) = known.get(&address(definition))?;
-        Some(compiled.clone())
-    }
-
-    fn remember(&self, definition: &Arc<ToolDefinition>, compiled: Compiled) {
+    fn known(&self, definition: &Arc<ToolDefinition>) -> Arc<OnceCell<Compiled>> {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        // A weak pointer keeps the address from being given to another definition.
+        if let Some((_, compiled)) = known.get(&address(definition)) {
+            return Arc::clone(compiled);
+        }
         if known.len() >= REMEMBERED {
             known.retain(|_, (definition, _)| definition.strong_count() > 0);
         }
         if known.len() >= REMEMBERED {
             known.clear();
         }
-        known.insert(address(definition), (Arc::downgrade(definition), compiled));
+        let compiled = Arc::default();
+        let entry = (Arc::downgrade(definition), Arc::clone(&compiled));
+        known.insert(address(definition), entry);
+        compiled
     }
 }
 
@@ -66,21 +59,33 @@ fn address(definition: &Arc<ToolDefinition>) -> usize {
     Arc::as_ptr(definition).addr()
 }
 
-/// Foreign schemas: nothing is fetched for them, and their patterns match in linear time.
-fn compile(definition: &ToolDefinition) -> Option<Validator> {
-    let schema = &definition.input_schema;
-    if !schema.is_object() || schema.to_string().len() > SCHEMA_BYTES {
-        return None;
-    }
-    let patterns = PatternOptions::regex().size_limit(PATTERN_BYTES);
-    let options = jsonschema::options().with_pattern_options(patterns);
-    options.build(schema).ok()
+/// Takes from tens of microseconds to, the first time, a tenth of a second.
+async fn compile(definition: &Arc<ToolDefinition>) -> Compiled {
+    let foreign = Arc::clone(definition);
+    let compiled = work::apart(move || Schema::compile(&foreign.input_schema)).await;
+    let compiled = compiled.unwrap_or_else(|| Err("it cannot be read".to_owned()));
+    compiled
+        .inspect_err(|reason| {
+            tracing::warn!(
+                tool = definition.name,
+                reason = %reason.escape_debug(),
+                "the schema of a tool's arguments cannot be used; the tool is not offered"
+            );
+        })
+        .ok()
+        .map(Arc::new)
+}
+
+/// What is wrong with arguments, if anything is.
+pub(crate) async fn first_fault(schema: Arc<Schema>, arguments: Value) -> Option<String> {
+    let checked = work::apart(move || schema.first_fault(&arguments)).await;
+    checked.unwrap_or_else(|| Some("the arguments cannot be checked".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
     use rstest::rstest;
-    use serde_json::{Value, json};
+    use serde_json::json;
 
     use super::*;
 
@@ -104,7 +109,7 @@ mod tests {
     #[case::is_a_file(json!({"$ref": "file:///etc/passwd"}), false)]
     #[case::looks_around(json!({"properties": {"a": {"pattern": "(?=a)"}}}), false)]
     #[case::is_vast(json!({"properties": {"a": {"pattern": "(a{1000}){1000}"}}}), false)]
-    #[case::is_long(json!({"description": "a".repeat(SCHEMA_BYTES)}), false)]
+    #[case::is_long(json!({"description": "a".repeat(64 * 1024)}), false)]
     #[tokio::test]
     async fn a_tool_is_offered_only_if_its_schema_can_be_used(
         #[case] schema: Value,
@@ -118,9 +123,10 @@ mod tests {
     async fn compiles_a_definition_once() {
         let schemas = Schemas::default();
         let definition = definition(json!({"type": "object"}));
-        let first = schemas.of(&definition).await.unwrap();
-        let second = schemas.of(&definition).await.unwrap();
-        assert!(Arc::ptr_eq(&first, &second));
+        let (first, second) = tokio::join!(schemas.of(&definition), schemas.of(&definition));
+        let third = schemas.of(&definition).await.unwrap();
+        assert!(Arc::ptr_eq(&first.unwrap(), &third));
+        assert!(Arc::ptr_eq(&second.unwrap(), &third));
     }
 
     #[tokio::test]

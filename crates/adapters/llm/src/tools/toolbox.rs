@@ -2,11 +2,13 @@
 
 use std::{collections::HashSet, sync::Arc};
 
-use jsonschema::Validator;
 use ports::{AgentTool, ToolDefinition};
 use serde_json::{Value, json};
 
-use super::{names::function_names, schemas::Schemas};
+use super::{
+    names::function_names,
+    schemas::{Schema, Schemas},
+};
 use crate::wire::{Function, Tool};
 
 /// The most tools that are offered: with more, `OpenAI` and others refuse the question altogether.
@@ -22,7 +24,7 @@ pub(crate) struct Toolbox {
 pub(crate) struct Offered {
     function: String,
     pub(crate) tool: AgentTool,
-    pub(crate) schema: Arc<Validator>,
+    pub(crate) schema: Arc<Schema>,
 }
 
 impl Toolbox {

@@ -1,0 +1,184 @@
+//! Schemas that ask for too much, and arguments that do.
+
+use std::{
+    sync::Arc,
+    thread,
+    time::{Duration, Instant},
+};
+
+use rstest::rstest;
+use serde_json::json;
+
+use super::{super::work::apart, *};
+
+/// As little stack as any thread of the service has.
+const SMALL_STACK: usize = 2 * 1024 * 1024;
+
+fn compiled(schema: &Value) -> Schema {
+    Schema::compile(schema).unwrap_or_else(|reason| panic!("{reason}"))
+}
+
+/// Each of these definitions has two alternatives, which are both the next one.
+fn doubling(levels: usize) -> Value {
+    let next = |number: usize| json!({"$ref": format!("#/$defs/d{}", number + 1)});
+    let mut definitions: Map<_, _> = (0..levels)
+        .map(|number| {
+            (
+                format!("d{number}"),
+                json!({"anyOf": [next(number), next(number)]}),
+            )
+        })
+        .collect();
+    definitions.insert(format!("d{levels}"), json!({"type": "string"}));
+    json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+}
+
+fn nested(depth: usize) -> Value {
+    (0..depth).fold(json!({}), |inner, _| json!({"a": inner}))
+}
+
+#[test]
+fn says_where_arguments_do_not_fit() {
+    let schema = compiled(&json!({"properties": {"a": {"items": {"type": "string"}}}}));
+    assert_eq!(schema.first_fault(&json!({"a": ["x"]})), None);
+    let fault = schema.first_fault(&json!({"a": ["x", 5]}));
+    assert_eq!(
+        fault.as_deref(),
+        Some("at /a/1: 5 is not of type \"string\"")
+    );
+}
+
+#[test]
+fn long_arguments_are_checked_to_their_end() {
+    let alternatives = json!({"anyOf": [{"type": "string"}, {"type": "integer"}]});
+    let schema = compiled(&json!({"properties": {"a": {"items": alternatives}}}));
+    let mut list = vec![json!(1); 30_000];
+    assert_eq!(schema.first_fault(&json!({ "a": list })), None);
+    list.truncate(4_000);
+    list.push(json!(null));
+    let fault = schema.first_fault(&json!({ "a": list })).expect("a fault");
+    assert!(fault.starts_with("at /a/4000: "), "{fault}");
+}
+
+#[rstest]
+#[case::alternatives(doubling(60), json!({}), "the arguments are too much to check")]
+#[case::alternatives_of_members(
+    json!({"anyOf": [
+        {"properties": {"a": {"$ref": "#"}}, "required": ["z"]},
+        {"properties": {"a": {"$ref": "#"}}, "required": ["z"]},
+    ]}),
+    nested(30),
+    "the arguments do not fit the schema"
+)]
+#[case::many_reasons(doubling(13), json!({}), "the arguments do not fit the schema")]
+fn a_check_without_end_ends(
+    #[case] schema: Value,
+    #[case] arguments: Value,
+    #[case] expected: &str,
+) {
+    let schema = compiled(&schema);
+    let start = Instant::now();
+    assert_eq!(schema.first_fault(&arguments).as_deref(), Some(expected));
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
+
+#[test]
+fn alternatives_that_are_many_but_not_too_many_are_checked() {
+    let schema = compiled(&doubling(12));
+    assert_eq!(schema.first_fault(&json!("text")), None);
+}
+
+/// As deep as is allowed: each definition is one step from the next, and the last leads back with
+/// one level of the arguments.
+fn deepest(step: impl Fn(Value) -> Value) -> Value {
+    let next = |number: usize| json!({"$ref": format!("#/$defs/d{number}")});
+    let mut definitions: Map<_, _> = (0..LONGEST_ROW)
+        .map(|number| (format!("d{number}"), step(next(number + 1))))
+        .collect();
+    let last = json!({"properties": {"a": next(0)}, "maxProperties": 1});
+    definitions.insert(format!("d{LONGEST_ROW}"), last);
+    json!({"$defs": definitions, "$ref": "#/$defs/d0"})
+}
+
+/// Each definition has two levels, and all stand one below the root.
+const LONGEST_ROW: usize = 250;
+
+#[rstest]
+#[case::all(|next| json!({"allOf": [next]}))]
+#[case::any(|next| json!({"anyOf": [next, {"type": "null"}]}))]
+#[case::one(|next| json!({"oneOf": [next, {"type": "null"}]}))]
+#[case::not(|next| json!({"not": next}))]
+#[case::dependent(|next| json!({"dependentSchemas": {"a": next}}))]
+#[tokio::test]
+async fn the_deepest_schemas_are_checked_by(#[case] step: fn(Value) -> Value) {
+    let schema = apart(move || compiled(&deepest(step))).await;
+    let schema = Arc::new(schema.expect("it is compiled"));
+    for arguments in [nested(31), json!({"a": 1, "b": 2})] {
+        let schema = Arc::clone(&schema);
+        let checked = apart(move || schema.first_fault(&arguments)).await;
+        checked.expect("it is checked");
+    }
+    let small = thread::Builder::new().stack_size(SMALL_STACK);
+    let dropped = small.spawn(move || drop(schema)).expect("a thread");
+    dropped.join().expect("it is dropped on a small stack");
+}
+
+#[test]
+fn arguments_are_nested_only_so_deep() {
+    let schema = compiled(&json!({}));
+    assert_eq!(schema.first_fault(&nested(31)), None);
+    let fault = schema.first_fault(&nested(32));
+    assert_eq!(
+        fault.as_deref(),
+        Some("the arguments are nested too deeply")
+    );
+}
+
+#[test]
+fn what_refers_to_a_part_of_another_still_finds_it() {
+    let schema = compiled(&json!({
+        "properties": {
+            "a": {"allOf": [{"type": "object"}, {"required": ["b"]}]},
+            "c": {"$ref": "#/properties/a/allOf/1"},
+        },
+    }));
+    assert_eq!(schema.first_fault(&json!({"c": {"b": 1}})), None);
+    assert!(schema.first_fault(&json!({"c": {}})).is_some());
+}
+
+#[rstest]
+#[case::all_together("[ab]{1,50}c{1,50}[de]{1,100}$", 60)]
+#[case::one_alone("(a{1000}){1000}", 1)]
+fn patterns_may_take_only_so_much(#[case] pattern: &str, #[case] count: usize) {
+    let of = |count: usize| {
+        let pattern = |number| (format!("p{number}"), json!({"pattern": pattern}));
+        let properties: Map<_, _> = (0..count).map(pattern).collect();
+        Schema::compile(&json!({"properties": properties}))
+    };
+    of(count).expect_err("refused");
+    assert!(count == 1 || of(1).is_ok(), "alone it is small");
+}
+
+#[test]
+fn the_patterns_that_everybody_has_are_small_enough() {
+    let date_time = r"^((\d\d[2468][048]|\d\d[13579][26]|\d\d0[48]|[02468][048]00|[13579][26]00)-02-29|\d{4}-((0[13578]|1[02])-(0[1-9]|[12]\d|3[01])|(0[469]|11)-(0[1-9]|[12]\d|30)|(02)-(0[1-9]|1\d|2[0-8])))T([01]\d|2[0-3]):[0-5]\d:[0-5]\d(\.\d+)?(Z)$";
+    let uuid = "^[0-9a-fA-F]{8}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{4}-[0-9a-fA-F]{12}$";
+    let mail = r"^[\w.+-]+@[\w-]+\.[\w.]+$";
+    let patterns = [date_time, uuid, mail].into_iter().cycle().take(60);
+    let named = patterns.enumerate().map(|(number, pattern)| {
+        let name = format!("p{number}");
+        (name, json!({"pattern": pattern}))
+    });
+    compiled(&json!({"properties": named.collect::<Map<_, _>>()}));
+}
+
+#[test]
+fn patterns_match_long_texts_in_time() {
+    let schema = compiled(&json!({"properties": {"a": {"pattern": "(a|b|ab)*[ab]{1,200}c$"}}}));
+    let start = Instant::now();
+    let fault = schema.first_fault(&json!({"a": "ab".repeat(30_000)}));
+    assert!(fault.is_some());
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(5), "{took:?}");
+}
