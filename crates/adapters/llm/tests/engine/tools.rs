@@ -1,15 +1,12 @@
 //! Tools that do what a test writes down.
 
-use std::{
-    sync::{Arc, Mutex},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
 use futures::future::pending;
 use ports::{AgentTool, CapabilityInfo, ToolArguments, ToolDefinition, ToolError, ToolProvider};
 use serde_json::{Value, json};
-use tokio::{sync::Barrier, time::sleep};
+use tokio::{sync::Barrier, task::yield_now};
 
 /// Somebody who has every tool there is a name for, and knows how often each was called.
 #[derive(Default)]
@@ -48,7 +45,10 @@ impl ToolProvider for Bench {
             "hangs" => pending().await,
             "long" => Ok("🦊".repeat(100_000)),
             "slow" => {
-                sleep(Duration::from_millis(30)).await;
+                // Until another was called that it lets go first.
+                while self.calls().last().is_none_or(|(last, _)| last == "slow") {
+                    yield_now().await;
+                }
                 Ok("slow".to_owned())
             }
             "meet" => {
