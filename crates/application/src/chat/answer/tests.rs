@@ -3,7 +3,7 @@ use ports::UselessAnswer;
 use super::*;
 use crate::engines::breaker::Breaker;
 
-const PATIENT: Duration = Duration::from_secs(60);
+const PATIENT: Duration = Duration::from_mins(1);
 
 /// Whether an engine is left alone after many attempts that all came to this.
 fn is_left_alone(time: Duration, error: impl Fn() -> ReplyError) -> bool {
