@@ -89,6 +89,7 @@ pub async fn tells_each_signal_once_as_it_was(bus: Arc<dyn EventBus>) {
         agent_id: AgentId::new(Uuid::from_u128(8)),
         user_id: user.map(ToOwned::to_owned),
         actor: PrincipalId::new("key:Sample000001"),
+        connection_id: "01a1fbb5-0710-72ac-81a3-f4a9b26dcf52".to_owned(),
         typing,
     };
     let mut signals = bus.subscribe();

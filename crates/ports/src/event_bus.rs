@@ -26,6 +26,8 @@ pub enum Signal {
         user_id: Option<String>,
         /// Who.
         actor: PrincipalId,
+        /// Through which connection: it is not told what it told itself.
+        connection_id: String,
         /// Whether they type.
         typing: bool,
     },

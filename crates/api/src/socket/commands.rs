@@ -192,6 +192,8 @@ async fn typing(context: &Context, caller: &Caller, frame: &TypingFrame) -> Resu
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
     let who = caller.principal();
     let conversation = services.conversations.reach(who, id).await?;
-    services.typing.tell(who, &conversation, frame.typing);
+    services
+        .typing
+        .tell(who, &context.connection_id, &conversation, frame.typing);
     Ok(Done::Empty)
 }

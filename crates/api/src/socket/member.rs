@@ -30,6 +30,7 @@ use crate::{
 /// Whoever is at the other end of a socket, and what it is told.
 pub(super) struct Member {
     services: Authorized<EventsRead>,
+    connection_id: String,
     tail: Arc<Tail>,
     visibility: EventVisibility,
     watch: EntrantWatch,
@@ -56,8 +57,8 @@ pub(super) enum News {
 }
 
 impl Member {
-    /// Whoever was admitted.
-    pub(super) fn new(admission: Admission, watch: EntrantWatch) -> Self {
+    /// Whoever was admitted, at the other end of this connection.
+    pub(super) fn new(admission: Admission, watch: EntrantWatch, connection_id: String) -> Self {
         let Admission {
             caller,
             services,
@@ -73,6 +74,7 @@ impl Member {
             texts: LiveTexts::default(),
             reading: None,
             services,
+            connection_id,
             tail,
             _slot: slot,
         }
@@ -194,7 +196,8 @@ impl Member {
             Channel::Conversation(id) => id == news.conversation_id,
         };
         let is_followed = self.subscriptions.channels().any(concerns);
-        if !is_followed || !news.is_shown_to(&self.visibility) || outgoing.is_congested() {
+        let is_shown = news.is_shown_to(&self.visibility, &self.connection_id);
+        if !is_followed || !is_shown || outgoing.is_congested() {
             return Ok(());
         }
         let event = LiveEvent::TypingUpdated {

@@ -27,14 +27,16 @@ pub struct TypingNews {
     pub user_id: Option<String>,
     /// Who.
     pub actor: PrincipalId,
+    /// Through which connection.
+    pub connection_id: String,
     /// Whether they type.
     pub typing: bool,
 }
 
 impl TypingNews {
-    /// Whether a reader may know.
-    pub fn is_shown_to(&self, reader: &EventVisibility) -> bool {
-        reader.shows_within(self.user_id.as_deref(), None)
+    /// Whether a reader is told, who listens through this connection: whoever told it knows.
+    pub fn is_shown_to(&self, reader: &EventVisibility, connection_id: &str) -> bool {
+        connection_id != self.connection_id && reader.shows_within(self.user_id.as_deref(), None)
     }
 }
 
@@ -56,7 +58,14 @@ impl Typing {
     }
 
     /// Tells that a caller types in a conversation, or has stopped; the same only once a second.
-    pub fn tell(&self, caller: &Principal, conversation: &ConversationHead, typing: bool) {
+    /// All are told but the connection through which it is told.
+    pub fn tell(
+        &self,
+        caller: &Principal,
+        connection_id: &str,
+        conversation: &ConversationHead,
+        typing: bool,
+    ) {
         let typist = (caller.tenant.clone(), conversation.id, caller.id.clone());
         if !self.pace.take(typist, typing) {
             return;
@@ -67,6 +76,7 @@ impl Typing {
             agent_id: conversation.agent_id,
             user_id: conversation.user_id.clone(),
             actor: caller.id.clone(),
+            connection_id: connection_id.to_owned(),
             typing,
         });
     }
@@ -94,6 +104,7 @@ impl Typing {
                 agent_id,
                 user_id,
                 actor,
+                connection_id,
                 typing,
             } = signal
             {
@@ -104,6 +115,7 @@ impl Typing {
                         agent_id,
                         user_id,
                         actor,
+                        connection_id,
                         typing,
                     },
                 );
@@ -142,6 +154,9 @@ mod tests {
     use uuid::Uuid;
 
     use super::*;
+
+    /// The connection through which it is told.
+    const HERE: &str = "here";
 
     fn principal(tenant: &str) -> Principal {
         Principal {
@@ -192,7 +207,7 @@ mod tests {
         listener: &mut broadcast::Receiver<Arc<TypingNews>>,
     ) -> Arc<TypingNews> {
         loop {
-            typing.tell(caller, &conversation(Some("ada")), true);
+            typing.tell(caller, HERE, &conversation(Some("ada")), true);
             tokio::task::yield_now().await;
             if let Ok(news) = listener.try_recv() {
                 return news;
@@ -223,7 +238,7 @@ mod tests {
         told(&typing, &ours, &mut listener).await;
         drop(listener);
         while !typing.listeners().is_empty() {
-            typing.tell(&ours, &conversation(None), false);
+            typing.tell(&ours, HERE, &conversation(None), false);
             tokio::task::yield_now().await;
         }
     }
@@ -243,6 +258,7 @@ mod tests {
             agent_id: conversation(None).agent_id,
             user_id: Some("ada".to_owned()),
             actor: PrincipalId::new("ada"),
+            connection_id: HERE.to_owned(),
             typing: true,
         };
         let reader = |conversations, user: Option<&str>| EventVisibility {
@@ -251,9 +267,12 @@ mod tests {
             principal: PrincipalId::new("ada"),
             user_id: user.map(ToOwned::to_owned),
         };
-        assert!(news.is_shown_to(&reader(true, None)));
-        assert!(news.is_shown_to(&reader(true, Some("ada"))));
-        assert!(!news.is_shown_to(&reader(true, Some("bob"))));
-        assert!(!news.is_shown_to(&reader(false, None)));
+        let shown = |conversations, user| news.is_shown_to(&reader(conversations, user), "there");
+        assert!(shown(true, None));
+        assert!(shown(true, Some("ada")));
+        assert!(!shown(true, Some("bob")));
+        assert!(!shown(false, None));
+        let own = news.is_shown_to(&reader(true, Some("ada")), HERE);
+        assert!(!own, "the connection that told it knows");
     }
 }

@@ -93,7 +93,8 @@ impl Session {
         let entrant = Arc::clone(&admission.caller.entrant);
         let watch = self.context.state.authenticator.watch_over(entrant);
         self.context.set_caller(admission.caller.clone());
-        self.member = Some(Box::new(Member::new(admission, watch)));
+        let connection_id = self.context.connection_id.clone();
+        self.member = Some(Box::new(Member::new(admission, watch, connection_id)));
         self.deadlines.connected();
     }
 

@@ -261,6 +261,27 @@ async fn typing_is_told_where_it_concerns_somebody_and_stored_nowhere() {
 }
 
 #[tokio::test]
+async fn typing_is_not_told_to_the_socket_that_told_it_and_to_others_of_the_same_caller_it_is() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let channel = format!("conversation:{conversation}");
+    let mut here = Socket::connected(&api, &api.writer(), &[&channel]).await;
+    let mut there = Socket::connected(&api, &api.writer(), &[&channel]).await;
+    let members = json!({"conversationId": conversation, "typing": true});
+    here.carried_out("typing", members).await;
+    assert_eq!(there.next_of("live").await["event"]["typing"], true);
+    let members = json!({"conversationId": conversation, "typing": false});
+    there.carried_out("typing", members).await;
+    // The first that it is told is what the other told.
+    assert_eq!(here.next_of("live").await["event"]["typing"], false);
+    for socket in [&mut here, &mut there] {
+        assert_eq!(socket.rest().await, Vec::<Value>::new());
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
 async fn typing_is_told_when_it_changes_and_not_with_every_letter() {
     let api = Api::start().await;
     let agent = api.agent_id().await;

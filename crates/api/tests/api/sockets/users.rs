@@ -41,7 +41,8 @@ async fn a_user_is_told_of_its_own_conversations_alone() {
     let members = json!({"conversationId": conversation, "typing": true});
     let problem = of_bob.refused("typing", members.clone()).await;
     assert_eq!(problem["code"], "conversation_not_found");
-    of_ada.carried_out("typing", members).await;
+    let mut of_ada_elsewhere = Socket::connected(&api, &ada, &channels).await;
+    of_ada_elsewhere.carried_out("typing", members).await;
     let typing = of_ada.next_of("live").await;
     assert_eq!(typing["event"]["actor"], json!(ada_id));
     let members = json!({"turnId": result["turn"]["id"]});
@@ -52,7 +53,7 @@ async fn a_user_is_told_of_its_own_conversations_alone() {
     assert_eq!(of_ada.event().await["type"], "agent.created");
     assert_eq!(of_bob.event().await["type"], "agent.created");
     assert_eq!(shown(&of_bob.rest().await), Vec::<String>::new());
-    drop((of_ada, of_bob));
+    drop((of_ada, of_ada_elsewhere, of_bob));
     api.stop().await;
 }
 
@@ -65,11 +66,14 @@ async fn who_may_not_read_conversations_is_told_of_the_turns_that_it_started() {
     let mut other = Socket::connected(&api, &api.holder_of(&scopes).await, &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
     let result = socket.carried_out("chat", chat).await;
-    script.next_call().await.answer("Hi!").await;
+    let call = script.next_call().await;
+    call.say("Hi!").await;
     let mut told = Vec::new();
-    while told.last() != Some(&json!("turn.completed")) {
+    while told.last() != Some(&json!("reply.delta")) {
         told.push(socket.next().await["event"]["type"].clone());
     }
+    call.end();
+    told.push(socket.next().await["event"]["type"].clone());
     // The conversation is not its own affair, what is said in its turn is.
     assert_eq!(told, ["turn.started", "reply.delta", "turn.completed"]);
     let conversation = id_of(&json!({"id": result["turn"]["conversationId"]}));
