@@ -22,7 +22,8 @@ pub struct EngineEntry {
     /// Whether it answers for agents that name none.
     default: bool,
     /// Whether it is asked at the moment. One that failed too often is left alone for some seconds,
-    /// and an agent's fallbacks answer.
+    /// and an agent's fallbacks answer. It says nothing of one that nobody has asked yet: that is
+    /// `true`, reached or not.
     available: bool,
     /// The models that `config.llm.model` can name, where the engine knows them.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
-use domain::{Agent, Fault, FaultCode, TenantId, fault::push_index};
+use domain::{Agent, AgentConfig, Fault, FaultCode, TenantId, fault::push_index};
 use futures::future::join_all;
 use ports::ReplyEngine;
 
@@ -33,7 +33,8 @@ pub struct EngineInfo {
     pub name: String,
     /// Whether it answers for agents that name none.
     pub is_default: bool,
-    /// Whether it is asked, or left alone as one that is known to be down.
+    /// Whether it is asked, or left alone as one that is known to be down. Whoever was not asked
+    /// yet is not known to be.
     pub is_available: bool,
     /// The models that agents can choose from, where the engine knows them.
     pub models: Option<Vec<String>>,
@@ -84,45 +85,55 @@ impl Engines {
         join_all(infos).await
     }
 
-    /// The engines that may answer for an agent, in the order in which they are tried. Names that
-    /// this server no longer has are passed over.
+    /// The engines that may answer for an agent, in the order in which they are tried, each once.
+    /// Names that this server no longer has are passed over.
     pub fn chain(&self, agent: &Agent) -> Vec<Candidate> {
-        let first = agent.config.engine.as_deref().unwrap_or(&self.default);
-        let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
-        std::iter::once(first)
-            .chain(fallbacks)
-            .enumerate()
-            .filter_map(|(index, name)| {
-                let Some(registered) = self.by_name.get(name) else {
-                    tracing::warn!(engine = name, "this server has no engine of that name");
-                    return None;
-                };
-                Some(Candidate {
-                    name: name.to_owned(),
-                    engine: Arc::clone(&registered.engine),
-                    is_fallback: index > 0,
-                    breaker: Arc::clone(&registered.breaker),
-                })
-            })
-            .collect()
+        let mut chain: Vec<Candidate> = Vec::new();
+        for (index, name) in self.names(agent).enumerate() {
+            if chain.iter().any(|earlier| earlier.name == name) {
+                continue;
+            }
+            let Some(registered) = self.by_name.get(name) else {
+                tracing::warn!(engine = name, "this server has no engine of that name");
+                continue;
+            };
+            chain.push(Candidate {
+                name: name.to_owned(),
+                engine: Arc::clone(&registered.engine),
+                is_fallback: index > 0,
+                breaker: Arc::clone(&registered.breaker),
+            });
+        }
+        chain
     }
 
-    /// Faults of the engine names in an agent's configuration; pointers are inside the agent.
-    pub fn unknown_names(&self, agent: &Agent) -> Vec<Fault> {
+    /// The agent's own engine, or the default, and then its fallbacks.
+    fn names<'a>(&'a self, agent: &'a Agent) -> impl Iterator<Item = &'a str> {
+        let first = agent.config.engine.as_deref().unwrap_or(&self.default);
+        let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
+        std::iter::once(first).chain(fallbacks)
+    }
+
+    /// Faults of the engine names in an agent's configuration; pointers are inside the agent. What
+    /// the configuration `before` had at the same place stays allowed: engines go with an
+    /// operator's setting, and whoever then changes something else has not named them.
+    pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let mut judge = |pointer: String, name: &str| {
-            if !self.by_name.contains_key(name) {
+        let mut judge = |pointer: String, name: &String, had: &[String]| {
+            if !had.contains(name) && !self.by_name.contains_key(name) {
                 let detail = "the server has no engine of this name";
                 faults.push(Fault::new(pointer, FaultCode::UnknownValue, detail));
             }
         };
         if let Some(name) = &agent.config.engine {
-            judge("/config/engine".to_owned(), name);
+            let had = before.map_or(&[][..], |it| it.engine.as_slice());
+            judge("/config/engine".to_owned(), name, had);
         }
+        let had = before.and_then(|it| it.fallbacks.as_deref());
         for (index, name) in agent.config.fallbacks.iter().flatten().enumerate() {
             let mut pointer = String::from("/config/fallbacks");
             push_index(&mut pointer, index);
-            judge(pointer, name);
+            judge(pointer, name, had.unwrap_or_default());
         }
         faults
     }

@@ -54,7 +54,10 @@ impl utoipa::ToSchema for MetadataSchema {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's.
+    /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's, which is
+    /// `llm` where the operator has configured a model and `rules` elsewhere, unless they chose
+    /// another, also for an agent that has `rules`: name `rules` here to be sure that they answer.
+    /// Refused when the server has no such engine, unless the agent had the name before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -66,7 +69,8 @@ pub struct AgentConfig {
         )
     )]
     pub engine: Option<String>,
-    /// Engines tried in order when the one before fails. Default: none.
+    /// Engines tried in order when the one before fails, each once: whoever was tried already is
+    /// passed over, and so is one that the server no longer has. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false, value_type = Option<Vec<EngineName>>))]
     pub fallbacks: Option<Vec<String>>,

@@ -4,7 +4,10 @@ use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::harness::{Api, id_of};
+use crate::{
+    harness::{Api, Plan, id_of},
+    script::scripted,
+};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_is_read_as_it_was_sent() {
@@ -121,6 +124,63 @@ async fn faults_point_into_the_body_that_was_sent() {
         json!({}),
         "nothing was kept"
     );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_agent_whose_engines_have_gone_can_be_changed_and_only_names_that_are_new_are_judged() {
+    let with_oracles = Plan::default().engine("oracle", scripted().0);
+    let api = with_oracles.engine("seer", scripted().0).start().await;
+    let config = json!({"engine": "oracle", "fallbacks": ["seer", "rules"]});
+    let agent = api.agent(json!({"name": "Ada", "config": config})).await;
+    let alone = json!({"name": "Bob", "config": {"engine": "oracle"}});
+    let alone = id_of(&api.agent(alone).await);
+    let path = format!("/api/agents/{}", id_of(&agent));
+    let api = api.restart(Plan::default()).await;
+
+    let renamed = api.writer().patch(&path, json!({"name": "Eve"})).await.ok();
+    assert_eq!(
+        (&renamed["name"], &renamed["config"]),
+        (&json!("Eve"), &config)
+    );
+    let replacement =
+        json!({"engine": "oracle", "fallbacks": ["rules", "seer"], "greeting": "Hi!"});
+    let replaced = api
+        .writer()
+        .put(&format!("{path}/config"), replacement.clone())
+        .await;
+    assert_eq!(replaced.ok()["config"], replacement);
+    for (config, expected) in [
+        (json!({"engine": "seer"}), &["/config/engine"][..]),
+        (
+            json!({"fallbacks": ["seer", "oracle"]}),
+            &["/config/fallbacks/1"],
+        ),
+    ] {
+        let answer = api.writer().patch(&path, json!({"config": config})).await;
+        answer.problem(ProblemCode::UnknownEngine);
+        let pointers: Vec<_> = answer.faults().into_iter().map(|(at, _)| at).collect();
+        assert_eq!(pointers, expected);
+    }
+    let draft = json!({"name": "Ian", "config": config});
+    let anew = api.writer().post("/api/agents", draft).await;
+    anew.problem(ProblemCode::UnknownEngine);
+
+    let reply = api
+        .chat(json!({"agentId": agent["id"], "message": "Hello"}))
+        .await;
+    assert_eq!(
+        (&reply["engine"], &reply["degraded"]),
+        (&json!("rules"), &json!(true))
+    );
+    let command = json!({"agentId": alone, "message": "Hello"});
+    let answer = api.writer().post("/api/chat", command).await;
+    answer.problem(ProblemCode::EngineFailed);
+    let back = api
+        .writer()
+        .patch(&path, json!({"config": {"engine": "rules"}}))
+        .await;
+    assert_eq!(back.ok()["config"]["engine"], "rules");
     api.stop().await;
 }
 

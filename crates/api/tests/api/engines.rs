@@ -272,6 +272,34 @@ async fn when_one_engine_fails_the_next_one_speaks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_is_named_twice_is_asked_once() {
+    let (api, mut script, agent) = scripted_agent(json!({
+        "fallbacks": ["scripted", "rules", "rules", "scripted"], "fallbackReply": "Hm.",
+    }))
+    .await;
+    let command = json!({"agentId": agent, "message": "xyzzy"});
+    let (reply, ()) = tokio::join!(api.chat(command), async {
+        script.next_call().await.fail(ReplyError::TimedOut);
+    });
+    assert_eq!(
+        (&reply["engine"], &reply["message"]),
+        (&json!("rules"), &json!("Hm."))
+    );
+    script.assert_no_more_calls();
+
+    let config = json!({"engine": "scripted", "fallbacks": ["scripted"]});
+    let agent = id_of(&api.agent(json!({"name": "Bob", "config": config})).await);
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let writer = api.writer();
+    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        script.next_call().await.fail(ReplyError::TimedOut);
+    });
+    answer.problem(ProblemCode::EngineTimeout);
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_takes_too_long_is_stopped() {
     let (api, mut script, agent) = scripted_agent(json!({"timeoutMs": 100})).await;
     let writer = api.writer();

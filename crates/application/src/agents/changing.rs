@@ -1,0 +1,110 @@
+//! What changes an agent that is there.
+
+use std::sync::Arc;
+
+use domain::{
+    Agent, AgentConfig, AgentDraft, AgentId, Fault, FaultCode, Principal, Stamp, merge_patch,
+};
+use ports::RepositoryError;
+use serde_json::Value;
+
+use super::{AgentError, AgentService};
+
+/// How often a change is computed again when others keep changing the same agent.
+const CHANGE_ATTEMPTS: usize = 100;
+
+/// What `PUT …/config` replaces: the configuration as a whole, and what else the body carries.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConfigReplacement {
+    /// The new configuration.
+    pub config: AgentConfig,
+    /// A new name, if it changes too.
+    pub name: Option<String>,
+    /// A new personality, if it changes too.
+    pub personality: Option<String>,
+    /// New capabilities, if they change too.
+    pub capabilities: Option<Vec<String>>,
+}
+
+impl AgentService {
+    /// Applies a JSON merge patch whose shape was checked.
+    pub async fn patch(
+        &self,
+        caller: &Principal,
+        id: AgentId,
+        patch: &Value,
+        expected: Option<i64>,
+    ) -> Result<Agent, AgentError> {
+        self.change(caller, id, expected, |agent| {
+            let mut document = serde_json::to_value(agent.draft()).unwrap_or_default();
+            merge_patch::apply(&mut document, patch.clone());
+            serde_json::from_value(document).map_err(|_shape| {
+                // The patch fitted its schema, so a merge that does not is one of kinds mixed.
+                let detail = "the patch does not fit the agent";
+                vec![Fault::new("", FaultCode::NotCombinable, detail)]
+            })
+        })
+        .await
+    }
+
+    /// Replaces the configuration, and what else the body carried.
+    pub async fn replace_config(
+        &self,
+        caller: &Principal,
+        id: AgentId,
+        replacement: &ConfigReplacement,
+        expected: Option<i64>,
+    ) -> Result<Agent, AgentError> {
+        let change = self.change(caller, id, expected, |agent| {
+            let new = replacement.clone();
+            Ok(AgentDraft {
+                name: new.name.unwrap_or_else(|| agent.name.clone()),
+                personality: new.personality.unwrap_or_else(|| agent.personality.clone()),
+                capabilities: new
+                    .capabilities
+                    .unwrap_or_else(|| agent.capabilities.clone()),
+                config: new.config,
+            })
+        });
+        // The body of this call is the configuration itself, so pointers begin inside it.
+        change.await.map_err(AgentError::below_config)
+    }
+
+    /// Reads, computes and writes until nobody came between: one atomic change each.
+    async fn change(
+        &self,
+        caller: &Principal,
+        id: AgentId,
+        expected: Option<i64>,
+        compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<Fault>>,
+    ) -> Result<Agent, AgentError> {
+        for _ in 0..CHANGE_ATTEMPTS {
+            let found = self.stored_agents.find(&caller.tenant, id).await?;
+            let current = found.value.ok_or(AgentError::NotFound)?;
+            if expected.is_some_and(|version| version != current.version) {
+                return Err(AgentError::VersionMismatch);
+            }
+            let draft = compute(&current).map_err(AgentError::Invalid)?.trimmed();
+            let now = self.clock.now();
+            let Some(changed) = current.changed_to(draft, now) else {
+                return Ok(Arc::unwrap_or_clone(current));
+            };
+            let changed = Arc::new(changed);
+            self.check(caller, &changed, Some(&current.config)).await?;
+            let stamp = Stamp {
+                time: now,
+                actor: caller.id.clone(),
+            };
+            match self.agents.update(&caller.tenant, &changed, &stamp).await {
+                Ok(Some(_)) => return Ok(Arc::unwrap_or_clone(changed)),
+                Ok(None) => return Err(AgentError::NotFound),
+                Err(RepositoryError::Stale { .. }) if expected.is_some() => {
+                    return Err(AgentError::VersionMismatch);
+                }
+                Err(RepositoryError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(AgentError::Contended)
+    }
+}

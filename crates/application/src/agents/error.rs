@@ -1,0 +1,61 @@
+//! Why a use case of agents was refused.
+
+use domain::Fault;
+use ports::RepositoryError;
+
+use crate::{IdempotencyRefused, idempotency::Refusal};
+
+/// Why a use case of agents was refused.
+#[derive(Debug, thiserror::Error)]
+pub enum AgentError {
+    /// There is no such agent in the caller's tenant.
+    #[error("no such agent")]
+    NotFound,
+    /// The agent is not at the version that the caller named.
+    #[error("the agent has another version")]
+    VersionMismatch,
+    /// The agent would not be valid.
+    #[error("the agent is not valid")]
+    Invalid(Vec<Fault>),
+    /// A rule does not work.
+    #[error("a rule does not work")]
+    InvalidRule(Vec<Fault>),
+    /// The server has no engine of that name.
+    #[error("unknown engine")]
+    UnknownEngine(Vec<Fault>),
+    /// Others kept changing it at the same time; nothing was written.
+    #[error("the agent is changed too often at once")]
+    Contended,
+    /// The cursor belongs to another listing.
+    #[error("not a cursor of this listing")]
+    InvalidCursor,
+    /// The idempotency key was used before.
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyRefused),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+impl Refusal for AgentError {
+    fn is_of_store(&self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+}
+
+impl AgentError {
+    /// The same error for a body that is an agent's configuration: `/config/rules/0` of the agent
+    /// is `/rules/0` of the body.
+    pub(super) fn below_config(mut self) -> Self {
+        if let Self::Invalid(faults) | Self::InvalidRule(faults) | Self::UnknownEngine(faults) =
+            &mut self
+        {
+            for fault in faults {
+                if let Some(inside) = fault.pointer.strip_prefix("/config") {
+                    fault.pointer = inside.to_owned();
+                }
+            }
+        }
+        self
+    }
+}

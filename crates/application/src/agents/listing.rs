@@ -1,0 +1,77 @@
+//! Agents by the page.
+
+use domain::{Agent, AgentId, AsOf, Page, Principal, cursor, text};
+use ports::{AgentFilter, AgentPosition, AgentQuery};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{AgentError, AgentService};
+
+/// Which agents a listing shows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AgentListing {
+    /// All, newest first.
+    All,
+    /// Those whose name begins so, by name.
+    Name(String),
+    /// Those with this capability, newest first.
+    Capability(String),
+}
+
+/// Where a page of agents ended.
+#[derive(Serialize, Deserialize)]
+struct Position {
+    id: Uuid,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    name: String,
+}
+
+impl AgentService {
+    /// Lists agents; the answer carries the cursor of the next page.
+    pub async fn list(
+        &self,
+        caller: &Principal,
+        listing: &AgentListing,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<AsOf<(Page<Agent>, Option<String>)>, AgentError> {
+        let binding = (caller.tenant.as_str(), "agents", listing);
+        let after = cursor
+            .map(|cursor| cursor::decode::<Position>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| AgentError::InvalidCursor)?
+            .map(|at| AgentPosition {
+                id: AgentId::new(at.id),
+                name_key: at.name,
+            });
+        let filter = match listing {
+            AgentListing::All => AgentFilter::All,
+            AgentListing::Name(prefix) => AgentFilter::NamePrefix(text::search_key(prefix)),
+            AgentListing::Capability(name) => AgentFilter::Capability(name.clone()),
+        };
+        let query = AgentQuery {
+            filter,
+            after,
+            limit,
+        };
+        let page = self.agents.list(&caller.tenant, &query).await?;
+        Ok(page.map(|page| {
+            let last = page.items.last().filter(|_| page.has_more);
+            let next = last.map(|agent| {
+                let name = match listing {
+                    AgentListing::Name(_) => text::search_key(&agent.name),
+                    AgentListing::All | AgentListing::Capability(_) => String::new(),
+                };
+                cursor::encode(
+                    &binding,
+                    &Position {
+                        id: agent.id.uuid(),
+                        name,
+                    },
+                )
+            });
+            (page, next)
+        }))
+    }
+}
