@@ -3,8 +3,7 @@
 use std::{net::SocketAddr, time::Duration};
 
 use contract::reply_engine::request;
-use futures::StreamExt as _;
-use ports::{ReplyEngine as _, ReplyError};
+use ports::ReplyError;
 use rstest::rstest;
 use serde_json::{Value, json};
 use tokio::{
@@ -242,15 +241,4 @@ async fn an_error_after_the_first_delta_fails_what_was_begun() {
     assert_eq!(said.text(), "Hi");
     assert!(matches!(said.error, Some(ReplyError::Unavailable(_))));
     assert_eq!(upstream.asked().len(), 1);
-}
-
-/// The agent's time is kept by whoever asks; the connection goes when the stream does.
-#[tokio::test]
-async fn an_answer_can_be_given_up_while_the_model_speaks() {
-    let more = Step::Endlessly(filling(&format!("data: {}\n\n", delta("."))));
-    let (upstream, engine) = given([vec![stream_head(), more]]).await;
-    let stream = engine.reply(request(0)).await.unwrap();
-    let heard: Vec<_> = stream.take(3).map(Result::unwrap).collect().await;
-    assert_eq!(heard.len(), 3);
-    upstream.until_abandoned().await;
 }

@@ -9,6 +9,7 @@ mod repeats;
 mod secrets;
 mod settings;
 mod streams;
+mod tool_ends;
 mod tool_faults;
 mod tool_use;
 mod tools;

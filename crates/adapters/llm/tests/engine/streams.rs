@@ -192,6 +192,7 @@ async fn answers_one_after_the_other_share_a_connection() {
 #[case::before_the_head(vec![Step::Hang])]
 #[case::before_the_first_event(vec![stream_head(), Step::Hang])]
 #[case::within_the_answer(vec![stream_head(), event(&delta("Hi")), Step::Hang])]
+#[case::while_the_model_speaks(vec![stream_head(), event(&delta("Hi")), Step::Endlessly(b"3\r\n:\n\n\r\n".to_vec())])]
 #[tokio::test]
 async fn a_dropped_stream_closes_the_connection_at_once(#[case] answer: Vec<Step>) {
     let says_something = answer.len() > 2;

@@ -3,8 +3,11 @@
 use std::sync::{Arc, Mutex};
 
 use async_trait::async_trait;
+use contract::reply_engine::request;
 use futures::future::pending;
-use ports::{AgentTool, CapabilityInfo, ToolArguments, ToolDefinition, ToolError, ToolProvider};
+use ports::{
+    AgentTool, CapabilityInfo, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+};
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now};
 
@@ -76,5 +79,13 @@ pub(crate) fn tool_taking(bench: &Arc<Bench>, name: &str, schema: Value) -> Agen
             input_schema: schema,
         }),
         provider: Arc::clone(bench) as Arc<dyn ToolProvider>,
+    }
+}
+
+/// A first message to an agent that has these tools.
+pub(crate) fn request_with(bench: &Arc<Bench>, names: &[&str]) -> ReplyRequest {
+    ReplyRequest {
+        tools: names.iter().map(|name| tool(bench, name)).collect(),
+        ..request(0)
     }
 }
