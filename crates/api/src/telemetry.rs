@@ -167,6 +167,11 @@ fn describe() {
         "1 while a reply engine is left alone because it failed too often, by engine."
     );
     describe_histogram!(
+        "tool_call_seconds",
+        Unit::Seconds,
+        "One call of a tool, by provider (a server, a built-in tool, or 'none' for what was not offered) and status."
+    );
+    describe_histogram!(
         "store_batch_items",
         Unit::Count,
         "How many writes of chats shared one transaction."

@@ -8,6 +8,12 @@ use ports::{AgentTool, CapabilityInfo, ToolProvider};
 /// Between the name of a server and that of its tool.
 const SEPARATOR: char = '/';
 
+/// Who has the tool of this name: its server, or the tool itself where it has none.
+pub(crate) fn provider_of(name: &str) -> &str {
+    name.split_once(SEPARATOR)
+        .map_or(name, |(server, _)| server)
+}
+
 /// The tools that this server has.
 #[derive(Default)]
 pub struct Toolbox {

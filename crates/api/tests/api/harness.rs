@@ -13,7 +13,7 @@ use domain::{
     credential::{Proof, StoredSecret},
     credential_secret::RANDOM_BYTES,
 };
-use metrics_exporter_prometheus::PrometheusBuilder;
+use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use ports::{ReplyEngine, Storage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
@@ -37,6 +37,7 @@ pub(crate) struct Plan {
     settings: Vec<(String, String)>,
     over: Option<Box<dyn FnOnce(Storage) -> Storage + Send>>,
     sockets: Option<SocketTimes>,
+    metrics: Option<PrometheusHandle>,
 }
 
 impl Plan {
@@ -49,6 +50,12 @@ impl Plan {
     /// With a setting, by its variable.
     pub(crate) fn setting(mut self, variable: &str, value: &str) -> Self {
         self.settings.push((variable.to_owned(), value.to_owned()));
+        self
+    }
+
+    /// With what renders these metrics.
+    pub(crate) fn metrics(mut self, metrics: PrometheusHandle) -> Self {
+        self.metrics = Some(metrics);
         self
     }
 
@@ -99,7 +106,9 @@ impl Plan {
         let mut engines = wiring::built_in_engines();
         engines.extend(self.engines);
         // A recorder of the test's own: the process has room for one global recorder only.
-        let metrics = PrometheusBuilder::new().build_recorder().handle();
+        let metrics = self
+            .metrics
+            .unwrap_or_else(|| PrometheusBuilder::new().build_recorder().handle());
         let mut storage = None;
         let over = self.over.unwrap_or_else(|| Box::new(|storage| storage));
         let service = Service::start_over(&settings, false, engines, metrics, |stored| {

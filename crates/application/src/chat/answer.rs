@@ -9,6 +9,7 @@ use domain::{FinishReason, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
+use super::tool_meter::ToolMeter;
 use super::{
     live_turn::{LiveTurn, TurnFailure},
     progress::{Said, ToolStep},
@@ -164,9 +165,13 @@ async fn collect(
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+    let tools = ToolMeter::of(&request.tools);
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
+        if let ReplyChunk::ToolReturned(call) = &chunk {
+            tools.record(call);
+        }
         leave.begin();
         match chunk {
             ReplyChunk::Delta(text) => hear(hearer, &text)?,

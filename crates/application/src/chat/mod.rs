@@ -27,6 +27,7 @@ mod signals;
 mod stored;
 #[cfg(test)]
 mod stored_turn;
+mod tool_meter;
 mod turn_task;
 mod unfinished;
 mod written;
