@@ -153,6 +153,26 @@ fn every_command_of_the_documentation_is_understood() {
     }
 }
 
+#[test]
+fn the_configuration_file_of_the_documentation_is_valid() {
+    let (_, block) = README.split_once("\n```toml\n").expect("a file");
+    let (text, _) = block.split_once("\n```\n").expect("its end");
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("service.toml");
+    std::fs::write(&path, text).expect("a file in it");
+    let key = "LLM__PROVIDERS__SPARE__API_KEY";
+    assert!(README.contains(&format!("`{key}`")));
+    let variables = [(key.to_owned(), "sk-spare".to_owned())];
+    let settings = Settings::load(Some(&path), variables).expect("valid settings");
+    let engines = settings.models.providers.iter();
+    let engines: Vec<_> = engines
+        .map(|it| (&*it.engine, it.api_key.is_some()))
+        .collect();
+    assert_eq!(engines, [("llm", false), ("spare", true)]);
+    let servers = settings.tool_servers.iter().map(|it| &*it.name);
+    assert_eq!(servers.collect::<Vec<_>>(), ["everything", "remote"]);
+}
+
 /// What a shell makes of the right side of an assignment.
 fn value_in_shell(written: &str) -> String {
     let words = shlex::split(written).expect("whole quotes");

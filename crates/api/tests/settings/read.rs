@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use api::settings::{DatabaseKind, LogFormat};
+use api::settings::{DatabaseKind, LogFormat, ModelProvider, ToolServerTransport};
 use application::access::Bootstrap;
 use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
 
-use crate::given::{File, load};
+use crate::given::{File, load, told};
 
 #[test]
 fn without_any_setting_the_documented_defaults_hold() {
@@ -109,6 +109,81 @@ fn the_environment_wins_over_the_file_and_the_file_over_defaults() {
     assert_eq!(settings.server.workers, 7, "an empty variable is not set");
     assert_eq!(settings.limits.sizes.rules, 10);
     assert_eq!(settings.limits.sizes.name_characters, 128);
+}
+
+#[test]
+fn providers_and_tool_servers_are_tables_of_the_file_and_variables_go_over_them_one_by_one() {
+    let file = File::new(
+        "[llm]\nbase_url = 'http://localhost:11434/v1'\nmodel = 'llama3.2'\n\
+         [llm.providers.spare]\nbase_url = 'https://spare.example.org/v1'\nmodel = 'small'\n\
+         [llm.providers.big-one]\nbase_url = 'https://big.example.org/v1'\nmodel = 'large'\n\
+         [mcp.servers.files]\ncommand = 'files'\nargs = \"--root '/var/my files' -v\"\n\
+         env = 'MODE=demo,REGION=eu'\n\
+         [mcp.servers.remote]\nurl = 'http://localhost:3001/mcp'\n",
+    );
+    let settings = file
+        .load(&[
+            ("LLM__PROVIDERS__SPARE__MODEL", "tiny"),
+            ("LLM__PROVIDERS__BIG-ONE__API_KEY", "sk-big"),
+            ("MCP__SERVERS__REMOTE__URL", "http://localhost:3002/mcp"),
+        ])
+        .unwrap();
+    let providers = settings.models.providers.iter();
+    let told = |it: &ModelProvider| (it.engine.clone(), it.base_url.clone(), it.model.clone());
+    let expected = [
+        ("llm", "http://localhost:11434/v1", "llama3.2"),
+        ("big-one", "https://big.example.org/v1", "large"),
+        ("spare", "https://spare.example.org/v1", "tiny"),
+    ];
+    let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
+    assert_eq!(providers.clone().map(told).collect::<Vec<_>>(), expected);
+    let keys = providers.map(|it| it.api_key.is_some());
+    assert_eq!(keys.collect::<Vec<_>>(), [false, true, false]);
+    let [files, remote] = &*settings.tool_servers else {
+        panic!("two servers: {:?}", settings.tool_servers);
+    };
+    assert_eq!((&*files.name, &*remote.name), ("files", "remote"));
+    let ToolServerTransport::Process {
+        command,
+        arguments,
+        environment,
+    } = &files.transport
+    else {
+        panic!("a program: {files:?}");
+    };
+    assert_eq!(
+        (&**command, &arguments[..]),
+        (
+            "files",
+            &["--root", "/var/my files", "-v"].map(String::from)[..]
+        )
+    );
+    assert_eq!(environment.keys().collect::<Vec<_>>(), ["MODE", "REGION"]);
+    let ToolServerTransport::Http { url } = &remote.transport else {
+        panic!("an address: {remote:?}");
+    };
+    assert_eq!(url, "http://localhost:3002/mcp");
+}
+
+#[test]
+fn a_list_or_a_table_where_a_text_belongs_is_refused_by_name() {
+    let file = File::new(
+        "[mcp.servers.files]\ncommand = 'files'\nargs = ['-v']\n\
+         [mcp.servers.files.env]\nmode = 'demo'\n\
+         [llm.providers.Spare]\nmodel = 'small'\n",
+    );
+    let message = told(file.load(&[]));
+    let expected = [
+        "MCP__SERVERS__FILES__ARGS (mcp.servers.files.args in the file) must be words",
+        "mcp.servers.files.env.mode (in the file) is unknown",
+        "llm.providers.Spare.model (in the file) is unknown",
+    ];
+    for sentence in expected {
+        assert!(
+            message.contains(sentence),
+            "{sentence} is missing in {message}"
+        );
+    }
 }
 
 #[test]
