@@ -2,11 +2,11 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId};
+use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId, TurnStatus};
 use ports::{CancelOutcome, Clock, FoundTurn, IdSource, Reply, RepositoryError, TurnRepository};
 use tokio::task::JoinError;
 
-use crate::chat::{Asked, LiveTurn, Said, TurnOutcome, TurnRunner};
+use crate::chat::{Asked, LiveTurn, Said, TurnOutcome, TurnRunner, Unreturned};
 
 /// First pause before an absent store is asked what became of a cancellation.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -105,17 +105,16 @@ impl Cancellation {
     }
 }
 
-/// What the engine has said so far, to be kept.
+/// What the engine has said and done so far, to be kept.
 fn partial_reply(message_id: MessageId, said: Said) -> Option<Reply> {
-    let tool_calls = said.tool_calls();
-    (!said.text.is_empty()).then_some(Reply {
+    (!said.is_empty()).then(|| Reply {
         message_id,
+        tool_calls: said.tool_calls(Unreturned::Cut),
         content: said.text,
         engine: said.engine,
         degraded: said.degraded,
         finish_reason: FinishReason::Cancelled,
         usage: None,
-        tool_calls,
     })
 }
 
@@ -143,11 +142,18 @@ impl TurnService {
         }
     }
 
-    /// Reads a turn.
+    /// Reads a turn; one that runs here with the tools that it has called so far.
     pub async fn get(&self, caller: &Principal, id: TurnId) -> Result<AsOf<Turn>, TurnError> {
         let AsOf { value, position } = self.find(caller, id).await?;
+        let mut turn = value.turn;
+        if turn.status == TurnStatus::InProgress
+            && let Some(live) = self.runner.live().get(id)
+        {
+            // Stored at the end: until then only the process that runs it knows.
+            turn.tool_calls = live.progress().said.tool_calls(Unreturned::Running);
+        }
         Ok(AsOf {
-            value: value.turn,
+            value: turn,
             position,
         })
     }

@@ -102,6 +102,27 @@ pub async fn keeps_no_empty_message(storage: &Storage) {
     assert_eq!(turn.and_then(|turn| turn.reply), None);
 }
 
+/// The tools that were called are kept, whether or not anything was said.
+pub async fn keeps_the_tools_that_were_called(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    for (number, text) in [(0, "It is "), (1, "")] {
+        let target = samples::existing(&talk, i64::from(number));
+        let question = samples::question(number, &agent, target);
+        given::started(storage, &question).await;
+        let partial = Reply {
+            tool_calls: vec![samples::tool_call()],
+            message_id: samples::message_id(100 + number),
+            ..said_so_far(text)
+        };
+        cancel(storage, &question, Some(partial), None).await;
+        let turn = found::turn(storage, question.turn_id).await;
+        let turn = turn.expect("the turn is kept");
+        assert_eq!(turn.tool_calls, [samples::tool_call()]);
+        assert_eq!(turn.reply.is_some(), !text.is_empty());
+    }
+    assert_eq!(found::messages(storage, talk.id).await.len(), 3);
+}
+
 /// A turn that ends while queued leaves no message, and those beside it keep their order.
 pub async fn cancels_a_turn_that_waits(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
@@ -196,7 +217,7 @@ pub async fn cancels_nothing_that_has_ended(storage: &Storage) {
     )
     .await;
     given::started(storage, &question(2)).await;
-    let ending = TurnEnding::Failed(samples::lasting_problem());
+    let ending = TurnEnding::failed(samples::lasting_problem());
     given::finished(storage, samples::finish(&question(2), ending)).await;
     given::started(storage, &question(3)).await;
     given::cancelled(storage, &question(3), None).await;

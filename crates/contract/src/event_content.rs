@@ -83,7 +83,7 @@ pub async fn a_failed_turn_is_shown_with_its_problem(storage: &Storage) {
     let question = samples::question(1, &agent, samples::existing(&talk, 0));
     given::started(storage, &question).await;
     let problem = samples::lasting_problem().with_detail("🤐");
-    let ending = TurnEnding::Failed(problem.clone());
+    let ending = TurnEnding::failed(problem.clone());
     given::finished(storage, samples::finish(&question, ending)).await;
     let (shown, message) = turn_of(event(storage, EventType::TurnFailed).await);
     assert_eq!((shown.status, message), (TurnStatus::Failed, None));

@@ -1,8 +1,7 @@
 //! `TurnRepository::finish_turn`: how a running turn ends.
 
-use domain::{EventType, FinishReason, Message, Problem, Role, ToolCall, Turn, TurnStatus, Usage};
+use domain::{EventType, FinishReason, Message, Problem, Role, Turn, TurnStatus, Usage};
 use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
-use serde_json::json;
 
 use crate::{
     answers::{Answer as _, event_count},
@@ -18,7 +17,7 @@ fn completed(question: &BeginTurn, number: u32) -> FinishTurn {
 }
 
 fn failed(question: &BeginTurn, problem: Problem) -> FinishTurn {
-    samples::finish(question, TurnEnding::Failed(problem))
+    samples::finish(question, TurnEnding::failed(problem))
 }
 
 /// With an answer: turn completed, the agent's message, every member of both.
@@ -34,12 +33,7 @@ pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
             input_tokens: 1,
             output_tokens: 0,
         }),
-        tool_calls: vec![ToolCall {
-            name: "time".to_owned(),
-            arguments: json!({"zone": "Europe/Paris", "deep": [1, {"x": null}]}),
-            status: "ok".to_owned(),
-            duration_ms: 12,
-        }],
+        tool_calls: vec![samples::tool_call()],
         ..samples::reply(7)
     };
     let ending = TurnEnding::Completed(reply.clone());
@@ -79,7 +73,8 @@ pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
     assert_eq!(last_message_at, Some(samples::at(17)));
 }
 
-/// Without an answer: turn failed, its problem kept whole, no message of the agent.
+/// Without an answer: turn failed, its problem kept whole, no message of the agent; what was done
+/// all the same is kept.
 pub async fn fails_a_turn_with_its_problem(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
     let question = samples::question(7, &agent, samples::existing(&talk, 0));
@@ -91,9 +86,15 @@ pub async fn fails_a_turn_with_its_problem(storage: &Storage) {
         errors: vec![domain::Fault::new("/a~1b", domain::FaultCode::TooLong, "ß").into()],
         ..samples::lasting_problem().with_detail("Der Motor schweigt 🤐.")
     };
-    given::finished(storage, failed(&question, problem.clone())).await;
+    let calls = vec![samples::tool_call(), samples::tool_call()];
+    let ending = TurnEnding::Failed {
+        problem: problem.clone(),
+        tool_calls: calls.clone(),
+    };
+    given::finished(storage, samples::finish(&question, ending)).await;
     let expected = Turn {
         status: TurnStatus::Failed,
+        tool_calls: calls,
         error: Some(problem),
         finished_at: Some(samples::at(17)),
         ..running.expect("the turn is there")

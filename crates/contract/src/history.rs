@@ -130,7 +130,7 @@ pub async fn leaves_out_the_messages_of_failed_turns(storage: &Storage) {
         given::started(storage, &failing).await;
         given::finished(
             storage,
-            samples::finish(&failing, TurnEnding::Failed(problem)),
+            samples::finish(&failing, TurnEnding::failed(problem)),
         )
         .await;
     }

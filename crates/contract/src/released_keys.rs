@@ -20,7 +20,7 @@ fn with_key(question: BeginTurn) -> BeginTurn {
 }
 
 async fn failed(storage: &Storage, question: &BeginTurn, problem: Problem) {
-    let finish = samples::finish(question, TurnEnding::Failed(problem));
+    let finish = samples::finish(question, TurnEnding::failed(problem));
     given::finished(storage, finish).await;
 }
 

@@ -6,7 +6,7 @@ use domain::{
     Agent, AgentConfig, AgentId, Conversation, ConversationId, Credential, CredentialId,
     CredentialKind, Fingerprint, IdempotencyClaim, LimitOverrides, Message, MessageId, NodeId,
     Principal, PrincipalId, Problem, ProblemCode, Role, Scope, SecretDigest, SigningKey, Stamp,
-    Standing, TenantId, Ticket, Timestamp, TurnId,
+    Standing, TenantId, Ticket, Timestamp, ToolCall, TurnId,
     admission::OnBusy,
     config::Metadata,
     credential::{Proof, PublicKeys, StoredSecret},
@@ -208,6 +208,16 @@ pub fn reply(number: u32) -> Reply {
         finish_reason: domain::FinishReason::Stop,
         usage: None,
         tool_calls: Vec::new(),
+    }
+}
+
+/// A call of a tool, with arguments of every kind.
+pub fn tool_call() -> ToolCall {
+    ToolCall {
+        name: "time".to_owned(),
+        arguments: json!({"zone": "Europe/Paris", "deep": [1, {"x": null}]}),
+        status: "ok".to_owned(),
+        duration_ms: 12,
     }
 }
 

@@ -139,7 +139,7 @@ pub async fn a_late_end_of_a_swept_turn_is_refused(storage: &Storage) {
     let head = log::head(storage, &samples::tenant()).await;
     for ending in [
         TurnEnding::Completed(samples::reply(1)),
-        TurnEnding::Failed(samples::lasting_problem()),
+        TurnEnding::failed(samples::lasting_problem()),
     ] {
         let finish = samples::finish(&talk.running, ending);
         let answer = storage.turns.finish_turn(finish).await.answered();

@@ -147,7 +147,7 @@ pub async fn promotes_turns_that_asked_elsewhere(storage: &Storage) {
 /// A failure promotes as a success does.
 pub async fn starts_the_turn_that_waits_behind_a_failed_one(storage: &Storage) {
     let (_, _, running, waits) = queue(storage, 1).await;
-    let ending = TurnEnding::Failed(samples::lasting_problem());
+    let ending = TurnEnding::failed(samples::lasting_problem());
     let finish = samples::finish(&running, ending);
     let (committed, promoted) = given::finished(storage, finish).await;
     let types = log::types_of(storage, committed).await;
@@ -222,7 +222,7 @@ pub async fn a_promoted_turn_keeps_its_own_key(storage: &Storage) {
     given::queued(storage, &waiting).await;
     promoted_by(storage, completed(&running)).await;
     assert!(found::claim(storage, &samples::claim("k")).await.is_some());
-    let ending = TurnEnding::Failed(samples::retryable_problem());
+    let ending = TurnEnding::failed(samples::retryable_problem());
     given::finished(storage, samples::finish(&waiting, ending)).await;
     let record = found::claim(storage, &samples::claim("k")).await;
     let released_into = record.and_then(|record| record.released_into);

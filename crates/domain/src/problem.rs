@@ -3,7 +3,7 @@
 //! It stands in the domain because a failed turn carries its problem in the log and in every
 //! later read, long after the request that met it is gone.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, time::Duration};
 
 use serde::{Deserialize, Serialize};
 
@@ -85,16 +85,26 @@ problem_codes! {
     UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";
     UnknownCommand = "unknown_command", 422, "The socket takes no such command.", false, "Compare the frame with `/asyncapi.json`.";
     UpgradeRequired = "upgrade_required", 426, "This path speaks WebSocket.", false, "Send a WebSocket upgrade.";
-    RateLimited = "rate_limited", 429, "Too many requests.", true, "Wait for the time in `Retry-After`.";
+    RateLimited = "rate_limited", 429, "Too many requests.", true, "Wait for the seconds in `retryAfter`.";
     TooManyStreams = "too_many_streams", 429, "Too many open streams.", true, "Close a stream or socket first.";
     Internal = "internal", 500, "The server made a mistake.", true, "Try again; report the `requestId` if it stays.";
     EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; the server's log says more.";
     EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot be reached.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
-    Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after `Retry-After`.";
+    Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node answers.";
     Interrupted = "interrupted", 503, "The turn was interrupted.", true, "Send the message again.";
     EngineTimeout = "engine_timeout", 504, "The reply engine took too long.", true, "Try again, or raise the agent's `timeoutMs`.";
+}
+
+impl ProblemCode {
+    /// Whole seconds after which to try again, where nobody knows better: of 429 and 503.
+    pub const fn usual_wait(self) -> Option<u32> {
+        match self.status() {
+            429 | 503 => Some(1),
+            _ => None,
+        }
+    }
 }
 
 /// A problem body (RFC 9457). On a turn, it says why the turn failed.
@@ -123,6 +133,11 @@ pub struct Problem {
     pub request_id: Option<String>,
     /// Whether the same request can succeed later.
     pub retryable: bool,
+    /// Of 429 and 503: whole seconds after which to try again, from when this was told or, on a
+    /// turn, from its `finishedAt`. Where there are headers, `Retry-After` says the same.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    pub retry_after: Option<u32>,
     /// Every fault of the request, where there can be several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemFault>,
@@ -174,6 +189,7 @@ impl Problem {
             code,
             request_id: None,
             retryable: code.is_retryable(),
+            retry_after: code.usual_wait(),
             errors: Vec::new(),
         }
     }
@@ -184,6 +200,19 @@ impl Problem {
         self.detail = detail.into();
         self
     }
+
+    /// The same problem, after which to wait for so long, if that is known.
+    #[must_use]
+    pub fn with_wait(mut self, wait: Option<Duration>) -> Self {
+        self.retry_after = wait.map(seconds_to_wait).or(self.retry_after);
+        self
+    }
+}
+
+/// A wait as clients are told it: whole seconds, rounded up, at least one.
+pub fn seconds_to_wait(wait: Duration) -> u32 {
+    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
+    u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
 }
 
 #[cfg(test)]
@@ -196,5 +225,33 @@ mod tests {
             assert_eq!(serde_json::to_value(code).unwrap(), code.slug());
             assert_eq!(Problem::new(*code).status, code.status());
         }
+    }
+
+    #[test]
+    fn who_is_to_come_back_is_told_when() {
+        let waits = |code| Problem::new(code).retry_after;
+        assert_eq!(waits(ProblemCode::RateLimited), Some(1));
+        assert_eq!(waits(ProblemCode::EngineUnavailable), Some(1));
+        assert_eq!(waits(ProblemCode::EngineTimeout), None);
+        assert_eq!(waits(ProblemCode::AgentNotFound), None);
+        for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (60_000, 60)] {
+            let wait = Some(Duration::from_millis(milliseconds));
+            let problem = Problem::new(ProblemCode::EngineUnavailable).with_wait(wait);
+            assert_eq!(problem.retry_after, Some(seconds));
+        }
+        let unknown = Problem::new(ProblemCode::Overloaded).with_wait(None);
+        assert_eq!(unknown.retry_after, Some(1));
+    }
+
+    #[test]
+    fn a_problem_that_was_stored_before_it_told_when_can_be_read() {
+        let mut stored = serde_json::to_value(Problem::new(ProblemCode::Interrupted)).unwrap();
+        assert_eq!(stored["retryAfter"], 1);
+        stored.as_object_mut().unwrap().remove("retryAfter");
+        let read: Problem = serde_json::from_value(stored).unwrap();
+        assert_eq!(
+            (read.code, read.retry_after),
+            (ProblemCode::Interrupted, None)
+        );
     }
 }

@@ -104,7 +104,8 @@ pub struct ToolCall {
     /// What it was given.
     pub arguments: serde_json::Value,
     /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; engines may have others.
+    /// or `too_many`; `running` while it has not, and `cancelled` if its turn ended before it.
+    /// Engines may have others.
     pub status: String,
     /// How long it took, in milliseconds.
     pub duration_ms: i64,
@@ -137,7 +138,8 @@ pub struct Turn {
     pub finish_reason: Option<FinishReason>,
     /// Tokens, where the engine counts them.
     pub usage: Option<Usage>,
-    /// Tools that were called, in order.
+    /// Tools that were called, in order, however the turn ended; of one that runs, those so far, if
+    /// it runs in the process that answers.
     pub tool_calls: Vec<ToolCall>,
     /// String pairs of the client's own.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]

@@ -151,8 +151,23 @@ pub enum BeginOutcome {
 pub enum TurnEnding {
     /// With an answer.
     Completed(Reply),
-    /// Without one; a retryable problem gives the turn's idempotency key back.
-    Failed(Problem),
+    /// Without one.
+    Failed {
+        /// Why; one that is retryable gives the turn's idempotency key back.
+        problem: Problem,
+        /// Tools that were called before.
+        tool_calls: Vec<ToolCall>,
+    },
+}
+
+impl TurnEnding {
+    /// The end of a turn that has no answer and called no tools.
+    pub const fn failed(problem: Problem) -> Self {
+        Self::Failed {
+            problem,
+            tool_calls: Vec::new(),
+        }
+    }
 }
 
 /// The end of a turn that this node ran.
@@ -267,7 +282,8 @@ pub trait TurnRepository: Send + Sync {
 
     /// Ends a running turn with its answer (turn completed, the agent's message,
     /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem gives the
-    /// idempotency key back: its record names the conversation instead of the turn). MUST write nothing unless the turn is in progress under `node`. MUST
+    /// idempotency key back: its record names the conversation instead of the turn), and either
+    /// way with the tools that were called. MUST write nothing unless the turn is in progress under `node`. MUST
     /// answer `Finished` again, and write nothing, when the turn has ended in this very way under
     /// `node`: a caller that was told `Unavailable` repeats the call, and its end may be stored. MUST
     /// promote the first turn that waits, if any and if allowed, in the same transaction; but to
@@ -276,8 +292,8 @@ pub trait TurnRepository: Send + Sync {
 
     /// Ends a queued or running turn from outside, with `turn.cancelled`. When a running one ends,
     /// MUST promote the first that waits to `node`, if given, in the same transaction. `partial`
-    /// is what the engine had said so far: if there is such text and the turn was running, it is
-    /// kept as the agent's message.
+    /// is what the engine had said so far: if the turn was running, its text is kept as the
+    /// agent's message where there is any, and the tools that were called are kept with the turn.
     async fn cancel_turn(
         &self,
         tenant: &TenantId,

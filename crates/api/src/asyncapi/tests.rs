@@ -64,7 +64,7 @@ fn a_refusal_says_when_to_try_again() {
     let error = &mut refusal["payload"]["error"];
     assert_eq!(error["retryAfter"], 1);
     assert_eq!(error["violatedPolicies"], json!(["commands"]));
-    assert_eq!(error["detail"], "Wait for the time in `retryAfter`.");
+    assert_eq!(error["detail"], "Wait for the seconds in `retryAfter`.");
     error["retryAfter"] = "soon".into();
     let faults = schemas.check("message:errorReply", &refusal["payload"]);
     assert_eq!(faults.len(), 1, "{faults:?}");

@@ -70,8 +70,8 @@ impl ChatRequest {
         self.conversation_id.as_ref()?.parse().ok()
     }
 
-    /// The command; ids that are none are of nothing.
-    pub fn into_command(self) -> Result<ChatCommand, ApiError> {
+    /// The command of the request that `request_id` names; ids that are none are of nothing.
+    pub fn into_command(self, request_id: Option<String>) -> Result<ChatCommand, ApiError> {
         let conversation_id = match self.conversation_id.map(|id| id.parse()) {
             Some(Err(_malformed)) => return Err(ProblemCode::ConversationNotFound.into()),
             Some(Ok(id)) => Some(id),
@@ -90,6 +90,7 @@ impl ChatRequest {
                 WhenBusy::Queue => OnBusy::Queue,
                 WhenBusy::Reject => OnBusy::Reject,
             },
+            request_id,
         })
     }
 }

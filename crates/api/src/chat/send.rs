@@ -7,7 +7,7 @@ use std::{
 
 use actix_web::{
     HttpRequest, HttpResponse,
-    http::header::{HeaderName, HeaderValue, LOCATION},
+    http::header::{HeaderName, LOCATION},
     web::Data,
 };
 use application::{access::EntrantWatch, chat::Asked};
@@ -22,8 +22,9 @@ use super::{
 use crate::{
     access::{Authorized, ChatWrite, open_stream},
     connection::Progress,
+    layers::RequestId,
     problem::ApiError,
-    request::{IdempotencyHeader, Json, REPLAYED},
+    request::{IdempotencyHeader, Json, told_again},
     sse,
     state::ApiState,
 };
@@ -39,6 +40,10 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
 /// ends meanwhile, or is revoked, does the stream just end. Closing it does not end the turn. An
 /// engine that answers at once, as `rules` does, speaks in one `reply.delta` (or in none, when it
 /// says nothing). With `Prefer: respond-async` the answer is the turn, at once.
+///
+/// Where no reply comes although the message was taken, because its turn failed or was cancelled or
+/// can no longer be followed, the problem names the turn in `turnId` and its conversation in
+/// `conversationId`: there the message stays.
 ///
 /// `stream` of the body decides before `Accept`, and both before `Prefer`: who asks for a stream gets
 /// one, whatever it prefers.
@@ -68,7 +73,7 @@ pub async fn chat(
 ) -> Result<HttpResponse, ApiError> {
     let began = Instant::now();
     let form = Form::of(request.headers(), body.0.stream())?;
-    let command = body.0.into_command()?;
+    let command = body.0.into_command(RequestId::of(&request))?;
     // Before anything is stored: who may not open a stream has asked nothing.
     let place = match form {
         Form::Stream => Some(open_stream(&state.limits, authorized.entrant()).await?),
@@ -78,8 +83,9 @@ pub async fn chat(
         .chat
         .ask(authorized.caller(), command, key.0)
         .await?;
+    let (turn_id, conversation_id) = (asked.turn_id, asked.conversation_id);
     let is_replayed = asked.is_replayed;
-    let mut response = match form {
+    let answer = match form {
         Form::Stream => {
             let watch =
                 Arc::clone(&state.authenticator).watch_over(Arc::clone(authorized.entrant()));
@@ -88,21 +94,16 @@ pub async fn chat(
                 let _until_its_end = &place;
                 event
             });
-            sse::stream(held.take_until(Box::pin(end)))
+            Ok(sse::stream(held.take_until(Box::pin(end))))
         }
-        Form::Turn => turn(&authorized, asked).await?,
-        Form::Whole => whole(asked, began).await.map_err(|error| ApiError {
-            is_replayed,
-            ..error
-        })?,
+        Form::Turn => turn(&authorized, asked).await,
+        Form::Whole => whole(asked, began).await,
     };
-    if is_replayed {
-        let (name, value) = REPLAYED;
-        response
-            .headers_mut()
-            .insert(name, HeaderValue::from_static(value));
-    }
-    Ok(response)
+    told_again(answer, is_replayed).map_err(|error| ApiError {
+        // What was stored can be found, also in a conversation that nobody knows of yet.
+        turn: Some((turn_id, conversation_id)),
+        ..error
+    })
 }
 
 /// Waits until a stream ends before its turn does: its credential is over, or its client gone. The

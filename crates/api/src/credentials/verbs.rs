@@ -9,7 +9,7 @@ use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, PathId, QueryParameters, made, tell_replayed},
+    request::{IdempotencyHeader, PathId, QueryParameters, made, told_again},
 };
 
 type Answer = Result<HttpResponse, ApiError>;
@@ -71,9 +71,8 @@ pub(super) async fn rotate<V: View>(
             key.0,
         )
         .await?;
-    let mut response = HttpResponse::Ok();
-    tell_replayed(&mut response, rotated.is_replayed);
-    Ok(response.json(V::minted(rotated.value)?))
+    let answer = HttpResponse::Ok().json(V::minted(rotated.value)?);
+    told_again(Ok(answer), rotated.is_replayed)
 }
 
 pub(super) async fn revoke<V: View>(

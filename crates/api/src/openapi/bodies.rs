@@ -8,6 +8,8 @@ use crate::problem::LimitPolicy;
 
 /// The component of problems that tell which limit was met.
 pub(super) const RATE_LIMIT_PROBLEM: &str = "RateLimitProblem";
+/// The component of problems that tell which turn has no reply.
+pub(super) const CHAT_PROBLEM: &str = "ChatProblem";
 
 /// The types that a page of the log can be narrowed to, separated by commas.
 pub(super) fn list_event_types(document: &mut Value) {
@@ -55,6 +57,25 @@ pub(super) fn add_components(document: &mut Value) {
         document["components"][kind] = entries;
     }
     component::put(document, RATE_LIMIT_PROBLEM, rate_limit_problem());
+    component::put(document, CHAT_PROBLEM, chat_problem());
+}
+
+/// What a chat without a reply says beside what every problem says.
+fn chat_problem() -> Value {
+    let id = |name, description| json!({"$ref": reference(name), "description": description});
+    json!({
+        "allOf": [
+            {"$ref": reference("Problem")},
+            {
+                "type": "object",
+                "description": "Both members are there if the message was taken, and neither if it was not.",
+                "properties": {
+                    "turnId": id("TurnId", "The turn that has no reply, or of which none can be told."),
+                    "conversationId": id("ConversationId", "Its conversation, also when the chat has begun it."),
+                },
+            },
+        ],
+    })
 }
 
 /// What a 429 says beside what every problem says.

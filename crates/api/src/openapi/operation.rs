@@ -57,11 +57,13 @@ impl Operation<'_> {
     /// of a turn.
     pub(super) fn repeats_its_answer(&self, status: &str) -> bool {
         let shows_a_secret = self.credentials() == Some(CredentialKind::Key);
-        let may_be_repeated = match status {
-            "409" | "500" | "502" | "503" | "504" => self.id == "chat",
-            _ => status.starts_with('2'),
-        };
+        let may_be_repeated = status.starts_with('2') || self.tells_of_turn(status);
         self.takes_idempotency_key() && !shows_a_secret && may_be_repeated
+    }
+
+    /// Whether a refusal of this status may say what became of a turn.
+    pub(super) fn tells_of_turn(&self, status: &str) -> bool {
+        self.id == "chat" && ["409", "500", "502", "503", "504"].contains(&status)
     }
 
     /// Whether its body names what must be there: agents, keys, clients and tickets are made out

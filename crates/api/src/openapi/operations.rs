@@ -4,7 +4,7 @@ use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
 
 use super::{
-    bodies::{self, RATE_LIMIT_PROBLEM},
+    bodies::{self, CHAT_PROBLEM, RATE_LIMIT_PROBLEM},
     component::reference,
     document::DocumentError,
     headers, links,
@@ -72,6 +72,7 @@ fn refusal(operation: &Operation<'_>, status: &str) -> Value {
     let (media_type, schema) = match status {
         _ if operation.is_oauth() => ("application/json", "OAuthError"),
         "429" => ("application/problem+json", RATE_LIMIT_PROBLEM),
+        _ if operation.tells_of_turn(status) => ("application/problem+json", CHAT_PROBLEM),
         _ => ("application/problem+json", "Problem"),
     };
     json!({media_type: {"schema": {"$ref": reference(schema)}}})

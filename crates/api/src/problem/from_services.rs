@@ -139,9 +139,9 @@ impl From<ChatError> for ApiError {
             ChatError::Busy => Self::new(ProblemCode::ConversationBusy),
             ChatError::Cancelled => Self::new(ProblemCode::TurnCancelled),
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
-            ChatError::Failed(failure) => Self {
-                retry_after: failure.retry_after.map(seconds_to_wait),
-                ..Self::new(failure.problem.code)
+            ChatError::Failed(problem) => Self {
+                retry_after: problem.retry_after,
+                ..Self::new(problem.code)
             },
             ChatError::Idempotency(refused) => refused.into(),
             ChatError::Store(error) => error.into(),

@@ -3,10 +3,13 @@
 mod from_services;
 mod render;
 
-use std::{borrow::Cow, fmt, time::Duration};
+use std::{borrow::Cow, fmt};
 
 use actix_web::{HttpResponse, ResponseError, http::StatusCode};
-use domain::{Fault, FaultCode, ProblemCode, RatePolicy, problem::ProblemFault};
+pub use domain::problem::seconds_to_wait;
+use domain::{
+    ConversationId, Fault, FaultCode, ProblemCode, RatePolicy, TurnId, problem::ProblemFault,
+};
 use ports::BoxError;
 use serde::Serialize;
 
@@ -23,7 +26,7 @@ pub struct ApiError {
     pub detail: Option<Cow<'static, str>>,
     /// Every fault of the request.
     pub faults: Vec<ProblemFault>,
-    /// Whole seconds after which to try again.
+    /// Whole seconds after which to try again; what is usual for the code when none.
     pub retry_after: Option<u32>,
     /// The rate limit that refuses the request.
     pub violated_policy: Option<LimitPolicy>,
@@ -31,6 +34,8 @@ pub struct ApiError {
     pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
     pub log_bounds: Option<(i64, i64)>,
+    /// The turn that was stored for the request, and its conversation.
+    pub turn: Option<(TurnId, ConversationId)>,
     /// Whether it was answered before, to the first request with this idempotency key.
     pub is_replayed: bool,
     /// The cause, for the log alone.
@@ -48,6 +53,7 @@ impl ApiError {
             violated_policy: None,
             challenge: None,
             log_bounds: None,
+            turn: None,
             is_replayed: false,
             source: None,
         }
@@ -144,12 +150,6 @@ impl From<RatePolicy> for LimitPolicy {
             RatePolicy::Chat => Self::Chat,
         }
     }
-}
-
-/// What `Retry-After` says for a wait: whole seconds, rounded up, at least one.
-pub fn seconds_to_wait(wait: Duration) -> u32 {
-    let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
-    u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
 }
 
 impl From<ProblemCode> for ApiError {

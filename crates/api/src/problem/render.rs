@@ -1,7 +1,5 @@
 //! From an error to the bytes that leave.
 
-use std::borrow::Cow;
-
 use actix_web::{
     HttpResponse, ResponseError as _,
     dev::{ServiceResponse, Url},
@@ -10,7 +8,7 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use domain::{Problem, ProblemCode};
+use domain::{ConversationId, Problem, ProblemCode, TurnId};
 use ports::BoxError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -48,22 +46,24 @@ pub struct ProblemBody {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     head_seq: Option<i64>,
-    /// Whole seconds after which to try again, where no header can say so.
+    /// Of a chat whose turn was stored: that turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
-    retry_after: Option<u32>,
+    turn_id: Option<TurnId>,
+    /// Of a chat whose turn was stored: its conversation, also when the chat has begun it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[schema(nullable = false)]
+    conversation_id: Option<ConversationId>,
 }
 
 impl ProblemBody {
     /// What an error says to a client on a socket, where nothing stands beside the body.
     pub fn on_socket(error: &ApiError, request_id: String) -> Self {
         let mut body = Self::new(error, None, Some(request_id));
-        // What a code tells everybody to do with headers is done here with members of frames.
-        body.problem.detail = match error.code {
-            ProblemCode::Unauthenticated if error.detail.is_none() => SHOW_A_TOKEN.into(),
-            _ => in_frames(&body.problem.detail),
-        };
-        body.retry_after = retry_after(error);
+        // What the code tells everybody to do with headers is done here with a member of a frame.
+        if error.code == ProblemCode::Unauthenticated && error.detail.is_none() {
+            body.problem.detail = SHOW_A_TOKEN.into();
+        }
         body
     }
 
@@ -74,13 +74,10 @@ impl ProblemBody {
             violated_policies: error.violated_policy.map(|policy| [policy]),
             first_seq: bounds.map(|(first, _)| first),
             head_seq: bounds.map(|(_, head)| head),
-            retry_after: None,
+            turn_id: error.turn.map(|(turn, _)| turn),
+            conversation_id: error.turn.map(|(_, conversation)| conversation),
         }
     }
-}
-
-fn in_frames(detail: &str) -> Cow<'static, str> {
-    detail.replace("`Retry-After`", "`retryAfter`").into()
 }
 
 fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Problem {
@@ -99,15 +96,14 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
     }
     problem.instance = instance;
     problem.request_id = request_id;
+    problem.retry_after = retry_after(error);
     problem.errors.clone_from(&error.faults);
     problem
 }
 
 /// Whole seconds after which to try again.
 fn retry_after(error: &ApiError) -> Option<u32> {
-    let is_due = matches!(error.code.status(), 429 | 503);
-    let seconds = error.retry_after.or(is_due.then_some(1));
-    seconds.map(|seconds| seconds.max(1))
+    error.retry_after.or(error.code.usual_wait())
 }
 
 /// Why an answer is a 5xx, on its way to the log.

@@ -5,7 +5,7 @@ use std::future::{Ready, ready};
 use actix_web::{
     FromRequest, HttpRequest, HttpResponse, HttpResponseBuilder,
     dev::Payload,
-    http::header::{self, HeaderName},
+    http::header::{self, HeaderName, HeaderValue},
 };
 use domain::IdempotencyKey;
 
@@ -46,13 +46,28 @@ impl FromRequest for IdempotencyHeader {
 pub fn made(path: String, is_replayed: bool) -> HttpResponseBuilder {
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, path));
-    tell_replayed(&mut response, is_replayed);
+    if is_replayed {
+        response.insert_header(REPLAYED);
+    }
     response
 }
 
-/// Says so in an answer that is the first one again.
-pub fn tell_replayed(response: &mut HttpResponseBuilder, is_replayed: bool) {
-    if is_replayed {
-        response.insert_header(REPLAYED);
+/// An answer or a refusal, which says so if it is the first one again.
+pub fn told_again(
+    answer: Result<HttpResponse, ApiError>,
+    is_replayed: bool,
+) -> Result<HttpResponse, ApiError> {
+    match answer {
+        Ok(mut response) if is_replayed => {
+            let (name, value) = REPLAYED;
+            let headers = response.headers_mut();
+            headers.insert(name, HeaderValue::from_static(value));
+            Ok(response)
+        }
+        Ok(response) => Ok(response),
+        Err(error) => Err(ApiError {
+            is_replayed,
+            ..error
+        }),
     }
 }

@@ -8,7 +8,7 @@ mod preconditions;
 mod query;
 
 pub use accept::{accepts, names};
-pub use idempotency::{IdempotencyHeader, REPLAYED, made, tell_replayed};
+pub use idempotency::{IdempotencyHeader, REPLAYED, made, told_again};
 pub use json::{Json, JsonBody, MergePatch, OptionalJson};
 pub use path::{Named, PathId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};

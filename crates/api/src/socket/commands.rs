@@ -92,8 +92,12 @@ impl From<ApiError> for Refusal {
     }
 }
 
-/// Carries one command out, behind those that came before it about the same.
-pub(super) async fn carry_out(context: Rc<Context>, command: Command) -> Result<Done, Refusal> {
+/// Carries one command out, behind those that came before it about the same. `id` is the client's.
+pub(super) async fn carry_out(
+    context: Rc<Context>,
+    id: u64,
+    command: Command,
+) -> Result<Done, Refusal> {
     if context.caller().is_none() {
         return match command {
             Command::Connect(frame) => enter(&context, frame).await,
@@ -104,7 +108,10 @@ pub(super) async fn carry_out(context: Rc<Context>, command: Command) -> Result<
         context.order.refreshed().await;
     }
     let subject = subject_of(&command);
-    Ok(context.order.keep(subject, run(&context, command)).await?)
+    Ok(context
+        .order
+        .keep(subject, run(&context, id, command))
+        .await?)
 }
 
 fn subject_of(command: &Command) -> Option<Subject> {
@@ -119,7 +126,7 @@ fn subject_of(command: &Command) -> Option<Subject> {
     }
 }
 
-async fn run(context: &Context, command: Command) -> Result<Done, ApiError> {
+async fn run(context: &Context, id: u64, command: Command) -> Result<Done, ApiError> {
     // Whoever it is now: it may have waited.
     let caller = context.caller().ok_or_else(unauthenticated)?;
     count(context, &caller.entrant, &command).await?;
@@ -128,7 +135,7 @@ async fn run(context: &Context, command: Command) -> Result<Done, ApiError> {
         Command::Subscribe(frame) => subscribe(context, &caller, frame).await,
         Command::Unsubscribe(frame) => Ok(Done::Unsubscribed(frame.channel.parse()?)),
         Command::Refresh(frame) => refresh(context, &caller, frame).await,
-        Command::Chat(frame) => chat(context, &caller, *frame).await,
+        Command::Chat(frame) => chat(context, &caller, id, *frame).await,
         Command::Cancel(frame) => cancel(context, &caller, &frame.turn_id).await,
         Command::Typing(frame) => typing(context, &caller, &frame).await,
         Command::Ping => Ok(Done::Empty),
@@ -159,10 +166,16 @@ async fn refresh(
     Ok(Done::Refreshed(entrant))
 }
 
-async fn chat(context: &Context, caller: &Caller, frame: ChatFrame) -> Result<Done, ApiError> {
+async fn chat(
+    context: &Context,
+    caller: &Caller,
+    id: u64,
+    frame: ChatFrame,
+) -> Result<Done, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
     let who = caller.principal();
-    let command = frame.request.into_command()?;
+    let request_id = context.request_id(Some(id));
+    let command = frame.request.into_command(Some(request_id))?;
     // What the turn causes comes behind it.
     let position = caller.tail.position();
     let asked = services

@@ -93,12 +93,17 @@ impl Context {
         self.services.open(Arc::clone(&caller.entrant))
     }
 
-    /// What an error says to the client, and to the log when the server is at fault.
-    pub(super) fn report(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
-        let request_id = match id {
+    /// The id by which a command is found again in the log; without one, the socket.
+    pub(super) fn request_id(&self, id: Option<u64>) -> String {
+        match id {
             Some(id) => format!("{}-{id}", self.connection_id),
             None => self.connection_id.clone(),
-        };
+        }
+    }
+
+    /// What an error says to the client, and to the log when the server is at fault.
+    pub(super) fn report(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
+        let request_id = self.request_id(id);
         // To leave in order is no failure.
         if error.code.status() >= 500 && error.code != ProblemCode::Draining {
             let cause = error.source.as_ref();

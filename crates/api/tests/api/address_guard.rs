@@ -45,9 +45,10 @@ async fn who_guesses_keys_is_stopped_while_known_callers_go_on() {
     429 Too Many Requests
     {
       "code": "rate_limited",
-      "detail": "Wait for the time in `Retry-After`.",
+      "detail": "Wait for the seconds in `retryAfter`.",
       "instance": "/api/engines",
       "requestId": "[id]",
+      "retryAfter": "[seconds]",
       "retryable": true,
       "status": 429,
       "title": "Too many requests.",

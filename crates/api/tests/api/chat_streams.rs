@@ -1,5 +1,7 @@
 //! Chat as a stream of server-sent events, and chat that is answered later.
 
+use std::time::Duration;
+
 use domain::ProblemCode;
 use ports::ReplyError;
 use serde_json::{Value, json};
@@ -175,6 +177,24 @@ async fn what_goes_wrong_later_is_the_last_event() {
         ["turn.started", "reply.delta", "turn.cancelled"]
     );
     assert_eq!(events[1].data["text"], "Well, ");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_failure_on_a_stream_says_when_to_try_again() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let body = json!({"agentId": agent, "message": "Hello"});
+    let mut stream = streamed(&api, body).await;
+    let retry_after = Some(Duration::from_millis(6_001));
+    let limited = ReplyError::RateLimited { retry_after };
+    script.next_call().await.fail(limited);
+    stream.next_of("turn.started").await;
+    let failed = stream.next_of("turn.failed").await;
+    assert_eq!(failed["error"]["code"], "engine_unavailable");
+    assert_eq!(failed["error"]["retryAfter"], 7);
+    let path = "/api/events?since=0&types=turn.failed";
+    let events = api.reader().get(path).await.ok();
+    assert_eq!(events["data"][0]["data"]["turn"]["error"], failed["error"]);
     api.stop().await;
 }
 

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use crate::{
     harness::{Api, Plan, id_of},
-    script::{Always, Script, scripted},
+    script::{Always, Call, Script, scripted},
 };
 
 /// A service with the engine `scripted`, and an agent that it answers for.
@@ -169,13 +169,19 @@ async fn a_failure_is_told_and_kept_whether_words_came_before_it_or_not() {
                 call.fail(error);
                 turn_id
             });
-            answer.problem(code);
+            let problem = answer.problem(code);
             let told = answer
                 .headers
                 .get("retry-after")
                 .map(|it| it.to_str().unwrap());
             assert_eq!(told, retry_after, "{code:?}");
             let turn = turn(&api, turn_id).await;
+            for problem in [&problem, &turn["error"]] {
+                let told = problem["retryAfter"].as_i64().map(|it| it.to_string());
+                assert_eq!(told.as_deref(), retry_after, "{problem}");
+            }
+            assert_eq!(problem["turnId"], turn["id"]);
+            assert_eq!(problem["conversationId"], turn["conversationId"]);
             assert_eq!(
                 (&turn["status"], &turn["reply"]),
                 (&json!("failed"), &Value::Null)
@@ -209,6 +215,42 @@ async fn messages_of_failed_turns_are_not_shown_to_engines() {
     });
     answered.ok();
     assert_eq!(contents(&api, &id).await, ["one", "two", "two!"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_question_that_is_asked_again_is_shown_to_engines_once() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let id = id_of(&api.conversation(json!({"agentId": agent})).await);
+    let ask = |message: &'static str| {
+        let command = json!({"agentId": agent, "conversationId": id, "message": message});
+        let request = api.writer().request("POST", "/api/chat").json(&command);
+        request.header("Idempotency-Key", message).send()
+    };
+    let shown = |call: &Call| {
+        let history = call.request.history.iter();
+        history.map(|it| it.content.clone()).collect::<Vec<_>>()
+    };
+    let (failed, ()) = tokio::join!(ask("one"), async {
+        script.next_call().await.fail(ReplyError::TimedOut);
+    });
+    let failed = failed.problem(ProblemCode::EngineTimeout);
+    let (answered, ()) = tokio::join!(ask("one"), async {
+        let call = script.next_call().await;
+        assert_eq!(shown(&call), Vec::<String>::new());
+        assert_eq!(call.request.message, "one");
+        call.answer("one!").await;
+    });
+    assert_ne!(answered.ok()["turnId"], failed["turnId"]);
+    let (answered, ()) = tokio::join!(ask("two"), async {
+        let call = script.next_call().await;
+        assert_eq!(shown(&call), ["one", "one!"]);
+        call.answer("two!").await;
+    });
+    answered.ok();
+    // Nothing that was said is lost: both questions are there, each with its own turn.
+    let expected = ["one", "one", "one!", "two", "two!"];
+    assert_eq!(contents(&api, &id).await, expected);
     api.stop().await;
 }
 

@@ -67,6 +67,7 @@ mod store_calls;
 mod tickets;
 mod token_endpoint;
 mod token_endpoint_errors;
+mod tool_calls;
 mod tool_metrics;
 mod turns;
 mod unstored_ends;

@@ -198,7 +198,10 @@ async fn conversation_busy_and_turn_cancelled() {
         let path = format!("/api/turns/{}/cancel", call.request.turn_id);
         writer.request("POST", &path).send().await.ok();
     });
-    cancelled.problem(ProblemCode::TurnCancelled);
+    let problem = cancelled.problem(ProblemCode::TurnCancelled);
+    assert_eq!(problem["conversationId"], id);
+    let turn = crate::engines::turn(&api, problem["turnId"].as_str().unwrap()).await;
+    assert_eq!(turn["status"], "cancelled");
     api.stop().await;
 }
 
@@ -214,6 +217,7 @@ async fn idempotency_key_in_use() {
         user_id: None,
         metadata: Metadata::new(),
         on_busy: OnBusy::Queue,
+        request_id: None,
     };
     let secret = CredentialSecret::parse(CredentialKind::Key, api.writer().key());
     let principal = CredentialKind::Key.principal(&secret.expect("a key").id());

@@ -77,9 +77,10 @@ async fn a_burst_is_let_in_and_then_no_more() {
     429 Too Many Requests
     {
       "code": "rate_limited",
-      "detail": "Wait for the time in `Retry-After`.",
+      "detail": "Wait for the seconds in `retryAfter`.",
       "instance": "/api/engines",
       "requestId": "[id]",
+      "retryAfter": "[seconds]",
       "retryable": true,
       "status": 429,
       "title": "Too many requests.",

@@ -1,7 +1,10 @@
 //! The documentation's snippets for pages, as they stand there, against a service whose connections
 //! break.
 
-use std::fmt::Write as _;
+use std::{
+    fmt::Write as _,
+    time::{Duration, Instant},
+};
 
 use domain::Scope;
 use ports::ReplyError;
@@ -145,6 +148,21 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
         page.ask(&order)
     );
     assert_eq!(ended["reply"], "Here.", "the same key begins another turn");
+    // The engine wants more time than the page would leave it.
+    let order = ask("Later", api.writer().key());
+    let (waited, ended) = tokio::join!(
+        async {
+            let limited = script.next_call().await;
+            let asked_at = Instant::now();
+            let retry_after = Some(Duration::from_secs(2));
+            limited.fail(ReplyError::RateLimited { retry_after });
+            script.next_call().await.answer("Now.").await;
+            asked_at.elapsed()
+        },
+        page.ask(&order)
+    );
+    assert_eq!(ended["reply"], "Now.", "{ended}");
+    assert!(waited >= Duration::from_secs(2), "after {waited:?}");
     let refused = page.ask(&ask("Hello", "agk_nonsense")).await;
     assert_eq!(refused["refused"], "invalid_credentials");
     let order = json!({"do": "askInVain", "source": snippet("chat.js")});

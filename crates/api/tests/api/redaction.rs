@@ -4,13 +4,17 @@ use domain::{CredentialKind, CredentialSecret, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Replaces ids, times and keys by what they are.
+/// Replaces ids, times, waits and keys by what they are.
 pub(crate) fn redact(value: &mut Value) {
     match value {
         Value::Object(members) => {
             for (name, member) in members {
                 match member {
                     Value::String(text) => redact_text(name, text),
+                    Value::Number(wait) if name == "retryAfter" => {
+                        assert!(wait.as_u64() >= Some(1), "{name} is {wait}");
+                        *member = "[seconds]".into();
+                    }
                     other => redact(other),
                 }
             }

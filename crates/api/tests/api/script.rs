@@ -81,14 +81,14 @@ impl Call {
         self.give(ReplyChunk::Delta(text.to_owned())).await;
     }
 
+    /// Calls a tool, which takes its time.
+    pub(crate) async fn call_tool(&self, name: &str, arguments: &Value) {
+        self.give(called(name, arguments)).await;
+    }
+
     /// Calls a tool, which answers `ok`.
     pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
-        let given = arguments.as_object().expect("an object").clone();
-        self.give(ReplyChunk::ToolCalled {
-            name: name.to_owned(),
-            arguments: given,
-        })
-        .await;
+        self.call_tool(name, &arguments).await;
         let call = ToolCall {
             name: name.to_owned(),
             arguments,
@@ -111,10 +111,17 @@ impl Call {
 
     /// Says something that nobody may want to hear any more.
     pub(crate) fn say_unheard(&self, text: &str) {
+        self.give_unheard(ReplyChunk::Delta(text.to_owned()));
+    }
+
+    /// Calls a tool, of which nobody may want to hear any more.
+    pub(crate) fn call_unheard(&self, name: &str, arguments: &Value) {
+        self.give_unheard(called(name, arguments));
+    }
+
+    fn give_unheard(&self, chunk: ReplyChunk) {
         let (taken, _) = oneshot::channel();
-        let _ = self
-            .steps
-            .send((Ok(ReplyChunk::Delta(text.to_owned())), taken));
+        let _ = self.steps.send((Ok(chunk), taken));
     }
 
     /// Ends the answer.
@@ -150,6 +157,13 @@ impl Call {
     pub(crate) async fn stopped(&self) {
         let stopped = tokio::time::timeout(PATIENCE, self.steps.closed()).await;
         stopped.expect("the engine is stopped in time");
+    }
+}
+
+fn called(name: &str, arguments: &Value) -> ReplyChunk {
+    ReplyChunk::ToolCalled {
+        name: name.to_owned(),
+        arguments: arguments.as_object().expect("an object").clone(),
     }
 }
 

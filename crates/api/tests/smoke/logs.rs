@@ -46,6 +46,45 @@ async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
     );
 }
 
+#[tokio::test]
+async fn a_failure_of_an_engine_names_what_it_was_asked_by() {
+    let folder = folder();
+    let at = folder.path();
+    let generated = printed(at, &["keys", "generate"]);
+    let key = generated.trim_end();
+    // Nothing listens there.
+    let settings = [
+        ("SERVER__PORT", "0"),
+        ("AUTH__BOOTSTRAP_KEY", key),
+        ("LLM__BASE_URL", "http://127.0.0.1:1/v1"),
+        ("LLM__MODEL", "any"),
+    ];
+    let running = Running::of(service(at, &[], &settings));
+    let agent = post(&running.url, key, "/api/agents", json!({"name": "Ada"})).await;
+    let request = reqwest::Client::new().post(format!("{}/api/chat", running.url));
+    let request = request.header("X-API-Key", key);
+    let request = request.header("X-Request-Id", "found-again");
+    let question = json!({"agentId": agent["id"], "message": "Hello"});
+    let answer = request.json(&question).send().await.expect("an answer");
+    assert_eq!(answer.status(), 503);
+    let problem: Value = answer.json().await.expect("JSON");
+    let lines = logged(running);
+    let line = lines
+        .iter()
+        .find(|line| line["message"] == "the engine gave no answer");
+    let line = line.unwrap_or_else(|| panic!("no line in {lines:?}"));
+    assert_eq!(
+        (&line["engine"], &line["request_id"]),
+        (&json!("llm"), &json!("found-again"))
+    );
+    assert_eq!(line["turn"], problem["turnId"]);
+    assert_eq!(line["conversation"], problem["conversationId"]);
+    assert_eq!(
+        (&line["agent"], &line["tenant"]),
+        (&agent["id"], &json!("default"))
+    );
+}
+
 /// Whether a service wants requests. It does not when it has ended, either.
 async fn is_ready(url: &str) -> bool {
     let answer = reqwest::get(format!("{url}/readyz")).await;

@@ -5,19 +5,17 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{FinishReason, ProblemCode, ToolCall, Usage};
+use domain::{ConversationId, FinishReason, Problem, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
 use super::tool_meter::ToolMeter;
 use super::{
-    live_turn::{LiveTurn, TurnFailure},
-    progress::{Said, ToolStep},
+    error::{engine_code, engine_problem},
+    live_turn::LiveTurn,
+    said::{Said, ToolStep, Unreturned},
 };
 use crate::engines::{Candidate, breaker::Attempt};
-
-/// An answer longer than this is refused as bad: no engine is trusted with the memory.
-const ANSWER_BYTES: usize = 1024 * 1024;
 
 /// An engine that has not answered before may still do so, and one that has not after is down.
 const REASONABLE_TIME: Duration = Duration::from_secs(10);
@@ -35,6 +33,9 @@ pub(super) struct Answer {
 
 /// Whoever hears an answer while it is given.
 pub(super) trait Hearer: Sync {
+    /// Who asked, for the log.
+    fn origin(&self) -> Origin<'_>;
+
     /// Looks at what was said, or adds to it.
     fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R;
 
@@ -42,7 +43,23 @@ pub(super) trait Hearer: Sync {
     fn heard(&self) {}
 }
 
+/// By what a question is found in the log, beside its turn.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) conversation: ConversationId,
+    /// The request that asked it, if this process took it.
+    pub(super) request_id: Option<&'a str>,
+}
+
 impl Hearer for LiveTurn {
+    fn origin(&self) -> Origin<'_> {
+        let subject = self.subject();
+        Origin {
+            conversation: subject.conversation_id,
+            request_id: subject.request_id.as_deref(),
+        }
+    }
+
     fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R {
         look(&mut self.progress().said)
     }
@@ -53,12 +70,27 @@ impl Hearer for LiveTurn {
 }
 
 /// Hears an answer that nobody else waits to see grow.
-#[derive(Default)]
-pub(super) struct Notes(Mutex<Said>);
+pub(super) struct Notes<'a> {
+    origin: Origin<'a>,
+    said: Mutex<Said>,
+}
 
-impl Hearer for Notes {
+impl<'a> Notes<'a> {
+    pub(super) fn of(origin: Origin<'a>) -> Self {
+        Self {
+            origin,
+            said: Mutex::default(),
+        }
+    }
+}
+
+impl Hearer for Notes<'_> {
+    fn origin(&self) -> Origin<'_> {
+        self.origin
+    }
+
     fn with_said<R>(&self, look: impl FnOnce(&mut Said) -> R) -> R {
-        look(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner))
+        look(&mut self.said.lock().unwrap_or_else(PoisonError::into_inner))
     }
 }
 
@@ -69,7 +101,7 @@ pub(super) async fn answer(
     chain: &[Candidate],
     request: &ReplyRequest,
     hearer: &impl Hearer,
-) -> Result<Answer, TurnFailure> {
+) -> Result<Answer, Problem> {
     let mut failure = None;
     let mut shortest_wait = None;
     for candidate in chain {
@@ -91,14 +123,10 @@ pub(super) async fn answer(
         match result {
             Ok(end) => return Ok(answered(candidate, end, hearer)),
             Err(error) => {
-                tracing::warn!(
-                    engine = candidate.name,
-                    error = ports::error::chain(&error),
-                    "the engine gave no answer"
-                );
-                failure = Some(TurnFailure::from(&error));
+                log_failure(candidate, request, hearer.origin(), &error);
+                failure = Some(engine_problem(&error));
                 // What a tool has done is not to be done twice.
-                if hearer.with_said(|said| !said.text.is_empty() || !said.tools.is_empty()) {
+                if hearer.with_said(|said| !said.is_empty()) {
                     break;
                 }
             }
@@ -119,19 +147,34 @@ fn answered(
         degraded: candidate.is_fallback,
         finish_reason,
         usage,
-        tool_calls: said.tool_calls(),
+        tool_calls: said.tool_calls(Unreturned::Cut),
     })
 }
 
+fn log_failure(
+    candidate: &Candidate,
+    request: &ReplyRequest,
+    origin: Origin<'_>,
+    error: &ReplyError,
+) {
+    tracing::warn!(
+        engine = candidate.name,
+        error = ports::error::chain(error),
+        tenant = %request.tenant,
+        agent = %request.agent.id,
+        conversation = %origin.conversation,
+        turn = %request.turn_id,
+        request_id = origin.request_id,
+        "the engine gave no answer"
+    );
+}
+
 /// Nobody was asked: there is no engine, or all are left alone for so long.
-fn unasked(wait: Option<Duration>) -> TurnFailure {
+fn unasked(wait: Option<Duration>) -> Problem {
     if wait.is_none() {
-        return ProblemCode::EngineFailed.into();
+        return Problem::new(ProblemCode::EngineFailed);
     }
-    TurnFailure {
-        retry_after: wait,
-        ..ProblemCode::EngineUnavailable.into()
-    }
+    Problem::new(ProblemCode::EngineUnavailable).with_wait(wait)
 }
 
 /// Tells what an attempt says of the engine. One that refuses works. One that was cut while it
@@ -174,11 +217,14 @@ async fn collect(
         }
         leave.begin();
         match chunk {
-            ReplyChunk::Delta(text) => hear(hearer, &text)?,
+            ReplyChunk::Delta(text) => hear(hearer, |said| said.say(&text))?,
             ReplyChunk::ToolCalled { name, arguments } => {
-                note(hearer, ToolStep::Called { name, arguments });
+                let step = ToolStep::Called { name, arguments };
+                hear(hearer, |said| said.note(step))?;
             }
-            ReplyChunk::ToolReturned(call) => note(hearer, ToolStep::Returned(call)),
+            ReplyChunk::ToolReturned(call) => {
+                hear(hearer, |said| said.note(ToolStep::Returned(call)))?;
+            }
             ReplyChunk::End {
                 finish_reason,
                 usage,
@@ -188,20 +234,8 @@ async fn collect(
     Err(ReplyError::BadAnswer("the answer has no end".into()))
 }
 
-fn note(hearer: &impl Hearer, step: ToolStep) {
-    hearer.with_said(|said| said.note(step));
-    hearer.heard();
-}
-
-fn hear(hearer: &impl Hearer, text: &str) -> Result<(), ReplyError> {
-    let fits = hearer.with_said(|said| {
-        let fits = said.text.len() + text.len() <= ANSWER_BYTES;
-        if fits {
-            said.text.push_str(text);
-        }
-        fits
-    });
-    if !fits {
+fn hear(hearer: &impl Hearer, take: impl FnOnce(&mut Said) -> bool) -> Result<(), ReplyError> {
+    if !hearer.with_said(take) {
         return Err(ReplyError::BadAnswer("the answer is too long".into()));
     }
     hearer.heard();
@@ -211,7 +245,7 @@ fn hear(hearer: &impl Hearer, text: &str) -> Result<(), ReplyError> {
 fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, ReplyError>) {
     let outcome = match result {
         Ok(_) => "ok",
-        Err(error) => super::error::engine_problem(error).slug(),
+        Err(error) => engine_code(error).slug(),
     };
     let labels = [
         ("engine", candidate.name.clone()),

@@ -6,7 +6,7 @@ use domain::MessageId;
 use ports::{BeginOutcome, Exchange, ExchangeOutcome, Once, ReplyRequest, RepositoryError};
 
 use super::{
-    answer::{Notes, answer},
+    answer::{Notes, Origin, answer},
     asked::{AnsweredTurn, Asked, TakenTurn},
     command::Chatted,
     error::ChatError,
@@ -28,7 +28,11 @@ pub(super) async fn exchange(
     let ports = &runner.ports;
     let started = Instant::now();
     let request = request(question, at);
-    let answered = answer(engine, &request, &Notes::default()).await;
+    let notes = Notes::of(Origin {
+        conversation: at.target.id(),
+        request_id: question.command.request_id.as_deref(),
+    });
+    let answered = answer(engine, &request, &notes).await;
     let Ok(answer) = answered else {
         return Ok(None);
     };

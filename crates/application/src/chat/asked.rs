@@ -107,7 +107,7 @@ impl Asked {
             let outcome = followed.live.progress().outcome.clone();
             match outcome {
                 Some(TurnOutcome::Completed(chatted)) => return Ok(chatted),
-                Some(TurnOutcome::Failed(failure)) => return Err(ChatError::Failed(failure)),
+                Some(TurnOutcome::Failed(problem)) => return Err(ChatError::Failed(problem)),
                 Some(TurnOutcome::Cancelled) => return Err(ChatError::Cancelled),
                 None => followed.changed().await?,
             }

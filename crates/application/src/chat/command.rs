@@ -27,6 +27,9 @@ pub struct ChatCommand {
     /// What to do when a turn is in progress.
     #[serde(skip)]
     pub on_busy: OnBusy,
+    /// The request that asks it, for the log.
+    #[serde(skip)]
+    pub request_id: Option<String>,
 }
 
 impl ChatCommand {

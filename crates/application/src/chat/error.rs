@@ -1,9 +1,8 @@
 //! Why a chat gave no reply.
 
-use domain::{Fault, ProblemCode};
+use domain::{Fault, Problem, ProblemCode};
 use ports::{ReplyError, RepositoryError};
 
-use super::live_turn::TurnFailure;
 use crate::{IdempotencyRefused, idempotency::Refusal};
 
 /// Why a chat gave no reply.
@@ -28,8 +27,8 @@ pub enum ChatError {
     #[error("the turn was cancelled")]
     Cancelled,
     /// The turn failed.
-    #[error("the turn failed: {}", .0.problem.code.slug())]
-    Failed(TurnFailure),
+    #[error("the turn failed: {}", .0.code.slug())]
+    Failed(Problem),
     /// The idempotency key was used before.
     #[error(transparent)]
     Idempotency(#[from] IdempotencyRefused),
@@ -49,12 +48,21 @@ impl Refusal for ChatError {
 
 impl From<ProblemCode> for ChatError {
     fn from(code: ProblemCode) -> Self {
-        Self::Failed(code.into())
+        Self::Failed(Problem::new(code))
     }
 }
 
 /// The problem that an engine's error is to clients; the cause stays in the log.
-pub fn engine_problem(error: &ReplyError) -> ProblemCode {
+pub(super) fn engine_problem(error: &ReplyError) -> Problem {
+    let wait = match error {
+        ReplyError::RateLimited { retry_after } => *retry_after,
+        _ => None,
+    };
+    Problem::new(engine_code(error)).with_wait(wait)
+}
+
+/// The code of that problem.
+pub(super) fn engine_code(error: &ReplyError) -> ProblemCode {
     match error {
         ReplyError::Unavailable(_) | ReplyError::RateLimited { .. } => {
             ProblemCode::EngineUnavailable

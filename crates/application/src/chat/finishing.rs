@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use domain::{Stamp, Timestamp};
-use ports::{FinishOutcome, FinishTurn, PromotedTurn, Reply, RepositoryError, TurnEnding};
+use domain::{Problem, Stamp, Timestamp};
+use ports::{FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
 
 use super::{
     claim::Claim,
-    live_turn::{TurnFailure, TurnOutcome},
+    live_turn::TurnOutcome,
     runner::TurnRunner,
+    said::{Unreturned, bytes_of_call},
     stored::outcome_of,
 };
 
@@ -40,11 +41,14 @@ pub(super) struct Finishing<'a> {
 }
 
 impl Finishing<'_> {
-    /// Stores that it has no answer.
-    pub(super) async fn fail(&self, failure: TurnFailure) -> Ended {
-        let ending = TurnEnding::Failed(failure.problem.clone());
+    /// Stores that it has no answer, and what it has done all the same.
+    pub(super) async fn fail(&self, problem: Problem) -> Ended {
+        let ending = TurnEnding::Failed {
+            problem: problem.clone(),
+            tool_calls: self.claim.live.progress().said.tool_calls(Unreturned::Cut),
+        };
         let stored = self.store(ending, self.runner.ports.clock.now()).await;
-        self.ended(stored, || TurnOutcome::Failed(failure)).await
+        self.ended(stored, || TurnOutcome::Failed(problem)).await
     }
 
     /// What became of the end that was to be stored; `outcome` is what it is if it was.
@@ -136,8 +140,9 @@ impl Finishing<'_> {
 }
 
 fn bytes_of(ending: &TurnEnding) -> usize {
-    match ending {
-        TurnEnding::Completed(Reply { content, .. }) => content.len(),
-        TurnEnding::Failed(_) => 0,
-    }
+    let (text, calls) = match ending {
+        TurnEnding::Completed(reply) => (reply.content.len(), &reply.tool_calls),
+        TurnEnding::Failed { tool_calls, .. } => (0, tool_calls),
+    };
+    text + calls.iter().map(bytes_of_call).sum::<usize>()
 }

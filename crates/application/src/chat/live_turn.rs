@@ -1,24 +1,19 @@
 //! A turn as this process sees it while it lasts.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
-    time::Duration,
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use domain::{
-    AgentId, ConversationId, NodeId, PrincipalId, Problem, ProblemCode, TenantId, TurnId,
-    TurnStarted,
+    AgentId, ConversationId, NodeId, PrincipalId, Problem, TenantId, TurnId, TurnStarted,
 };
-use ports::ReplyError;
 use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
     command::Chatted,
-    error::engine_problem,
     live_turns::LiveTurns,
     looks::{Looks, Patience},
-    progress::{Progress, Said},
+    progress::Progress,
+    said::Said,
 };
 
 /// Which turn it is, and whom it concerns.
@@ -36,6 +31,8 @@ pub struct TurnSubject {
     pub user_id: Option<String>,
     /// Who asked.
     pub asker: PrincipalId,
+    /// The request that asked, if this process took it.
+    pub request_id: Option<String>,
 }
 
 /// How a turn ended.
@@ -44,46 +41,9 @@ pub enum TurnOutcome {
     /// With an answer.
     Completed(Chatted),
     /// Without one.
-    Failed(TurnFailure),
+    Failed(Problem),
     /// By a caller or a deletion.
     Cancelled,
-}
-
-/// Why a turn has no answer.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnFailure {
-    /// What clients read of it.
-    pub problem: Problem,
-    /// When the engine may be asked again, if it said so.
-    pub retry_after: Option<Duration>,
-}
-
-impl From<Problem> for TurnFailure {
-    fn from(problem: Problem) -> Self {
-        Self {
-            problem,
-            retry_after: None,
-        }
-    }
-}
-
-impl From<ProblemCode> for TurnFailure {
-    fn from(code: ProblemCode) -> Self {
-        Problem::new(code).into()
-    }
-}
-
-impl From<&ReplyError> for TurnFailure {
-    fn from(error: &ReplyError) -> Self {
-        let retry_after = match error {
-            ReplyError::RateLimited { retry_after } => *retry_after,
-            _ => None,
-        };
-        Self {
-            retry_after,
-            ..engine_problem(error).into()
-        }
-    }
 }
 
 /// A turn that this process runs, or that somebody here waits for.

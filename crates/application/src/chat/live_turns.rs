@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use domain::{AgentId, ConversationId, NodeId, ProblemCode, TenantId, TurnId};
+use domain::{AgentId, ConversationId, NodeId, Problem, ProblemCode, TenantId, TurnId};
 use ports::FoundTurn;
 
 use super::{
@@ -136,7 +136,7 @@ impl LiveTurns {
     pub fn let_go(&self) {
         for turn in self.all() {
             if !turn.is_of_here() {
-                turn.end(TurnOutcome::Failed(ProblemCode::Draining.into()));
+                turn.end(TurnOutcome::Failed(Problem::new(ProblemCode::Draining)));
             }
         }
     }

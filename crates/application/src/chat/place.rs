@@ -188,6 +188,7 @@ pub(super) fn subject(question: &Question, place: &Place) -> TurnSubject {
         agent_id: place.agent.id,
         user_id: place.user_id.clone(),
         asker: question.caller.id.clone(),
+        request_id: question.command.request_id.clone(),
     }
 }
 

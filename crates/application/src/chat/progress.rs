@@ -1,64 +1,8 @@
 //! How far a turn has come.
 
-use domain::{NodeId, ToolCall, TurnStarted};
-use ports::ToolArguments;
+use domain::{NodeId, TurnStarted};
 
-use super::live_turn::TurnOutcome;
-
-/// What an engine has said so far.
-#[derive(Debug, Default, Clone)]
-pub struct Said {
-    /// The engine that speaks.
-    pub engine: String,
-    /// Whether it is a fallback.
-    pub degraded: bool,
-    /// The text so far.
-    pub text: String,
-    /// The tools that were called, and what came of it, in order.
-    pub tools: Vec<ToolEvent>,
-}
-
-impl Said {
-    /// The calls that have ended, in the order in which they were made.
-    pub(crate) fn tool_calls(&self) -> Vec<ToolCall> {
-        let returned = self.tools.iter().filter_map(|event| match &event.step {
-            ToolStep::Called { .. } => None,
-            ToolStep::Returned(call) => Some(call.clone()),
-        });
-        returned.collect()
-    }
-
-    /// Notes a step at the end of what was said.
-    pub(super) fn note(&mut self, step: ToolStep) {
-        self.tools.push(ToolEvent {
-            at: self.text.len(),
-            step,
-        });
-    }
-}
-
-/// A step of a tool, and where in the text it was made.
-#[derive(Debug, Clone, PartialEq)]
-pub struct ToolEvent {
-    /// How much was said before it, in bytes.
-    pub at: usize,
-    /// What was done.
-    pub step: ToolStep,
-}
-
-/// Something that an engine did with a tool.
-#[derive(Debug, Clone, PartialEq)]
-pub enum ToolStep {
-    /// It calls one.
-    Called {
-        /// The tool.
-        name: String,
-        /// What it is given.
-        arguments: ToolArguments,
-    },
-    /// The call has ended.
-    Returned(ToolCall),
-}
+use super::{live_turn::TurnOutcome, said::Said};
 
 /// How far a turn has come.
 #[derive(Debug, Default)]

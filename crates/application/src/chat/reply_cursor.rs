@@ -2,10 +2,7 @@
 
 use domain::{ReplyDelta, ToolCalled, ToolReturned};
 
-use super::{
-    live_turn::TurnSubject,
-    progress::{Progress, ToolStep},
-};
+use super::{live_turn::TurnSubject, progress::Progress, said::ToolStep};
 
 /// How far somebody has been told of a reply while it is spoken.
 #[derive(Debug, Default, Clone, Copy)]
@@ -103,16 +100,17 @@ mod tests {
             name: "time".to_owned(),
             arguments: Map::new(),
         };
-        progress.said.note(step);
+        assert!(progress.said.note(step));
     }
 
     fn returned(progress: &mut Progress) {
-        progress.said.note(ToolStep::Returned(ToolCall {
+        let step = ToolStep::Returned(ToolCall {
             name: "time".to_owned(),
             arguments: json!({}),
             status: "ok".to_owned(),
             duration_ms: 3,
-        }));
+        });
+        assert!(progress.said.note(step));
     }
 
     /// All that can be told, in short.

@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, NodeId, ProblemCode, TurnStarted};
+use domain::{Agent, NodeId, Problem, ProblemCode, TurnStarted};
 use ports::{AgentRepository, PromotedTurn, ReplyRequest};
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
@@ -161,6 +161,7 @@ impl TurnRunner {
             agent_id: turn.agent_id,
             user_id: promoted.user_id.clone(),
             asker: promoted.principal.clone(),
+            request_id: None,
         });
         self.claim(live, node)
     }
@@ -221,7 +222,7 @@ impl TurnRunner {
                         "the agent of a promoted turn cannot be read"
                     );
                     if !error.is_retryable() {
-                        return Err(finishing.fail(ProblemCode::Internal.into()).await);
+                        return Err(finishing.fail(Problem::new(ProblemCode::Internal)).await);
                     }
                 }
             }
@@ -230,7 +231,7 @@ impl TurnRunner {
                 .run_until_cancelled(tokio::time::sleep(PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
-                    finishing.fail(ProblemCode::Interrupted.into()).await
+                    finishing.fail(Problem::new(ProblemCode::Interrupted)).await
                 } else {
                     finishing.ended_elsewhere().await
                 });

@@ -107,10 +107,10 @@ impl TurnSignals {
         told.ended = true;
         Some(match outcome {
             TurnOutcome::Completed(chatted) => TurnSignal::Completed(chatted.reply.clone()),
-            TurnOutcome::Failed(failure) => TurnSignal::Failed {
+            TurnOutcome::Failed(problem) => TurnSignal::Failed {
                 turn_id,
                 conversation_id,
-                error: failure.problem.clone(),
+                error: problem.clone(),
             },
             TurnOutcome::Cancelled => TurnSignal::Cancelled {
                 turn_id,

@@ -17,6 +17,7 @@ pub(super) fn subject_of(tenant: &domain::TenantId, found: &FoundTurn) -> TurnSu
         agent_id: found.turn.agent_id,
         user_id: found.user_id.clone(),
         asker: found.principal.clone(),
+        request_id: None,
     }
 }
 
@@ -53,10 +54,10 @@ pub(super) fn outcome_of(turn: Turn) -> Option<TurnOutcome> {
     Some(match turn.status {
         TurnStatus::Queued | TurnStatus::InProgress => return None,
         TurnStatus::Cancelled => TurnOutcome::Cancelled,
-        TurnStatus::Failed => TurnOutcome::Failed(failure(turn).into()),
+        TurnStatus::Failed => TurnOutcome::Failed(failure(turn)),
         TurnStatus::Completed => match chat_reply_of(turn) {
             Some(reply) => TurnOutcome::Completed(Chatted::replayed(reply)),
-            None => TurnOutcome::Failed(ProblemCode::Internal.into()),
+            None => TurnOutcome::Failed(Problem::new(ProblemCode::Internal)),
         },
     })
 }

@@ -51,6 +51,7 @@ pub(super) fn subject() -> TurnSubject {
         agent_id: AgentId::new(Uuid::from_u128(3)),
         user_id: None,
         asker: asker(),
+        request_id: None,
     }
 }
 

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{MessageId, ProblemCode};
+use domain::{MessageId, Problem, ProblemCode};
 use futures::FutureExt;
 use ports::{HistoryQuery, ReplyRequest, RepositoryError, TurnEnding};
 
@@ -55,7 +55,7 @@ impl TurnTask<'_> {
             Ok(None) if live.is_interrupted() => self.fail(ProblemCode::Interrupted).await,
             Ok(None) => self.finishing.ended_elsewhere().await,
             Ok(Some(Ok(answer))) => self.complete(answer, engine).await,
-            Ok(Some(Err(failure))) => self.finishing.fail(failure).await,
+            Ok(Some(Err(problem))) => self.finishing.fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
     }
@@ -93,6 +93,6 @@ impl TurnTask<'_> {
     }
 
     async fn fail(&self, code: ProblemCode) -> Ended {
-        self.finishing.fail(code.into()).await
+        self.finishing.fail(Problem::new(code)).await
     }
 }

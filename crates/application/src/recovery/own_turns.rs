@@ -120,7 +120,7 @@ impl OwnTurns {
             turn_id: lost.turn_id,
             conversation_id: lost.conversation_id,
             node,
-            ending: TurnEnding::Failed(Problem::new(ProblemCode::Interrupted)),
+            ending: TurnEnding::failed(Problem::new(ProblemCode::Interrupted)),
             stamp: self.stamp(found.principal),
             promote: self.runner.promotes_to().is_some(),
         };
@@ -192,7 +192,7 @@ impl OwnTurns {
         if let Some(committed) = failed {
             self.applied.announce(tenant, committed);
             if let Some(turn) = self.runner.live().get(id) {
-                turn.end(TurnOutcome::Failed(problem.into()));
+                turn.end(TurnOutcome::Failed(problem));
             }
         }
         Ok(())

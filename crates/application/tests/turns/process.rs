@@ -105,6 +105,7 @@ impl Process {
             user_id: None,
             metadata: Metadata::new(),
             on_busy: OnBusy::Queue,
+            request_id: None,
         };
         self.chat.ask(&caller(), command, None).await
     }

@@ -152,7 +152,7 @@ async fn what_still_begins_when_the_process_ends_is_interrupted() {
     let ChatError::Failed(failure) = error else {
         panic!("{error}");
     };
-    assert_eq!(failure.problem.code, ProblemCode::Interrupted);
+    assert_eq!(failure.code, ProblemCode::Interrupted);
     assert_eq!(world.turn(id).await.turn.status, TurnStatus::Failed);
 }
 

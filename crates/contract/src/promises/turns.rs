@@ -77,6 +77,7 @@ macro_rules! turn_promises {
                 cancels_a_running_turn,
                 keeps_what_had_been_said,
                 keeps_no_empty_message,
+                keeps_the_tools_that_were_called,
                 cancels_a_turn_that_waits,
                 promotes_to_the_node_that_cancels,
                 what_had_been_said_comes_before_the_next_question,

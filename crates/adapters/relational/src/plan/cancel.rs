@@ -32,6 +32,7 @@ pub fn cancel_turn(
         kind: EventType::TurnCancelled,
         status: TurnStatus::Cancelled,
         reply: partial.filter(|reply| !reply.content.is_empty()),
+        tool_calls: partial.map_or(&[], |reply| &reply.tool_calls),
         error: None,
     };
     let mut planner = Planner::new(facts);

@@ -1,7 +1,8 @@
 //! How a turn ends, whoever ends it, and how the next one starts in its place.
 
 use domain::{
-    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, Turn, TurnStatus,
+    ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, ToolCall, Turn,
+    TurnStatus,
 };
 use ports::{PromotedTurn, Reply};
 
@@ -19,6 +20,8 @@ pub(super) struct End<'a> {
     pub(super) status: TurnStatus,
     /// What the agent said.
     pub(super) reply: Option<&'a Reply>,
+    /// Tools that were called.
+    pub(super) tool_calls: &'a [ToolCall],
     /// Why there is no answer.
     pub(super) error: Option<&'a Problem>,
 }
@@ -51,7 +54,11 @@ impl Planner<'_> {
             status: end.status,
             reply_seq: reply.map(|_| after.message_count),
             degraded: reply.is_some_and(|reply| reply.degraded),
-            tool_calls: reply.map_or_else(Vec::new, |reply| reply.tool_calls.clone()),
+            tool_calls: if was_running {
+                end.tool_calls.to_vec()
+            } else {
+                Vec::new()
+            },
             error: end.error.cloned(),
             finished_at: stamp.time,
         });

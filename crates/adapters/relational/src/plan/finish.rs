@@ -24,12 +24,17 @@ pub(super) fn plan(planner: &mut Planner<'_>, finish: &FinishTurn) -> Outcome {
             kind: EventType::TurnCompleted,
             status: TurnStatus::Completed,
             reply: Some(reply),
+            tool_calls: &reply.tool_calls,
             error: None,
         },
-        TurnEnding::Failed(problem) => End {
+        TurnEnding::Failed {
+            problem,
+            tool_calls,
+        } => End {
             kind: EventType::TurnFailed,
             status: TurnStatus::Failed,
             reply: None,
+            tool_calls,
             error: Some(problem),
         },
     };
@@ -49,7 +54,7 @@ fn is_stored(row: &TurnRow, ending: &TurnEnding) -> bool {
             let stored = row.turn.reply.as_ref().map(|message| message.id);
             row.turn.status == TurnStatus::Completed && stored == Some(reply.message_id)
         }
-        TurnEnding::Failed(problem) => {
+        TurnEnding::Failed { problem, .. } => {
             row.turn.status == TurnStatus::Failed && row.turn.error.as_ref() == Some(problem)
         }
     }

@@ -52,7 +52,7 @@ fn finished(facts: &Facts, finish: &FinishTurn) -> Option<FinishOutcome> {
     let row = facts.turn(&finish.tenant, finish.turn_id)?;
     let (kind, is_own) = match &finish.ending {
         TurnEnding::Completed(_) => (EventType::TurnCompleted, row.node == Some(finish.node)),
-        TurnEnding::Failed(problem) => (
+        TurnEnding::Failed { problem, .. } => (
             EventType::TurnFailed,
             row.turn.error.as_ref() == Some(problem),
         ),

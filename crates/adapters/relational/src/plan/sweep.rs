@@ -132,6 +132,8 @@ const fn failure(problem: &Problem) -> End<'_> {
         kind: EventType::TurnFailed,
         status: TurnStatus::Failed,
         reply: None,
+        // What a process knew of its calls is gone with it.
+        tool_calls: &[],
         error: Some(problem),
     }
 }

@@ -29,6 +29,28 @@ fn no_component_is_named_after_a_collection_of_the_language() {
 }
 
 #[test]
+fn a_chat_without_a_reply_tells_of_its_turn() {
+    let document = published();
+    let responses = &document["paths"]["/api/chat"]["post"]["responses"];
+    let of = |status: &str| {
+        let schema = &responses[status]["content"]["application/problem+json"]["schema"];
+        schema["$ref"].as_str().unwrap().to_owned()
+    };
+    for status in ["409", "500", "502", "503", "504"] {
+        assert_eq!(of(status), "#/components/schemas/ChatProblem");
+    }
+    for status in ["404", "422"] {
+        assert_eq!(of(status), "#/components/schemas/Problem");
+    }
+    let members = &document["components"]["schemas"]["ChatProblem"]["allOf"][1]["properties"];
+    for member in ["turnId", "conversationId"] {
+        let target = members[member]["$ref"].as_str().unwrap();
+        let component = document.pointer(target.trim_start_matches('#'));
+        assert_eq!(component.unwrap()["type"], "string");
+    }
+}
+
+#[test]
 fn every_number_that_a_client_sends_is_bounded_as_its_type_is() {
     let document = published();
     for body in BODIES {

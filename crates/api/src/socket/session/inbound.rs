@@ -82,7 +82,7 @@ impl Session {
         self.is_connecting |= is_connect;
         let context = Rc::clone(&self.context);
         self.commands.push(Box::pin(async move {
-            let result = carry_out(context, command).await;
+            let result = carry_out(context, id, command).await;
             Finished {
                 id,
                 is_connect,

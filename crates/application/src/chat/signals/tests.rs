@@ -3,7 +3,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{NodeId, ProblemCode, TurnStatus};
+use domain::{NodeId, Problem, ProblemCode, TurnStatus};
 use proptest::{collection::vec, prelude::*};
 use tokio::task::JoinSet;
 use uuid::Uuid;
@@ -41,7 +41,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 fn outcomes() -> impl Strategy<Value = TurnOutcome> {
     prop_oneof![
         Just(TurnOutcome::Cancelled),
-        Just(TurnOutcome::Failed(ProblemCode::EngineFailed.into())),
+        Just(TurnOutcome::Failed(Problem::new(ProblemCode::EngineFailed))),
     ]
 }
 

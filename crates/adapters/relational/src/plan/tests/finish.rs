@@ -12,7 +12,7 @@ fn item(finish: FinishTurn) -> Item {
 }
 
 fn failed(problem: Problem) -> Item {
-    item(finish(TurnEnding::Failed(problem)))
+    item(finish(TurnEnding::failed(problem)))
 }
 
 #[test]

@@ -132,7 +132,7 @@ fn a_failure_that_somebody_else_wrote_is_not_this_ones_own() {
     row.turn.error = Some(samples::retryable_problem());
     facts.logged = vec![logged(11, EventType::TurnFailed, 8)];
     let own = FinishTurn {
-        ending: TurnEnding::Failed(samples::lasting_problem()),
+        ending: TurnEnding::failed(samples::lasting_problem()),
         ..finish()
     };
     let outcome = refused(Item::Finish(Box::new(own)), &facts).unwrap();

@@ -79,7 +79,7 @@ fn a_chat_is_read_as_the_body_of_its_operation_is() {
         panic!("no chat");
     };
     assert_eq!(chat.idempotency_key.unwrap().as_str(), "key-1");
-    let command = chat.request.into_command().unwrap();
+    let command = chat.request.into_command(None).unwrap();
     assert_eq!(command.agent_id.to_string(), AGENT);
     assert_eq!(command.message, "Hello");
     assert_eq!(command.user_id.as_deref(), Some("ada"));

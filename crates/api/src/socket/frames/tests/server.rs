@@ -92,7 +92,7 @@ fn a_reply_carries_a_result_or_an_error() {
     assert_eq!(refused["error"]["requestId"], "c-1");
     assert_eq!(
         refused["error"]["detail"],
-        "Wait for the time in `retryAfter`."
+        "Wait for the seconds in `retryAfter`."
     );
     let stranger = ApiError::new(ProblemCode::Unauthenticated);
     let stranger = ProblemBody::on_socket(&stranger, "c-2".to_owned());

@@ -1,0 +1,127 @@
+//! The tools that a turn has called, however far it has come and however it ended.
+
+use ports::ReplyError;
+use serde_json::{Value, json};
+
+use crate::{
+    engines::{contents, scripted_agent, turn},
+    harness::Api,
+    script::Call,
+};
+
+/// Has the engine of a running turn call a tool that answers, and another that does not.
+async fn call_tools(call: &Call) {
+    call.use_tool("calculator", json!({"expression": "17 * 24"}))
+        .await;
+    call.call_tool("time", &json!({"zone": "UTC"})).await;
+}
+
+/// The calls of a turn; the second has this status.
+fn assert_calls(turn: &Value, status: &str) {
+    let calls = turn["toolCalls"].as_array().expect("calls");
+    let answered = json!({
+        "name": "calculator", "arguments": {"expression": "17 * 24"}, "status": "ok",
+        "durationMs": 7,
+    });
+    let [first, second] = calls.as_slice() else {
+        panic!("{turn}");
+    };
+    assert_eq!(*first, answered);
+    assert_eq!(
+        (&second["name"], &second["status"]),
+        (&json!("time"), &json!(status))
+    );
+    assert_eq!(second["arguments"], json!({"zone": "UTC"}));
+    assert!(
+        second["durationMs"].as_i64().is_some_and(|it| it >= 0),
+        "{second}"
+    );
+}
+
+/// Begins a turn, and takes its call of the engine.
+async fn begun(api: &Api, agent: &str) -> Value {
+    let request = api.writer().request("POST", "/api/chat");
+    let request = request.header("Prefer", "respond-async");
+    let body = json!({"agentId": agent, "message": "What is 17 * 24, and when?"});
+    let answer = request.json(&body).send().await;
+    assert_eq!(answer.status, 202);
+    serde_json::from_slice(&answer.body).expect("JSON")
+}
+
+async fn ended(api: &Api, id: &str) -> Value {
+    loop {
+        let turn = turn(api, id).await;
+        if turn["status"] != "in_progress" {
+            return turn;
+        }
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_running_turn_shows_the_calls_it_has_made() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let begun = begun(&api, &agent).await;
+    let call = script.next_call().await;
+    call_tools(&call).await;
+    let running = turn(&api, begun["id"].as_str().unwrap()).await;
+    assert_eq!(running["status"], "in_progress");
+    assert_calls(&running, "running");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_failed_keeps_the_calls_it_had_made() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let begun = begun(&api, &agent).await;
+    let call = script.next_call().await;
+    call_tools(&call).await;
+    call.fail(ReplyError::TimedOut);
+    let failed = ended(&api, begun["id"].as_str().unwrap()).await;
+    assert_eq!(failed["error"]["code"], "engine_timeout");
+    assert_calls(&failed, "cancelled");
+    let path = "/api/events?since=0&types=turn.failed";
+    let events = api.reader().get(path).await.ok();
+    assert_calls(&events["data"][0]["data"]["turn"], "cancelled");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    for said in ["", "Let me see. "] {
+        let begun = begun(&api, &agent).await;
+        let call = script.next_call().await;
+        if !said.is_empty() {
+            call.say(said).await;
+        }
+        call_tools(&call).await;
+        let id = begun["id"].as_str().unwrap();
+        let path = format!("/api/turns/{id}/cancel");
+        let cancelled = api.writer().request("POST", &path).send().await.ok();
+        assert_eq!(cancelled["status"], "cancelled");
+        assert_calls(&cancelled, "cancelled");
+        assert_eq!(turn(&api, id).await, cancelled);
+        let conversation = begun["conversationId"].as_str().unwrap();
+        let messages = contents(&api, conversation).await;
+        assert_eq!(messages.len(), if said.is_empty() { 1 } else { 2 });
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn calls_without_end_are_a_bad_answer() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let begun = begun(&api, &agent).await;
+    let call = script.next_call().await;
+    let large = json!({"text": "x".repeat(300 * 1024)});
+    for _ in 0..3 {
+        call.call_tool("calculator", &large).await;
+    }
+    call.call_unheard("calculator", &large);
+    call.stopped().await;
+    let failed = ended(&api, begun["id"].as_str().unwrap()).await;
+    assert_eq!(failed["error"]["code"], "engine_failed");
+    assert_eq!(failed["toolCalls"].as_array().map(Vec::len), Some(3));
+    api.stop().await;
+}
