@@ -10,7 +10,7 @@ pub(crate) fn read(result: CallToolResult) -> Result<String, ToolError> {
     let is_error = result.is_error == Some(true);
     let text = text(result);
     if text.len() > LARGEST_MESSAGE {
-        Err(ToolError::Failed("its answer is too large".to_owned()))
+        Err(ToolError::Failed(crate::TOO_LARGE.to_owned()))
     } else if is_error {
         Err(ToolError::Failed(text))
     } else {

@@ -9,9 +9,6 @@ use rmcp::{
 
 use crate::{answer, reason::Unreachable};
 
-/// What servers answer who were started anew and no longer know whom they talk to.
-const UNKNOWN_SESSION: ErrorCode = ErrorCode(-32_000);
-
 /// Where a tool is called.
 pub(crate) struct Route {
     pub(crate) peer: Peer<RoleClient>,
@@ -47,7 +44,6 @@ fn from_protocol(error: ErrorData) -> ToolError {
     match error.code {
         ErrorCode::INVALID_PARAMS => ToolError::Refused(error.message.into_owned()),
         ErrorCode::METHOD_NOT_FOUND => ToolError::Unavailable("it has no tools any more".into()),
-        UNKNOWN_SESSION => ToolError::Unavailable("it does not know the connection".into()),
         _ => ToolError::Failed(error.message.into_owned()),
     }
 }

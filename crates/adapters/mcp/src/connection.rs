@@ -186,7 +186,6 @@ impl Connection {
         if info.is_some_and(|info| !info.protocol_version.has_initialize()) {
             let mut filter = SubscriptionFilter::new();
             filter.tools_list_changed = Some(true);
-            // Without it, changes are found when the list is asked for the next time.
             self.subscription = self.peer.listen(filter).await.ok();
         }
     }

@@ -9,7 +9,7 @@ use rmcp::transport::{
 };
 use tokio::task::spawn_blocking;
 
-use crate::{LARGEST_MESSAGE, reason::Unreachable};
+use crate::{LARGEST_MESSAGE, reason::Unreachable, web::WebClient};
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 
@@ -20,7 +20,7 @@ const STREAM_REPEATS: usize = 2;
 /// The way to one server.
 #[derive(Clone)]
 pub(crate) struct HttpWay {
-    client: Client,
+    client: WebClient,
     url: Arc<str>,
 }
 
@@ -31,12 +31,12 @@ impl HttpWay {
         let client = built
             .map_err(|error| Unreachable::because(&error))?
             .map_err(|error| Unreachable::because(&error))?;
+        let client = WebClient::new(client);
         Ok(Self { client, url })
     }
 
-    /// A new session with the server; nothing is sent yet. An answer that is not streamed is bounded
-    /// by the SDK, at 16 MiB, before it is judged by its length.
-    pub(crate) fn transport(&self) -> StreamableHttpClientTransport<Client> {
+    /// A new session with the server; nothing is sent yet.
+    pub(crate) fn transport(&self) -> StreamableHttpClientTransport<WebClient> {
         let mut repeats = FixedInterval::default();
         repeats.max_times = Some(STREAM_REPEATS);
         let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))

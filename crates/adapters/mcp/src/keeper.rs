@@ -8,6 +8,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     connection::{Connection, Connector, McpTransport},
+    foreign_text::Told,
     listing,
     offer::{self, LeftOut},
     reason::Unreachable,
@@ -52,6 +53,7 @@ pub(crate) struct Keeper {
     times: McpTimes,
     stop: CancellationToken,
     left_out: LeftOut,
+    told: Told,
     /// What was told of last, so that a server which stays away is told of once.
     is_known_to_be_away: bool,
 }
@@ -71,12 +73,15 @@ impl Keeper {
             times,
             stop,
             left_out: LeftOut::new(),
+            told: Told::default(),
             is_known_to_be_away: false,
         }
     }
 
     /// Goes on until it is stopped.
     pub(crate) async fn keep(mut self) {
+        // It may come after one that has failed.
+        self.state.withdraw();
         let stop = self.stop.clone();
         let mut pause = self.times.shortest_pause;
         while let Some(connected) = stop.run_until_cancelled(self.connect()).await {
@@ -119,7 +124,8 @@ impl Keeper {
         if let Err(reason) = self.list(connection.peer()).await {
             return reason;
         }
-        connection.subscribe().await;
+        // Without it, changes are found when the list is asked for the next time.
+        let _ = timeout(LIST_LIMIT, connection.subscribe()).await;
         loop {
             let listed = Instant::now();
             tokio::select! {
@@ -159,7 +165,9 @@ impl Keeper {
     fn tell_of_left_out(&mut self, left_out: LeftOut) {
         let server = self.state.name();
         for reason in left_out.difference(&self.left_out) {
-            tracing::warn!(server, reason, "a tool is left out");
+            if self.told.may_tell() {
+                tracing::warn!(server, reason, "a tool is left out");
+            }
         }
         self.left_out = left_out;
     }

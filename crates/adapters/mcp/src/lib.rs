@@ -8,6 +8,7 @@
 mod answer;
 mod call;
 mod connection;
+mod foreign_text;
 mod http;
 mod keeper;
 mod lines;
@@ -17,6 +18,8 @@ mod process;
 mod reason;
 mod server;
 mod state;
+mod supervision;
+mod web;
 
 pub use connection::McpTransport;
 pub use keeper::McpTimes;
@@ -24,3 +27,6 @@ pub use server::McpServer;
 
 /// The most bytes that one message of a server may have: more are not held.
 const LARGEST_MESSAGE: usize = 1024 * 1024;
+
+/// What a call is told whose answer would be larger.
+const TOO_LARGE: &str = "its answer is too large";

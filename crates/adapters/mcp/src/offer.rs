@@ -7,6 +7,7 @@ use rmcp::model::{ServerPeerInfo, Tool};
 use serde_json::Value;
 
 use crate::{
+    foreign_text::printable,
     listing::{Listing, MOST_TOOLS},
     state::{Offer, Offered},
 };
@@ -44,6 +45,19 @@ pub(crate) fn select(server: &str, listing: Listing) -> (Offer, LeftOut) {
     (offer, left_out)
 }
 
+/// The offer, with the definitions that were there before where nothing has changed: whoever knows
+/// them need not read them again.
+pub(crate) fn kept(before: &Offer, mut now: Offer) -> Offer {
+    for (name, offered) in &mut now {
+        if let Some(known) = before.get(name)
+            && known.definition == offered.definition
+        {
+            offered.definition = Arc::clone(&known.definition);
+        }
+    }
+    now
+}
+
 /// What is told of all tools of a server together.
 pub(crate) fn describe(info: Option<&ServerPeerInfo>) -> String {
     let server = info.and_then(|info| info.server_info.as_ref());
@@ -60,15 +74,17 @@ fn offered(server: &str, tool: Tool) -> Result<Offered, String> {
         || tool.name.trim() != tool.name
         || tool.name.chars().any(char::is_control);
     if is_written_badly {
-        return Err(format!("{:?}: its name cannot be a capability", tool.name));
+        let name = quoted(&tool.name);
+        return Err(format!("{name}: its name cannot be a capability"));
     }
     if name.chars().count() > LONGEST_CAPABILITY {
+        let name = quoted(&tool.name);
         return Err(format!(
-            "{:?}: with the server's, its name has over {LONGEST_CAPABILITY} characters",
-            shortened(&tool.name)
+            "{name}: with the server's, its name has over {LONGEST_CAPABILITY} characters"
         ));
     }
-    let input_schema = schema(&tool).map_err(|reason| format!("{:?}: {reason}", tool.name))?;
+    let input_schema =
+        schema(&tool).map_err(|reason| format!("{}: {reason}", quoted(&tool.name)))?;
     let description = tool.description.as_deref().or(tool.title.as_deref());
     let definition = ToolDefinition {
         name,
@@ -96,6 +112,11 @@ fn schema(tool: &Tool) -> Result<Value, &'static str> {
         return Err("the schema of its arguments is too large");
     }
     Ok(schema)
+}
+
+/// A name for our log, where it is left out for its length, too.
+fn quoted(name: &str) -> String {
+    format!("{:?}", printable(name, LONGEST_CAPABILITY))
 }
 
 fn shortened(text: &str) -> String {
@@ -153,6 +174,26 @@ mod tests {
         first["description"] = json!("the first");
         let (offer, _) = selected(vec![first, tool("a")]);
         assert_eq!(offer["files/a"].definition.description, "the first");
+    }
+
+    #[test]
+    fn what_has_not_changed_stays_the_same_definition() {
+        let (before, _) = selected(vec![tool("a"), tool("b")]);
+        let mut changed = tool("b");
+        changed["description"] = json!("another");
+        let (now, _) = selected(vec![tool("a"), changed, tool("c")]);
+        let kept = kept(&before, now.clone());
+        assert_eq!(kept, now);
+        let is_same = |name: &str| Arc::ptr_eq(&kept[name].definition, &before[name].definition);
+        assert!(is_same("files/a"));
+        assert!(!is_same("files/b"));
+    }
+
+    #[test]
+    fn the_name_of_what_is_left_out_is_cut_and_does_nothing() {
+        let (_, left_out) = selected(vec![tool(&"\u{1b}".repeat(100_000))]);
+        let told = left_out.first().expect("it is left out");
+        assert!(told.len() < 1_000 && !told.contains('\u{1b}'), "{told}");
     }
 
     #[test]

@@ -1,5 +1,8 @@
 //! Servers that are processes of ours, spoken to over their standard streams.
 
+mod log;
+mod message;
+
 use std::{collections::BTreeMap, ffi::OsString, io, process::Stdio, sync::Arc, time::Duration};
 
 use nix::{
@@ -8,24 +11,22 @@ use nix::{
 };
 use rmcp::{
     RoleClient,
-    model::{ErrorData, JsonRpcMessage, RequestId},
     service::{RxJsonRpcMessage, TxJsonRpcMessage},
     transport::Transport,
 };
 use secrecy::{ExposeSecret as _, SecretString};
-use serde_json::Value;
 use tokio::{
     io::{AsyncWriteExt as _, BufReader},
-    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command},
+    process::{Child, ChildStdin, ChildStdout, Command},
     sync::Mutex,
     time::timeout,
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{
-    LARGEST_MESSAGE,
-    lines::{Line, Lines},
-};
+use crate::{LARGEST_MESSAGE, foreign_text::Told, lines::Lines};
+
+pub(crate) use log::ProcessLog;
+use message::message;
 
 /// What a program needs of our environment to find others, its files and its language. All else
 /// stays with us: it holds our secrets.
@@ -37,9 +38,6 @@ const HANDED_ON: [&str; 10] = [
 /// is told to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The longest line of a process' own log that is passed on to ours.
-const LONGEST_LOG_LINE: usize = 4 * 1024;
-
 /// A program to start.
 #[derive(Clone)]
 pub(crate) struct Program {
@@ -50,10 +48,12 @@ pub(crate) struct Program {
 
 /// The standard streams of a process. Dropping this kills it, and all that it started.
 pub(crate) struct ProcessTransport {
+    /// Before the process itself, which holds the group's number until it is asked how it ended.
+    group: Option<ProcessGroup>,
     child: Child,
-    group: ProcessGroup,
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: Lines<BufReader<ChildStdout>>,
+    told: Told,
     _log: DropGuard,
 }
 
@@ -74,20 +74,16 @@ impl Program {
         let missing = || io::Error::other("a stream of the process is missing");
         let group = ProcessGroup::of(&child).ok_or_else(missing)?;
         let ended = CancellationToken::new();
-        let log = ProcessLog {
-            lines: Lines::new(
-                BufReader::new(child.stderr.take().ok_or_else(missing)?),
-                LONGEST_LOG_LINE,
-            ),
-            ended: ended.clone(),
-        };
+        let written = child.stderr.take().ok_or_else(missing)?;
+        let log = ProcessLog::new(written, ended.clone());
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         let transport = ProcessTransport {
+            group: Some(group),
             child,
-            group,
             input: Arc::new(Mutex::new(Some(input))),
             output: Lines::new(BufReader::new(output), LARGEST_MESSAGE),
+            told: Told::default(),
             _log: ended.drop_guard(),
         };
         Ok((transport, log))
@@ -127,7 +123,7 @@ impl Transport<RoleClient> for ProcessTransport {
         loop {
             match self.output.next().await {
                 Ok(Some(line)) => {
-                    if let Some(message) = message(&line) {
+                    if let Some(message) = message(&line, &mut self.told) {
                         return Some(message);
                     }
                 }
@@ -146,70 +142,15 @@ impl Transport<RoleClient> for ProcessTransport {
             drop(input.take());
         }
         if timeout(PATIENCE, self.child.wait()).await.is_err() {
-            self.group.signal(Signal::SIGTERM);
+            if let Some(group) = &self.group {
+                group.signal(Signal::SIGTERM);
+            }
             let _ = timeout(PATIENCE, self.child.wait()).await;
         }
-        // What it started itself may still be there.
-        self.group.signal(Signal::SIGKILL);
+        // What it started itself may still be there. Later, the number may be another's.
+        drop(self.group.take());
         self.child.wait().await?;
         Ok(())
-    }
-}
-
-/// A message, if the line is one. An answer that is too long is a refusal of the call that it
-/// answers.
-fn message(line: &Line) -> Option<RxJsonRpcMessage<RoleClient>> {
-    match line {
-        Line::Whole(line) => serde_json::from_slice(line)
-            .inspect_err(
-                |error| tracing::debug!(%error, "a server of tools says what is no message"),
-            )
-            .ok(),
-        Line::TooLong { start, end } => {
-            tracing::warn!("a message of a server of tools was too large");
-            let error = ErrorData::internal_error("its answer is too large", None);
-            Some(JsonRpcMessage::error(error, Some(id(start, end)?)))
-        }
-    }
-}
-
-/// The id of a message of which only both ends are known: it stands before or behind what is long.
-fn id(start: &[u8], end: &[u8]) -> Option<RequestId> {
-    let start = String::from_utf8_lossy(start);
-    let end = String::from_utf8_lossy(end);
-    let first = start.split_once("\"id\":");
-    let last = end.rsplit_once("\"id\":");
-    // Behind the long member stands only what is short: no brace is opened there any more.
-    let last = last.filter(|(_, rest)| !rest.contains(['{', '[']));
-    let before_content = first.filter(|(before, _)| !before.contains("\"result\""));
-    let (_, rest) = before_content.or(last)?;
-    let number = rest.trim_start();
-    let number = &number[..number.find([',', '}'])?];
-    match serde_json::from_str(number.trim()).ok()? {
-        Value::Number(number) => Some(RequestId::Number(number.as_i64()?)),
-        _ => None,
-    }
-}
-
-/// What a process writes to its standard error.
-pub(crate) struct ProcessLog {
-    lines: Lines<BufReader<ChildStderr>>,
-    /// Whoever fled from the group may keep the stream open.
-    ended: CancellationToken,
-}
-
-impl ProcessLog {
-    /// Passes it on to our log until the process has ended.
-    pub(crate) async fn pass_on(mut self, server: String) {
-        let ended = self.ended.clone();
-        let passing = async {
-            while let Ok(Some(line)) = self.lines.next().await {
-                let (Line::Whole(line) | Line::TooLong { start: line, .. }) = line;
-                let line = String::from_utf8_lossy(&line);
-                tracing::debug!(server, line = %line.trim_end(), "a server of tools logs");
-            }
-        };
-        let _ = ended.run_until_cancelled(passing).await;
     }
 }
 
@@ -232,39 +173,5 @@ impl ProcessGroup {
 impl Drop for ProcessGroup {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use rstest::rstest;
-
-    use super::*;
-
-    #[rstest]
-    #[case(
-        r#"{"jsonrpc":"2.0","id":7,"result":{"content":["#,
-        r#"]},"x":1}"#,
-        Some(7)
-    )]
-    #[case(
-        r#"{"result":{"content":[{"id":1}"#,
-        r#"xx"}]},"jsonrpc":"2.0","id":12}"#,
-        Some(12)
-    )]
-    #[case(r#"{"result":{"content":[{"id":1}"#, r#"{"id":3}]}}"#, Some(3))]
-    #[case(
-        r#"{"result":{"content":["#,
-        r#"xx"}]},"jsonrpc":"2.0","id":"a"}"#,
-        None
-    )]
-    #[case(r#"{"method":"notifications/message","params":{"#, r#"xx"}}"#, None)]
-    fn finds_out_which_call_a_long_message_answers(
-        #[case] start: &str,
-        #[case] end: &str,
-        #[case] found: Option<i64>,
-    ) {
-        let id = id(start.as_bytes(), end.as_bytes());
-        assert_eq!(id, found.map(RequestId::Number));
     }
 }

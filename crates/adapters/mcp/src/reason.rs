@@ -7,6 +7,8 @@ use rmcp::{
     transport::streamable_http_client::StreamableHttpError,
 };
 
+use crate::foreign_text::printable;
+
 /// The longest reason that is told: some servers answer whole pages.
 const LONGEST_REASON: usize = 200;
 
@@ -41,7 +43,7 @@ fn first_cause(error: &(dyn Error + 'static)) -> String {
         },
         None => first.to_string(),
     };
-    reason.chars().take(LONGEST_REASON).collect()
+    printable(&reason, LONGEST_REASON)
 }
 
 /// Some errors of the SDK hold a cause that they do not give as their source, and say its text, with

@@ -10,6 +10,7 @@ use crate::{
     connection::McpTransport,
     keeper::{Keeper, McpTimes},
     state::State,
+    supervision::outlive_panics,
 };
 
 /// The tools of one server.
@@ -40,8 +41,14 @@ impl McpServer {
         stop: CancellationToken,
     ) -> Self {
         let state = Arc::new(State::new(name));
-        let keeper = Keeper::new(Arc::clone(&state), transport, times, tasks.clone(), stop);
-        tasks.spawn(keeper.keep());
+        let keep = {
+            let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
+            move || {
+                let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
+                Keeper::new(state, transport.clone(), times, tasks, stop).keep()
+            }
+        };
+        tasks.spawn(outlive_panics(keep, times.longest_pause, stop));
         Self { state }
     }
 }

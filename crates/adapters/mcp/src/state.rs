@@ -9,7 +9,7 @@ use ports::{CapabilityInfo, CapabilityKind, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
 
-use crate::call::Route;
+use crate::{call::Route, offer::kept};
 
 /// Why there is nobody to call.
 #[derive(Debug, thiserror::Error)]
@@ -105,6 +105,9 @@ impl State {
 
     /// Tells that the server is there, and what it has.
     pub(crate) fn offer(&self, peer: &Peer<RoleClient>, description: String, offer: Offer) {
+        // Compared before the lock is taken: nobody else writes.
+        let before = self.read().offer.clone();
+        let offer = kept(&before, offer);
         let mut known = self.write();
         known.description = description;
         known.offer = offer;

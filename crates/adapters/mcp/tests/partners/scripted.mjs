@@ -1,14 +1,15 @@
 // A server of tools over its standard streams, which does what servers should not do but will.
 //
 // Its argument is a way to behave: "well" answers, "silent" never does, "stubborn" does not end when
-// it is told to, and "newest" speaks only the version of the protocol that has no handshake.
+// it is told to, "newest" speaks only the version of the protocol that has no handshake, and "deaf" is as
+// new and does not answer who asks to be told of changes.
 // NOTES names a file in which it writes down what it is told.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
 import { createInterface } from "node:readline";
 
 const [behaviour] = process.argv.slice(2);
-const isNewest = behaviour === "newest";
+const isNewest = behaviour === "newest" || behaviour === "deaf";
 const newestVersion = "2026-07-28";
 let subscription = null;
 
@@ -24,7 +25,7 @@ function tool(name) {
   return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
 }
 
-const names = "add_silently add_tool break exit fail hang large parent refuse well".split(" ");
+const names = "add_silently add_tool break deny exit fail hang large parent refuse well".split(" ");
 const tools = names.map(tool);
 
 function complete(id, result) {
@@ -47,6 +48,7 @@ const deeds = {
     text(id, "added");
   },
   break: (id) => send({ id, error: { code: -32603, message: "out of order" } }),
+  deny: (id) => send({ id, error: { code: -32000, message: "the disk has no room" } }),
   exit: () => process.exit(1),
   fail: (id) => text(id, "the disk is full", true),
   hang: (id) => note(`hangs ${id}`),
@@ -79,6 +81,9 @@ const answers = {
       _meta: { "io.modelcontextprotocol/serverInfo": serverInfo },
     }),
   "subscriptions/listen": (id, { notifications }) => {
+    if (behaviour === "deaf") {
+      return;
+    }
     subscription = id;
     send({
       method: "notifications/subscriptions/acknowledged",
@@ -100,6 +105,9 @@ const answers = {
 };
 
 console.error("scripted tools have started");
+if (behaviour === "silent") {
+  note(`runs ${process.pid} ${spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]).pid}`);
+}
 if (behaviour === "stubborn") {
   process.on("SIGTERM", () => {});
   setInterval(() => {}, 1000);

@@ -2,7 +2,7 @@
 // it listens, and then each cancellation that it is told of.
 import { createServer } from "node:http";
 
-const names = ["hang", "large_answer", "large_stream", "moved", "overloaded", "well"];
+const names = ["deny", "forget", "hang", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "refuse", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
 
 function json(response, id, result) {
@@ -14,7 +14,28 @@ function text(bytes) {
   return { content: [{ type: "text", text: "x".repeat(bytes) }] };
 }
 
+// As a server does that was started anew: it does not say which request it refuses.
+function refuse(response, code, message) {
+  response.writeHead(400, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message } }));
+}
+
 const deeds = {
+  deny: (response, id) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const error = { code: -32000, message: "the disk has no room" };
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+  },
+  forget: (response) => refuse(response, -32000, "there is no such session"),
+  refuse: (response) => refuse(response, -32602, "there is no such city"),
+  large_after_progress: (response, id, { bytes }) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const message = JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x".repeat(1000) } });
+    for (let sent = 0; sent < bytes; sent += message.length) {
+      response.write(`data: ${message}\n\n`);
+    }
+    response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: text(4) })}\n\n`);
+  },
   hang: () => {},
   large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
   large_stream: (response, id, { bytes }) => {

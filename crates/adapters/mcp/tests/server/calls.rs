@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use ports::ToolError;
+use rstest::rstest;
 use serde_json::json;
 use tokio::time::timeout;
 
@@ -21,13 +22,16 @@ async fn a_tool_that_says_it_failed_has_failed() {
     assert_eq!(reason, "the disk is full");
 }
 
+#[rstest]
+#[case("break", "out of order")]
+#[case("deny", "the disk has no room")]
 #[tokio::test]
-async fn an_error_of_the_protocol_is_a_failure() {
-    let answer = scripted().await.call("break", json!({})).await;
+async fn an_error_of_the_protocol_is_a_failure(#[case] tool: &str, #[case] expected: &str) {
+    let answer = scripted().await.call(tool, json!({})).await;
     let Err(ToolError::Failed(reason)) = answer else {
         panic!("no failure: {answer:?}");
     };
-    assert_eq!(reason, "out of order");
+    assert_eq!(reason, expected);
 }
 
 #[tokio::test]

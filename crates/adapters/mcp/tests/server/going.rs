@@ -39,7 +39,7 @@ async fn while_it_is_away_there_are_no_tools_but_capabilities_that_are_not_avail
     server.stopped().await;
     assert!(server.tools().is_empty());
     let capabilities = server.capabilities();
-    assert_eq!(capabilities.len(), 11);
+    assert_eq!(capabilities.len(), 12);
     assert!(capabilities.iter().all(|told| !told.is_available));
     assert_eq!(capabilities[0].description, "All tools of Scripted tools");
     let answer = server.call("well", json!({})).await;
@@ -99,6 +99,24 @@ async fn a_process_has_ended_with_all_that_it_started_once_it_is_stopped() {
         })
         .await;
     }
+}
+
+#[tokio::test]
+async fn a_process_that_is_stopped_while_it_is_connected_to_leaves_nothing() {
+    let server = Ground::scripted("silent");
+    server
+        .until("it runs", |_| server.notes().ends_with('\n'))
+        .await;
+    let notes = server.notes();
+    let processes: Vec<&str> = notes.trim().split(' ').skip(1).collect();
+    assert!(processes.iter().all(|id| is_running(id)), "{notes}");
+    server.stopped().await;
+    let leader = Path::new("/proc").join(processes[0]);
+    eventually("it is no zombie", || !leader.exists()).await;
+    eventually("nobody is left", || {
+        !processes.iter().any(|id| is_running(id))
+    })
+    .await;
 }
 
 /// A process that has ended is a zombie until somebody asks how; whoever adopts it does.

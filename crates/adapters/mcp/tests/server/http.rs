@@ -4,6 +4,7 @@ use std::{
     net::TcpListener,
     process::{self, Child, Command, Stdio},
     sync::atomic::{AtomicU32, Ordering},
+    time::{Duration, Instant},
 };
 
 use mcp_tools::McpTransport;
@@ -127,8 +128,12 @@ async fn a_server_that_was_started_anew_unnoticed_is_connected_to_again() {
     let server = Ground::of(partner.transport()).connected().await;
     partner.kill();
     partner.start_again();
+    let start = Instant::now();
     let answer = server.answers_again("get-tiny-image").await;
     assert!(answer.contains("(an image, image/png)"), "{answer}");
+    // Longer than any machine takes to start it, and shorter than a list is waited for.
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(9), "{took:?}");
 }
 
 #[tokio::test]

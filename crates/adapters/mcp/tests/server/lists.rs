@@ -1,14 +1,17 @@
 //! What a server has, and when that changes.
 
+use std::sync::Arc;
+
 use ports::ToolProvider as _;
 use serde_json::json;
 
 use crate::ground::Ground;
 
-const TOOLS: [&str; 10] = [
+const TOOLS: [&str; 11] = [
     "scripted/add_silently",
     "scripted/add_tool",
     "scripted/break",
+    "scripted/deny",
     "scripted/exit",
     "scripted/fail",
     "scripted/hang",
@@ -50,4 +53,20 @@ async fn a_tool_that_comes_silently_is_offered_when_the_server_is_asked_again() 
             tools.iter().any(|tool| tool.name == "scripted/unannounced")
         })
         .await;
+}
+
+#[tokio::test]
+async fn a_tool_that_has_not_changed_stays_the_same_definition() {
+    let server = Ground::scripted_asked_often("well").connected().await;
+    let before = server.tools();
+    let added = server.call("add_silently", json!({})).await;
+    added.expect("an answer");
+    server
+        .until("the list was asked for again", |server| {
+            server.tools().len() > before.len()
+        })
+        .await;
+    let now = server.tools();
+    let is_kept = |known| now.iter().any(|tool| Arc::ptr_eq(tool, known));
+    assert!(before.iter().all(is_kept), "{now:?}");
 }

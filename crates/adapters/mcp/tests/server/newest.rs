@@ -29,3 +29,11 @@ async fn tell_of_changes_to_who_asks_for_it() {
         })
         .await;
 }
+
+#[tokio::test]
+async fn that_do_not_answer_who_asks_for_it_still_tell_of_their_end() {
+    let server = Ground::scripted("deaf").connected().await;
+    let gone = server.call("exit", json!({})).await;
+    assert!(gone.is_err(), "{gone:?}");
+    assert_eq!(server.answers_again("well").await, "well");
+}

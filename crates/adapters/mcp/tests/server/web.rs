@@ -65,6 +65,7 @@ async fn an_answer_of_up_to_a_mebibyte_is_whole(#[case] tool: &str) {
 #[case("large_answer", 32)]
 #[case("large_stream", 2)]
 #[case("large_stream", 32)]
+#[case("large_after_progress", 5)]
 #[tokio::test]
 async fn a_larger_answer_fails_that_call_and_no_other(
     #[case] tool: &str,
@@ -73,8 +74,12 @@ async fn a_larger_answer_fails_that_call_and_no_other(
     let (_web, server) = Web::start().await;
     let large = json!({ "bytes": mebibytes * 1024 * 1024 });
     let answer = server.call(tool, large).await;
-    assert!(answer.is_err(), "{answer:?}");
-    assert_eq!(server.answers_again("well").await, "well");
+    let Err(ToolError::Failed(reason)) = answer else {
+        panic!("no failure: {answer:?}");
+    };
+    assert_eq!(reason, "its answer is too large");
+    let well = server.call("well", json!({})).await;
+    assert_eq!(well.expect("an answer"), "well");
 }
 
 #[tokio::test]
@@ -89,6 +94,26 @@ async fn a_server_that_is_overloaded_once_keeps_its_tools() {
     assert!(!server.tools().is_empty());
     let well = server.call("well", json!({})).await;
     assert_eq!(well.expect("an answer"), "well");
+}
+
+#[tokio::test]
+async fn only_who_refuses_a_session_does_not_know_it() {
+    let (_web, server) = Web::start().await;
+    let denied = server.call("deny", json!({})).await;
+    assert!(
+        matches!(&denied, Err(ToolError::Failed(reason)) if reason == "the disk has no room"),
+        "{denied:?}"
+    );
+    let refused = server.call("refuse", json!({})).await;
+    assert!(
+        matches!(&refused, Err(ToolError::Refused(reason)) if reason == "there is no such city"),
+        "{refused:?}"
+    );
+    let forgotten = server.call("forget", json!({})).await;
+    assert!(
+        matches!(forgotten, Err(ToolError::Unavailable(_))),
+        "{forgotten:?}"
+    );
 }
 
 #[tokio::test]
