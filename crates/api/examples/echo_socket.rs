@@ -38,7 +38,7 @@ async fn main() -> Result<()> {
 
 async fn open(request: HttpRequest, payload: Payload) -> Result<HttpResponse, Error> {
     let progress = Progress::of(&request);
-    progress.begin();
+    progress.begin(false);
     let payload = guarded(&request, payload).await?;
     let (response, _, messages) = actix_ws::handle(&request, payload)?;
     let mut made = None;
@@ -52,6 +52,7 @@ async fn open(request: HttpRequest, payload: Payload) -> Result<HttpResponse, Er
     let messages = messages
         .aggregate_continuations()
         .max_continuation_size(most);
+    progress.hand_over();
     actix_web::rt::spawn(serve(messages, outgoing, progress));
     Ok(response)
 }
