@@ -45,6 +45,7 @@ pub fn request(number: u32) -> ReplyRequest {
         history: Vec::new(),
         message: "Hello, what can you do? 🦊".to_owned(),
         tools: Vec::new(),
+        unavailable_tools: Vec::new(),
     }
 }
 

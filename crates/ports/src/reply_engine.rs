@@ -28,6 +28,9 @@ pub struct ReplyRequest {
     /// The tools that the agent has and that work at the moment; empty for engines that answer at
     /// once.
     pub tools: Vec<AgentTool>,
+    /// The agent's tools that do not work at the moment, by their capabilities, and servers of tools
+    /// that are away.
+    pub unavailable_tools: Vec<String>,
 }
 
 /// One piece of an answer.

@@ -48,7 +48,7 @@ impl Answering {
     ) -> Result<ReplyChunk, ReplyError> {
         let config = &request.agent.config;
         let patience = Patience::new(config.timeout(), upstream.times.pause);
-        let toolbox = Toolbox::of(&request.tools, &schemas).await;
+        let toolbox = Toolbox::of(&request.tools, &request.unavailable_tools, &schemas).await;
         let messages = prompt(&request, &toolbox.names());
         let llm = config.llm.as_ref();
         let model = llm.and_then(|llm| llm.model.clone());

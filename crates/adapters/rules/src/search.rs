@@ -96,6 +96,7 @@ mod tests {
             history: Vec::new(),
             message: message.to_owned(),
             tools: Vec::new(),
+            unavailable_tools: Vec::new(),
         };
         Search::new(Arc::new(book), request)
     }

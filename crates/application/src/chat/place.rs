@@ -176,6 +176,7 @@ pub(super) fn request(question: &Question, place: &Place) -> ReplyRequest {
         history: Vec::new(),
         message: question.command.message.clone(),
         tools: Vec::new(),
+        unavailable_tools: Vec::new(),
     }
 }
 

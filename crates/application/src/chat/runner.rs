@@ -176,6 +176,7 @@ impl TurnRunner {
             ..
         } = begun;
         request.tools = self.toolbox.tools_of(&request.agent);
+        request.unavailable_tools = self.toolbox.unavailable_to(&request.agent);
         let task = TurnTask {
             finishing: Finishing {
                 runner: self,
@@ -268,6 +269,7 @@ fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
             history: Vec::new(),
             message: turn.input,
             tools: Vec::new(),
+            unavailable_tools: Vec::new(),
         },
         message_seq: promoted.message_seq,
         store_so_far: Duration::ZERO,

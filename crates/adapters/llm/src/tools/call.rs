@@ -54,9 +54,14 @@ impl Judged {
             Err(fault) => (Map::new(), Some(fault)),
         };
         let offered = toolbox.find(&call.name);
-        let name = offered.map(|it| it.tool.definition.name.clone());
+        let unavailable = toolbox.find_unavailable(&call.name);
+        let name = offered
+            .map(|it| it.tool.definition.name.as_str())
+            .or(unavailable)
+            .map(str::to_owned);
         let verdict = match (offered, fault) {
             _ if !may_run => Err(Failure::new("too_many", "no more calls in this turn")),
+            (None, _) if unavailable.is_some() => Err(unavailable_now()),
             (None, _) => Err(Failure::new("unknown_tool", "there is no such tool")),
             (Some(_), Some(fault)) => Err(fault),
             (Some(it), None) => Ok((it.tool.clone(), Arc::clone(&it.schema))),
@@ -136,8 +141,12 @@ async fn run(
     tool.call(arguments).await.map_err(|error| match error {
         ToolError::Refused(why) => Failure::new("invalid_arguments", why),
         ToolError::Failed(why) => Failure::new("failed", why),
-        ToolError::Unavailable(_) => Failure::new("unavailable", "the tool is unavailable"),
+        ToolError::Unavailable(_) => unavailable_now(),
     })
+}
+
+fn unavailable_now() -> Failure {
+    Failure::new("unavailable", "the tool is unavailable")
 }
 
 /// What the model is told: always one JSON object, in which what the tool said is a text and

@@ -18,6 +18,8 @@ const MOST_TOOLS: usize = 128;
 pub(crate) struct Toolbox {
     offered: Vec<Offered>,
     functions: Vec<Tool>,
+    /// Tools that do not work: the functions that they would be, and their names.
+    unavailable: Vec<(String, String)>,
 }
 
 /// A tool, and what its arguments have to be like.
@@ -30,7 +32,8 @@ pub(crate) struct Offered {
 impl Toolbox {
     /// The tools of this list whose schemas can be used, each once, and no more of them than a
     /// question may have.
-    pub(crate) async fn of(tools: &[AgentTool], schemas: &Schemas) -> Self {
+    /// Of those that do not work, only the names are known.
+    pub(crate) async fn of(tools: &[AgentTool], unavailable: &[String], schemas: &Schemas) -> Self {
         let mut seen = HashSet::new();
         let mut usable = Vec::new();
         for tool in tools {
@@ -56,7 +59,13 @@ impl Toolbox {
         };
         let offered: Vec<_> = usable.into_iter().zip(functions).map(offer).collect();
         let functions = offered.iter().map(Offered::to_function).collect();
-        Self { offered, functions }
+        let names: Vec<_> = unavailable.iter().map(String::as_str).collect();
+        let unavailable = function_names(&names).into_iter().zip(unavailable.to_vec());
+        Self {
+            offered,
+            functions,
+            unavailable: unavailable.collect(),
+        }
     }
 
     pub(crate) fn functions(&self) -> &[Tool] {
@@ -66,6 +75,13 @@ impl Toolbox {
     /// The names of the capabilities behind the tools.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.offered.iter().map(|offer| name(&offer.tool)).collect()
+    }
+
+    /// The tool that the model calls so, if there is one that does not work at the moment.
+    pub(crate) fn find_unavailable(&self, function: &str) -> Option<&str> {
+        let mut known = self.unavailable.iter();
+        let found = known.find(|(sayable, name)| sayable == function || name == function);
+        found.map(|(_, name)| name.as_str())
     }
 
     /// What the model calls so.

@@ -101,6 +101,33 @@ async fn a_tool_that_the_agent_has_not_is_unknown() {
     assert!(bench.calls().is_empty());
 }
 
+#[rstest]
+#[case("files_read")]
+#[case("files/read")]
+#[tokio::test]
+async fn a_tool_that_does_not_work_is_not_told_of_and_unavailable(#[case] function: &str) {
+    let answers = [calling(&[("a", function, "{}")]), saying("Well.")];
+    let (upstream, engine) = given(answers).await;
+    let mut request = request(0);
+    Arc::make_mut(&mut request.agent).capabilities = vec!["orders".to_owned(), "files".to_owned()];
+    request.unavailable_tools = vec!["files".to_owned(), "files/read".to_owned()];
+    let said = hear(&engine, request).await;
+    let ReplyChunk::ToolReturned(record) = &said.chunks[1] else {
+        panic!("{said:?}")
+    };
+    assert_eq!(
+        (record.name.as_str(), record.status.as_str()),
+        ("files/read", "unavailable")
+    );
+    let asked = &upstream.bodies()[0];
+    let system = asked["messages"][0]["content"].as_str().expect("text");
+    assert!(
+        system.contains("orders") && !system.contains("files"),
+        "{system}"
+    );
+    assert_eq!(asked.get("tools"), None);
+}
+
 #[tokio::test]
 async fn a_long_answer_of_a_tool_is_cut() {
     let bench = Arc::default();

@@ -61,6 +61,7 @@ pub(crate) fn request(agent: &Arc<Agent>, message: &str) -> ReplyRequest {
         history: Vec::new(),
         message: message.to_owned(),
         tools: Vec::new(),
+        unavailable_tools: Vec::new(),
     }
 }
 
