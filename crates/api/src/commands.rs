@@ -39,7 +39,9 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
         Command::SigningKeys(command) => signing_keys::signing_keys(&settings?, command).await,
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
-            wiring::choose_engines(&settings?, engines, &TaskTracker::new())?;
+            let settings = settings?;
+            wiring::choose_engines(&settings, engines, &TaskTracker::new())?;
+            wiring::check_programs(&settings)?;
             print_line("the configuration is valid")
         }
         Command::Openapi => print_openapi(&settings?),

@@ -11,6 +11,7 @@ use self::{access::Access, realtime::Realtime};
 pub use self::{
     access::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
+    tools::check_programs,
     turns::Turns,
 };
 

@@ -44,6 +44,16 @@ pub enum McpTransport {
     },
 }
 
+impl McpTransport {
+    /// Whether the program, if it takes one, is where it will be looked for and may be executed.
+    pub fn has_its_program(&self) -> bool {
+        match Way::by(self.clone()) {
+            Way::Http { .. } => true,
+            Way::Process(program) => program.is_there(),
+        }
+    }
+}
+
 /// The way to a server.
 enum Way {
     Http {
@@ -51,6 +61,26 @@ enum Way {
         ready: Option<HttpWay>,
     },
     Process(Program),
+}
+
+impl Way {
+    fn by(transport: McpTransport) -> Self {
+        match transport {
+            McpTransport::Http { url } => Self::Http {
+                url: url.into(),
+                ready: None,
+            },
+            McpTransport::Process {
+                command,
+                arguments,
+                environment,
+            } => Self::Process(Program {
+                command,
+                arguments,
+                environment,
+            }),
+        }
+    }
 }
 
 /// Connects to one server, again and again.
@@ -62,22 +92,11 @@ pub(crate) struct Connector {
 
 impl Connector {
     pub(crate) fn new(server: String, transport: McpTransport, tasks: TaskTracker) -> Self {
-        let way = match transport {
-            McpTransport::Http { url } => Way::Http {
-                url: url.into(),
-                ready: None,
-            },
-            McpTransport::Process {
-                command,
-                arguments,
-                environment,
-            } => Way::Process(Program {
-                command,
-                arguments,
-                environment,
-            }),
-        };
-        Self { server, way, tasks }
+        Self {
+            server,
+            way: Way::by(transport),
+            tasks,
+        }
     }
 
     /// Connects, by the handshake of the protocol's older versions or, where a server has none any

@@ -2,6 +2,7 @@
 
 mod log;
 mod message;
+mod search;
 
 use std::{collections::BTreeMap, ffi::OsString, io, process::Stdio, sync::Arc, time::Duration};
 
@@ -28,10 +29,13 @@ use crate::{LARGEST_MESSAGE, foreign_text::Told, lines::Lines};
 pub(crate) use log::ProcessLog;
 use message::message;
 
+/// Where programs are.
+const PATH: &str = "PATH";
+
 /// What a program needs of our environment to find others, its files and its language. All else
 /// stays with us: it holds our secrets.
 const HANDED_ON: [&str; 10] = [
-    "PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL",
+    PATH, "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL",
 ];
 
 /// How long a process has to end by itself: once when its input is closed, and once more when it
@@ -58,6 +62,13 @@ pub(crate) struct ProcessTransport {
 }
 
 impl Program {
+    /// Whether it is where it will be looked for, and may be executed.
+    pub(crate) fn is_there(&self) -> bool {
+        let own = self.environment.get(PATH);
+        let path = own.map(|path| path.expose_secret().into());
+        search::is_there(&self.command, path.or_else(|| std::env::var_os(PATH)))
+    }
+
     /// Starts it as the leader of a group of its own, and gives what it logs.
     pub(crate) fn start(&self) -> io::Result<(ProcessTransport, ProcessLog)> {
         let mut child = Command::new(&self.command)

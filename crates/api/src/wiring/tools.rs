@@ -10,7 +10,7 @@ use mcp_tools::{McpServer, McpTransport};
 use ports::{Clock, ToolProvider};
 
 use super::Parts;
-use crate::settings::{ToolServer, ToolServerTransport};
+use crate::settings::{Settings, ToolServer, ToolServerTransport};
 
 /// Puts them together; servers are connected to in the background.
 pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
@@ -26,8 +26,31 @@ pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolb
     Ok(Toolbox::new(providers))
 }
 
+/// Says which servers of tools have a program that cannot be started. The service starts all the
+/// same: it may come later.
+pub fn check_programs(settings: &Settings) -> Result<()> {
+    let servers = settings.tool_servers.iter();
+    let missing = servers.filter(|server| !transport(&server.transport).has_its_program());
+    let told: Vec<_> = missing
+        .map(|server| {
+            let name = server.name.to_ascii_uppercase();
+            format!("\n  MCP__SERVERS__{name}__COMMAND must be a program that is there and may be executed")
+        })
+        .collect();
+    if told.is_empty() {
+        return Ok(());
+    }
+    bail!("the configuration is not valid:{}", told.concat())
+}
+
 fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {
-    let transport = match server.transport.clone() {
+    let stop = parts.stop.clone();
+    let transport = transport(&server.transport);
+    McpServer::start(server.name.clone(), transport, &parts.tasks, stop)
+}
+
+fn transport(transport: &ToolServerTransport) -> McpTransport {
+    match transport.clone() {
         ToolServerTransport::Http { url } => McpTransport::Http { url },
         ToolServerTransport::Process {
             command,
@@ -38,7 +61,5 @@ fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {
             arguments,
             environment,
         },
-    };
-    let stop = parts.stop.clone();
-    McpServer::start(server.name.clone(), transport, &parts.tasks, stop)
+    }
 }

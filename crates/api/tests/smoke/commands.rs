@@ -34,6 +34,23 @@ fn what_is_wrong_with_the_configuration_is_named() {
 }
 
 #[test]
+fn a_program_of_tools_that_is_not_there_is_named() {
+    let folder = folder();
+    let programs = [
+        ("MCP__SERVERS__HERE__COMMAND", "sh"),
+        (
+            "MCP__SERVERS__SOMEWHERE__COMMAND",
+            "there-is-no-such-program",
+        ),
+        ("MCP__SERVERS__THERE__COMMAND", "/there/is/no/such/program"),
+    ];
+    let told = refusal(folder.path(), &["config", "check"], &programs);
+    for (name, value) in programs {
+        assert_eq!(told.contains(name), value != "sh", "{name}: {told}");
+    }
+}
+
+#[test]
 fn the_documents_are_printed_and_nothing_else() {
     let folder = folder();
     for (command, version) in [("openapi", "3.1.0"), ("asyncapi", "3.1.0")] {
