@@ -74,7 +74,7 @@ problem_codes! {
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
     IdempotencyKeyInUse = "idempotency_key_in_use", 409, "The idempotency key is in use.", true, "Wait, or use a new key for a new request.";
     IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its answer shows a secret.", false, "Read what was made by the id in `detail`, or use a new key.";
-    CursorExpired = "cursor_expired", 410, "The log no longer reaches back to this position.", false, "Read the present state, then follow from the head.";
+    CursorExpired = "cursor_expired", 410, "The log does not reach to this position.", false, "Read the present state, then follow from the head.";
     VersionMismatch = "version_mismatch", 412, "The resource has changed since it was read.", false, "Read it again and repeat the change on the new version.";
     BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the size that `/api/limits` tells.";
     UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the size that `/api/limits` tells.";

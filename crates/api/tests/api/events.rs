@@ -1,6 +1,6 @@
 //! `/api/events`.
 
-use domain::{ProblemCode, Scope};
+use domain::{ProblemCode, Scope, Timestamp};
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
@@ -233,12 +233,29 @@ async fn pages_follow_each_other_without_a_gap() {
 async fn a_position_that_the_log_does_not_reach_is_refused_with_its_bounds() {
     let api = Api::start().await;
     api.agent_id().await;
-    let answer = api.reader().get("/api/events?since=2").await;
-    let problem = answer.problem(ProblemCode::CursorExpired);
-    assert_eq!(
-        (&problem["firstSeq"], &problem["headSeq"]),
-        (&json!(1), &json!(1))
-    );
+    api.agent_id().await;
+    let refused = async |since: i64, why: &str, bounds: [i64; 2]| {
+        let answer = api
+            .reader()
+            .get(&format!("/api/events?since={since}"))
+            .await;
+        let problem = answer.problem(ProblemCode::CursorExpired);
+        // True of both ends.
+        assert_eq!(problem["title"], "The log does not reach to this position.");
+        assert_eq!(problem["detail"], why);
+        assert_eq!(
+            json!([problem["firstSeq"], problem["headSeq"]]),
+            json!(bounds)
+        );
+    };
+    let ahead = "the log has not come so far: the position is after its head";
+    refused(3, ahead, [1, 2]).await;
+    let later = Timestamp::from_milliseconds(i64::MAX / 2);
+    let trimmed = api.storage.maintenance.trim_log(later, 1_000).await;
+    assert_eq!(trimmed.expect("the log is trimmed"), 2);
+    let behind = "the events after the position have been removed";
+    refused(1, behind, [3, 2]).await;
+    refused(3, ahead, [3, 2]).await;
     api.stop().await;
 }
 
