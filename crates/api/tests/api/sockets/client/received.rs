@@ -1,0 +1,190 @@
+//! What a client receives.
+
+use std::{sync::LazyLock, time::Duration};
+
+use api::{body::Schemas, openapi, socket::frames};
+use domain::Sizes;
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+use tokio_tungstenite::tungstenite::Message;
+
+use super::Socket;
+use crate::sockets::conformance;
+
+/// Long enough for a slow machine, short enough for a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What is published of frames.
+static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
+    let openapi = openapi::document(&Sizes::default(), "http://localhost").expect("a document");
+    let document = frames::document(&openapi).expect("the frames' document");
+    Schemas::new(&document, &["ServerFrame"]).expect("schemas")
+});
+
+/// Every frame that any test receives comes by here.
+fn frames_seen(frame: &Value) {
+    assert_eq!(PUBLISHED.check("ServerFrame", frame), [], "{frame}");
+    conformance::seen(frame);
+}
+
+/// How a socket ended.
+#[derive(Debug, PartialEq)]
+pub(crate) struct Ended {
+    /// The code of the close frame.
+    pub(crate) code: u16,
+    /// The goodbye before it.
+    pub(crate) goodbye: Option<Value>,
+}
+
+impl Socket {
+    /// The reply to the command of this id. What comes before it is kept.
+    pub(crate) async fn reply(&mut self, id: u64) -> Value {
+        let is_reply = |frame: &Value| frame["type"] == "reply" && frame["id"] == id;
+        self.find(is_reply).await
+    }
+
+    /// The first frame of which this holds. What comes before it is kept.
+    pub(crate) async fn find(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
+        if let Some(place) = self.unread.iter().position(&is_it) {
+            return self.unread.remove(place).expect("it is there");
+        }
+        loop {
+            let frame = self.receive().await;
+            if is_it(&frame) {
+                return frame;
+            }
+            self.unread.push_back(frame);
+        }
+    }
+
+    /// The next frame.
+    pub(crate) async fn next(&mut self) -> Value {
+        match self.unread.pop_front() {
+            Some(frame) => frame,
+            None => self.receive().await,
+        }
+    }
+
+    /// The next frame, which must be of this type.
+    pub(crate) async fn next_of(&mut self, kind: &str) -> Value {
+        let frame = self.next().await;
+        assert_eq!(frame["type"], kind, "{frame}");
+        frame
+    }
+
+    /// The next reply, whatever comes before it.
+    pub(crate) async fn next_of_reply(&mut self) -> Value {
+        self.find(|frame| frame["type"] == "reply").await
+    }
+
+    /// The next event.
+    pub(crate) async fn event(&mut self) -> Value {
+        self.next_of("event").await["event"].clone()
+    }
+
+    /// Events up to the one of this type, which is among them.
+    pub(crate) async fn events_to(&mut self, last: &str) -> Vec<Value> {
+        let mut events = Vec::new();
+        loop {
+            let frame = self.next().await;
+            if frame["type"] != "event" {
+                continue;
+            }
+            events.push(frame["event"].clone());
+            if frame["event"]["type"] == last {
+                return events;
+            }
+        }
+    }
+
+    /// Nothing but this comes before the answer to a ping.
+    pub(crate) async fn rest(&mut self) -> Vec<Value> {
+        let id = self.send_command("ping", json!({})).await;
+        let reply = self.reply(id).await;
+        assert_eq!(reply["ok"], true, "{reply}");
+        self.unread.drain(..).collect()
+    }
+
+    async fn receive(&mut self) -> Value {
+        match self.receive_or_end().await {
+            Ok(frame) => frame,
+            Err(ended) => panic!("the socket has ended: {ended:?}; unread: {:?}", self.unread),
+        }
+    }
+
+    /// The next frame that came while something else was waited for.
+    pub(crate) fn unread(&mut self) -> Option<Value> {
+        self.unread.pop_front()
+    }
+
+    /// How the socket ends; what comes before that is kept, but for the goodbye.
+    pub(crate) async fn ended(&mut self) -> Ended {
+        self.ended_or_gone().await.expect("a close frame")
+    }
+
+    /// The same, or nothing when the server hung up without a word.
+    pub(crate) async fn ended_or_gone(&mut self) -> Option<Ended> {
+        let mut goodbye = None;
+        loop {
+            match self.receive_or_end().await {
+                Ok(frame) if frame["type"] == "goodbye" => goodbye = Some(frame),
+                Ok(frame) => {
+                    assert!(goodbye.is_none(), "{frame} after the goodbye");
+                    self.unread.push_back(frame);
+                }
+                Err(code) => return code.map(|code| Ended { code, goodbye }),
+            }
+        }
+    }
+
+    /// The code with which the server closes the socket, which it has said goodbye with.
+    pub(crate) async fn closed(&mut self) -> u16 {
+        let ended = self.ended().await;
+        let goodbye = ended.goodbye.expect("a goodbye");
+        assert_eq!(goodbye["code"], ended.code, "{goodbye}");
+        ended.code
+    }
+
+    /// The next frame, or how the connection ended.
+    pub(super) async fn receive_or_end(&mut self) -> Result<Value, Option<u16>> {
+        loop {
+            let received = tokio::time::timeout(PATIENCE, self.stream.next()).await;
+            let received = received.unwrap_or_else(|_| panic!("nothing comes; {:?}", self.unread));
+            match received {
+                Some(Ok(Message::Text(text))) => {
+                    let frame: Value = serde_json::from_str(&text).expect("JSON");
+                    frames_seen(&frame);
+                    if frame["type"] != "ping" {
+                        return Ok(frame);
+                    }
+                }
+                Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
+                Some(Ok(Message::Close(close))) => {
+                    let code = close.map(|close| u16::from(close.code));
+                    // The server hangs up, too.
+                    let last = tokio::time::timeout(PATIENCE, self.stream.next()).await;
+                    assert!(matches!(last, Ok(None | Some(Err(_)))), "{last:?}");
+                    return Err(code);
+                }
+                Some(Ok(other)) => panic!("{other:?}"),
+                Some(Err(_)) | None => return Err(None),
+            }
+        }
+    }
+}
+
+/// The type and channels of each event, in short.
+pub(crate) fn shown(frames: &[Value]) -> Vec<String> {
+    frames
+        .iter()
+        .map(|frame| match frame["type"].as_str().expect("a type") {
+            "event" => format!(
+                "{} {}",
+                frame["event"]["seq"],
+                frame["event"]["type"].as_str().expect("a type")
+            ),
+            "live" => frame["event"]["type"].as_str().expect("a type").to_owned(),
+            other => other.to_owned(),
+        })
+        .collect()
+}
