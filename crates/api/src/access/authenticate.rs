@@ -11,10 +11,8 @@ use actix_web::{
 use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
-use super::{authorized::CHALLENGE, scope_table::is_public};
-use crate::{
-    layers::refuse, problem::ApiError, request::routed_path, socket::check_opening, state::ApiState,
-};
+use super::{authorized::CHALLENGE, handshake::check_opening, scope_table::is_public};
+use crate::{layers::refuse, problem::ApiError, request::routed_path, state::ApiState};
 
 const X_API_KEY: &str = "x-api-key";
 /// The one path on which a ticket lets in.

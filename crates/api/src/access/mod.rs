@@ -6,6 +6,7 @@ mod address_guard;
 mod authenticate;
 mod authorized;
 mod forwarded;
+mod handshake;
 mod origin;
 mod rate_limits;
 pub mod scope_table;
@@ -20,6 +21,7 @@ pub use authorized::{
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
     SealedServices, TurnsRead, lacking, seal, unauthenticated,
 };
+pub use handshake::{SUBPROTOCOL, check_opening, is_upgrade};
 pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin};
 pub use rate_limits::{check_counts, limit};
 pub use streams::open_stream;

@@ -9,8 +9,9 @@ use super::{
     operations, schemas, servers, socket, streams,
 };
 use crate::{
+    access::SUBPROTOCOL,
     openapi::Missing,
-    socket::{CloseCode, ComeBack, SUBPROTOCOL, frames},
+    socket::{CloseCode, ComeBack, frames},
 };
 
 const VERSION: &str = "3.1.0";

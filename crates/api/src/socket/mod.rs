@@ -39,4 +39,4 @@ pub use limits::SOCKET_LIMITS;
 pub use outbox::{Outbox, Overfull};
 pub use outgoing::{Outgoing, OutgoingBody, outgoing};
 pub use tickets::{__path_create_ticket, TicketBody, TicketRequest, create_ticket};
-pub use upgrade::{__path_open_socket, SUBPROTOCOL, check_opening, open_socket};
+pub use upgrade::{__path_open_socket, open_socket};

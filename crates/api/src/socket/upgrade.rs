@@ -2,11 +2,9 @@
 
 use std::sync::Arc;
 
-use actix_http::ws::{HandshakeError, verify_handshake};
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
     body::MessageBody as _,
-    http::header::{HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL},
     web::{Data, Payload},
 };
 use application::access::Entrant;
@@ -19,16 +17,14 @@ use super::{
     session::Session,
 };
 use crate::{
-    access::{Authorized, EventsRead, SealedServices, check_upgrade, unauthenticated},
+    access::{
+        Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_opening, is_upgrade,
+        unauthenticated,
+    },
     connection::Progress,
-    layers::WasHead,
     problem::ApiError,
-    request::QueryParameters,
     state::ApiState,
 };
-
-/// The subprotocol that is spoken here.
-pub const SUBPROTOCOL: &str = "agent-service.v1";
 
 /// Open a WebSocket: commands go in, what happens comes out.
 ///
@@ -70,67 +66,6 @@ pub async fn open_socket(
     let id = state.ids.next_id().to_string();
     let context = Context::new(state, services, id, page);
     open(&request, payload, context, admission).await
-}
-
-/// Refuses a request that opens no socket whoever sends it. Answers the page that it comes from.
-/// What is refused here leaves its ticket as it is.
-pub fn check_opening<'a>(
-    request: &'a HttpRequest,
-    state: &ApiState,
-) -> Result<Option<&'a str>, ApiError> {
-    if !is_upgrade(request) {
-        return Err(ProblemCode::UpgradeRequired.into());
-    }
-    if state.readiness.is_draining() {
-        return Err(ProblemCode::Draining.into());
-    }
-    // The layers let in whoever sends a ticket.
-    QueryParameters::read(request, &["ticket"]).finish()?;
-    check_handshake(request)?;
-    check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)
-}
-
-/// Whether the client wants to speak WebSocket.
-fn is_upgrade(request: &HttpRequest) -> bool {
-    use HandshakeError::{
-        GetMethodRequired, NoConnectionUpgrade, NoVersionHeader, NoWebsocketUpgrade,
-        UnsupportedVersion,
-    };
-    let is_head = request.extensions().contains::<WasHead>();
-    let verified = verify_handshake(request.head());
-    let is_other = matches!(
-        verified,
-        Err(GetMethodRequired
-            | NoConnectionUpgrade
-            | NoWebsocketUpgrade
-            | NoVersionHeader
-            | UnsupportedVersion)
-    );
-    !is_head && !is_other
-}
-
-/// Refuses a handshake that cannot be answered.
-fn check_handshake(request: &HttpRequest) -> Result<(), ApiError> {
-    let headers = request.headers();
-    if verify_handshake(request.head()).is_err() {
-        let detail = "16 bytes in base64";
-        return Err(ApiError::header(SEC_WEBSOCKET_KEY.as_str(), detail));
-    }
-    if offers_others_only(headers) {
-        return Err(ProblemCode::InvalidSubprotocol.into());
-    }
-    Ok(())
-}
-
-/// Whether the client names subprotocols, and ours is not among them.
-fn offers_others_only(headers: &HeaderMap) -> bool {
-    let mut offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).peekable();
-    let is_offered = offered.peek().is_some();
-    is_offered
-        && !offered.any(|value| {
-            let text = value.to_str().unwrap_or_default();
-            text.split(',').any(|name| name.trim() == SUBPROTOCOL)
-        })
 }
 
 async fn open(

@@ -1,0 +1,76 @@
+//! What opens a socket, whoever sends it: looked at before a ticket is taken, and again where the
+//! socket is made.
+
+use actix_http::ws::{HandshakeError, verify_handshake};
+use actix_web::{
+    HttpMessage as _, HttpRequest,
+    http::header::{HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL},
+};
+use domain::ProblemCode;
+
+use super::check_upgrade;
+use crate::{layers::WasHead, problem::ApiError, request::QueryParameters, state::ApiState};
+
+/// The subprotocol that is spoken here.
+pub const SUBPROTOCOL: &str = "agent-service.v1";
+
+/// Refuses a request that opens no socket whoever sends it. Answers the page that it comes from.
+/// What is refused here leaves its ticket as it is.
+pub fn check_opening<'a>(
+    request: &'a HttpRequest,
+    state: &ApiState,
+) -> Result<Option<&'a str>, ApiError> {
+    if !is_upgrade(request) {
+        return Err(ProblemCode::UpgradeRequired.into());
+    }
+    if state.readiness.is_draining() {
+        return Err(ProblemCode::Draining.into());
+    }
+    // The layers let in whoever sends a ticket.
+    QueryParameters::read(request, &["ticket"]).finish()?;
+    check_handshake(request)?;
+    check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)
+}
+
+/// Whether the client wants to speak WebSocket.
+pub fn is_upgrade(request: &HttpRequest) -> bool {
+    use HandshakeError::{
+        GetMethodRequired, NoConnectionUpgrade, NoVersionHeader, NoWebsocketUpgrade,
+        UnsupportedVersion,
+    };
+    let is_head = request.extensions().contains::<WasHead>();
+    let verified = verify_handshake(request.head());
+    let is_other = matches!(
+        verified,
+        Err(GetMethodRequired
+            | NoConnectionUpgrade
+            | NoWebsocketUpgrade
+            | NoVersionHeader
+            | UnsupportedVersion)
+    );
+    !is_head && !is_other
+}
+
+/// Refuses a handshake that cannot be answered.
+fn check_handshake(request: &HttpRequest) -> Result<(), ApiError> {
+    let headers = request.headers();
+    if verify_handshake(request.head()).is_err() {
+        let detail = "16 bytes in base64";
+        return Err(ApiError::header(SEC_WEBSOCKET_KEY.as_str(), detail));
+    }
+    if offers_others_only(headers) {
+        return Err(ProblemCode::InvalidSubprotocol.into());
+    }
+    Ok(())
+}
+
+/// Whether the client names subprotocols, and ours is not among them.
+fn offers_others_only(headers: &HeaderMap) -> bool {
+    let mut offered = headers.get_all(SEC_WEBSOCKET_PROTOCOL).peekable();
+    let is_offered = offered.peek().is_some();
+    is_offered
+        && !offered.any(|value| {
+            let text = value.to_str().unwrap_or_default();
+            text.split(',').any(|name| name.trim() == SUBPROTOCOL)
+        })
+}
