@@ -10,8 +10,6 @@ use super::{
     subscriptions::{MOST_REPLAYED, Page, PageRequest},
 };
 
-/// Events of the past that are in hand at once.
-const PAGE: usize = 50;
 /// How long to wait before the past is read again that could not be read.
 const PAUSE: Duration = Duration::from_secs(1);
 
@@ -24,30 +22,35 @@ pub(super) async fn read(
 ) -> Page {
     let filter = request.filter(visibility);
     let read = async {
-        Ok(match log.read(tail, &filter, request.since, PAGE).await? {
-            Read::Expired { first, head } => Page::Gap {
-                first,
-                head,
-                reason: ResyncReason::Retention,
-            },
-            Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
-                let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
-                Page::Gap {
+        Ok(
+            match log
+                .read(tail, &filter, request.since, request.limit)
+                .await?
+            {
+                Read::Expired { first, head } => Page::Gap {
                     first,
                     head,
-                    reason: ResyncReason::Limit,
+                    reason: ResyncReason::Retention,
+                },
+                Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
+                    let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
+                    Page::Gap {
+                        first,
+                        head,
+                        reason: ResyncReason::Limit,
+                    }
                 }
-            }
-            Read::Events {
-                events,
-                next,
-                at_tail,
-            } => Page::Events {
-                events,
-                next,
-                at_tail,
+                Read::Events {
+                    events,
+                    next,
+                    at_tail,
+                } => Page::Events {
+                    events,
+                    next,
+                    at_tail,
+                },
             },
-        })
+        )
     };
     let read: Result<Page, RepositoryError> = read.await;
     match read {

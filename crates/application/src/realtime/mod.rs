@@ -22,5 +22,6 @@ pub use feed::Feed;
 pub use filter::{EventFilter, visibility};
 pub use follower::{Followed, Follower};
 pub use log_reader::{LogReader, Read};
+pub use page_size::PageSize;
 pub use tail::{Tail, TailEvents};
 pub use typing::{Typing, TypingNews};

@@ -14,7 +14,7 @@ const BYTES: usize = 256 * 1024;
 /// How many events a follower takes in hand at once: as many as are not too large together, by
 /// what the last ones took.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct PageSize(usize);
+pub struct PageSize(usize);
 
 impl Default for PageSize {
     fn default() -> Self {
@@ -24,13 +24,13 @@ impl Default for PageSize {
 
 impl PageSize {
     /// So many.
-    pub(super) fn events(self) -> usize {
+    pub fn events(self) -> usize {
         self.0
     }
 
     /// Learns from a page how large events are. Large ones are believed at once, small ones
     /// little by little.
-    pub(super) fn learn(&mut self, page: &[Arc<FedEvent>]) {
+    pub fn learn(&mut self, page: &[Arc<FedEvent>]) {
         let bytes: usize = page.iter().map(|event| event.json.len()).sum();
         if let Some(fitting) = (page.len() * BYTES).checked_div(bytes) {
             self.0 = fitting.clamp(1, MOST.min(2 * self.0));

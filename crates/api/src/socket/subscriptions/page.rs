@@ -18,6 +18,8 @@ pub(in crate::socket) struct PageRequest {
     pub(in crate::socket) since: Seq,
     /// How many were sent before.
     pub(in crate::socket) sent: usize,
+    /// At most so many.
+    pub(in crate::socket) limit: usize,
 }
 
 impl PageRequest {

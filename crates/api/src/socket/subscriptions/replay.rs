@@ -2,10 +2,12 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use application::realtime::FedEvent;
+use application::realtime::{FedEvent, PageSize};
 use domain::Seq;
 
-use super::{Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions, next_key};
+use super::{
+    MOST_REPLAYED, Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions, next_key,
+};
 use crate::socket::Overfull;
 
 /// How far a channel has been sent of the past.
@@ -15,6 +17,8 @@ pub(super) struct Replay {
     /// Whether the client asked for it, and is told when it is over.
     is_asked: bool,
     is_being_read: bool,
+    /// How large the next page may be.
+    size: PageSize,
     page: VecDeque<Arc<FedEvent>>,
     /// What follows the page: from where to go on, and whether that is the present.
     after: Option<(Seq, bool)>,
@@ -27,6 +31,13 @@ impl Replay {
             is_asked: true,
             ..Self::default()
         }
+    }
+
+    /// The most that the next page may hold: all that may still be told, or the one more that
+    /// shows that there are too many.
+    fn limit(&self) -> usize {
+        let left = MOST_REPLAYED.saturating_sub(self.sent);
+        self.size.events().min(left).max(1)
     }
 }
 
@@ -45,19 +56,19 @@ impl Subscriptions {
         let place = self.all.iter().position(is_idle)?;
         // Those behind it come before it the next time.
         let mut it = self.all.remove(place);
-        let mut sent = 0;
-        if let Some(replay) = &mut it.replay {
+        let (key, channel, since) = (it.key, it.channel, it.next);
+        let request = it.replay.as_mut().map(|replay| {
             replay.is_being_read = true;
-            sent = replay.sent;
-        }
-        let request = PageRequest {
-            key: it.key,
-            channel: it.channel,
-            since: it.next,
-            sent,
-        };
+            PageRequest {
+                key,
+                channel,
+                since,
+                sent: replay.sent,
+                limit: replay.limit(),
+            }
+        });
         self.all.push(it);
-        Some(request)
+        request
     }
 
     /// Drops what was read and has not been sent, and expects nothing of what is being read:
@@ -99,6 +110,7 @@ impl Subscriptions {
                 next,
                 at_tail,
             } => {
+                replay.size.learn(&events);
                 replay.page = events.into();
                 replay.after = Some((next, at_tail));
             }

@@ -1,3 +1,7 @@
+use std::sync::Arc;
+
+use application::realtime::FedEvent;
+
 use super::{
     super::*,
     log::{agent, update_of},
@@ -41,6 +45,39 @@ async fn a_replay_stops_where_there_is_no_room() {
     }
     world.send_replayed(5);
     assert_eq!(world.received(), [Sent::CaughtUp(TENANT, 20)]);
+}
+
+#[tokio::test]
+async fn pages_of_a_replay_are_as_large_as_its_events_allow() {
+    let mut world = World::after((0..200).map(|_| update_of(0))).await;
+    world.open(TENANT, Some(0));
+    let mut limits = Vec::new();
+    for bytes in [1, 64 * 1024, 1, 1] {
+        let request = world.subscriptions.next_request().unwrap();
+        limits.push(request.limit);
+        let Page::Events {
+            mut events,
+            next,
+            at_tail,
+        } = world.page(&request).await
+        else {
+            panic!("the log is there");
+        };
+        assert_eq!(events.len(), request.limit);
+        for event in &mut events {
+            let (json, logged) = ("x".repeat(bytes).into(), event.logged.clone());
+            *event = Arc::new(FedEvent { json, logged });
+        }
+        let page = Page::Events {
+            events,
+            next,
+            at_tail,
+        };
+        world.take_in(request, page);
+        world.send_replayed(usize::MAX);
+    }
+    assert_eq!(limits, [25, 50, 4, 8]);
+    assert_eq!(world.received_by(TENANT), (1..=87).collect::<Vec<_>>());
 }
 
 #[tokio::test]
