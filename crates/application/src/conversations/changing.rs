@@ -1,0 +1,69 @@
+//! What changes a conversation that is there.
+
+use domain::{
+    Conversation, ConversationDraft, ConversationId, Fault, FaultCode, Principal, Stamp,
+    merge_patch,
+};
+use ports::RepositoryError;
+use serde_json::Value;
+
+use super::{ConversationError, ConversationService};
+
+/// How often a change is computed again when others keep changing the same conversation.
+const CHANGE_ATTEMPTS: usize = 100;
+
+impl ConversationService {
+    /// Applies a JSON merge patch whose shape was checked.
+    pub async fn patch(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        patch: &Value,
+        expected: Option<i64>,
+    ) -> Result<Conversation, ConversationError> {
+        for _ in 0..CHANGE_ATTEMPTS {
+            let current = self.get(caller, id).await?.value;
+            if expected.is_some_and(|version| version != current.version) {
+                return Err(ConversationError::VersionMismatch);
+            }
+            let draft = patched(&current, patch)?;
+            let now = self.clock.now();
+            let Some(changed) = current.changed_to(draft, now) else {
+                return Ok(current);
+            };
+            let stamp = Stamp {
+                time: now,
+                actor: caller.id.clone(),
+            };
+            match self
+                .conversations
+                .update(&caller.tenant, &changed, &stamp)
+                .await
+            {
+                Ok(Some((_, stored))) => return Ok(stored),
+                Ok(None) => return Err(ConversationError::NotFound),
+                Err(RepositoryError::Stale { .. }) if expected.is_some() => {
+                    return Err(ConversationError::VersionMismatch);
+                }
+                Err(RepositoryError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(ConversationError::Contended)
+    }
+}
+
+fn patched(current: &Conversation, patch: &Value) -> Result<ConversationDraft, ConversationError> {
+    let mut document = serde_json::to_value(current.draft()).unwrap_or_default();
+    merge_patch::apply(&mut document, patch.clone());
+    let draft: ConversationDraft = serde_json::from_value(document).map_err(|_shape| {
+        let detail = "the patch does not fit the conversation";
+        ConversationError::Invalid(vec![Fault::new("", FaultCode::NotCombinable, detail)])
+    })?;
+    let faults = draft.check();
+    if faults.is_empty() {
+        Ok(draft)
+    } else {
+        Err(ConversationError::Invalid(faults))
+    }
+}

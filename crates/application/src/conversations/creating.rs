@@ -1,0 +1,105 @@
+//! What makes a conversation.
+
+use domain::{
+    AgentId, Conversation, ConversationDraft, ConversationId, IdempotencyClaim, IdempotencyKey,
+    Message, MessageId, Principal, Role, Stamp, Timestamp,
+};
+use ports::Once;
+use serde::Serialize;
+
+use super::{ConversationError, ConversationService, own_user_id};
+use crate::{Created, idempotency};
+
+/// A conversation to be made.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NewConversation {
+    /// Who answers in it.
+    pub agent_id: AgentId,
+    /// The person it belongs to.
+    pub user_id: Option<String>,
+    /// Title and metadata.
+    #[serde(flatten)]
+    pub draft: ConversationDraft,
+}
+
+impl ConversationService {
+    /// Makes a conversation; the agent's greeting becomes its first message.
+    pub async fn create(
+        &self,
+        caller: &Principal,
+        new: NewConversation,
+        key: Option<IdempotencyKey>,
+    ) -> Result<Created<Conversation>, ConversationError> {
+        let stamp = Stamp {
+            time: self.clock.now(),
+            actor: caller.id.clone(),
+        };
+        let claim = idempotency::claim(caller, "conversations.create", key, &new, stamp.time);
+        let outcome = self.insert(caller, new, &stamp, claim.as_ref()).await;
+        idempotency::created(&*self.claims, &caller.tenant, claim.as_ref(), outcome).await
+    }
+
+    async fn insert(
+        &self,
+        caller: &Principal,
+        new: NewConversation,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyClaim>,
+    ) -> Result<Once<Conversation>, ConversationError> {
+        let user_id = own_user_id(caller, new.user_id.as_deref())?;
+        let faults = new.draft.check();
+        if !faults.is_empty() {
+            return Err(ConversationError::Invalid(faults));
+        }
+        let agent = self.agents.find(&caller.tenant, new.agent_id).await?.value;
+        let (id, now) = (ConversationId::new(self.ids.next_id()), stamp.time);
+        let greeting = agent.and_then(|agent| {
+            let content = agent.config.greeting.clone()?;
+            Some(self.greeting(id, content, agent.version, now))
+        });
+        let conversation = Conversation {
+            user_id,
+            title: new.draft.title,
+            metadata: new.draft.metadata,
+            message_count: i64::from(greeting.is_some()),
+            last_message_at: greeting.as_ref().map(|_| now),
+            ..Conversation::empty(id, new.agent_id, now)
+        };
+        let claim = idempotency::answering(claim, &conversation);
+        let inserted = self.conversations.insert(
+            &caller.tenant,
+            &conversation,
+            greeting.as_ref(),
+            stamp,
+            claim.as_ref(),
+        );
+        match inserted.await? {
+            Once::Done(Some(_)) => Ok(Once::Done(conversation)),
+            Once::Done(None) => Err(ConversationError::AgentNotFound),
+            Once::Repeated(record) => Ok(Once::Repeated(record)),
+        }
+    }
+
+    fn greeting(
+        &self,
+        conversation_id: ConversationId,
+        content: String,
+        agent_version: i64,
+        now: Timestamp,
+    ) -> Message {
+        Message {
+            id: MessageId::new(self.ids.next_id()),
+            conversation_id,
+            turn_id: None,
+            seq: 1,
+            role: Role::Agent,
+            content,
+            created_at: now,
+            engine: None,
+            agent_version: Some(agent_version),
+            finish_reason: None,
+            usage: None,
+        }
+    }
+}

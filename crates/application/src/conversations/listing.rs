@@ -1,0 +1,111 @@
+//! Conversations and their messages by the page.
+
+use domain::{
+    AgentId, AsOf, Conversation, ConversationId, Message, Page, Principal, Timestamp, cursor,
+};
+use ports::{
+    ConversationFilter, ConversationPosition, ConversationQuery, MessageOrder, MessageQuery,
+};
+use serde::{Deserialize, Serialize};
+use uuid::Uuid;
+
+use super::{ConversationError, ConversationService, own_user_id};
+
+/// Which conversations a listing shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ConversationListing {
+    /// Those of this agent.
+    pub agent_id: Option<AgentId>,
+    /// Those of this user.
+    pub user_id: Option<String>,
+}
+
+#[derive(Serialize, Deserialize)]
+struct Position {
+    at: i64,
+    id: Uuid,
+}
+
+impl ConversationService {
+    /// Lists conversations, latest activity first; the answer carries the next page's cursor.
+    pub async fn list(
+        &self,
+        caller: &Principal,
+        listing: ConversationListing,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<AsOf<(Page<Conversation>, Option<String>)>, ConversationError> {
+        let user_id = own_user_id(caller, listing.user_id.as_deref())?;
+        let listing = ConversationListing { user_id, ..listing };
+        let binding = (caller.tenant.as_str(), "conversations", &listing);
+        let after = cursor
+            .map(|cursor| cursor::decode::<Position>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| ConversationError::InvalidCursor)?
+            .map(|position| ConversationPosition {
+                updated_at: Timestamp::from_milliseconds(position.at),
+                id: ConversationId::new(position.id),
+            });
+        let filter = ConversationFilter {
+            agent_id: listing.agent_id,
+            user_id: listing.user_id.clone(),
+        };
+        let query = ConversationQuery {
+            filter,
+            after,
+            limit,
+        };
+        let page = self.conversations.list(&caller.tenant, &query).await?;
+        Ok(page.map(|page| {
+            let last = page.items.last().filter(|_| page.has_more);
+            let next = last.map(|last| {
+                let at = last.updated_at.milliseconds();
+                cursor::encode(
+                    &binding,
+                    &Position {
+                        at,
+                        id: last.id.uuid(),
+                    },
+                )
+            });
+            (page, next)
+        }))
+    }
+
+    /// Lists the messages of a conversation.
+    pub async fn messages(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        order: MessageOrder,
+        cursor: Option<&str>,
+        limit: usize,
+    ) -> Result<AsOf<(Page<Message>, Option<String>)>, ConversationError> {
+        let ascending = order == MessageOrder::Ascending;
+        let binding = (caller.tenant.as_str(), "messages", id, ascending);
+        let after = cursor
+            .map(|cursor| cursor::decode::<i64>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| ConversationError::InvalidCursor)?;
+        if caller.confined_to().is_some() {
+            self.reach(caller, id).await?;
+        }
+        let query = MessageQuery {
+            order,
+            after,
+            limit,
+        };
+        let found = self
+            .conversations
+            .messages(&caller.tenant, id, &query)
+            .await?;
+        let page = found.value.ok_or(ConversationError::NotFound)?;
+        let last = page.items.last().filter(|_| page.has_more);
+        let next = last.map(|last| cursor::encode(&binding, &last.seq));
+        Ok(AsOf {
+            value: (page, next),
+            position: found.position,
+        })
+    }
+}
