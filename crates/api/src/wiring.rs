@@ -4,34 +4,27 @@ mod access;
 mod engines;
 mod limits;
 mod realtime;
+mod services;
+mod store;
 mod tools;
 mod turns;
 
-use self::{access::Access, realtime::Realtime};
+use self::access::Access;
 pub use self::{
     access::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
+    store::{Store, prepare_schema},
     tools::check_programs,
     turns::Turns,
 };
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use actix_web::web::Data;
-use anyhow::{Context, Result, bail};
-use application::{
-    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
-    EventService, Toolbox, TurnService,
-    cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
-    chat::ChatPorts,
-    node::Node,
-    purge::Purge,
-    retention::LogRetention,
-};
+use anyhow::Result;
+use application::{node::Node, purge::Purge, retention::LogRetention};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, Storage};
-use postgres_store::{PostgresOptions, PostgresStore};
-use sqlite_store::{SqliteOptions, SqliteStore};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -43,86 +36,12 @@ use crate::{
     oauth::Metadata,
     openapi,
     readiness::Readiness,
-    settings::{DatabaseKind, DatabaseUrl, Settings},
+    settings::Settings,
     socket::frames,
-    state::{ApiState, Services},
+    state::ApiState,
     system::{SystemClock, SystemIds},
     telemetry,
 };
-
-/// The store that the configuration names.
-pub enum Store {
-    /// One file.
-    Sqlite(SqliteStore),
-    /// A server.
-    Postgres(PostgresStore),
-}
-
-impl Store {
-    /// Opens the store. `exclusive` is for who serves or migrates: a second one is refused.
-    pub async fn open(url: &DatabaseUrl, exclusive: bool, tasks: &TaskTracker) -> Result<Self> {
-        let opened = match url.kind() {
-            DatabaseKind::Sqlite => {
-                let options = SqliteOptions {
-                    exclusive,
-                    ..SqliteOptions::default()
-                };
-                SqliteStore::open(url.reveal(), options, tasks)
-                    .await
-                    .map(Self::Sqlite)
-            }
-            DatabaseKind::Postgres => {
-                let options = PostgresOptions::default();
-                PostgresStore::connect(url.reveal(), options, tasks)
-                    .await
-                    .map(Self::Postgres)
-            }
-        };
-        opened.with_context(|| format!("the store at {url} cannot be opened"))
-    }
-
-    /// The file of a store that is one, from the root; none for a server.
-    pub fn file(url: &DatabaseUrl) -> Result<Option<PathBuf>> {
-        match url.kind() {
-            DatabaseKind::Sqlite => Ok(Some(sqlite_store::file_of(url.reveal())?)),
-            DatabaseKind::Postgres => Ok(None),
-        }
-    }
-
-    /// Brings the schema up to date.
-    pub async fn migrate(&self) -> Result<()> {
-        let migrated = match self {
-            Self::Sqlite(store) => store.migrate().await,
-            Self::Postgres(store) => store.migrate().await,
-        };
-        migrated.context("the store cannot be migrated")
-    }
-
-    /// How many migrations are still to be carried out.
-    pub async fn pending_migrations(&self) -> Result<usize> {
-        let pending = match self {
-            Self::Sqlite(store) => store.pending_migrations().await,
-            Self::Postgres(store) => store.pending_migrations().await,
-        };
-        pending.context("the store's schema cannot be read")
-    }
-
-    /// Its ports.
-    pub fn storage(&self) -> Storage {
-        match self {
-            Self::Sqlite(store) => store.storage(),
-            Self::Postgres(store) => store.storage(),
-        }
-    }
-
-    /// Closes it; writes under way are finished.
-    pub async fn close(&self) {
-        match self {
-            Self::Sqlite(store) => store.close().await,
-            Self::Postgres(store) => store.close().await,
-        }
-    }
-}
 
 /// What the HTTP server is built from, and what runs beside it.
 #[derive(Clone)]
@@ -168,7 +87,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
-    let over_caches = cached_ports(storage, &realtime.caches, &clock, &ids);
+    let over_caches = services::cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
     keep_up(&parts, &node, &clock);
 
@@ -189,7 +108,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     )
     .await?;
     let authenticator = Arc::clone(&state.authenticator);
-    let services = services(
+    let services = services::over(
         parts,
         &over_caches,
         authenticator,
@@ -258,95 +177,4 @@ fn schemas(openapi: &serde_json::Value) -> Result<Schemas> {
         .chain(frames::components())
         .collect();
     Ok(Schemas::new(&document, &names)?)
-}
-
-/// The use cases over cached ports.
-fn services(
-    parts: Parts<'_>,
-    cached: &ChatPorts,
-    authenticator: Arc<Authenticator>,
-    engines: Arc<Engines>,
-    toolbox: Arc<Toolbox>,
-    turns: &Turns,
-    realtime: Realtime,
-) -> Services {
-    let Parts {
-        settings, storage, ..
-    } = parts;
-    let runner = || Arc::clone(&turns.runner);
-    let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
-    let credentials = CredentialService::new(
-        storage.credentials,
-        Arc::clone(&storage.claims),
-        Arc::clone(&clock),
-        Arc::clone(&ids),
-        settings.limits.sizes.name_characters,
-    );
-    Services {
-        agents: AgentService::new(
-            Arc::clone(&cached.agents),
-            storage.agents,
-            Arc::clone(&storage.claims),
-            Arc::clone(&engines),
-            Arc::clone(&clock),
-            Arc::clone(&ids),
-            settings.limits.sizes.clone(),
-        ),
-        conversations: ConversationService::new(
-            Arc::clone(&cached.conversations),
-            Arc::clone(&cached.agents),
-            storage.claims,
-            Arc::clone(&clock),
-            Arc::clone(&ids),
-        ),
-        turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
-        events: EventService::new(Arc::clone(&realtime.log)),
-        log: realtime.log,
-        live: realtime.caches.live,
-        typing: realtime.typing,
-        credentials: credentials.beside(authenticator),
-        chat: ChatService::new(runner()),
-        engines,
-        toolbox,
-    }
-}
-
-fn cached_ports(
-    storage: &Storage,
-    caches: &Caches,
-    clock: &Arc<dyn Clock>,
-    ids: &Arc<dyn IdSource>,
-) -> ChatPorts {
-    let agents = CachedAgents::new(
-        Arc::clone(&storage.agents),
-        caches.clone(),
-        Arc::clone(clock),
-    );
-    let conversations = CachedConversations::new(
-        Arc::clone(&storage.conversations),
-        caches.clone(),
-        Arc::clone(clock),
-    );
-    ChatPorts {
-        agents: Arc::new(agents),
-        conversations: Arc::new(conversations),
-        turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
-        claims: Arc::clone(&storage.claims),
-        clock: Arc::clone(clock),
-        ids: Arc::clone(ids),
-    }
-}
-
-/// Migrates the store, or refuses to go on with one that is behind.
-pub async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
-    if !no_migrate {
-        return store.migrate().await;
-    }
-    match store.pending_migrations().await? {
-        0 => Ok(()),
-        pending => bail!(
-            "the store is {pending} migration(s) behind, and --no-migrate was given: run \
-             `agent-service migrate` first"
-        ),
-    }
 }

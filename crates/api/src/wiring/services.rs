@@ -1,0 +1,92 @@
+//! The use cases, over ports and the caches before them.
+
+use std::sync::Arc;
+
+use application::{
+    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
+    EventService, Toolbox, TurnService,
+    cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
+    chat::ChatPorts,
+};
+use ports::{Clock, IdSource, Storage};
+
+use super::{Parts, Turns, realtime::Realtime};
+use crate::state::Services;
+
+/// The use cases over cached ports.
+pub(super) fn over(
+    parts: Parts<'_>,
+    cached: &ChatPorts,
+    authenticator: Arc<Authenticator>,
+    engines: Arc<Engines>,
+    toolbox: Arc<Toolbox>,
+    turns: &Turns,
+    realtime: Realtime,
+) -> Services {
+    let Parts {
+        settings, storage, ..
+    } = parts;
+    let runner = || Arc::clone(&turns.runner);
+    let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
+    let credentials = CredentialService::new(
+        storage.credentials,
+        Arc::clone(&storage.claims),
+        Arc::clone(&clock),
+        Arc::clone(&ids),
+        settings.limits.sizes.name_characters,
+    );
+    Services {
+        agents: AgentService::new(
+            Arc::clone(&cached.agents),
+            storage.agents,
+            Arc::clone(&storage.claims),
+            Arc::clone(&engines),
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+            settings.limits.sizes.clone(),
+        ),
+        conversations: ConversationService::new(
+            Arc::clone(&cached.conversations),
+            Arc::clone(&cached.agents),
+            storage.claims,
+            Arc::clone(&clock),
+            Arc::clone(&ids),
+        ),
+        turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
+        events: EventService::new(Arc::clone(&realtime.log)),
+        log: realtime.log,
+        live: realtime.caches.live,
+        typing: realtime.typing,
+        credentials: credentials.beside(authenticator),
+        chat: ChatService::new(runner()),
+        engines,
+        toolbox,
+    }
+}
+
+/// The ports that are asked for every chat, with caches before them.
+pub(super) fn cached_ports(
+    storage: &Storage,
+    caches: &Caches,
+    clock: &Arc<dyn Clock>,
+    ids: &Arc<dyn IdSource>,
+) -> ChatPorts {
+    let agents = CachedAgents::new(
+        Arc::clone(&storage.agents),
+        caches.clone(),
+        Arc::clone(clock),
+    );
+    let conversations = CachedConversations::new(
+        Arc::clone(&storage.conversations),
+        caches.clone(),
+        Arc::clone(clock),
+    );
+    ChatPorts {
+        agents: Arc::new(agents),
+        conversations: Arc::new(conversations),
+        turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
+        claims: Arc::clone(&storage.claims),
+        clock: Arc::clone(clock),
+        ids: Arc::clone(ids),
+    }
+}
