@@ -1,6 +1,6 @@
 //! Connecting to a server, and what is held of it while it lasts.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use futures::{
     FutureExt as _,
@@ -16,72 +16,17 @@ use rmcp::{
         RunningService, Subscription, serve_client_with_lifecycle_and_ct,
     },
 };
-use secrecy::SecretString;
 use tokio::{sync::Notify, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::{http::HttpWay, process::Program, reason::Unreachable};
+use crate::{
+    http::HttpWay,
+    reason::Unreachable,
+    way::{McpTransport, Way},
+};
 
 /// How long a connection may take to close: as long as a process that does not want to.
 const CLOSE_LIMIT: Duration = Duration::from_secs(10);
-
-/// How a server is reached.
-#[derive(Clone)]
-pub enum McpTransport {
-    /// By streamable HTTP, at this address.
-    Http {
-        /// The address.
-        url: String,
-    },
-    /// Over the standard streams of a process that is started for it.
-    Process {
-        /// The program.
-        command: String,
-        /// What it is given.
-        arguments: Vec<String>,
-        /// Its environment, beside what every program needs.
-        environment: BTreeMap<String, SecretString>,
-    },
-}
-
-impl McpTransport {
-    /// Whether the program, if it takes one, is where it will be looked for and may be executed.
-    pub fn has_its_program(&self) -> bool {
-        match Way::by(self.clone()) {
-            Way::Http { .. } => true,
-            Way::Process(program) => program.is_there(),
-        }
-    }
-}
-
-/// The way to a server.
-enum Way {
-    Http {
-        url: Arc<str>,
-        ready: Option<HttpWay>,
-    },
-    Process(Program),
-}
-
-impl Way {
-    fn by(transport: McpTransport) -> Self {
-        match transport {
-            McpTransport::Http { url } => Self::Http {
-                url: url.into(),
-                ready: None,
-            },
-            McpTransport::Process {
-                command,
-                arguments,
-                environment,
-            } => Self::Process(Program {
-                command,
-                arguments,
-                environment,
-            }),
-        }
-    }
-}
 
 /// Connects to one server, again and again.
 pub(crate) struct Connector {

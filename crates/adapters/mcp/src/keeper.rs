@@ -7,12 +7,13 @@ use tokio::time::{Instant, sleep, sleep_until, timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    connection::{Connection, Connector, McpTransport},
+    connection::{Connection, Connector},
     foreign_text::Told,
     listing,
     offer::{self, LeftOut},
     reason::Unreachable,
     state::State,
+    way::McpTransport,
 };
 
 /// How long connecting may take: some programs are fetched before they run.

@@ -19,11 +19,12 @@ mod reason;
 mod server;
 mod state;
 mod supervision;
+mod way;
 mod web;
 
-pub use connection::McpTransport;
 pub use keeper::McpTimes;
 pub use server::McpServer;
+pub use way::McpTransport;
 
 /// The most bytes that one message of a server may have: more are not held.
 const LARGEST_MESSAGE: usize = 1024 * 1024;

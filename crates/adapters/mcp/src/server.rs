@@ -7,10 +7,10 @@ use ports::{CapabilityInfo, ToolArguments, ToolDefinition, ToolError, ToolProvid
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    connection::McpTransport,
     keeper::{Keeper, McpTimes},
     state::State,
     supervision::outlive_panics,
+    way::McpTransport,
 };
 
 /// The tools of one server.

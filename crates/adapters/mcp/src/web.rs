@@ -1,9 +1,11 @@
 //! Messages by HTTP. The client of the SDK takes in 16 MiB of an answer, and loses a refusal that
 //! does not name what it refuses, so that whoever asked waits in vain.
 
+mod stream;
+
 use std::{collections::HashMap, sync::Arc};
 
-use futures::{StreamExt as _, TryStreamExt as _, future::ready, stream::BoxStream};
+use futures::stream::BoxStream;
 use reqwest::{
     Client, Response, StatusCode,
     header::{ACCEPT, CONTENT_TYPE, HeaderName, HeaderValue},
@@ -15,7 +17,9 @@ use rmcp::{
         StreamableHttpPostResponse as Posted,
     },
 };
-use sse_stream::{Sse, SseStream};
+use sse_stream::Sse;
+
+use self::stream::events;
 
 /// What a session is known by.
 const SESSION: &str = "Mcp-Session-Id";
@@ -24,10 +28,6 @@ const JSON: &str = "application/json";
 
 /// The most bytes of a refusal that are read.
 const LARGEST_REFUSAL: usize = 64 * 1024;
-
-/// How many times the largest message a stream may have that answers one request: a server may tell
-/// of its progress in it.
-const STREAMED: usize = 4;
 
 /// What servers answer who were started anew and no longer know whom they talk to. A tool may say
 /// the same of itself, but not with a status of HTTP.
@@ -41,15 +41,6 @@ pub(crate) struct WebClient(Client);
 
 /// More was answered than is read.
 struct TooLarge;
-
-/// Why a stream ends before its end.
-#[derive(Debug, thiserror::Error)]
-enum Cut {
-    #[error("the answer is too large")]
-    TooLarge,
-    #[error(transparent)]
-    Lost(reqwest::Error),
-}
 
 impl WebClient {
     pub(crate) const fn new(client: Client) -> Self {
@@ -212,38 +203,6 @@ async fn body(mut response: Response, largest: usize) -> Result<Result<Vec<u8>, 
         body.extend_from_slice(&part);
     }
     Ok(Ok(body))
-}
-
-/// The stream that answers a request. Where it is too large it ends with a refusal of the request.
-fn events(
-    response: Response,
-    asked: RequestId,
-    largest: usize,
-) -> BoxStream<'static, Result<Sse, SseError>> {
-    let mut left = largest.saturating_mul(STREAMED);
-    let bytes = response.bytes_stream().map_err(Cut::Lost);
-    let bytes = bytes.and_then(move |part| {
-        let rest = left.checked_sub(part.len());
-        left = rest.unwrap_or_default();
-        ready(rest.map(|_| part).ok_or(Cut::TooLarge))
-    });
-    let events = SseStream::from_bytes_stream(bytes);
-    let bounded = events.map(move |event| match event {
-        Ok(event) if event.data.as_ref().is_some_and(|data| data.len() > largest) => {
-            refused(&asked)
-        }
-        Err(SseError::Body(cut)) if matches!(cut.downcast_ref(), Some(Cut::TooLarge)) => {
-            refused(&asked)
-        }
-        event => event,
-    });
-    bounded.boxed()
-}
-
-fn refused(asked: &RequestId) -> Result<Sse, SseError> {
-    let message = serde_json::to_string(&too_large(asked.clone()));
-    let message = message.map_err(|error| SseError::Body(Box::new(error)))?;
-    Ok(Sse::default().data(message))
 }
 
 fn too_large(asked: RequestId) -> ServerJsonRpcMessage {

@@ -1,5 +1,5 @@
 // A server of tools over HTTP, which does what servers should not do but will. It says its port once
-// it listens, and then each cancellation that it is told of.
+// it listens, and then each call that hangs and each cancellation that it is told of.
 import { createServer } from "node:http";
 
 const names = ["deny", "forget", "hang", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "refuse", "well"];
@@ -36,7 +36,7 @@ const deeds = {
     }
     response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: text(4) })}\n\n`);
   },
-  hang: () => {},
+  hang: () => console.log("hangs"),
   large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
   large_stream: (response, id, { bytes }) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
