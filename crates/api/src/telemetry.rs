@@ -169,7 +169,7 @@ fn describe() {
     describe_histogram!(
         "tool_call_seconds",
         Unit::Seconds,
-        "One call of a tool, by provider (a server, a built-in tool, or 'none' for what was not offered) and status."
+        "One call of a tool, by provider (a server, a built-in tool, or 'none' for what the agent does not have) and status."
     );
     describe_histogram!(
         "store_batch_items",

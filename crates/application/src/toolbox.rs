@@ -8,12 +8,6 @@ use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolProvider};
 /// Between the name of a server and that of its tool.
 const SEPARATOR: char = '/';
 
-/// Who has the tool of this name: its server, or the tool itself where it has none.
-pub(crate) fn provider_of(name: &str) -> &str {
-    name.split_once(SEPARATOR)
-        .map_or(name, |(server, _)| server)
-}
-
 /// The tools that this server has.
 #[derive(Default)]
 pub struct Toolbox {
@@ -97,6 +91,11 @@ impl<'a> Named<'a> {
 /// The server of a tool, by the tool's name.
 fn server_of(name: &str) -> Option<&str> {
     name.split_once(SEPARATOR).map(|(server, _)| server)
+}
+
+/// Who has the tool of this name: its server, or else the tool itself.
+pub(crate) fn provider_of(name: &str) -> &str {
+    server_of(name).unwrap_or(name)
 }
 
 #[cfg(test)]

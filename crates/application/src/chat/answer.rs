@@ -9,11 +9,11 @@ use domain::{ConversationId, FinishReason, Problem, ProblemCode, ToolCall, Usage
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
 
-use super::tool_meter::ToolMeter;
 use super::{
     error::{engine_code, engine_problem},
     live_turn::LiveTurn,
     said::{Said, ToolStep, Unreturned},
+    tool_meter::ToolMeter,
 };
 use crate::engines::{Candidate, breaker::Attempt};
 
@@ -208,7 +208,7 @@ async fn collect(
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
-    let tools = ToolMeter::of(&request.tools);
+    let tools = ToolMeter::of(&request);
     let mut chunks = engine.reply(request).await?;
     while let Some(chunk) = chunks.next().await {
         let chunk = chunk?;
