@@ -279,69 +279,6 @@ async fn an_answer_without_an_end_is_a_bad_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_one_engine_fails_the_next_one_speaks() {
-    let (engine, mut script) = scripted();
-    let refuses = Always(|| Err(ReplyError::Refused("no".into())));
-    let is_away = Always(|| Err(ReplyError::Unavailable("gone".into())));
-    let plan = Plan::default().engine("scripted", engine);
-    let plan = plan.engine("refuses", refuses).engine("away", is_away);
-    let api = plan.start().await;
-    let agent_with = |engine: &'static str, fallbacks: Value| {
-        let config = json!({"engine": engine, "fallbacks": fallbacks, "fallbackReply": "Hm."});
-        api.agent(json!({"name": "Ada", "config": config}))
-    };
-    let agent = id_of(&agent_with("refuses", json!(["away", "rules", "scripted"])).await);
-    let reply = api
-        .chat(json!({"agentId": agent, "message": "xyzzy"}))
-        .await;
-    assert_eq!(
-        (&reply["engine"], &reply["degraded"]),
-        (&json!("rules"), &json!(true))
-    );
-    assert_eq!(reply["message"], "Hm.");
-    let turn = turn(&api, reply["turnId"].as_str().unwrap()).await;
-    assert_eq!(
-        (&turn["engine"], &turn["degraded"]),
-        (&json!("rules"), &json!(true))
-    );
-    script.assert_no_more_calls();
-
-    let agent = id_of(&agent_with("refuses", json!(["away"])).await);
-    let command = json!({"agentId": agent, "message": "xyzzy"});
-    let answer = api.writer().post("/api/chat", command).await;
-    answer.problem(ProblemCode::EngineUnavailable);
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_named_twice_is_asked_once() {
-    let (api, mut script, agent) = scripted_agent(json!({
-        "fallbacks": ["scripted", "rules", "rules", "scripted"], "fallbackReply": "Hm.",
-    }))
-    .await;
-    let command = json!({"agentId": agent, "message": "xyzzy"});
-    let (reply, ()) = tokio::join!(api.chat(command), async {
-        script.next_call().await.fail(ReplyError::TimedOut);
-    });
-    assert_eq!(
-        (&reply["engine"], &reply["message"]),
-        (&json!("rules"), &json!("Hm."))
-    );
-    script.assert_no_more_calls();
-
-    let config = json!({"engine": "scripted", "fallbacks": ["scripted"]});
-    let agent = id_of(&api.agent(json!({"name": "Bob", "config": config})).await);
-    let command = json!({"agentId": agent, "message": "Hello"});
-    let writer = api.writer();
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
-        script.next_call().await.fail(ReplyError::TimedOut);
-    });
-    answer.problem(ProblemCode::EngineTimeout);
-    script.assert_no_more_calls();
-    api.stop().await;
-}
-
-#[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_takes_too_long_is_stopped() {
     let (api, mut script, agent) = scripted_agent(json!({"timeoutMs": 100})).await;
     let writer = api.writer();

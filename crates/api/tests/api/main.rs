@@ -28,6 +28,7 @@ mod escaped_paths;
 mod event_stream_lives;
 mod event_streams;
 mod events;
+mod fallbacks;
 mod foreign_issuer;
 mod foreign_users;
 mod harness;

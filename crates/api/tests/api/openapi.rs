@@ -181,6 +181,9 @@ fn every_operation_is_described() {
             let (media_type, component) = match status.as_str() {
                 _ if operation.template.starts_with("/oauth2/") => ("json", "OAuthError"),
                 "429" => ("problem+json", "RateLimitProblem"),
+                "409" | "500" | "502" | "503" | "504" if operation.id == "chat" => {
+                    ("problem+json", "ChatProblem")
+                }
                 _ => ("problem+json", "Problem"),
             };
             let refusal = &response["content"][format!("application/{media_type}")]["schema"];
