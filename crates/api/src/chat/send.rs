@@ -101,7 +101,7 @@ pub async fn chat(
     };
     told_again(answer, is_replayed).map_err(|error| ApiError {
         // What was stored can be found, also in a conversation that nobody knows of yet.
-        turn: Some((turn_id, conversation_id)),
+        turn: Some(Box::new((turn_id, conversation_id))),
         ..error
     })
 }

@@ -168,7 +168,7 @@ impl From<EventError> for ApiError {
                     "the events after the position have been removed"
                 };
                 Self {
-                    log_bounds: Some((bounds.first.0, bounds.head.0)),
+                    log_bounds: Some(Box::new((bounds.first.0, bounds.head.0))),
                     ..Self::new(ProblemCode::CursorExpired).with_detail(detail)
                 }
             }

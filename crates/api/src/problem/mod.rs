@@ -33,9 +33,9 @@ pub struct ApiError {
     /// What `WWW-Authenticate` says.
     pub challenge: Option<Box<str>>,
     /// Where the tenant's log begins and ends, for `cursor_expired`.
-    pub log_bounds: Option<(i64, i64)>,
+    pub log_bounds: Option<Box<(i64, i64)>>,
     /// The turn that was stored for the request, and its conversation.
-    pub turn: Option<(TurnId, ConversationId)>,
+    pub turn: Option<Box<(TurnId, ConversationId)>>,
     /// Whether it was answered before, to the first request with this idempotency key.
     pub is_replayed: bool,
     /// The cause, for the log alone.

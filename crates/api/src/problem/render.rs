@@ -68,14 +68,15 @@ impl ProblemBody {
     }
 
     fn new(error: &ApiError, instance: Option<String>, request_id: Option<String>) -> Self {
-        let bounds = error.log_bounds;
+        let bounds = error.log_bounds.as_deref();
+        let turn = error.turn.as_deref();
         Self {
             problem: problem(error, instance, request_id),
             violated_policies: error.violated_policy.map(|policy| [policy]),
-            first_seq: bounds.map(|(first, _)| first),
-            head_seq: bounds.map(|(_, head)| head),
-            turn_id: error.turn.map(|(turn, _)| turn),
-            conversation_id: error.turn.map(|(_, conversation)| conversation),
+            first_seq: bounds.map(|(first, _)| *first),
+            head_seq: bounds.map(|(_, head)| *head),
+            turn_id: turn.map(|(turn, _)| *turn),
+            conversation_id: turn.map(|(_, conversation)| *conversation),
         }
     }
 }
