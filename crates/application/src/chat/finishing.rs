@@ -146,3 +146,33 @@ fn bytes_of(ending: &TurnEnding) -> usize {
     };
     text + calls.iter().map(bytes_of_call).sum::<usize>()
 }
+
+#[cfg(test)]
+mod tests {
+    use contract::samples;
+    use domain::{ProblemCode, ToolCall};
+    use ports::Reply;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_waits_for_the_store_is_counted_with_its_calls_of_tools() {
+        let call = ToolCall {
+            arguments: json!({"text": "x".repeat(1_000)}),
+            ..samples::tool_call()
+        };
+        let tool_calls = vec![call.clone(), call];
+        let failed = TurnEnding::Failed {
+            problem: Problem::new(ProblemCode::EngineFailed),
+            tool_calls: tool_calls.clone(),
+        };
+        assert!((2_000..3_000).contains(&bytes_of(&failed)));
+        let completed = TurnEnding::Completed(Reply {
+            content: "x".repeat(1_000),
+            tool_calls,
+            ..samples::reply(1)
+        });
+        assert_eq!(bytes_of(&completed), bytes_of(&failed) + 1_000);
+    }
+}
