@@ -62,8 +62,11 @@ async fn a_client_that_was_away_goes_on_where_it_was() {
     api.agent_id().await;
     let last = socket.event().await["seq"].as_i64().unwrap();
     drop(socket);
+    let mut witness = Socket::connected(&api, &api.reader(), &["tenant"]).await;
     api.agent_id().await;
     api.agent_id().await;
+    // What others are told is the present: a client is caught up when it has that.
+    while witness.event().await["seq"] != last + 2 {}
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     socket
         .connect(json!({"channels": ["tenant"], "since": last}))
