@@ -40,11 +40,6 @@ pub(crate) fn below(base: &Url, segments: &[&str]) -> Url {
     url
 }
 
-/// Whether requests can go through what an operator names so.
-pub fn is_proxy(text: &str) -> bool {
-    proxy_url(text).is_ok()
-}
-
 /// Reads the address of a proxy.
 pub(crate) fn proxy_url(text: &str) -> Result<Url, LlmOptionsError> {
     // The standard for addresses passes over line breaks and the like.
@@ -115,6 +110,6 @@ mod tests {
     #[case("socks5://proxy.internal", false)]
     #[case("proxy.internal:3128", false)]
     fn knows_a_proxy(#[case] text: &str, #[case] expected: bool) {
-        assert_eq!(is_proxy(text), expected);
+        assert_eq!(proxy_url(text).is_ok(), expected);
     }
 }

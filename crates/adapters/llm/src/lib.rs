@@ -29,6 +29,5 @@ mod tools;
 mod voice;
 mod wire;
 
-pub use address::is_proxy;
 pub use engine::LlmReplyEngine;
 pub use options::{LlmOptions, LlmOptionsError, LlmTimes};

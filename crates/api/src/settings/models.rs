@@ -119,8 +119,12 @@ fn address(text: &str) -> Option<String> {
     is_web_address(text).then(|| text.trim_end_matches('/').to_owned())
 }
 
+/// Unlike other addresses that of a proxy may name a user.
 fn proxy(text: &str) -> Option<SecretString> {
-    llm_engine::is_proxy(text).then(|| text.into())
+    let is_one_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
+    let (scheme, _) = text.split_once("://")?;
+    let is_good = is_one_word && is_web_address(&format!("{scheme}://{}", host(text)));
+    is_good.then(|| text.into())
 }
 
 fn key(text: &str) -> Option<SecretString> {

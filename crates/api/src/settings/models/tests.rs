@@ -114,14 +114,24 @@ fn a_proxy_is_judged_even_where_nobody_is_reached_through_it() {
         "proxy.internal:3128",
         "socks5://proxy.internal",
         "http://",
+        "http://:3128",
+        "http://ada:word@",
         "http://proxy.internal:99999",
         "http://proxy internal",
+        "http://ada:my word@proxy.internal",
+        "http://proxy\n.internal",
     ] {
         assert_eq!(refused(&[("LLM__PROXY", proxy)]), ["LLM__PROXY"], "{proxy}");
     }
-    let settings = load(&[("LLM__PROXY", "http://ada:word@proxy.internal:3128")]).unwrap();
-    let proxy = settings.models.proxy.expect("a proxy");
-    assert_eq!(proxy.expose_secret(), "http://ada:word@proxy.internal:3128");
+    for good in [
+        "http://proxy.internal:3128/",
+        "https://ada:word@proxy.internal",
+        "http://ada:wörd@[::1]:3128",
+    ] {
+        let settings = load(&[("LLM__PROXY", good)]).unwrap();
+        let proxy = settings.models.proxy.expect("a proxy");
+        assert_eq!(proxy.expose_secret(), good);
+    }
 }
 
 #[test]
