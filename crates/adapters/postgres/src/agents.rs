@@ -70,7 +70,8 @@ const LIST_BY_NAME: &str = list!(
     "a.name_key, a.id"
 );
 const LIST_BY_CAPABILITY: &str = list!(
-    "agent_capabilities c join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+    "agent_capabilities c cross join lateral (select * from agents a \
+     where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
      where c.tenant_id = $1 and c.capability = $4 and c.agent_id < $3",
     "c.agent_id desc",
     "a.id desc"

@@ -54,9 +54,9 @@ const TURNS: &str = concat!(
     turn_columns!(),
     ", ",
     reply_columns!(),
-    " from turns r ",
-    join_reply!(),
-    " where r.tenant_id = $1 and r.id = any($2)"
+    " from unnest($2::uuid[]) q (id) cross join lateral (select * from turns r \
+     where r.tenant_id = $1 and r.id = q.id offset 0) r ",
+    join_reply!()
 );
 const CONVERSATIONS: &str = concat!(
     "select ",

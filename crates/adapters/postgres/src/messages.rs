@@ -51,11 +51,11 @@ const HISTORY: &str = concat!(
     " from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
      from (select ",
     message_columns!(),
-    " from messages m left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
-     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+    " from messages m where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
      and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
     visible!(),
-    ") and coalesce(t.status <> 'failed', true) \
+    ") and coalesce((select t.status <> 'failed' from turns t \
+     where t.tenant_id = m.tenant_id and t.id = m.turn_id), true) \
      order by m.seq desc limit $4) m) m \
      where m.characters <= $5 order by m.seq"
 );

@@ -102,7 +102,7 @@ const WAITING: &str = concat!(
      from unnest($3::uuid[], $4::uuid[]) as c (id, agent_id) cross join lateral ( \
          select * from turns r where r.tenant_id = $2 and r.agent_id = c.agent_id \
              and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
-             and r.status = 'queued') q \
+             and r.status = 'queued' offset 0) q \
      order by q.queued_seq"
 );
 const IN_PROGRESS_UNDER: &str = "\

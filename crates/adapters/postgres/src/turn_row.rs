@@ -34,11 +34,12 @@ macro_rules! reply_columns {
 }
 pub(crate) use reply_columns;
 
-/// The join of the reply `m` to a turn `r`.
+/// The join of the reply `m` to a turn `r`. `offset 0` keeps the key of the one row together:
+/// taken apart, its tenant alone would do to find it while tables are empty.
 macro_rules! join_reply {
     () => {
-        " left join messages m on m.tenant_id = r.tenant_id \
-         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq "
+        " left join lateral (select * from messages m where m.tenant_id = r.tenant_id \
+         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq offset 0) m on true "
     };
 }
 pub(crate) use join_reply;

@@ -27,21 +27,24 @@ const FIND: &str = concat!(
     reply_columns!(),
     " from tenants t left join turns r on r.tenant_id = t.id and r.id = $2 ",
     join_reply!(),
-    "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
+    "left join lateral (select * from conversations c \
+     where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \
      where t.id = $1"
 );
+/// `offset 0` has them put in order after they are found: to find them in this order, the planner
+/// would look at all turns of the tenant while tables are empty.
 const OPEN_OF_AGENT: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id \
-    from turns r left join conversations c \
-        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-    where r.tenant_id = $1 and r.agent_id = $2 and r.status in ('queued', 'in_progress') \
+    select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
+        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id \
+    from (select * from turns \
+        where tenant_id = $1 and agent_id = $2 and status in ('queued', 'in_progress') offset 0) r \
     order by r.id";
 const OPEN_OF_CONVERSATION: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id \
-    from turns r left join conversations c \
-        on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
-    where r.tenant_id = $1 and r.agent_id = $2 and r.conversation_id = $3 \
-        and r.status in ('queued', 'in_progress') \
+    select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
+        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id \
+    from (select * from turns \
+        where tenant_id = $1 and agent_id = $2 and conversation_id = $3 \
+            and status in ('queued', 'in_progress') offset 0) r \
     order by r.id";
 
 /// The statements of this file.
