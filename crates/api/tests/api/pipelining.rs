@@ -32,7 +32,7 @@ async fn all_are_answered_in_order() {
     for number in 0..MANY {
         let id = format!("request-{number}");
         let head = format!("HTTP/1.1\r\nHost: test\r\nX-Request-Id: {id}\r\n");
-        requests += &match number % 100 {
+        let request = match number % 100 {
             // A body of which nobody says how long it will be.
             99 => format!(
                 "POST /api/agents {head}X-API-Key: {}\r\nContent-Type: application/json\r\n\
@@ -41,6 +41,7 @@ async fn all_are_answered_in_order() {
             ),
             _ => format!("GET /livez {head}\r\n"),
         };
+        requests += &request;
         ids.push(id);
     }
     requests +=

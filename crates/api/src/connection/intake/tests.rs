@@ -12,7 +12,7 @@ fn connected() -> (Connection<DuplexStream>, DuplexStream) {
 
 /// What is given without waiting.
 fn given(connection: &mut Connection<DuplexStream>) -> Option<Vec<u8>> {
-    let mut buffer = [0; 8 * PORTION];
+    let mut buffer = vec![0; 8 * PORTION];
     let read = connection.read(&mut buffer).now_or_never()?;
     Some(buffer[..read.unwrap()].to_vec())
 }
@@ -20,7 +20,10 @@ fn given(connection: &mut Connection<DuplexStream>) -> Option<Vec<u8>> {
 #[tokio::test]
 async fn what_was_given_is_looked_at_before_more_is_given() {
     let (mut connection, mut client) = connected();
-    client.write_all(&[b'x'; 2 * PORTION + 10]).await.unwrap();
+    client
+        .write_all(&vec![b'x'; 2 * PORTION + 10])
+        .await
+        .unwrap();
     for portion in [PORTION, PORTION, 10] {
         assert_eq!(given(&mut connection).map(|it| it.len()), Some(portion));
         assert_eq!(given(&mut connection), None);
@@ -30,8 +33,11 @@ async fn what_was_given_is_looked_at_before_more_is_given() {
 #[tokio::test]
 async fn whoever_wants_all_is_woken_for_each_portion() {
     let (mut connection, mut client) = connected();
-    client.write_all(&[b'x'; 20 * PORTION + 10]).await.unwrap();
-    let mut all = [0; 20 * PORTION + 10];
+    client
+        .write_all(&vec![b'x'; 20 * PORTION + 10])
+        .await
+        .unwrap();
+    let mut all = vec![0; 20 * PORTION + 10];
     connection.read_exact(&mut all).await.unwrap();
 }
 
@@ -82,11 +88,11 @@ async fn who_does_not_take_an_answer_is_asked_for_nothing_more() {
     let progress = connection.progress();
     progress.begin(false);
     progress.end();
-    let answer = [b'x'; 2 * ROOM];
+    let answer = vec![b'x'; 2 * ROOM];
     assert!(connection.write_all(&answer).now_or_never().is_none());
     client.write_all(b"GET /").await.unwrap();
     assert_eq!(given(&mut connection), None);
-    let mut taken = [0; ROOM];
+    let mut taken = vec![0; ROOM];
     client.read_exact(&mut taken).await.unwrap();
     connection.flush().await.unwrap();
     let mut next = [0; 5];
@@ -100,6 +106,6 @@ async fn another_protocol_is_given_all_there_is() {
     let progress = connection.progress();
     progress.begin(true);
     progress.hand_over();
-    client.write_all(&[b'x'; 4 * PORTION]).await.unwrap();
+    client.write_all(&vec![b'x'; 4 * PORTION]).await.unwrap();
     assert_eq!(given(&mut connection).map(|it| it.len()), Some(4 * PORTION));
 }
