@@ -52,6 +52,7 @@ async fn main() -> Result<()> {
         metrics: telemetry::init(&settings.log)?,
         public_url: settings.server.public_url(address),
         tasks,
+        tool_tasks: TaskTracker::new(),
         stop: CancellationToken::new(),
     })
     .await?;

@@ -25,13 +25,15 @@ use crate::{
 
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
-/// How long turns under way may take to end by themselves: with the goodbye before and the last
-/// writes behind, a shutdown takes 34 s at most.
+/// How long turns under way may take to end by themselves: with the goodbye before, and the last
+/// answers and the servers of tools behind, a shutdown takes 37 s at most.
 const GRACE: Duration = Duration::from_secs(25);
 /// How long answers may still take once every turn has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// How long what is left may take to be stored, all in all.
+/// How long tasks in the background may take to end, and then what they left to be stored.
 const LAST_WRITES: Duration = Duration::from_secs(2);
+/// How long servers of tools may take to end, beside the last writes. Processes are killed then.
+const LAST_TOOLS: Duration = Duration::from_secs(5);
 
 /// A service that is up.
 pub struct Service {
@@ -46,6 +48,9 @@ pub struct Service {
     store: Store,
     /// The store's writers: they end after everything that may still write.
     store_tasks: TaskTracker,
+    /// What looks after servers of tools, which end when they like: nothing waits for them that
+    /// is to be stored.
+    tool_tasks: TaskTracker,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
@@ -70,7 +75,8 @@ impl Service {
         metrics: PrometheusHandle,
         over: impl FnOnce(Storage) -> Storage,
     ) -> Result<Self> {
-        let (store_tasks, tasks) = (TaskTracker::new(), TaskTracker::new());
+        let (store_tasks, tool_tasks) = (TaskTracker::new(), TaskTracker::new());
+        let tasks = TaskTracker::new();
         let stop = CancellationToken::new();
         let store = Store::open(&settings.database, true, &store_tasks).await?;
         wiring::prepare_schema(&store, no_migrate).await?;
@@ -85,6 +91,7 @@ impl Service {
             metrics,
             public_url: settings.server.public_url(address),
             tasks: tasks.clone(),
+            tool_tasks: tool_tasks.clone(),
             stop: stop.clone(),
         })
         .await?;
@@ -101,6 +108,7 @@ impl Service {
             served,
             store,
             store_tasks,
+            tool_tasks,
             tasks,
             stop,
         })
@@ -124,9 +132,18 @@ impl Service {
         self.turns.drain(Instant::now() + GRACE).await;
         stopped.await;
         self.stop.cancel();
+        self.tool_tasks.close();
+        let tools = self.tool_tasks.wait();
+        let tools = end(Instant::now() + LAST_TOOLS, "servers of tools", tools);
+        tokio::join!(tools, self.leave_store());
+    }
+
+    /// Lets the last tasks write, and closes the store, which has its time whatever they do.
+    async fn leave_store(&self) {
         self.tasks.close();
+        let tasks = self.tasks.wait();
+        end(Instant::now() + LAST_WRITES, "turns", tasks).await;
         let deadline = Instant::now() + LAST_WRITES;
-        end(deadline, "turns", self.tasks.wait()).await;
         end(deadline, "the store", self.store.close()).await;
         self.store_tasks.close();
         end(deadline, "writes", self.store_tasks.wait()).await;

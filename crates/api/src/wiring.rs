@@ -66,8 +66,10 @@ pub struct Parts<'a> {
     pub metrics: PrometheusHandle,
     /// Where clients reach this server.
     pub public_url: String,
-    /// Every task of the process.
+    /// Every task of the process, but those of servers of tools.
     pub tasks: TaskTracker,
+    /// What looks after servers of tools.
+    pub tool_tasks: TaskTracker,
     /// Ends the tasks in the background.
     pub stop: CancellationToken,
 }

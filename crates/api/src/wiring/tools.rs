@@ -46,7 +46,7 @@ pub fn check_programs(settings: &Settings) -> Result<()> {
 fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {
     let stop = parts.stop.clone();
     let transport = transport(&server.transport);
-    McpServer::start(server.name.clone(), transport, &parts.tasks, stop)
+    McpServer::start(server.name.clone(), transport, &parts.tool_tasks, stop)
 }
 
 fn transport(transport: &ToolServerTransport) -> McpTransport {

@@ -13,3 +13,4 @@ mod signing_keys;
 mod store_commands;
 mod talk;
 mod terminated;
+mod tool_servers;
