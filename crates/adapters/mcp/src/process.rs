@@ -20,11 +20,15 @@ use tokio::{
     io::{AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
     sync::Mutex,
-    time::timeout,
+    time::{Instant, timeout, timeout_at},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::{LARGEST_MESSAGE, foreign_text::Told, lines::Lines};
+use crate::{
+    LARGEST_MESSAGE,
+    foreign_text::Told,
+    lines::{Line, Lines},
+};
 
 pub(crate) use log::ProcessLog;
 use message::message;
@@ -42,6 +46,9 @@ const HANDED_ON: [&str; 10] = [
 /// is told to.
 const PATIENCE: Duration = Duration::from_secs(2);
 
+/// How long is read what a process that has ended said last: somebody else may hold its output.
+const LAST_WORDS: Duration = Duration::from_millis(500);
+
 /// A program to start.
 #[derive(Clone)]
 pub(crate) struct Program {
@@ -57,6 +64,8 @@ pub(crate) struct ProcessTransport {
     child: Child,
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: Lines<BufReader<ChildStdout>>,
+    /// Until when the output is read once the process has ended.
+    last: Option<Instant>,
     told: Told,
     _log: DropGuard,
 }
@@ -94,6 +103,7 @@ impl Program {
             child,
             input: Arc::new(Mutex::new(Some(input))),
             output: Lines::new(BufReader::new(output), LARGEST_MESSAGE),
+            last: None,
             told: Told::default(),
             _log: ended.drop_guard(),
         };
@@ -132,7 +142,7 @@ impl Transport<RoleClient> for ProcessTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            match self.output.next().await {
+            match self.line().await {
                 Ok(Some(line)) => {
                     if let Some(message) = message(&line, &mut self.told) {
                         return Some(message);
@@ -162,6 +172,31 @@ impl Transport<RoleClient> for ProcessTransport {
         drop(self.group.take());
         self.child.wait().await?;
         Ok(())
+    }
+}
+
+impl ProcessTransport {
+    /// The next line of the process; none once it has ended, though others may still write.
+    /// Whoever stops waiting for one loses nothing.
+    async fn line(&mut self) -> io::Result<Option<Line>> {
+        let until = if let Some(until) = self.last {
+            until
+        } else {
+            tokio::select! {
+                line = self.output.next() => return line,
+                ended = self.child.wait() => {
+                    ended?;
+                    // Later, the number of the group may be another's.
+                    drop(self.group.take());
+                    *self.last.insert(Instant::now() + LAST_WORDS)
+                }
+            }
+        };
+        if Instant::now() >= until {
+            return Ok(None);
+        }
+        let line = timeout_at(until, self.output.next()).await;
+        line.unwrap_or(Ok(None))
     }
 }
 

@@ -25,7 +25,7 @@ function tool(name) {
   return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
 }
 
-const names = "add_silently add_tool break deny exit fail hang large parent refuse well".split(" ");
+const names = "add_silently add_tool break deny exit exit_but_for_a_child fail hang large parent refuse well".split(" ");
 const tools = names.map(tool);
 
 function complete(id, result) {
@@ -50,6 +50,12 @@ const deeds = {
   break: (id) => send({ id, error: { code: -32603, message: "out of order" } }),
   deny: (id) => send({ id, error: { code: -32000, message: "the disk has no room" } }),
   exit: () => process.exit(1),
+  // In a group of its own and with our output, it outlives us.
+  exit_but_for_a_child: () => {
+    const options = { detached: true, stdio: "inherit" };
+    note(`left ${spawn(process.execPath, ["-e", "setTimeout(() => {}, 60000)"], options).pid}`);
+    process.exit(1);
+  },
   fail: (id) => text(id, "the disk is full", true),
   hang: (id) => note(`hangs ${id}`),
   large: (id, { bytes }) => text(id, "x".repeat(bytes)),

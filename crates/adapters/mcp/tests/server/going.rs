@@ -3,6 +3,10 @@
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
 use mcp_tools::McpTransport;
+use nix::{
+    sys::signal::{Signal, kill},
+    unistd::Pid,
+};
 use ports::{ToolError, ToolProvider as _};
 use serde_json::json;
 use tokio::time::Instant;
@@ -34,12 +38,29 @@ async fn a_process_that_ends_is_started_again() {
 }
 
 #[tokio::test]
+async fn a_process_has_ended_though_a_child_of_it_holds_its_output() {
+    let server = Ground::scripted("well").connected().await;
+    let start = Instant::now();
+    let gone = server.call("exit_but_for_a_child", json!({})).await;
+    assert!(matches!(gone, Err(ToolError::Unavailable(_))), "{gone:?}");
+    assert_eq!(server.answers_again("well").await, "well");
+    // The child lives longer.
+    let took = start.elapsed();
+    assert!(took < Duration::from_secs(20), "{took:?}");
+    let notes = server.notes();
+    let child = notes.trim().trim_start_matches("left ");
+    assert!(is_running(child), "{notes}");
+    let child = child.parse().expect("a number");
+    kill(Pid::from_raw(child), Signal::SIGKILL).expect("it is there");
+}
+
+#[tokio::test]
 async fn while_it_is_away_there_are_no_tools_but_capabilities_that_are_not_available() {
     let server = Ground::scripted("well").connected().await;
     server.stopped().await;
     assert!(server.tools().is_empty());
     let capabilities = server.capabilities();
-    assert_eq!(capabilities.len(), 12);
+    assert_eq!(capabilities.len(), 13);
     assert!(capabilities.iter().all(|told| !told.is_available));
     assert_eq!(capabilities[0].description, "All tools of Scripted tools");
     let answer = server.call("well", json!({})).await;

@@ -7,12 +7,13 @@ use serde_json::json;
 
 use crate::ground::Ground;
 
-const TOOLS: [&str; 11] = [
+const TOOLS: [&str; 12] = [
     "scripted/add_silently",
     "scripted/add_tool",
     "scripted/break",
     "scripted/deny",
     "scripted/exit",
+    "scripted/exit_but_for_a_child",
     "scripted/fail",
     "scripted/hang",
     "scripted/large",
