@@ -38,6 +38,7 @@ pub mod tenant;
 pub mod text;
 pub mod ticket;
 pub mod timestamp;
+pub mod tool_call;
 pub mod turn;
 pub mod web_address;
 
@@ -65,4 +66,5 @@ pub use standing::Standing;
 pub use tenant::{Tenant, TenantId};
 pub use ticket::{Ticket, TicketText};
 pub use timestamp::Timestamp;
-pub use turn::{FinishReason, ToolCall, Turn, TurnStatus, Usage};
+pub use tool_call::ToolCall;
+pub use turn::{FinishReason, Turn, TurnStatus, Usage};

@@ -51,7 +51,8 @@ pub struct ToolCalled {
     pub conversation_id: ConversationId,
     /// The tool.
     pub name: String,
-    /// What it is given.
+    /// What it is given. An empty object stands for arguments that are nested more than 32 levels
+    /// deep, or with which those of the turn would be more than 1 MiB of JSON.
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub arguments: Map<String, Value>,
 }

@@ -55,5 +55,12 @@ pub const METADATA_KEY_CHARACTERS: usize = 64;
 pub const METADATA_VALUE_CHARACTERS: usize = 512;
 /// Agent messages above this many bytes are left out of events.
 pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
+/// Levels of arrays and objects that a tool's arguments may have: deeper ones are neither given to
+/// the tool nor kept. Stores and readers give up at some depth, of which this is far from all.
+pub const ARGUMENT_LEVELS: usize = 32;
+/// Bytes of JSON that are kept of the arguments of all calls of a turn.
+pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
+/// Arguments of a turn's calls are left out of events when they have more bytes together.
+pub const EVENT_ARGUMENT_BYTES: usize = 32 * 1024;
 /// Turns that may wait behind a running one in a conversation.
 pub const WAITING_TURNS: u32 = 16;

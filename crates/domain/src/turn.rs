@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{AgentId, ConversationId, Message, Problem, Timestamp, TurnId, config::Metadata};
+use crate::{
+    AgentId, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId, config::Metadata,
+};
 
 /// Where a turn stands. The last three are final, and every turn reaches exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -92,23 +94,6 @@ pub struct Usage {
     pub input_tokens: i64,
     /// Tokens of the answer.
     pub output_tokens: i64,
-}
-
-/// One call of a tool during a turn.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase")]
-pub struct ToolCall {
-    /// The tool.
-    pub name: String,
-    /// What it was given.
-    pub arguments: serde_json::Value,
-    /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; `running` while it has not, and `cancelled` if its turn ended before it.
-    /// Engines may have others.
-    pub status: String,
-    /// How long it took, in milliseconds.
-    pub duration_ms: i64,
 }
 
 /// One question and its answer.

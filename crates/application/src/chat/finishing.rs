@@ -2,15 +2,12 @@
 
 use std::time::Duration;
 
-use domain::{Problem, Stamp, Timestamp};
+use domain::{Problem, Stamp, Timestamp, ToolCall};
 use ports::{FinishOutcome, FinishTurn, PromotedTurn, RepositoryError, TurnEnding};
+use serde_json::Value;
 
 use super::{
-    claim::Claim,
-    live_turn::TurnOutcome,
-    runner::TurnRunner,
-    said::{Unreturned, bytes_of_call},
-    stored::outcome_of,
+    claim::Claim, live_turn::TurnOutcome, runner::TurnRunner, said::Unreturned, stored::outcome_of,
 };
 
 /// First pause before a finished turn is offered to an absent store again.
@@ -147,10 +144,29 @@ fn bytes_of(ending: &TurnEnding) -> usize {
     text + calls.iter().map(bytes_of_call).sum::<usize>()
 }
 
+/// How much memory a call takes, about.
+fn bytes_of_call(call: &ToolCall) -> usize {
+    call.name.len() + call.status.len() + bytes_of_value(&call.arguments)
+}
+
+/// How much memory a value takes, about: its texts, and its place in what holds it.
+fn bytes_of_value(value: &Value) -> usize {
+    let inside = match value {
+        Value::Null | Value::Bool(_) | Value::Number(_) => 0,
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(bytes_of_value).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(name, member)| name.len() + bytes_of_value(member))
+            .sum(),
+    };
+    size_of::<Value>() + inside
+}
+
 #[cfg(test)]
 mod tests {
     use contract::samples;
-    use domain::{ProblemCode, ToolCall};
+    use domain::ProblemCode;
     use ports::Reply;
     use serde_json::json;
 
@@ -174,5 +190,11 @@ mod tests {
             ..samples::reply(1)
         });
         assert_eq!(bytes_of(&completed), bytes_of(&failed) + 1_000);
+    }
+
+    #[test]
+    fn numbers_take_memory_too() {
+        let numbers = json!(vec![1; 1_000]);
+        assert!(bytes_of_value(&numbers) >= 1_000 * size_of::<Value>());
     }
 }

@@ -2,7 +2,11 @@
 
 use domain::{ReplyDelta, ToolCalled, ToolReturned};
 
-use super::{live_turn::TurnSubject, progress::Progress, said::ToolStep};
+use super::{
+    live_turn::TurnSubject,
+    progress::Progress,
+    said::{Said, ToolEvent},
+};
 
 /// How far somebody has been told of a reply while it is spoken.
 #[derive(Debug, Default, Clone, Copy)]
@@ -43,7 +47,7 @@ impl ReplyCursor {
         // What came after text that is held back is held back with it.
         let tool = tool.filter(|tool| tool.at <= text.len())?;
         self.tools += 1;
-        Some(piece(subject, &tool.step))
+        Some(piece(subject, &progress.said, *tool))
     }
 
     /// Passes over all that was said so far; answers the text, for whoever is told it as a whole.
@@ -72,20 +76,19 @@ impl ReplyCursor {
     }
 }
 
-fn piece(subject: &TurnSubject, step: &ToolStep) -> ReplyPiece {
+fn piece(subject: &TurnSubject, said: &Said, event: ToolEvent) -> ReplyPiece {
     let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
-    match step {
-        ToolStep::Called { name, arguments } => ReplyPiece::ToolCalled(ToolCalled {
-            turn_id,
-            conversation_id,
-            name: name.clone(),
-            arguments: arguments.clone(),
-        }),
-        ToolStep::Returned(call) => {
-            let returned = ToolReturned::of(turn_id, conversation_id, call);
-            ReplyPiece::ToolReturned(returned)
-        }
+    let call = said.call_of(event);
+    if event.has_ended {
+        let returned = ToolReturned::of(turn_id, conversation_id, call);
+        return ReplyPiece::ToolReturned(returned);
     }
+    ReplyPiece::ToolCalled(ToolCalled {
+        turn_id,
+        conversation_id,
+        name: call.name.clone(),
+        arguments: call.arguments.as_object().cloned().unwrap_or_default(),
+    })
 }
 
 #[cfg(test)]
@@ -94,6 +97,7 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::{super::stored_turn::subject, *};
+    use crate::chat::ToolStep;
 
     fn called(progress: &mut Progress) {
         let step = ToolStep::Called {

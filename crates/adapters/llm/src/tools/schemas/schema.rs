@@ -1,5 +1,6 @@
 //! The schema of a tool's arguments, compiled.
 
+use domain::{sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator, paths::Location};
 use serde_json::{Map, Value, json};
 
@@ -18,9 +19,6 @@ const ALL_PATTERNS_BYTES: usize = 512 * 1024;
 const STEPS: u32 = 200_000;
 /// How many are looked at again to say what is wrong: for that, much is kept.
 const STEPS_OF_REASONS: u32 = 20_000;
-
-/// How deep arguments may be nested.
-const MOST_NESTED: usize = 32;
 
 /// The keyword by which steps are counted. A foreign schema that has it counts twice.
 const STEP: &str = "agent-service:step";
@@ -55,7 +53,7 @@ impl Schema {
 
     /// What is wrong with arguments, for the model to do better.
     pub(super) fn first_fault(&self, arguments: &Value) -> Option<String> {
-        if depth(arguments) > MOST_NESTED {
+        if is_nested_deeper(arguments, ARGUMENT_LEVELS) {
             return Some("the arguments are nested too deeply".to_owned());
         }
         match within(STEPS, || self.0.is_valid(arguments)) {
@@ -87,15 +85,6 @@ fn counted(schema: &Value, survey: &Survey) -> Value {
         }
     }
     counted
-}
-
-fn depth(value: &Value) -> usize {
-    let inside = match value {
-        Value::Array(items) => items.iter().map(depth).max(),
-        Value::Object(members) => members.values().map(depth).max(),
-        _ => return 0,
-    };
-    1 + inside.unwrap_or_default()
 }
 
 #[expect(
