@@ -1,10 +1,12 @@
 //! `EventLog::page`: what events carry, joined as it is when the log is read.
 
 use domain::{
-    Agent, Conversation, Event, EventData, EventType, Message, Seq, Turn, TurnStatus,
-    event::EventMessage, sizes::EVENT_MESSAGE_BYTES,
+    Agent, Conversation, Event, EventData, EventType, Message, Seq, ToolCall, Turn, TurnStatus,
+    event::EventMessage,
+    sizes::{EVENT_ARGUMENT_BYTES, EVENT_MESSAGE_BYTES},
 };
 use ports::{EventVisibility, ExchangeTarget, Storage, TurnEnding};
+use serde_json::json;
 
 use crate::{answers::OnceAnswer as _, found, given, log, samples};
 
@@ -178,6 +180,47 @@ pub async fn leaves_out_messages_that_are_too_large(storage: &Storage) {
         omitted: true,
     };
     assert_eq!(message, Some(expected));
+}
+
+/// Arguments of tools that have over 32 KiB together are left out; those that have just so much are
+/// not.
+pub async fn leaves_out_arguments_that_are_too_large(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    // With `{"text":""}` each call has half of what fits.
+    let half = "x".repeat(EVENT_ARGUMENT_BYTES / 2 - 11);
+    let call = |text: &str| ToolCall {
+        arguments: json!({"text": text}),
+        ..samples::tool_call()
+    };
+    let fitting = vec![call(&half), call(&half)];
+    let too_large = vec![call(&half), call(&format!("{half}x"))];
+    let mut kept = Vec::new();
+    for (number, calls) in [(1, fitting), (2, too_large)] {
+        let target = samples::existing(&talk, i64::from(number) - 1);
+        let mut exchange = samples::exchange(number, &agent, target);
+        exchange.reply.tool_calls.clone_from(&calls);
+        given::recorded(storage, exchange).await;
+        kept.push(calls);
+    }
+    let mut events = log::events(storage).await;
+    events.retain(|event| event.kind == EventType::TurnCompleted);
+    let told = events.into_iter().map(|event| match event.data {
+        EventData::Turn { turn, omitted, .. } => (turn.tool_calls, omitted),
+        other => panic!("not a turn: {other:?}"),
+    });
+    let nothing = ToolCall {
+        arguments: json!({}),
+        ..samples::tool_call()
+    };
+    let expected = [
+        (kept[0].clone(), false),
+        (vec![nothing.clone(), nothing], true),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected);
+    let turn = found::turn(storage, samples::turn_id(2))
+        .await
+        .expect("a turn");
+    assert_eq!(turn.tool_calls, kept[1]);
 }
 
 /// A chat with an open turn, a waiting one, a finished one, and changes.

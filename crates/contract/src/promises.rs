@@ -138,6 +138,7 @@ macro_rules! storage_promises {
                 a_conversation_is_shown_as_it_is,
                 a_first_question_is_no_greeting,
                 leaves_out_messages_that_are_too_large,
+                leaves_out_arguments_that_are_too_large,
                 hides_all_of_a_deleted_agent,
                 hides_all_of_a_deleted_conversation,
                 finds_hidden_events_by_the_same_filters,

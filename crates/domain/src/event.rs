@@ -6,7 +6,9 @@ use uuid::Uuid;
 
 use crate::{
     Agent, AgentId, Conversation, ConversationId, Message, MessageId, PrincipalId, Role, TenantId,
-    Timestamp, Turn, TurnId, sizes::EVENT_MESSAGE_BYTES,
+    Timestamp, ToolCall, Turn, TurnId,
+    sizes::{EVENT_ARGUMENT_BYTES, EVENT_MESSAGE_BYTES},
+    tool_call::json_bytes,
 };
 
 /// A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all.
@@ -197,8 +199,9 @@ pub enum EventData {
         /// The message that came with it: the user's at the start, the agent's at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
-        /// True when a text above 32 KiB was left out of `turn`: its `input` is empty then, or
-        /// its `reply` null. Read the turn for it.
+        /// True when what is larger than 32 KiB was left out of `turn`: its `input` is empty then,
+        /// or its `reply` null, or the `arguments` of all its `toolCalls` are, which count together.
+        /// Read the turn for it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         omitted: bool,
     },
@@ -231,7 +234,7 @@ impl EventData {
     /// For events of what has been deleted since.
     pub const DELETED: Self = Self::Deleted { deleted: true };
 
-    /// For events of turns; texts that are too large for an event are left out.
+    /// For events of turns; what is too large for an event is left out.
     pub fn turn(mut turn: Turn, message: Option<Message>) -> Self {
         let is_large = |text: &str| text.len() > EVENT_MESSAGE_BYTES;
         let large_input = is_large(&turn.input);
@@ -245,10 +248,20 @@ impl EventData {
         if large_reply {
             turn.reply = None;
         }
+        let arguments = turn
+            .tool_calls
+            .iter()
+            .map(|call| json_bytes(&call.arguments));
+        let large_arguments = arguments.sum::<usize>() > EVENT_ARGUMENT_BYTES;
+        if large_arguments {
+            for call in &mut turn.tool_calls {
+                call.arguments = ToolCall::left_out();
+            }
+        }
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
-            omitted: large_input || large_reply,
+            omitted: large_input || large_reply || large_arguments,
         }
     }
 }

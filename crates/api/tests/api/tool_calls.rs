@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 
 use crate::{
     engines::{contents, scripted_agent, turn},
+    event_streams::streamed,
     harness::Api,
     script::Call,
 };
@@ -114,14 +115,70 @@ async fn calls_without_end_are_a_bad_answer() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let begun = begun(&api, &agent).await;
     let call = script.next_call().await;
-    let large = json!({"text": "x".repeat(300 * 1024)});
+    let (long, arguments) = ("x".repeat(300 * 1024), json!({}));
     for _ in 0..3 {
-        call.call_tool("calculator", &large).await;
+        call.call_tool(&long, &arguments).await;
     }
-    call.call_unheard("calculator", &large);
+    call.call_unheard(&long, &arguments);
     call.stopped().await;
     let failed = ended(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(failed["error"]["code"], "engine_failed");
     assert_eq!(failed["toolCalls"].as_array().map(Vec::len), Some(3));
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn however_deep_arguments_are_the_log_can_be_read() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    // What keeps it adds some levels, with which it could be written and not read.
+    let deep = (0..126).fold(json!({}), |inner, _| json!({"a": inner}));
+    let begun = begun(&api, &agent).await;
+    let call = script.next_call().await;
+    call.use_tool("time", deep.clone()).await;
+    call.call_tool("time", &deep).await;
+    call.answer("It is noon.").await;
+    let completed = ended(&api, begun["id"].as_str().unwrap()).await;
+    assert_eq!(completed["reply"]["content"], "It is noon.");
+    let calls = completed["toolCalls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 2);
+    assert!(calls.iter().all(|call| call["arguments"] == json!({})));
+    let page = api.reader().get("/api/events?since=0").await.ok();
+    let page = page["data"].as_array().expect("events");
+    let last = page.last().expect("an event");
+    assert_eq!(last["type"], "turn.completed");
+    assert_eq!(last["data"]["turn"], completed);
+    let mut stream = streamed(&api.reader(), "since=0").await;
+    for event in page {
+        let told = stream.next().await.expect("the stream goes on");
+        assert_eq!(told.data, *event);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn large_arguments_are_kept_once_and_left_out_of_events() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let begun = begun(&api, &agent).await;
+    let call = script.next_call().await;
+    let numbers = json!({"numbers": vec![1; 30_000]});
+    for _ in 0..16 {
+        call.use_tool("sum", numbers.clone()).await;
+    }
+    call.answer("Many.").await;
+    let completed = ended(&api, begun["id"].as_str().unwrap()).await;
+    assert_eq!(completed["status"], "completed");
+    let calls = completed["toolCalls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 16);
+    assert!(calls.iter().all(|call| call["arguments"] == numbers));
+    let path = "/api/events?since=0&types=turn.completed";
+    let events = api.reader().get(path).await.ok();
+    let data = &events["data"][0]["data"];
+    assert_eq!(data["omitted"], true);
+    let told = data["turn"]["toolCalls"].as_array().expect("calls");
+    assert_eq!(told.len(), 16);
+    for call in told {
+        let rest = (&call["name"], &call["status"], &call["arguments"]);
+        assert_eq!(rest, (&json!("sum"), &json!("ok"), &json!({})));
+    }
     api.stop().await;
 }
