@@ -83,9 +83,9 @@ pub enum ReplyError {
     BadAnswer(#[source] BoxError),
 }
 
-/// The cause of a [`ReplyError::BadAnswer`] that came whole and well-formed, and yet is of no use:
-/// one without a word, say. What an agent is told can bring that about, so it says nothing of the
-/// engine to other agents.
+/// The cause of a [`ReplyError::BadAnswer`] that is well-formed, and yet of no use: one without a
+/// word, say, or with more words than are taken. What an agent is told can bring that about, so it
+/// says nothing of the engine to other agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct UselessAnswer(pub &'static str);

@@ -7,7 +7,7 @@ use std::{
 
 use domain::{ConversationId, FinishReason, Problem, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest};
+use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UselessAnswer};
 
 use super::{
     error::{engine_code, engine_problem},
@@ -122,7 +122,7 @@ pub(super) async fn answer(
         judge(leave, request.agent.config.timeout(), &result);
         match result {
             Ok(end) => return Ok(answered(candidate, end, hearer)),
-            Err(error) => {
+            Err(Unanswered { error, .. }) => {
                 log_failure(candidate, request, hearer.origin(), &error);
                 failure = Some(engine_problem(&error));
                 // What a tool has done is not to be done twice.
@@ -177,15 +177,28 @@ fn unasked(wait: Option<Duration>) -> Problem {
     Problem::new(ProblemCode::EngineUnavailable).with_wait(wait)
 }
 
+/// An attempt that brought no answer.
+#[derive(Debug)]
+struct Unanswered {
+    error: ReplyError,
+    /// Whether the agent's time was up, of which the engine knows nothing.
+    was_cut: bool,
+}
+
 /// Tells what an attempt says of the engine. One that refuses works. One that was cut while it
-/// spoke, or sooner than an engine may reasonably take, says nothing, and neither does one whose
-/// answer came whole and was of no use, or one agent could have it left alone for all.
-fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, ReplyError>) {
-    match result {
-        Ok(_) | Err(ReplyError::Refused(_)) => leave.succeeded(),
-        Err(ReplyError::TimedOut) if time < REASONABLE_TIME || leave.has_begun() => {}
-        Err(error) if error.is_useless_answer() => {}
-        Err(_) => leave.failed(),
+/// spoke, or had less time than an engine may reasonably take, says nothing, and neither does one
+/// whose answer is of no use though nothing is wrong with it, or one agent could have it left alone
+/// for all. One that falls silent by its own measure does not work, whatever it had said before.
+fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, Unanswered>) {
+    let Err(Unanswered { error, was_cut }) = result else {
+        return leave.succeeded();
+    };
+    match error {
+        ReplyError::Refused(_) => leave.succeeded(),
+        ReplyError::TimedOut if time < REASONABLE_TIME => {}
+        ReplyError::TimedOut if *was_cut && leave.has_begun() => {}
+        error if error.is_useless_answer() => {}
+        _ => leave.failed(),
     }
 }
 
@@ -195,11 +208,14 @@ async fn attempt(
     leave: &mut Attempt,
     request: ReplyRequest,
     hearer: &impl Hearer,
-) -> Result<(FinishReason, Option<Usage>), ReplyError> {
+) -> Result<(FinishReason, Option<Usage>), Unanswered> {
     let time = request.agent.config.timeout();
-    tokio::time::timeout(time, collect(&candidate.engine, leave, request, hearer))
-        .await
-        .unwrap_or(Err(ReplyError::TimedOut))
+    let collecting = collect(&candidate.engine, leave, request, hearer);
+    let (result, was_cut) = match tokio::time::timeout(time, collecting).await {
+        Ok(result) => (result, false),
+        Err(_) => (Err(ReplyError::TimedOut), true),
+    };
+    result.map_err(|error| Unanswered { error, was_cut })
 }
 
 async fn collect(
@@ -236,16 +252,18 @@ async fn collect(
 
 fn hear(hearer: &impl Hearer, take: impl FnOnce(&mut Said) -> bool) -> Result<(), ReplyError> {
     if !hearer.with_said(take) {
-        return Err(ReplyError::BadAnswer("the answer is too long".into()));
+        // Who is told to say and do so much, and lets it, does as it should.
+        let cause = UselessAnswer("the answer is too long");
+        return Err(ReplyError::BadAnswer(cause.into()));
     }
     hearer.heard();
     Ok(())
 }
 
-fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, ReplyError>) {
+fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, Unanswered>) {
     let outcome = match result {
         Ok(_) => "ok",
-        Err(error) => engine_code(error).slug(),
+        Err(failure) => engine_code(&failure.error).slug(),
     };
     let labels = [
         ("engine", candidate.name.clone()),
