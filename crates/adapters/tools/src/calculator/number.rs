@@ -4,17 +4,21 @@ use std::str::FromStr;
 
 use rust_decimal::{Decimal, prelude::ToPrimitive as _};
 
-/// How many digits of a rounded number are told: all that are sure.
+use super::measured::Measured;
+
+/// How many digits of floating point are told: all that are sure of a single operation.
 const TOLD_DIGITS: usize = 15;
 
-/// Below, a decimal of at most 28 places has too few digits left to be called exact.
-const SMALLEST_EXACT: Decimal = Decimal::from_parts(1, 0, 0, false, 6);
+/// With fewer sure digits it is told how far off a value may be.
+const FEW_DIGITS: u32 = 6;
 
 /// Why there is no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Fault {
     #[error("it divides by zero")]
     DivisionByZero,
+    #[error("it divides by a number that rounding does not tell from zero")]
+    DivisionByUnsure,
     #[error("it takes the square root of a negative number")]
     RootOfNegative,
     #[error("it takes the logarithm of a number that is not positive")]
@@ -28,33 +32,36 @@ pub(crate) enum Fault {
 /// What an expression is at some point of its calculation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
-    Exact(Decimal),
+    Decimal(Measured),
     /// Finite.
-    Rounded(f64),
+    Float(f64),
     Impossible(Fault),
 }
 
 impl Number {
-    /// A result of floating point.
-    pub(crate) fn rounded(value: f64) -> Self {
-        if value.is_finite() {
-            Self::Rounded(value)
+    /// A result of decimals; its error can grow beyond all bounds.
+    pub(super) fn decimal(value: Measured) -> Self {
+        if value.error.is_finite() {
+            Self::Decimal(value)
         } else {
             Self::Impossible(Fault::TooLarge)
         }
     }
 
-    /// A result that is exact, unless so many of its digits lie beyond a decimal's places that
-    /// floating point has more.
-    pub(crate) fn exact_unless_cut(value: Decimal, is_whole: bool) -> Option<Self> {
-        (is_whole || value.abs() >= SMALLEST_EXACT).then_some(Self::Exact(value))
+    /// A result of floating point.
+    pub(crate) fn float(value: f64) -> Self {
+        if value.is_finite() {
+            Self::Float(value)
+        } else {
+            Self::Impossible(Fault::TooLarge)
+        }
     }
 
     /// As floating point.
     pub(crate) fn to_float(self) -> Result<f64, Fault> {
         match self {
-            Self::Exact(value) => value.to_f64().ok_or(Fault::TooLarge),
-            Self::Rounded(value) => Ok(value),
+            Self::Decimal(number) => number.value.to_f64().ok_or(Fault::TooLarge),
+            Self::Float(value) => Ok(value),
             Self::Impossible(fault) => Err(fault),
         }
     }
@@ -62,11 +69,23 @@ impl Number {
     /// For people and models.
     pub(crate) fn told(self) -> Result<String, Fault> {
         match self {
-            Self::Exact(value) => Ok(value.normalize().to_string()),
-            Self::Rounded(value) => Ok(format!("approximately {}", sure_digits(value))),
+            Self::Decimal(number) if number.is_exact() => Ok(number.value.normalize().to_string()),
+            Self::Decimal(number) => Ok(told_of_rounded(number)),
+            Self::Float(value) => Ok(format!("approximately {}", sure_digits(value))),
             Self::Impossible(fault) => Err(fault),
         }
     }
+}
+
+fn told_of_rounded(number: Measured) -> String {
+    let told = format!("approximately {}", number.sure());
+    if number.sure_digits() >= FEW_DIGITS {
+        return told;
+    }
+    // One digit, rounded up.
+    let unit = 10_f64.powf(number.error.log10().floor());
+    let error = (number.error / unit).ceil() * unit;
+    format!("{told} (give or take {})", sure_digits(error))
 }
 
 /// Errors of rounding stand behind the digits that are told.
@@ -83,7 +102,7 @@ fn sure_digits(value: f64) -> String {
 
 impl Default for Number {
     fn default() -> Self {
-        Self::Exact(Decimal::ZERO)
+        Self::Decimal(Measured::exact(Decimal::ZERO))
     }
 }
 
@@ -95,12 +114,20 @@ impl FromStr for Number {
     type Err = NotANumber;
 
     fn from_str(text: &str) -> Result<Self, NotANumber> {
-        let exact = Decimal::from_str_exact(text).or_else(|_| Decimal::from_scientific(text));
         let float: f64 = text.parse().or(Err(NotANumber))?;
         let is_zero = float == 0.0;
-        match exact {
-            Ok(value) if value.is_zero() == is_zero => Ok(Self::Exact(value)),
-            _ => Ok(Self::rounded(float)),
-        }
+        Ok(match exact_decimal(text) {
+            Some(value) if value.is_zero() == is_zero => Self::Decimal(Measured::exact(value)),
+            _ => Self::float(float),
+        })
     }
+}
+
+fn exact_decimal(text: &str) -> Option<Decimal> {
+    let Some((digits, _exponent)) = text.split_once(['e', 'E']) else {
+        return Decimal::from_str_exact(text).ok();
+    };
+    // Of digits before an exponent as many are taken as fit.
+    Decimal::from_str_exact(digits).ok()?;
+    Decimal::from_scientific(text).ok()
 }

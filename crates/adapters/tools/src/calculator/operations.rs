@@ -1,9 +1,12 @@
 //! What can be done with numbers.
 
 use exmex::{BinOp, MakeOperators, Operator};
-use rust_decimal::{Decimal, MathematicalOps as _, RoundingStrategy, prelude::ToPrimitive as _};
+use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive as _};
 
-use super::number::{Fault, Number};
+use super::{
+    measured::Measured,
+    number::{Fault, Number},
+};
 
 /// Names of functions, each of one value.
 pub(crate) const FUNCTIONS: [&str; 11] = [
@@ -14,10 +17,7 @@ pub(crate) const FUNCTIONS: [&str; 11] = [
 pub(crate) const CONSTANTS: [&str; 2] = ["pi", "e"];
 
 /// Beyond, powers of all but a few numbers have more digits than can be held.
-const LARGEST_EXACT_EXPONENT: u64 = 100_000;
-
-/// The most places that a decimal has.
-const MOST_PLACES: u32 = 28;
+const LARGEST_WHOLE_EXPONENT: u64 = 100_000;
 
 /// The operators and functions.
 #[derive(Debug, Clone)]
@@ -33,18 +33,18 @@ impl MakeOperators<Number> for Operations {
             Operator::make_bin("%", binary(2, remainder)),
             Operator::make_bin("^", binary(3, power)),
             Operator::make_unary("sqrt", square_root),
-            Operator::make_unary("abs", |x| either(x, |x| x.abs(), f64::abs)),
-            Operator::make_unary("round", |x| either(x, round, f64::round)),
-            Operator::make_unary("floor", |x| either(x, |x| x.floor(), f64::floor)),
-            Operator::make_unary("ceil", |x| either(x, |x| x.ceil(), f64::ceil)),
-            Operator::make_unary("exp", |x| rounded(x, f64::exp)),
+            Operator::make_unary("abs", absolute),
+            Operator::make_unary("round", |x| stepped(x, round, f64::round)),
+            Operator::make_unary("floor", |x| stepped(x, |x| x.floor(), f64::floor)),
+            Operator::make_unary("ceil", |x| stepped(x, |x| x.ceil(), f64::ceil)),
+            Operator::make_unary("exp", |x| in_float(x, f64::exp)),
             Operator::make_unary("ln", |x| logarithm(x, f64::ln)),
             Operator::make_unary("log10", |x| logarithm(x, f64::log10)),
-            Operator::make_unary("sin", |x| rounded(x, f64::sin)),
-            Operator::make_unary("cos", |x| rounded(x, f64::cos)),
-            Operator::make_unary("tan", |x| rounded(x, f64::tan)),
-            Operator::make_constant("pi", Number::Exact(Decimal::PI)),
-            Operator::make_constant("e", Number::Exact(Decimal::E)),
+            Operator::make_unary("sin", |x| in_float(x, f64::sin)),
+            Operator::make_unary("cos", |x| in_float(x, f64::cos)),
+            Operator::make_unary("tan", |x| in_float(x, f64::tan)),
+            Operator::make_constant("pi", constant(Decimal::PI)),
+            Operator::make_constant("e", constant(Decimal::E)),
         ]
     }
 }
@@ -59,49 +59,43 @@ fn binary(priority: i64, apply: fn(Number, Number) -> Number) -> BinOp<Number> {
     }
 }
 
+fn constant(value: Decimal) -> Number {
+    Number::decimal(Measured::rounded(value, 0.0))
+}
+
 fn add(a: Number, b: Number) -> Number {
-    calculate(
-        a,
-        b,
-        |a, b| a.checked_add(b).map(Number::Exact),
-        |a, b| a + b,
-    )
+    calculate(a, b, Measured::plus, |a, b| a + b)
 }
 
 fn subtract(a: Number, b: Number) -> Number {
-    calculate(
-        a,
-        b,
-        |a, b| a.checked_sub(b).map(Number::Exact),
-        |a, b| a - b,
-    )
+    calculate(a, b, |a, b| a.plus(b.negated()), |a, b| a - b)
 }
 
 fn negate(x: Number) -> Number {
-    either(x, |x| -x, |x| -x)
+    match x {
+        Number::Decimal(number) => Number::decimal(number.negated()),
+        Number::Float(_) | Number::Impossible(_) => in_float(x, |x| -x),
+    }
+}
+
+fn absolute(x: Number) -> Number {
+    match x {
+        Number::Decimal(number) if number.value.is_sign_negative() => negate(x),
+        Number::Decimal(_) => x,
+        Number::Float(_) | Number::Impossible(_) => in_float(x, f64::abs),
+    }
 }
 
 fn multiply(a: Number, b: Number) -> Number {
-    let exact = |a: Decimal, b: Decimal| {
-        let (a, b) = (a.normalize(), b.normalize());
-        let is_whole = a.is_zero() || b.is_zero() || a.scale() + b.scale() <= MOST_PLACES;
-        Number::exact_unless_cut(a.checked_mul(b)?, is_whole)
-    };
-    calculate(a, b, exact, |a, b| a * b)
+    calculate(a, b, Measured::times, |a, b| a * b)
 }
 
 fn divide(a: Number, b: Number) -> Number {
-    let exact = |a: Decimal, b: Decimal| {
-        let quotient = a.checked_div(b)?;
-        let is_whole = quotient.checked_mul(b) == Some(a);
-        Number::exact_unless_cut(quotient, is_whole)
-    };
-    if_not_zero(b, || calculate(a, b, exact, |a, b| a / b))
+    if_not_zero(b, || calculate(a, b, Measured::divided_by, |a, b| a / b))
 }
 
 fn remainder(a: Number, b: Number) -> Number {
-    let exact = |a: Decimal, b: Decimal| a.checked_rem(b).map(Number::Exact);
-    if_not_zero(b, || calculate(a, b, exact, |a, b| a % b))
+    if_not_zero(b, || calculate(a, b, Measured::modulo, |a, b| a % b))
 }
 
 fn power(base: Number, exponent: Number) -> Number {
@@ -109,42 +103,48 @@ fn power(base: Number, exponent: Number) -> Number {
         (Ok(base), Ok(exponent)) => (base, exponent),
         (Err(fault), _) | (_, Err(fault)) => return Number::Impossible(fault),
     };
-    if base_float == 0.0 && exponent_float < 0.0 {
-        return Number::Impossible(Fault::DivisionByZero);
-    }
     if base_float < 0.0 && exponent_float.fract() != 0.0 {
         return Number::Impossible(Fault::PowerOfNegative);
     }
-    calculate(base, exponent, exact_power, f64::powf)
+    let power = || calculate(base, exponent, whole_power, f64::powf);
+    if exponent_float < 0.0 {
+        if_not_zero(base, power)
+    } else {
+        power()
+    }
 }
 
-fn exact_power(base: Decimal, exponent: Decimal) -> Option<Number> {
-    let is_whole = exponent.is_integer();
-    let exponent = exponent.to_i64().filter(|_| is_whole)?;
-    if exponent.unsigned_abs() > LARGEST_EXACT_EXPONENT {
+fn whole_power(base: Measured, exponent: Measured) -> Option<Measured> {
+    let is_whole = exponent.is_exact() && exponent.value.is_integer();
+    let exponent = exponent.value.to_i64().filter(|_| is_whole)?;
+    if exponent.unsigned_abs() > LARGEST_WHOLE_EXPONENT {
         return None;
     }
-    Number::exact_unless_cut(base.checked_powi(exponent)?, base.is_zero())
+    let power = base.raised(exponent.unsigned_abs())?;
+    if exponent >= 0 {
+        return Some(power);
+    }
+    let one = Measured::exact(Decimal::ONE);
+    (!power.may_be_zero()).then(|| one.divided_by(power))?
 }
 
 fn square_root(x: Number) -> Number {
     match x {
-        Number::Exact(value) if value.is_sign_negative() && !value.is_zero() => {
+        Number::Decimal(it) if it.value < Decimal::ZERO && (it.is_exact() || !it.may_be_zero()) => {
             Number::Impossible(Fault::RootOfNegative)
         }
-        Number::Rounded(value) if value < 0.0 => Number::Impossible(Fault::RootOfNegative),
-        Number::Exact(value) => value
-            .sqrt()
-            .and_then(|root| Number::exact_unless_cut(root, value.is_zero()))
-            .unwrap_or_else(|| rounded(x, f64::sqrt)),
-        Number::Rounded(_) | Number::Impossible(_) => rounded(x, f64::sqrt),
+        Number::Float(value) if value < 0.0 => Number::Impossible(Fault::RootOfNegative),
+        Number::Decimal(number) => number
+            .square_root()
+            .map_or_else(|| in_float(x, f64::sqrt), Number::decimal),
+        Number::Float(_) | Number::Impossible(_) => in_float(x, f64::sqrt),
     }
 }
 
 fn logarithm(x: Number, of_float: fn(f64) -> f64) -> Number {
     match x.to_float() {
         Ok(value) if value <= 0.0 => Number::Impossible(Fault::LogarithmOfNonPositive),
-        _ => rounded(x, of_float),
+        _ => in_float(x, of_float),
     }
 }
 
@@ -154,40 +154,43 @@ fn round(x: Decimal) -> Decimal {
 
 fn if_not_zero(divisor: Number, divide: impl FnOnce() -> Number) -> Number {
     match divisor {
-        Number::Exact(value) if value.is_zero() => Number::Impossible(Fault::DivisionByZero),
-        Number::Rounded(0.0) => Number::Impossible(Fault::DivisionByZero),
+        Number::Decimal(it) if it.is_exact() && it.value.is_zero() => {
+            Number::Impossible(Fault::DivisionByZero)
+        }
+        Number::Decimal(it) if it.may_be_zero() => Number::Impossible(Fault::DivisionByUnsure),
+        Number::Float(0.0) => Number::Impossible(Fault::DivisionByZero),
         _ => divide(),
     }
 }
 
-/// Exactly if that is possible, else in floating point.
+/// With decimals if that is possible, else in floating point.
 fn calculate(
     a: Number,
     b: Number,
-    exact: impl FnOnce(Decimal, Decimal) -> Option<Number>,
+    decimal: impl FnOnce(Measured, Measured) -> Option<Measured>,
     float: impl FnOnce(f64, f64) -> f64,
 ) -> Number {
-    if let (Number::Exact(a), Number::Exact(b)) = (a, b)
-        && let Some(result) = exact(a, b)
+    if let (Number::Decimal(a), Number::Decimal(b)) = (a, b)
+        && let Some(result) = decimal(a, b)
     {
-        return result;
+        return Number::decimal(result);
     }
     match (a.to_float(), b.to_float()) {
-        (Ok(a), Ok(b)) => Number::rounded(float(a, b)),
+        (Ok(a), Ok(b)) => Number::float(float(a, b)),
         (Err(fault), _) | (_, Err(fault)) => Number::Impossible(fault),
     }
 }
 
-fn either(x: Number, exact: fn(Decimal) -> Decimal, float: fn(f64) -> f64) -> Number {
+fn stepped(x: Number, decimal: fn(Decimal) -> Decimal, float: fn(f64) -> f64) -> Number {
     match x {
-        Number::Exact(value) => Number::Exact(exact(value)),
-        Number::Rounded(_) | Number::Impossible(_) => rounded(x, float),
+        Number::Decimal(number) => Number::decimal(number.stepped(decimal)),
+        Number::Float(_) | Number::Impossible(_) => in_float(x, float),
     }
 }
 
-fn rounded(x: Number, float: fn(f64) -> f64) -> Number {
+fn in_float(x: Number, float: fn(f64) -> f64) -> Number {
     match x.to_float() {
-        Ok(value) => Number::rounded(float(value)),
+        Ok(value) => Number::float(float(value)),
         Err(fault) => Number::Impossible(fault),
     }
 }

@@ -13,8 +13,8 @@ use super::{
 pub(crate) const NAME: &str = "calculator";
 pub(crate) const EXPRESSION: &str = "expression";
 
-const DESCRIPTION: &str = "Calculates an arithmetic expression and answers its value: exact to 28 \
-    digits, or marked as approximate. Knows + - * / ^ (power), % (remainder, not percent), \
+const DESCRIPTION: &str = "Calculates an arithmetic expression and answers its value: exact, \
+    or marked as approximate. Knows + - * / ^ (power), % (remainder, not percent), \
     parentheses, the functions sqrt, abs, round, floor, ceil, exp, ln, log10, sin, cos and tan \
     (of radians), each of one value in parentheses, and the constants pi and e. \
     Example: (1250 * 1.19 - 80) / 3";
