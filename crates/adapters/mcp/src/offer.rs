@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// The most characters that a capability of an agent has.
-const LONGEST_CAPABILITY: usize = 64;
+pub(crate) const LONGEST_CAPABILITY: usize = 64;
 
 /// The most bytes that the schema of a tool's arguments has.
 const LARGEST_SCHEMA: usize = 64 * 1024;
@@ -30,6 +30,10 @@ pub(crate) fn select(server: &str, listing: Listing) -> (Offer, LeftOut) {
     let mut left_out = LeftOut::new();
     if listing.is_cut {
         left_out.insert(format!("all but the first {MOST_TOOLS}"));
+    }
+    for name in listing.unreadable {
+        let name = quoted(&name);
+        left_out.insert(format!("{name}: it does not keep to the protocol"));
     }
     for tool in listing.tools {
         match offered(server, tool) {
@@ -135,7 +139,7 @@ mod tests {
         let tools = tools.into_iter().map(read).collect();
         let listing = Listing {
             tools,
-            is_cut: false,
+            ..Listing::default()
         };
         select("files", listing)
     }
@@ -166,6 +170,24 @@ mod tests {
         let (offer, left_out) = selected(vec![tool(name), tool(&"y".repeat(58))]);
         assert_eq!(offer.len(), 1, "{offer:?}");
         assert_eq!(left_out.len(), 1, "{left_out:?}");
+    }
+
+    #[test]
+    fn tools_that_do_not_keep_to_the_protocol_are_told_of() {
+        let listing = Listing {
+            unreadable: vec!["a\u{1b}".to_owned(), String::new()],
+            ..Listing::default()
+        };
+        let (offer, left_out) = select("files", listing);
+        assert!(offer.is_empty());
+        let told: Vec<_> = left_out.into_iter().collect();
+        assert_eq!(
+            told,
+            [
+                r#""": it does not keep to the protocol"#,
+                r#""a\\u{1b}": it does not keep to the protocol"#
+            ]
+        );
     }
 
     #[test]

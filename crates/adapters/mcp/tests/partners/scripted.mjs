@@ -1,8 +1,8 @@
 // A server of tools over its standard streams, which does what servers should not do but will.
 //
 // Its argument is a way to behave: "well" answers, "silent" never does, "stubborn" does not end when
-// it is told to, "newest" speaks only the version of the protocol that has no handshake, and "deaf" is as
-// new and does not answer who asks to be told of changes.
+// it is told to, "careless" lists what is no tool, "newest" speaks only the version of the protocol
+// that has no handshake, and "deaf" is as new and does not answer who asks to be told of changes.
 // NOTES names a file in which it writes down what it is told.
 import { spawn } from "node:child_process";
 import { appendFileSync } from "node:fs";
@@ -101,7 +101,10 @@ const answers = {
     const cache = isNewest ? { ttlMs: 3600000, cacheScope: "private" } : {};
     const middle = 4;
     if (params?.cursor === "second") {
-      complete(id, { tools: tools.slice(middle), ...cache });
+      // No tools, as they keep to nothing.
+      const wrong = [{ name: "without_schema" }, { name: 5, inputSchema: {} }, null];
+      const rest = tools.slice(middle);
+      complete(id, { tools: behaviour === "careless" ? [...wrong, ...rest] : rest, ...cache });
     } else {
       complete(id, { tools: tools.slice(0, middle), nextCursor: "second", ...cache });
     }

@@ -32,6 +32,12 @@ async fn tools_of_all_pages_are_offered() {
 }
 
 #[tokio::test]
+async fn what_is_no_tool_costs_no_other() {
+    let server = Ground::scripted("careless").connected().await;
+    assert_eq!(server.tool_names(), TOOLS);
+}
+
+#[tokio::test]
 async fn a_tool_that_comes_later_is_offered_when_the_server_tells_of_it() {
     let server = Ground::scripted("well").connected().await;
     server.call("add_tool", json!({})).await.expect("an answer");
