@@ -90,6 +90,11 @@ impl Bearer {
         self.each(|turn| turn.round.latencies.percentile(percent))
     }
 
+    /// The same without the time in the store that the answers tell of.
+    pub(crate) fn percentile_elsewhere(&self, percent: usize) -> Vec<f64> {
+        self.each(|turn| turn.round.elsewhere.percentile(percent))
+    }
+
     /// Requests of all turns together.
     pub(crate) fn answers(&self) -> f64 {
         self.each(|turn| turn.round.answers).iter().sum()

@@ -3,7 +3,7 @@
 //! By hand, because a client library costs more than the server it measures: on a small machine
 //! both share the same cores.
 
-use std::net::SocketAddr;
+use std::{net::SocketAddr, time::Duration};
 
 use anyhow::{Context as _, Result, bail};
 use tokio::{
@@ -23,6 +23,8 @@ pub(crate) struct Connection {
 pub(crate) struct Response<'a> {
     pub(crate) status: u16,
     pub(crate) body: &'a [u8],
+    /// The time in the store that it tells of.
+    pub(crate) store: Duration,
 }
 
 impl Response<'_> {
@@ -73,6 +75,7 @@ impl Connection {
         Ok(Response {
             status: head.status,
             body: &self.received[head.bytes..head.bytes + body_bytes],
+            store: head.store.unwrap_or_default(),
         })
     }
 }
@@ -85,7 +88,13 @@ mod tests {
     fn another_answer_is_told() {
         let answered = |status| {
             let body = b"too many";
-            Response { status, body }.must_be(Expected::Success)
+            let store = Duration::ZERO;
+            let response = Response {
+                status,
+                body,
+                store,
+            };
+            response.must_be(Expected::Success)
         };
         assert!(answered(201).is_ok());
         let told = answered(429).unwrap_err().to_string();

@@ -1,5 +1,7 @@
 //! What must be known of the head of an answer.
 
+use std::time::Duration;
+
 use anyhow::{Context as _, Result, bail};
 
 /// What must be known of the head of an answer.
@@ -9,6 +11,8 @@ pub(crate) struct Head {
     /// Its length, with the empty line.
     pub(crate) bytes: usize,
     pub(crate) body: Framing,
+    /// The time in the store that it tells of in `Server-Timing`.
+    pub(crate) store: Option<Duration>,
 }
 
 /// How the end of a body is told.
@@ -34,6 +38,7 @@ impl Head {
             .next()
             .and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok())
             .with_context(|| format!("no status line: {head}"))?;
+        let store = lines.clone().find_map(store);
         let body = match lines.find_map(framing) {
             _ if status == 101 => Framing::Upgraded,
             Some(framing) => framing,
@@ -44,8 +49,21 @@ impl Head {
             status,
             bytes: end + 4,
             body,
+            store,
         }))
     }
+}
+
+fn store(line: &str) -> Option<Duration> {
+    let (name, value) = line.split_once(':')?;
+    if !name.eq_ignore_ascii_case("server-timing") {
+        return None;
+    }
+    let mut metrics = value.split(',').map(str::trim);
+    let milliseconds = metrics.find_map(|metric| metric.strip_prefix("store;dur="))?;
+    Some(Duration::from_secs_f64(
+        milliseconds.parse::<f64>().ok()? / 1_000.0,
+    ))
 }
 
 fn framing(line: &str) -> Option<Framing> {
@@ -80,8 +98,17 @@ mod tests {
             status: 200,
             bytes: received.len() - 2,
             body: Framing::Bytes(2),
+            store: None,
         };
         assert_eq!(Head::parse(received).unwrap(), Some(expected));
+    }
+
+    #[test]
+    fn reads_the_time_in_the_store() {
+        let received = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\
+            Server-Timing: store;dur=1.500, engine;dur=2.000, total;dur=4.000\r\n\r\n{}";
+        let head = Head::parse(received).unwrap().unwrap();
+        assert_eq!(head.store, Some(Duration::from_micros(1_500)));
     }
 
     #[test]

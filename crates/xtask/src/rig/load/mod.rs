@@ -36,6 +36,8 @@ pub(crate) struct Round {
     /// The time in which they came.
     pub(crate) seconds: f64,
     pub(crate) latencies: Latencies,
+    /// The same without the time in the store that the answers tell of.
+    pub(crate) elsewhere: Latencies,
 }
 
 /// A runtime of one thread: the other cores are for the server.
@@ -65,12 +67,25 @@ pub(crate) fn run(address: SocketAddr, scripts: &[Script], duration: Duration) -
         Ok(Round {
             answers,
             seconds: started.elapsed().min(duration).as_secs_f64(),
-            latencies: Latencies::new(took),
+            latencies: Latencies::new(took.iter().map(|answer| answer.took).collect()),
+            elsewhere: Latencies::new(took.iter().map(Answered::elsewhere).collect()),
         })
     })
 }
 
-async fn collect(mut playing: JoinSet<Result<Vec<Duration>>>) -> Result<Vec<Duration>> {
+/// How long an answer took.
+struct Answered {
+    took: Duration,
+    store: Duration,
+}
+
+impl Answered {
+    fn elsewhere(&self) -> Duration {
+        self.took.saturating_sub(self.store)
+    }
+}
+
+async fn collect(mut playing: JoinSet<Result<Vec<Answered>>>) -> Result<Vec<Answered>> {
     let mut all = Vec::new();
     while let Some(ended) = playing.join_next().await {
         all.extend(ended.context("a connection's task panicked")??);
@@ -83,8 +98,8 @@ async fn play(
     mut connection: Connection,
     script: Script,
     deadline: Instant,
-) -> Result<Vec<Duration>> {
-    let mut took = Vec::with_capacity(16 * 1024);
+) -> Result<Vec<Answered>> {
+    let mut all = Vec::with_capacity(16 * 1024);
     for request in script.play() {
         let asked = Instant::now();
         if asked >= deadline {
@@ -92,10 +107,12 @@ async fn play(
         }
         let response = connection.exchange(request).await?;
         response.must_be(script.expected)?;
+        let store = response.store;
         let answered = Instant::now();
         if answered <= deadline {
-            took.push(answered - asked);
+            let took = answered - asked;
+            all.push(Answered { took, store });
         }
     }
-    Ok(took)
+    Ok(all)
 }
