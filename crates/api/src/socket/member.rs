@@ -38,7 +38,7 @@ pub(super) struct Member {
     typing: broadcast::Receiver<Arc<TypingNews>>,
     subscriptions: Subscriptions,
     texts: LiveTexts,
-    reading: Option<LocalBoxFuture<'static, (PageRequest, Page)>>,
+    reading: Option<LocalBoxFuture<'static, (PageRequest, Option<Page>)>>,
     _slot: Option<StreamSlot>,
 }
 
@@ -52,6 +52,8 @@ pub(super) enum News {
     Text,
     /// The past was read.
     Past(PageRequest, Page),
+    /// The past cannot be read, now or later.
+    Unreadable,
     /// The credential does not hold any longer.
     Over(Over),
 }
@@ -89,7 +91,7 @@ impl Member {
             () = self.texts.changed() => News::Text,
             (request, page) = finished(&mut self.reading) => {
                 self.reading = None;
-                News::Past(request, page)
+                page.map_or(News::Unreadable, |page| News::Past(request, page))
             }
             over = self.watch.over() => News::Over(over),
         }
@@ -241,8 +243,8 @@ impl Member {
 
 /// What was read, if anything is being read.
 async fn finished(
-    reading: &mut Option<LocalBoxFuture<'static, (PageRequest, Page)>>,
-) -> (PageRequest, Page) {
+    reading: &mut Option<LocalBoxFuture<'static, (PageRequest, Option<Page>)>>,
+) -> (PageRequest, Option<Page>) {
     match reading {
         Some(reading) => reading.await,
         None => pending().await,

@@ -13,13 +13,13 @@ use super::{
 /// How long to wait before the past is read again that could not be read.
 const PAUSE: Duration = Duration::from_secs(1);
 
-/// Reads a page of the past.
+/// Reads a page of the past; nothing if it cannot be read, now or later.
 pub(super) async fn read(
     log: &LogReader,
     tail: &Tail,
     visibility: &EventVisibility,
     request: &PageRequest,
-) -> Page {
+) -> Option<Page> {
     let filter = request.filter(visibility);
     let read = async {
         Ok(
@@ -54,14 +54,23 @@ pub(super) async fn read(
     };
     let read: Result<Page, RepositoryError> = read.await;
     match read {
-        Ok(page) => page,
-        Err(error) => {
+        Ok(page) => Some(page),
+        Err(error) if error.is_retryable() => {
             tracing::debug!(
                 error = ports::error::chain(&error),
                 "the log cannot be read for a socket"
             );
             tokio::time::sleep(PAUSE).await;
-            Page::Failed
+            Some(Page::Failed)
+        }
+        Err(error) => {
+            tracing::warn!(
+                error = ports::error::chain(&error),
+                tenant = %tail.tenant(),
+                since = request.since.0,
+                "a socket ends: the log cannot be read"
+            );
+            None
         }
     }
 }

@@ -202,6 +202,8 @@ impl Session {
             News::Typing(Some(news)) => Ok(member.tell_typing(&news, &self.outgoing)?),
             News::Text => Ok(member.tell_texts(&self.outgoing)?),
             News::Past(wanted, page) => Ok(member.take_in(wanted, page, &self.outgoing)?),
+            // Nothing is told that has a gap; who comes back after a pause may find it mended.
+            News::Unreadable => Err(End::Close(CloseCode::Overloaded)),
             News::Over(Over::Revoked) => Err(End::Close(CloseCode::Revoked)),
             News::Over(Over::Ended) => Err(End::Close(CloseCode::RefreshToken)),
         }

@@ -79,3 +79,21 @@ async fn a_replay_waits_for_the_store() {
     drop(socket);
     api.stop().await;
 }
+
+/// What can never be read ends the socket, before it tells what comes behind.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_is_corrupt_ends_the_socket() {
+    let probe = Arc::new(Probe::default());
+    let seen = Arc::clone(&probe);
+    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    api.agent_id().await;
+    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    probe.make("events.page", Misfortune::Corrupt);
+    let since = json!({"channel": "tenant", "since": 0});
+    socket.carried_out("subscribe", since).await;
+    let ended = socket.ended().await;
+    assert_eq!(ended.code, 4100);
+    assert!(ended.goodbye.unwrap()["reconnectAfterMs"].is_u64());
+    probe.heal();
+    api.stop().await;
+}
