@@ -199,8 +199,8 @@ pub enum EventData {
         /// The message that came with it: the user's at the start, the agent's at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
-        /// True when what is larger than 32 KiB was left out of `turn`: its `input` is empty then,
-        /// or its `reply` null, or the `arguments` of all its `toolCalls` are, which count together.
+        /// True when something larger than 32 KiB was left out of `turn`: its `input` is empty then,
+        /// its `reply` null, or the `arguments` of its `toolCalls`, which count together, are `{}`.
         /// Read the turn for it.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         omitted: bool,
