@@ -20,7 +20,7 @@ const STREAM_REPEATS: usize = 2;
 /// The way to one server.
 #[derive(Clone)]
 pub(crate) struct HttpWay {
-    client: WebClient,
+    client: Client,
     url: Arc<str>,
 }
 
@@ -31,7 +31,6 @@ impl HttpWay {
         let client = built
             .map_err(|error| Unreachable::because(&error))?
             .map_err(|error| Unreachable::because(&error))?;
-        let client = WebClient::new(client);
         Ok(Self { client, url })
     }
 
@@ -44,7 +43,7 @@ impl HttpWay {
             // Whoever lost the session is connected to anew, by the keeper.
             .reinit_on_expired_session(false);
         config.retry_config = Arc::new(repeats);
-        StreamableHttpClientTransport::with_client(self.client.clone(), config)
+        StreamableHttpClientTransport::with_client(WebClient::new(self.client.clone()), config)
     }
 }
 

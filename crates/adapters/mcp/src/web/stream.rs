@@ -5,7 +5,7 @@ use reqwest::Response;
 use rmcp::{model::RequestId, transport::streamable_http_client::SseError};
 use sse_stream::{Sse, SseStream};
 
-use super::too_large;
+use super::{listening::patient, reply::too_large};
 
 /// How many times the largest message a stream may have that answers one request: a server may tell
 /// of its progress in it.
@@ -41,7 +41,7 @@ pub(super) fn events(
         Err(SseError::Body(cut)) if matches!(cut.downcast_ref(), Some(Cut::TooLarge)) => {
             refused(&asked)
         }
-        event => event,
+        event => event.map(patient),
     });
     bounded.boxed()
 }

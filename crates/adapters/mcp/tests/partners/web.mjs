@@ -1,8 +1,11 @@
 // A server of tools over HTTP, which does what servers should not do but will. It says its port once
-// it listens, and then each call that hangs and each cancellation that it is told of.
+// it listens, and then each call that hangs and each cancellation that it is told of. With the argument
+// "hasty" it ends each stream at once, has it asked for anew without a pause, and says so; with "broken"
+// it breaks it off.
 import { createServer } from "node:http";
 
-const names = ["deny", "forget", "hang", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "refuse", "well"];
+const [behaviour] = process.argv.slice(2);
+const names = ["accept", "deny", "forget", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
 
 function json(response, id, result) {
@@ -20,7 +23,14 @@ function refuse(response, code, message) {
   response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message } }));
 }
 
+// The beginning of a stream, in which nothing is said.
+function hurry(response) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write("id: 1\nretry: 0\n\n");
+}
+
 const deeds = {
+  accept: (response) => response.writeHead(202).end(),
   deny: (response, id) => {
     response.writeHead(200, { "content-type": "application/json" });
     const error = { code: -32000, message: "the disk has no room" };
@@ -37,6 +47,12 @@ const deeds = {
     response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: text(4) })}\n\n`);
   },
   hang: () => console.log("hangs"),
+  hurry: (response) => {
+    hurry(response);
+    response.end();
+  },
+  mistake: (response, id) => json(response, id + 1000, { content: [{ type: "text", text: "well" }] }),
+  mistake_in_text: (response, id) => json(response, `${id}`, { content: [{ type: "text", text: "well" }] }),
   large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
   large_stream: (response, id, { bytes }) => {
     response.writeHead(200, { "content-type": "text/event-stream" });
@@ -67,6 +83,10 @@ const server = createServer(async (request, response) => {
   if (request.url !== "/mcp") {
     console.log(`asked for ${request.url}`);
     response.writeHead(404).end();
+  } else if (request.method === "GET" && behaviour !== undefined) {
+    console.log("listens");
+    hurry(response);
+    setTimeout(() => (behaviour === "hasty" ? response.end() : response.destroy()), 10);
   } else if (request.method !== "POST") {
     response.writeHead(405).end();
   } else {

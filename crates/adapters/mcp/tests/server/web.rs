@@ -3,6 +3,7 @@
 use std::{
     io::{BufRead as _, BufReader},
     process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
 };
 
 use mcp_tools::McpTransport;
@@ -22,8 +23,14 @@ struct Web {
 impl Web {
     /// Starts it, and connects to it.
     async fn start() -> (Self, Ground) {
+        Self::start_as(&[]).await
+    }
+
+    /// The same, behaving in its way.
+    async fn start_as(behaviour: &[&str]) -> (Self, Ground) {
         let mut process = Command::new("node")
             .arg(partners().join("web.mjs"))
+            .args(behaviour)
             .stdout(Stdio::piped())
             .spawn()
             .expect("node starts");
@@ -149,4 +156,40 @@ async fn next(mut web: Web) -> (String, Web) {
     let said = spawn_blocking(move || (web.says(), web));
     let said = timeout(PATIENCE, said).await.expect("it says something");
     said.expect("no panic")
+}
+
+#[rstest]
+#[case("accept", "it takes what it is asked and does not answer")]
+#[case("mistake", "it answers what it was not asked")]
+#[tokio::test]
+async fn nobody_waits_for_an_answer_that_does_not_come(#[case] tool: &str, #[case] why: &str) {
+    let (_web, server) = Web::start().await;
+    let answer = server.call(tool, json!({})).await;
+    let Err(ToolError::Unavailable(reason)) = answer else {
+        panic!("it answers: {answer:?}");
+    };
+    assert!(reason.to_string().ends_with(why), "{reason}");
+    let well = server.call("well", json!({})).await;
+    assert_eq!(well.expect("an answer"), "well");
+}
+
+#[tokio::test]
+async fn a_number_may_be_written_as_text() {
+    let (_web, server) = Web::start().await;
+    let answer = server.call("mistake_in_text", json!({})).await;
+    assert_eq!(answer.expect("an answer"), "well");
+}
+
+#[rstest]
+#[case("hasty")]
+#[case("broken")]
+#[tokio::test]
+async fn nobody_is_asked_without_a_pause(#[case] behaviour: &str) {
+    let (mut web, server) = Web::start_as(&[behaviour]).await;
+    let hurried = timeout(Duration::from_secs(3), server.call("hurry", json!({}))).await;
+    hurried.expect_err("nothing is said");
+    web.process.kill().expect("it runs");
+    let said = std::iter::from_fn(|| Some(web.says()).filter(|line| !line.is_empty()));
+    let times = said.filter(|line| line == "listens").count();
+    assert!((2..=6).contains(&times), "{times}");
 }
