@@ -50,18 +50,26 @@ pub(crate) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
     const IN_MILLISECONDS: HeaderName = HeaderName::from_static("retry-after-ms");
     let text = |name| headers.get(name)?.to_str().ok().map(str::trim);
     let date = |text| httpdate::parse_http_date(text).ok();
-    // Some servers tell parts of seconds, too.
-    let number = |text: &str| Duration::try_from_secs_f64(text.parse().ok()?).ok();
     let milliseconds = text(IN_MILLISECONDS).and_then(number);
-    let wanted = milliseconds.map(|it| it / 1000).or_else(|| {
+    let wanted = milliseconds.map(|it| seconds(it / 1000.0)).or_else(|| {
         let told = text(header::RETRY_AFTER)?;
-        if let Some(seconds) = number(told) {
-            return Some(seconds);
+        if let Some(number) = number(told) {
+            return Some(seconds(number));
         }
         let now = date(text(header::DATE)?)?;
         Some(date(told)?.duration_since(now).unwrap_or_default())
     });
     wanted.map(|wanted| wanted.min(LONGEST_RETRY_AFTER))
+}
+
+/// Some servers tell parts of seconds, too. Who writes any number of digits wants a long time.
+fn number(text: &str) -> Option<f64> {
+    let is_number = text.starts_with(|first: char| first.is_ascii_digit());
+    text.parse().ok().filter(|_| is_number)
+}
+
+fn seconds(number: f64) -> Duration {
+    Duration::try_from_secs_f64(number).unwrap_or(LONGEST_RETRY_AFTER)
 }
 
 #[cfg(test)]
@@ -121,6 +129,9 @@ mod tests {
     #[case(&[("retry-after", "7"), ("retry-after-ms", "250")], Some(250))]
     #[case(&[("retry-after", "7"), ("retry-after-ms", "soon")], Some(7_000))]
     #[case(&[("retry-after", "99999999")], Some(3_600_000))]
+    #[case(&[("retry-after", "99999999999999999999999")], Some(3_600_000))]
+    #[case(&[("retry-after-ms", "99999999999999999999999999")], Some(3_600_000))]
+    #[case(&[("retry-after", "1e999")], Some(3_600_000))]
     #[case(&[("retry-after", "1.5")], Some(1_500))]
     #[case(&[("retry-after-ms", "20.5")], Some(20))]
     #[case(&[("retry-after", "-1")], None)]
