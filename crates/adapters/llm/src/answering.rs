@@ -1,6 +1,6 @@
 //! An answer: one question, or as many as it takes while the model calls tools.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{FinishReason, Usage};
 use futures::{StreamExt as _, stream};
@@ -36,6 +36,8 @@ pub(crate) struct Answering {
     settings: Settings,
     usage: Option<Usage>,
     calls_left: usize,
+    /// By which the calls so far are told apart.
+    call_ids: HashSet<String>,
 }
 
 impl Answering {
@@ -61,6 +63,7 @@ impl Answering {
             settings: upstream.settings(llm),
             usage: None,
             calls_left: MOST_CALLS,
+            call_ids: HashSet::new(),
             upstream,
         };
         drop(request);
@@ -90,7 +93,7 @@ impl Answering {
             if !may_call {
                 break;
             }
-            let calls = std::mem::take(&mut heard.calls).into_calls();
+            let calls = std::mem::take(&mut heard.calls).into_calls(&mut self.call_ids);
             self.use_tools(heard, calls).await;
             self.speech.begin_anew();
         }

@@ -1,5 +1,7 @@
 //! Calls of tools, put together from the pieces in which they come.
 
+use std::collections::HashSet;
+
 use serde_json::Value;
 
 use crate::{fault::Fault, wire::CallPart};
@@ -82,13 +84,22 @@ impl CallsMade {
         })
     }
 
-    /// The calls, each with an id.
-    pub(crate) fn into_calls(self) -> Vec<Call> {
+    /// The calls, each with an id that no other call of the turn has: those have the ids `taken`.
+    /// Some servers give none, or the same to different calls.
+    pub(crate) fn into_calls(self, taken: &mut HashSet<String>) -> Vec<Call> {
         let mut calls = self.calls;
-        for (position, call) in calls.iter_mut().enumerate() {
-            if call.id.is_empty() {
-                call.id = format!("call_{position}");
+        for call in &mut calls {
+            if !call.id.is_empty() && !taken.insert(call.id.clone()) {
+                call.id.clear();
             }
+        }
+        let mut numbers = 0..;
+        for call in calls.iter_mut().filter(|call| call.id.is_empty()) {
+            let mut made = numbers
+                .by_ref()
+                .map(|number: usize| format!("call_{number}"));
+            call.id = made.find(|id| !taken.contains(id)).unwrap_or_default();
+            taken.insert(call.id.clone());
         }
         calls
     }
@@ -117,7 +128,8 @@ mod tests {
                 .unwrap();
         }
         let told = |call: Call| (call.id, call.name, call.arguments);
-        made.into_calls().into_iter().map(told).collect()
+        let calls = made.into_calls(&mut HashSet::new());
+        calls.into_iter().map(told).collect()
     }
 
     fn call(id: &str, name: &str, arguments: &str) -> (String, String, String) {
@@ -159,6 +171,29 @@ mod tests {
         ];
         let expected = [call("call_0", "time", ""), call("call_1", "time", "")];
         assert_eq!(calls(&parts), expected);
+    }
+
+    #[test]
+    fn no_two_calls_of_a_turn_have_the_same_id() {
+        let rounds: [(&[&str], &[&str]); 3] = [
+            (
+                &["", "call_1", "call_0", ""],
+                &["call_2", "call_1", "call_0", "call_3"],
+            ),
+            (&["call_0", "a", "a"], &["call_4", "a", "call_5"]),
+            (&["", "a", "b"], &["call_6", "call_7", "b"]),
+        ];
+        let mut taken = HashSet::new();
+        for (told, expected) in rounds {
+            let mut made = CallsMade::default();
+            for (index, id) in (0..).zip(told) {
+                let part = json!({"index": index, "id": id, "function": {"name": "time"}});
+                made.take(serde_json::from_value(part).unwrap()).unwrap();
+            }
+            let calls = made.into_calls(&mut taken);
+            let ids: Vec<_> = calls.iter().map(|call| call.id.as_str()).collect();
+            assert_eq!(ids, expected);
+        }
     }
 
     #[test]

@@ -120,6 +120,29 @@ async fn calls_tools_and_answers_with_what_they_say() {
     assert_eq!(first["tools"], second["tools"]);
 }
 
+/// Servers refuse two answers to one call.
+#[tokio::test]
+async fn no_two_calls_of_a_turn_are_told_back_under_one_id() {
+    let bench = Arc::default();
+    let first = calling(&[("", "time", "{}"), ("call_0", "time", "{}")]);
+    let second = calling(&[
+        ("call_0", "time", "{}"),
+        ("b", "time", "{}"),
+        ("b", "time", "{}"),
+    ]);
+    let (upstream, engine) = given([first, second, saying("Noon.")]).await;
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert_eq!(said.text(), "Noon.");
+    let body = upstream.bodies().remove(2);
+    let messages = body["messages"].as_array().unwrap();
+    let of_calls = messages.iter().filter_map(|it| it["tool_calls"].as_array());
+    let calls: Vec<_> = of_calls.flatten().map(|call| &call["id"]).collect();
+    let of_answers = messages.iter().filter(|it| it["role"] == "tool");
+    let answers: Vec<_> = of_answers.map(|it| &it["tool_call_id"]).collect();
+    assert_eq!(calls, ["call_1", "call_0", "call_2", "b", "call_3"]);
+    assert_eq!(answers, calls);
+}
+
 /// Three calls meet, or none of them returns.
 #[tokio::test]
 async fn calls_of_a_round_run_at_once() {

@@ -48,8 +48,8 @@ impl ToolProvider for Bench {
             "hangs" => pending().await,
             "long" => Ok("🦊".repeat(100_000)),
             "slow" => {
-                // Until another was called that it lets go first.
-                while self.calls().last().is_none_or(|(last, _)| last == "slow") {
+                // Until another was called that it lets go first. They may begin in any order.
+                while !self.calls().iter().any(|(name, _)| name == "time") {
                     yield_now().await;
                 }
                 Ok("slow".to_owned())
