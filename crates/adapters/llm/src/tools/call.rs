@@ -9,6 +9,7 @@ use tokio::time::{Instant, timeout};
 
 use super::{
     calls_made::Call,
+    numbers::has_large_number,
     schemas::{Schema, first_fault},
     toolbox::Toolbox,
 };
@@ -96,6 +97,10 @@ fn read_arguments(text: &str) -> Result<ToolArguments, Failure> {
         return Ok(Map::new());
     }
     match serde_json::from_str(text).map(without_nul) {
+        // The tool would be given another number, rounded.
+        Ok(_) if has_large_number(text) => Err(invalid(
+            "a whole number in the arguments is longer than 64 bits",
+        )),
         Ok(Value::Object(arguments)) => Ok(arguments),
         Ok(Value::Null) => Ok(Map::new()),
         Ok(_) => Err(invalid("the arguments are no JSON object")),
@@ -178,6 +183,8 @@ mod tests {
     #[case("{", None)]
     #[case("[]", None)]
     #[case("{} {}", None)]
+    #[case(r#"{"a": 18446744073709551615}"#, Some(json!({"a": u64::MAX})))]
+    #[case(r#"{"a": 18446744073709551616}"#, None)]
     fn arguments_are_an_object(#[case] text: &str, #[case] expected: Option<Value>) {
         assert_eq!(read_arguments(text).ok().map(Value::Object), expected);
     }

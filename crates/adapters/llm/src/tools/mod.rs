@@ -3,6 +3,7 @@
 mod call;
 mod calls_made;
 mod names;
+mod numbers;
 mod schemas;
 mod toolbox;
 

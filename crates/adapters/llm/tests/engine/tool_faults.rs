@@ -73,6 +73,7 @@ async fn a_call_that_fails_is_told_and_the_model_goes_on(
 #[case("{}", json!({}), "at /: \"zone\" is a required property")]
 #[case(r#"{"zone": "UT"#, json!({}), "the arguments are no JSON")]
 #[case("[1]", json!({}), "the arguments are no JSON object")]
+#[case(r#"{"zone": "UTC", "id": 12345678901234567890123}"#, json!({}), "a whole number in the arguments is longer than 64 bits")]
 #[tokio::test]
 async fn arguments_that_do_not_fit_never_reach_the_tool(
     #[case] arguments: &str,
