@@ -54,7 +54,7 @@ impl Heard {
         let (had_reason, before) = (self.finish_reason.is_some(), self.kept());
         let mut new = String::new();
         for choice in chunk.choices.unwrap_or_default() {
-            if choice.index != 0 {
+            if choice.index.is_some_and(|index| index != 0) {
                 continue;
             }
             if let Some(part) = choice.delta.or(choice.message) {
@@ -186,7 +186,8 @@ mod tests {
         let mut heard = Heard::default();
         let choices = [
             json!({"index": 1, "delta": {"content": "other"}, "finish_reason": "stop"}),
-            json!({"index": 0, "delta": {"content": "this"}}),
+            json!({"index": 0, "delta": {"content": "th"}}),
+            json!({"index": null, "delta": {"content": "is"}}),
         ];
         assert_eq!(
             take(&mut heard, json!({"choices": choices})).unwrap(),

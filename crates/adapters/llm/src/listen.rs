@@ -7,8 +7,12 @@ use serde_json::from_slice;
 use tokio::time::{Instant, timeout, timeout_at};
 
 use crate::{
-    event_decoder::EventDecoder, fault::Fault, heard::Heard, options::LlmTimes, speech::Speech,
-    wire::Chunk,
+    event_decoder::EventDecoder,
+    fault::Fault,
+    heard::Heard,
+    options::LlmTimes,
+    speech::Speech,
+    wire::{Chunk, without_halves},
 };
 
 /// The most of a whole answer that is read.
@@ -58,8 +62,13 @@ fn media_type(answer: &Response) -> String {
 }
 
 fn parse(json: &[u8]) -> Result<Chunk, Fault> {
+    let read = from_slice(json);
+    let read = read.or_else(|fault| match without_halves(json) {
+        Some(mended) => from_slice(&mended),
+        None => Err(fault),
+    });
     // Why it is malformed would quote it.
-    from_slice(json).map_err(|_fault| Fault::Malformed("the upstream's answer is malformed"))
+    read.map_err(|_fault| Fault::Malformed("the upstream's answer is malformed"))
 }
 
 async fn read_whole(mut answer: Response, times: &LlmTimes) -> Result<Vec<u8>, Fault> {

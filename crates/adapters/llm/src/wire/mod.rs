@@ -3,8 +3,10 @@
 
 mod received;
 mod sent;
+mod surrogates;
 
 pub(crate) use received::{CallPart, Chunk, Content, Part};
 pub(crate) use sent::{
     CallMade, Function, FunctionCalled, PromptMessage, Question, Settings, StreamOptions, Tool,
 };
+pub(crate) use surrogates::without_halves;

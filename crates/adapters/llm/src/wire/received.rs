@@ -1,7 +1,7 @@
 //! What comes back.
 
 use domain::Usage;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, de::Error as _};
 use serde_json::{Value, from_str, value::RawValue};
 
 /// The most tokens that are believed of one question: no model holds nearly as many.
@@ -29,7 +29,7 @@ impl Chunk {
 #[derive(Deserialize)]
 pub(crate) struct Choice {
     #[serde(default)]
-    pub(crate) index: u32,
+    pub(crate) index: Option<u32>,
     #[serde(default)]
     pub(crate) delta: Option<Part>,
     #[serde(default)]
@@ -105,11 +105,13 @@ pub(crate) struct FunctionPart {
 }
 
 fn text_or_json<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
-    Ok(match Value::deserialize(source)? {
-        Value::Null => None,
-        Value::String(text) => Some(text),
-        json => Some(json.to_string()),
-    })
+    // As it was written: read and written anew, large numbers would be others.
+    let told = Box::<RawValue>::deserialize(source)?;
+    match told.get() {
+        "null" => Ok(None),
+        text if text.starts_with('"') => from_str(text).map(Some).map_err(D::Error::custom),
+        json => Ok(Some(json.to_owned())),
+    }
 }
 
 /// The tokens of a question and its answer. They are an aside: what no server could have counted is
@@ -168,11 +170,19 @@ mod tests {
     }
 
     #[test]
+    fn arguments_stay_as_they_were_written() {
+        let part = r#"{"arguments": {"b": 123456789012345678901234567890, "a": 1.10}}"#;
+        let part: FunctionPart = from_str(part).unwrap();
+        let expected = r#"{"b": 123456789012345678901234567890, "a": 1.10}"#;
+        assert_eq!(part.arguments.as_deref(), Some(expected));
+    }
+
+    #[test]
     fn reads_a_chunk_in_which_everything_is_null() {
         let chunk: Chunk =
             serde_json::from_value(json!({"choices": null, "usage": null, "error": null})).unwrap();
         assert!(chunk.choices.is_none() && chunk.usage().is_none() && chunk.error.is_none());
-        let choice = json!({"delta": {"content": null, "refusal": null, "tool_calls": null}, "finish_reason": null});
+        let choice = json!({"index": null, "delta": {"content": null, "refusal": null, "tool_calls": null}, "finish_reason": null});
         let chunk: Chunk = serde_json::from_value(json!({"choices": [choice]})).unwrap();
         let [choice] = &chunk.choices.unwrap()[..] else {
             panic!("one choice")

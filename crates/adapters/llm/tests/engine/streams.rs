@@ -37,6 +37,27 @@ async fn says_deltas_as_they_come_and_then_how_it_ended() {
 }
 
 #[tokio::test]
+async fn halves_of_characters_do_not_cost_the_answer() {
+    let half = |escape: &str| {
+        let text = delta("a")
+            .to_string()
+            .replace("\"a\"", &format!("\"{escape}\""));
+        piece(&format!("data: {text}\n\n"))
+    };
+    let said = heard([vec![
+        stream_head(),
+        event(&delta("A fox: ")),
+        half("\\ud83e"),
+        half("\\udd8a!"),
+        event(&finish("stop")),
+        end(),
+    ]])
+    .await;
+    assert_eq!(said.text(), "A fox: \u{fffd}\u{fffd}!");
+    assert_eq!(said.end().0, FinishReason::Stop);
+}
+
+#[tokio::test]
 async fn says_a_delta_while_the_next_is_still_to_come() {
     let answer = vec![
         stream_head(),
