@@ -48,6 +48,7 @@ impl Listening {
         let is_repeated = past.asked.is_some_and(|asked| now - asked < LASTING);
         past.in_vain = if is_repeated { past.in_vain + 1 } else { 0 };
         if past.in_vain > MOST_IN_VAIN {
+            tracing::debug!("a server of tools ends its stream each time: nobody listens any more");
             return None;
         }
         let pause = match past.in_vain {
