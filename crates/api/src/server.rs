@@ -26,14 +26,16 @@ use crate::{
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
 /// How long turns under way may take to end by themselves: with the goodbye before, and the last
-/// answers and the servers of tools behind, a shutdown takes 37 s at most.
+/// answers and the servers of tools behind, a shutdown takes 34 s at most.
 const GRACE: Duration = Duration::from_secs(25);
 /// How long answers may still take once every turn has ended.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// How long tasks in the background may take to end, and then what they left to be stored.
+const LAST_ANSWERS: Duration = Duration::from_secs(1);
+/// How long tasks in the background may take to end.
+const LAST_TASKS: Duration = Duration::from_secs(1);
+/// How long what they left may take to be stored.
 const LAST_WRITES: Duration = Duration::from_secs(2);
 /// How long servers of tools may take to end, beside the last writes. Processes are killed then.
-const LAST_TOOLS: Duration = Duration::from_secs(5);
+const LAST_TOOLS: Duration = Duration::from_secs(3);
 
 /// A service that is up.
 pub struct Service {
@@ -135,14 +137,14 @@ impl Service {
         self.tool_tasks.close();
         let tools = self.tool_tasks.wait();
         let tools = end(Instant::now() + LAST_TOOLS, "servers of tools", tools);
-        tokio::join!(tools, self.leave_store());
+        Box::pin(async { tokio::join!(tools, self.leave_store()) }).await;
     }
 
     /// Lets the last tasks write, and closes the store, which has its time whatever they do.
     async fn leave_store(&self) {
         self.tasks.close();
         let tasks = self.tasks.wait();
-        end(Instant::now() + LAST_WRITES, "turns", tasks).await;
+        end(Instant::now() + LAST_TASKS, "turns", tasks).await;
         let deadline = Instant::now() + LAST_WRITES;
         end(deadline, "the store", self.store.close()).await;
         self.store_tasks.close();

@@ -44,7 +44,7 @@ const HANDED_ON: [&str; 10] = [
 
 /// How long a process has to end by itself: once when its input is closed, and once more when it
 /// is told to.
-const PATIENCE: Duration = Duration::from_secs(2);
+const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long is read what a process that has ended said last: somebody else may hold its output.
 const LAST_WORDS: Duration = Duration::from_millis(500);

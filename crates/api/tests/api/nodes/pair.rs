@@ -124,7 +124,7 @@ impl Pair {
 
     /// Ends both, and with them their store.
     pub(crate) async fn stop(self) {
-        tokio::join!(self.a.api.stop(), self.b.api.stop());
+        Box::pin(async { tokio::join!(self.a.api.stop(), self.b.api.stop()) }).await;
     }
 }
 
