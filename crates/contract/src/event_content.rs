@@ -203,9 +203,9 @@ pub async fn leaves_out_arguments_that_are_too_large(storage: &Storage) {
         kept.push(calls);
     }
     let mut events = log::events(storage).await;
-    events.retain(|event| event.kind == EventType::TurnCompleted);
+    events.retain(|event| event.kind.is_of_turn());
     let told = events.into_iter().map(|event| match event.data {
-        EventData::Turn { turn, omitted, .. } => (turn.tool_calls, omitted),
+        EventData::Turn { turn, omitted, .. } => (event.kind, turn.tool_calls, omitted),
         other => panic!("not a turn: {other:?}"),
     });
     let nothing = ToolCall {
@@ -213,8 +213,14 @@ pub async fn leaves_out_arguments_that_are_too_large(storage: &Storage) {
         ..samples::tool_call()
     };
     let expected = [
-        (kept[0].clone(), false),
-        (vec![nothing.clone(), nothing], true),
+        (EventType::TurnStarted, Vec::new(), false),
+        (EventType::TurnCompleted, kept[0].clone(), false),
+        (EventType::TurnStarted, Vec::new(), false),
+        (
+            EventType::TurnCompleted,
+            vec![nothing.clone(), nothing],
+            true,
+        ),
     ];
     assert_eq!(told.collect::<Vec<_>>(), expected);
     let turn = found::turn(storage, samples::turn_id(2))

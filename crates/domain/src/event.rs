@@ -248,22 +248,26 @@ impl EventData {
         if large_reply {
             turn.reply = None;
         }
-        let arguments = turn
-            .tool_calls
-            .iter()
-            .map(|call| json_bytes(&call.arguments));
-        let large_arguments = arguments.sum::<usize>() > EVENT_ARGUMENT_BYTES;
-        if large_arguments {
-            for call in &mut turn.tool_calls {
-                call.arguments = ToolCall::left_out();
-            }
-        }
+        let large_arguments = leave_out_large_arguments(&mut turn.tool_calls);
         Self::Turn {
             turn,
             message: message.map(EventMessage::from),
             omitted: large_input || large_reply || large_arguments,
         }
     }
+}
+
+/// Leaves out the arguments of a turn's calls if they are too large for an event; answers whether
+/// they were.
+pub fn leave_out_large_arguments(calls: &mut [ToolCall]) -> bool {
+    let bytes = calls.iter().map(|call| json_bytes(&call.arguments));
+    let are_large = bytes.sum::<usize>() > EVENT_ARGUMENT_BYTES;
+    if are_large {
+        for call in calls {
+            call.arguments = ToolCall::left_out();
+        }
+    }
+    are_large
 }
 
 /// What is left of a thing that was deleted.

@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
+    EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
     event_page::{MOST_SCANNED, calculable, everything},
 };
 use serde_json::Value;
@@ -253,35 +253,37 @@ impl PostgresEvents {
         scan: &EventScan,
     ) -> Result<EventContent, RepositoryError> {
         let turns = scan.turn_ids().into_iter().map(TurnId::uuid);
-        let turns: Vec<AnsweredTurn> = self.joined(TURNS, "turns", tenant, turns).await?;
+        let turns = self.joined::<AnsweredTurn, _>(TURNS, "turns", tenant, turns);
+        let turns = keyed(turns.await?, EventTurn::id);
         let conversations = scan
             .conversation_ids()
             .into_iter()
             .map(ConversationId::uuid);
-        let conversations: Vec<ConversationRow> = self
-            .joined(CONVERSATIONS, "conversations", tenant, conversations)
+        let conversations = self
+            .joined::<ConversationRow, _>(CONVERSATIONS, "conversations", tenant, conversations)
             .await?;
         let greetings = scan.greeting_ids().into_iter().map(ConversationId::uuid);
-        let greetings: Vec<MessageRow> = self
-            .joined(GREETINGS, "messages", tenant, greetings)
+        let greetings = self
+            .joined::<MessageRow, _>(GREETINGS, "messages", tenant, greetings)
             .await?;
         Ok(EventContent {
-            turns: keyed(turns, |row: &TurnRow| row.turn.id)?,
-            conversations: keyed(conversations, |conversation: &Conversation| conversation.id)?,
-            greetings: keyed(greetings, |message: &Message| message.conversation_id)?,
+            turns,
+            conversations: keyed(conversations, |conversation: &Conversation| conversation.id),
+            greetings: keyed(greetings, |message: &Message| message.conversation_id),
         })
     }
 
-    /// Reads what `ids` name; asks for nothing without any.
-    async fn joined<R>(
+    /// Reads what `ids` name, one row after the other; asks for nothing without any.
+    async fn joined<R, V>(
         &self,
         statement: &'static str,
         table: &'static str,
         tenant: &TenantId,
         ids: impl Iterator<Item = Uuid>,
-    ) -> Result<Vec<R>, RepositoryError>
+    ) -> Result<Vec<V>, RepositoryError>
     where
-        R: for<'r> FromRow<'r, PgRow> + Send + Unpin,
+        R: for<'r> FromRow<'r, PgRow>,
+        V: TryFrom<R, Error = RepositoryError>,
     {
         let ids: Vec<_> = ids.collect();
         if ids.is_empty() {
@@ -289,18 +291,15 @@ impl PostgresEvents {
         }
         let query = sqlx::query(statement).bind(tenant.as_str()).bind(ids);
         let rows = self.store.connections.fetch_all(query).await?;
-        rows.iter().map(|row| row::read(table, row)).collect()
+        let read = |row| V::try_from(row::read(table, &row)?);
+        rows.into_iter().map(read).collect()
     }
 }
 
-fn keyed<R, K, V>(rows: Vec<R>, key: impl Fn(&V) -> K) -> Result<HashMap<K, V>, RepositoryError>
+fn keyed<K, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V>
 where
     K: std::hash::Hash + Eq,
-    V: TryFrom<R, Error = RepositoryError>,
 {
-    let read = |row| {
-        let value = V::try_from(row)?;
-        Ok((key(&value), value))
-    };
-    rows.into_iter().map(read).collect()
+    let keyed = values.into_iter().map(|value| (key(&value), value));
+    keyed.collect()
 }

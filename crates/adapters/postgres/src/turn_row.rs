@@ -5,7 +5,7 @@ use domain::{
     Turn, TurnId, TurnStatus, config::Metadata,
 };
 use ports::RepositoryError;
-use relational::{ClaimName, TurnRow, column};
+use relational::{ClaimName, EventTurn, TurnRow, column};
 use sqlx::{FromRow, Row, postgres::PgRow, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -150,6 +150,14 @@ fn turn(row: StoredTurn) -> Result<Turn, RepositoryError> {
         finished_at: row.finished_at.map(row::time),
         input: row.input,
     })
+}
+
+impl TryFrom<AnsweredTurn> for EventTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: AnsweredTurn) -> Result<Self, RepositoryError> {
+        Ok(TurnRow::try_from(row)?.into())
+    }
 }
 
 impl TryFrom<AnsweredTurn> for TurnRow {

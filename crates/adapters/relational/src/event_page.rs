@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use domain::{
     Agent, Conversation, ConversationId, Event, EventData, EventType, Message, PrincipalId, Seq,
     Turn, TurnId, TurnStatus,
-    event::{Tombstone, event_id},
+    event::{Tombstone, event_id, leave_out_large_arguments},
 };
 use ports::{EventPage, EventVisibility, LogBounds, LoggedEvent, RepositoryError};
 use serde::de::DeserializeOwned;
@@ -73,11 +73,35 @@ pub struct EventScan {
 #[derive(Debug, Default)]
 pub struct EventContent {
     /// Turns, with their replies.
-    pub turns: HashMap<TurnId, TurnRow>,
+    pub turns: HashMap<TurnId, EventTurn>,
     /// Conversations.
     pub conversations: HashMap<ConversationId, Conversation>,
     /// The greetings with which conversations began.
     pub greetings: HashMap<ConversationId, Message>,
+}
+
+/// A turn, as events tell of it. What they leave out goes as soon as its row was read: a page of
+/// turns with all that tools were given would take a large part of the memory there is.
+#[derive(Debug)]
+pub struct EventTurn {
+    row: TurnRow,
+    arguments_left_out: bool,
+}
+
+impl EventTurn {
+    /// The turn.
+    pub fn id(&self) -> TurnId {
+        self.row.turn.id
+    }
+}
+
+impl From<TurnRow> for EventTurn {
+    fn from(mut row: TurnRow) -> Self {
+        Self {
+            arguments_left_out: leave_out_large_arguments(&mut row.turn.tool_calls),
+            row,
+        }
+    }
 }
 
 impl EventScan {
@@ -228,7 +252,11 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
     }
 }
 
-fn turn_data(kind: EventType, row: &TurnRow) -> EventData {
+fn turn_data(kind: EventType, told: &EventTurn) -> EventData {
+    let EventTurn {
+        row,
+        arguments_left_out,
+    } = told;
     let turn = row.turn.clone();
     let (turn, message): (Turn, Option<Message>) = match kind {
         EventType::TurnQueued => (turn.as_queued(), None),
@@ -237,7 +265,13 @@ fn turn_data(kind: EventType, row: &TurnRow) -> EventData {
         EventType::TurnCancelled => ended(turn, TurnStatus::Cancelled),
         _ => ended(turn, TurnStatus::Failed),
     };
-    EventData::turn(turn, message)
+    // An event of before the calls does not tell of them.
+    let lacks_arguments = *arguments_left_out && !turn.tool_calls.is_empty();
+    let mut data = EventData::turn(turn, message);
+    if let EventData::Turn { omitted, .. } = &mut data {
+        *omitted |= lacks_arguments;
+    }
+    data
 }
 
 fn ended(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {

@@ -18,7 +18,7 @@ pub mod proof;
 pub mod rows;
 pub mod text_range;
 
-pub use event_page::{EventContent, EventRecord, EventScan};
+pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
 pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, Patience};
 pub use item::{Item, Outcome, Outcomes};

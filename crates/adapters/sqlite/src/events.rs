@@ -8,7 +8,7 @@ use domain::{
 };
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, TurnRow, column,
+    EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
     event_page::{MOST_SCANNED, calculable, everything},
 };
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
@@ -277,7 +277,7 @@ impl SqliteEvents {
             .joined(GREETINGS, "messages", tenant, greetings)
             .await?;
         Ok(EventContent {
-            turns: keyed(turns, |row: &TurnRow| row.turn.id)?,
+            turns: keyed(turns, EventTurn::id)?,
             conversations: keyed(conversations, |conversation: &Conversation| conversation.id)?,
             greetings: keyed(greetings, |message: &Message| message.conversation_id)?,
         })

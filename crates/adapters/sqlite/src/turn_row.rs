@@ -5,7 +5,7 @@ use domain::{
     TurnStatus, config::Metadata,
 };
 use ports::RepositoryError;
-use relational::{ClaimName, TurnRow, column};
+use relational::{ClaimName, EventTurn, TurnRow, column};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
@@ -157,6 +157,14 @@ fn turn(row: StoredTurn) -> Result<Turn, RepositoryError> {
         finished_at: row.finished_at.map(row::time),
         input: row.input,
     })
+}
+
+impl TryFrom<AnsweredTurn> for EventTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: AnsweredTurn) -> Result<Self, RepositoryError> {
+        Ok(TurnRow::try_from(row)?.into())
+    }
 }
 
 impl TryFrom<AnsweredTurn> for TurnRow {
