@@ -137,7 +137,8 @@ impl World {
 
     /// Reads what is asked for.
     pub(super) async fn page(&self, request: &PageRequest) -> Page {
-        read(&self.reader, &self.tail, &self.visibility, request).await
+        let page = read(&self.reader, &self.tail, &self.visibility, request).await;
+        page.expect("the log can be read")
     }
 
     pub(super) fn take_in(&mut self, request: PageRequest, page: Page) {
