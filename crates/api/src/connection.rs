@@ -120,8 +120,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
 }
 
 impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
-    /// Takes nothing in until the request that is served needs it no more, and the client has
-    /// taken its answer. Only that the client closes its side is found out meanwhile.
+    /// Takes nothing in until the request that is served is answered, and the client has taken the
+    /// answer. Only that a client that sends nothing more closes its side is found out meanwhile;
+    /// of one that has sent something, the next write finds it out.
     fn put_off(&mut self, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let more = ready!(self.intake.look_ahead(&mut self.stream, context))?;
         if more {
@@ -160,9 +161,12 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
 
     /// The client has taken enough, or all there is.
     fn catch_up(&mut self) {
-        self.stall.clear();
         self.taken = 0;
-        self.progress.go_on();
+        // The library flushes each time it looks at the connection, mostly nothing.
+        if self.stall.is_set() {
+            self.stall.clear();
+            self.progress.go_on();
+        }
     }
 
     /// Throws away what still comes. Unread it would break the connection off when this side goes,

@@ -1,5 +1,18 @@
+use std::{
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicUsize, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
 use futures::FutureExt as _;
-use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, DuplexStream, duplex};
+use tokio::io::{
+    AsyncRead as _, AsyncReadExt as _, AsyncWrite as _, AsyncWriteExt as _, DuplexStream, ReadBuf,
+    duplex,
+};
 
 use super::{super::Connection, PORTION};
 
@@ -38,7 +51,10 @@ async fn whoever_wants_all_is_woken_for_each_portion() {
         .await
         .unwrap();
     let mut all = vec![0; 20 * PORTION + 10];
-    connection.read_exact(&mut all).await.unwrap();
+    let reading = connection.read_exact(&mut all);
+    let read = tokio::time::timeout(Duration::from_secs(10), reading).await;
+    read.expect("it is woken").unwrap();
+    assert!(all.iter().all(|byte| *byte == b'x'));
 }
 
 #[tokio::test]
@@ -108,4 +124,37 @@ async fn another_protocol_is_given_all_there_is() {
     progress.hand_over();
     client.write_all(&vec![b'x'; 4 * PORTION]).await.unwrap();
     assert_eq!(given(&mut connection).map(|it| it.len()), Some(4 * PORTION));
+}
+
+/// Counts how often it is woken.
+#[derive(Default)]
+struct Woken(AtomicUsize);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+#[tokio::test]
+async fn who_was_put_off_is_not_woken_before_the_answer_is_there() {
+    let (mut connection, mut client) = connected();
+    let progress = connection.progress();
+    progress.begin(false);
+    client.write_all(b"G").await.unwrap();
+    let woken = Arc::new(Woken::default());
+    let waker = Waker::from(Arc::clone(&woken));
+    let mut context = Context::from_waker(&waker);
+    let mut bytes = [0; 8];
+    for _ in 0..3 {
+        // As the library does each time.
+        let mut buffer = ReadBuf::new(&mut bytes);
+        let read = Pin::new(&mut connection).poll_read(&mut context, &mut buffer);
+        assert!(read.is_pending());
+        let flushed = Pin::new(&mut connection).poll_flush(&mut context);
+        assert!(matches!(flushed, Poll::Ready(Ok(()))));
+    }
+    assert_eq!(woken.0.load(Ordering::Relaxed), 0);
+    progress.end();
+    assert_eq!(woken.0.load(Ordering::Relaxed), 1);
 }
