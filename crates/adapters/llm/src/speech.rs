@@ -39,7 +39,9 @@ impl Speech {
         self.is_within_a_line = last != '\n';
         self.bytes += text.len();
         if self.bytes > SPOKEN_BYTES {
-            return Err(Fault::Malformed("the upstream says too much"));
+            // One answer alone is bounded where it is heard: this is the sum of several rounds, which
+            // an agent can ask for.
+            return Err(Fault::Useless("the upstream says too much"));
         }
         self.voice.tell(ReplyChunk::Delta(text)).await;
         Ok(())

@@ -72,6 +72,19 @@ async fn what_was_said_before_endless_calls_is_no_answer() {
     assert!(said.failure().contains("calls tools without end"));
 }
 
+#[tokio::test]
+async fn more_than_is_taken_over_several_rounds_is_no_answer() {
+    let bench: Arc<Bench> = Arc::default();
+    let text = "a".repeat(600 * 1024);
+    let part = json!({"index": 0, "id": "a", "function": {"name": "time", "arguments": "{}"}});
+    let call = json!({"choices": [{"delta": {"content": text, "tool_calls": [part]}}]});
+    let first = stream(&[call, finish("tool_calls")]);
+    let (_upstream, engine) = given([first, saying(&text)]).await;
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert!(said.failure().contains("says too much"), "{:?}", said.error);
+    assert!(said.error.is_some_and(|it| it.is_useless_answer()));
+}
+
 #[rstest]
 #[case::nothing_before("", "")]
 #[case::something_before("Let me look.", "")]
