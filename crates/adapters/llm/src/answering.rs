@@ -22,7 +22,7 @@ use crate::{
 
 /// How often the model may call tools in a turn; then it has to answer with what it knows.
 const MOST_ROUNDS: usize = 8;
-/// How many calls are carried out in a turn.
+/// How many calls a turn may make.
 const MOST_CALLS: usize = 16;
 
 /// What one turn is answered with.

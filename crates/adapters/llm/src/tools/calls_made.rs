@@ -6,9 +6,9 @@ use serde_json::Value;
 
 use crate::{fault::Fault, wire::CallPart};
 
-/// The most calls that are heard of one question. Only sixteen a turn are carried out; this bounds
+/// The most calls that are heard of one question. A turn may make only sixteen; this bounds
 /// how many refusals are told.
-const MOST_CALLS: usize = 64;
+const MOST_CALLS_HEARD: usize = 64;
 
 /// A call that the model makes.
 #[derive(Default)]
@@ -43,7 +43,7 @@ impl CallsMade {
     pub(crate) fn take(&mut self, part: CallPart) -> Result<(), Fault> {
         let position = match self.position_of(&part) {
             Some(position) => position,
-            None if self.calls.len() == MOST_CALLS => {
+            None if self.calls.len() == MOST_CALLS_HEARD => {
                 return Err(Fault::Useless("the upstream calls too many tools"));
             }
             None => {
