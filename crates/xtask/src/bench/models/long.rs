@@ -2,7 +2,7 @@
 
 use std::{fs, thread, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, anyhow};
 
 use super::measure::{Asking, draft};
 use crate::{
@@ -39,11 +39,18 @@ pub(super) fn measure(stage: &Stage, asking: &Asking) -> Result<Vec<Figure>> {
             "chat after 100,000 messages ÷ after 10, medians, Postgres",
         ),
     ];
+    // Filling takes longest, so both are filled at once; then each is measured by itself.
+    let (on_sqlite, on_postgres) = thread::scope(|scope| {
+        let on_sqlite = scope.spawn(|| filled(&asking.sqlite));
+        let on_postgres = filled(&asking.postgres);
+        (on_sqlite.join(), on_postgres)
+    });
+    let on_sqlite = on_sqlite.map_err(|_panic| anyhow!("filling SQLite panicked"))?;
     let sqlite = || read_by(&asking.sqlite);
     let postgres = || read_in(stage, "models_instant");
     Ok(vec![
-        on(&asking.sqlite, rows[0], sqlite)?,
-        on(&asking.postgres, rows[1], postgres)?,
+        on(&asking.sqlite, on_sqlite?, rows[0], sqlite)?,
+        on(&asking.postgres, on_postgres?, rows[1], postgres)?,
     ])
 }
 
@@ -55,24 +62,30 @@ struct Length {
     kibibytes: Vec<f64>,
 }
 
+fn filled(service: &Service) -> Result<Vec<Length>> {
+    let length = |messages| {
+        let number = if messages == LENGTHS[0] { SHORT } else { 1 };
+        let endpoint = service.endpoint()?;
+        let talk = Talk::long(endpoint, &draft()["config"], number, messages)?;
+        Ok(Length {
+            messages,
+            scripts: talk.chatting(1)?,
+            rounds: Vec::new(),
+            kibibytes: Vec::new(),
+        })
+    };
+    LENGTHS.into_iter().map(length).collect()
+}
+
 fn on(
     service: &Service,
+    mut lengths: Vec<Length>,
     row: (&'static str, &'static str),
     bytes: impl Fn() -> Result<f64>,
 ) -> Result<Figure> {
     let endpoint = service.endpoint()?;
-    let mut lengths = Vec::new();
-    for messages in LENGTHS {
-        let number = if messages == LENGTHS[0] { SHORT } else { 1 };
-        let talk = Talk::long(endpoint.clone(), &draft()["config"], number, messages)?;
-        let scripts = talk.chatting(1)?;
-        load::run(endpoint.address, &scripts, WARM_UP / 4)?;
-        lengths.push(Length {
-            messages,
-            scripts,
-            rounds: Vec::new(),
-            kibibytes: Vec::new(),
-        });
+    for length in &lengths {
+        load::run(endpoint.address, &length.scripts, WARM_UP / 4)?;
     }
     for _ in 0..ROUNDS {
         for length in &mut lengths {
