@@ -14,6 +14,7 @@ use serde_json::Value;
 use tokio::sync::OnceCell;
 
 pub(crate) use schema::Schema;
+use work::Undone;
 
 /// So many definitions are remembered before those that nobody else holds are forgotten: all tools
 /// of four servers.
@@ -32,8 +33,31 @@ pub(crate) struct Schemas(Mutex<HashMap<usize, Known>>);
 impl Schemas {
     /// The schema of a tool's arguments. Whoever asks for one while it is compiled waits for that.
     pub(crate) async fn of(&self, definition: &Arc<ToolDefinition>) -> Compiled {
-        let compiled = self.known(definition);
-        compiled.get_or_init(|| compile(definition)).await.clone()
+        self.judged(definition, || compile(definition)).await
+    }
+
+    /// What was judged of a definition, once; what could not be judged is tried again by the next
+    /// who asks.
+    async fn judged<Judging>(
+        &self,
+        definition: &Arc<ToolDefinition>,
+        judge: impl FnOnce() -> Judging,
+    ) -> Compiled
+    where
+        Judging: Future<Output = Result<Compiled, Undone>>,
+    {
+        let judged = self.known(definition);
+        match judged.get_or_try_init(judge).await {
+            Ok(compiled) => compiled.clone(),
+            Err(undone) => {
+                tracing::warn!(
+                    tool = definition.name,
+                    error = ports::error::chain(&undone),
+                    "a tool's schema cannot be read now; the tool is not offered in this turn"
+                );
+                None
+            }
+        }
     }
 
     fn known(&self, definition: &Arc<ToolDefinition>) -> Arc<OnceCell<Compiled>> {
@@ -60,11 +84,14 @@ fn address(definition: &Arc<ToolDefinition>) -> usize {
 }
 
 /// Takes from tens of microseconds to, the first time, a tenth of a second.
-async fn compile(definition: &Arc<ToolDefinition>) -> Compiled {
+async fn compile(definition: &Arc<ToolDefinition>) -> Result<Compiled, Undone> {
     let foreign = Arc::clone(definition);
-    let compiled = work::apart(move || Schema::compile(&foreign.input_schema)).await;
-    let compiled = compiled.unwrap_or_else(|| Err("it cannot be read".to_owned()));
-    compiled
+    let compiled = match work::apart(move || Schema::compile(&foreign.input_schema)).await {
+        Ok(compiled) => compiled,
+        Err(Undone::Panicked) => Err("it cannot be read".to_owned()),
+        Err(passing @ Undone::NoThread(_)) => return Err(passing),
+    };
+    let usable = compiled
         .inspect_err(|reason| {
             tracing::warn!(
                 tool = definition.name,
@@ -73,17 +100,20 @@ async fn compile(definition: &Arc<ToolDefinition>) -> Compiled {
             );
         })
         .ok()
-        .map(Arc::new)
+        .map(Arc::new);
+    Ok(usable)
 }
 
 /// What is wrong with arguments, if anything is.
 pub(crate) async fn first_fault(schema: Arc<Schema>, arguments: Value) -> Option<String> {
     let checked = work::apart(move || schema.first_fault(&arguments)).await;
-    checked.unwrap_or_else(|| Some("the arguments cannot be checked".to_owned()))
+    checked.unwrap_or_else(|_undone| Some("the arguments cannot be checked".to_owned()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::io::ErrorKind;
+
     use rstest::rstest;
     use serde_json::json;
 
@@ -127,6 +157,16 @@ mod tests {
         let third = schemas.of(&definition).await.unwrap();
         assert!(Arc::ptr_eq(&first.unwrap(), &third));
         assert!(Arc::ptr_eq(&second.unwrap(), &third));
+    }
+
+    #[tokio::test]
+    async fn what_could_not_be_judged_is_judged_later() {
+        let schemas = Schemas::default();
+        let definition = definition(json!({"type": "object"}));
+        let no_thread = || async { Err(Undone::NoThread(ErrorKind::WouldBlock.into())) };
+        assert!(schemas.judged(&definition, no_thread).await.is_none());
+        assert!(schemas.of(&definition).await.is_some());
+        assert!(schemas.judged(&definition, no_thread).await.is_some());
     }
 
     #[tokio::test]

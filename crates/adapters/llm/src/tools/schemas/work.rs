@@ -3,6 +3,7 @@
 use std::{
     any::Any,
     cell::Cell,
+    io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
     time::{Duration, Instant},
@@ -21,23 +22,41 @@ const LONGEST_CHECK: Duration = Duration::from_secs(1);
 /// How many work at a time: each has a stack, and the memory of what it works on.
 static PLACES: Semaphore = Semaphore::const_new(4);
 
+/// Why something was not done.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Undone {
+    /// It has not begun, and could at another time.
+    #[error("no thread can be started")]
+    NoThread(#[source] io::Error),
+    /// It panicked, as it would again.
+    #[error("it panicked")]
+    Panicked,
+}
+
 /// Does something on a thread of its own: no task waits for it, nor does the end of the process.
-/// None when it panicked.
 pub(super) async fn apart<T: Send + 'static>(
     work: impl FnOnce() -> T + Send + 'static,
-) -> Option<T> {
-    let place = PLACES.acquire().await.ok()?;
+) -> Result<T, Undone> {
+    apart_on(STACK_BYTES, work).await
+}
+
+async fn apart_on<T: Send + 'static>(
+    stack_bytes: usize,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> Result<T, Undone> {
+    // It is an error only once they are closed, which they never are.
+    let place = PLACES.acquire().await;
     let (tell, told) = oneshot::channel();
     let started = thread::Builder::new()
         .name("schema".to_owned())
-        .stack_size(STACK_BYTES)
+        .stack_size(stack_bytes)
         .spawn(move || {
             // It stays taken until the work is done, also when nobody waits for it any more.
             let _place = place;
             let _ = tell.send(work());
         });
-    started.ok()?;
-    told.await.ok()
+    started.map_err(Undone::NoThread)?;
+    told.await.map_err(|_untold| Undone::Panicked)
 }
 
 thread_local! {
@@ -103,6 +122,9 @@ impl Keyword for Step {
 mod tests {
     use super::*;
 
+    /// A stack for which no address space has room.
+    const MORE_THAN_THERE_IS: usize = 1 << 60;
+
     #[test]
     fn so_many_steps_may_be_taken() {
         let steps = |count: u32| (0..count).for_each(|_| Step::take());
@@ -116,8 +138,18 @@ mod tests {
     async fn a_panic_ends_the_work_and_frees_its_place() {
         for _ in 0..8 {
             let ended = apart(|| resume_unwind(Box::new("a fault of ours"))).await;
-            assert_eq!(ended, None::<()>);
+            let ended: Result<(), _> = ended;
+            assert!(matches!(ended, Err(Undone::Panicked)), "{ended:?}");
         }
-        assert_eq!(apart(|| 1).await, Some(1));
+        assert!(matches!(apart(|| 1).await, Ok(1)));
+    }
+
+    #[tokio::test]
+    async fn what_cannot_begin_takes_no_place() {
+        for _ in 0..8 {
+            let ended = apart_on(MORE_THAN_THERE_IS, || 1).await;
+            assert!(matches!(ended, Err(Undone::NoThread(_))), "{ended:?}");
+        }
+        assert!(matches!(apart(|| 1).await, Ok(1)));
     }
 }
