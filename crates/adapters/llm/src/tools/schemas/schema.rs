@@ -1,12 +1,14 @@
 //! The schema of a tool's arguments, compiled.
 
+use std::time::Instant;
+
 use domain::{sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator, paths::Location};
 use serde_json::{Map, Value, json};
 
 use super::{
     bounds::{Survey, survey},
-    work::{Step, TooMuch, within},
+    work::{LONGEST_CHECK, Step, TooMuch, within},
 };
 
 /// The most bytes of one compiled pattern.
@@ -56,13 +58,14 @@ impl Schema {
         if is_nested_deeper(arguments, ARGUMENT_LEVELS) {
             return Some("the arguments are nested too deeply".to_owned());
         }
-        match within(STEPS, || self.0.is_valid(arguments)) {
+        let until = Instant::now() + LONGEST_CHECK;
+        match within(STEPS, until, || self.0.is_valid(arguments)) {
             Ok(true) => return None,
             Ok(false) => {}
             Err(TooMuch) => return Some("the arguments are too much to check".to_owned()),
         }
         // Stops at the first, where an iterator would make them all: there may be very many.
-        let told = within(STEPS_OF_REASONS, || {
+        let told = within(STEPS_OF_REASONS, until, || {
             let fault = self.0.validate(arguments).err()?;
             let place = fault.instance_path().to_string();
             let place = if place.is_empty() { "/" } else { &place };

@@ -16,8 +16,8 @@ use tokio::sync::{Semaphore, oneshot};
 /// The stack of a thread that works: enough for a schema of as many levels as are allowed, at every
 /// level of arguments that are nested as deeply as is allowed. What is not used takes no memory.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
-/// How long a check may take between its first step and its last.
-const LONGEST_CHECK: Duration = Duration::from_secs(1);
+/// How long checking may take between its first step and its last.
+pub(super) const LONGEST_CHECK: Duration = Duration::from_secs(1);
 
 /// How many work at a time: each has a stack, and the memory of what it works on.
 static PLACES: Semaphore = Semaphore::const_new(4);
@@ -74,13 +74,14 @@ struct Allowance {
 #[derive(Debug)]
 pub(super) struct TooMuch;
 
-/// Checks on this thread, in so many steps at most. It is broken off by unwinding: the library
+/// Checks on this thread, in so many steps at most and until then. It is broken off by unwinding: the library
 /// cannot be told to stop, and goes on after a fault where there are alternatives.
-pub(super) fn within<T>(steps: u32, check: impl FnOnce() -> T) -> Result<T, TooMuch> {
-    ALLOWANCE.set(Some(Allowance {
-        steps,
-        until: Instant::now() + LONGEST_CHECK,
-    }));
+pub(super) fn within<T>(
+    steps: u32,
+    until: Instant,
+    check: impl FnOnce() -> T,
+) -> Result<T, TooMuch> {
+    ALLOWANCE.set(Some(Allowance { steps, until }));
     let checked = catch_unwind(AssertUnwindSafe(check));
     ALLOWANCE.set(None);
     checked.or_else(|reason: Box<dyn Any + Send>| match reason.downcast() {
@@ -128,10 +129,25 @@ mod tests {
     #[test]
     fn so_many_steps_may_be_taken() {
         let steps = |count: u32| (0..count).for_each(|_| Step::take());
-        assert!(within(3, || steps(3)).is_ok());
-        assert!(within(3, || steps(4)).is_err());
-        assert!(within(4, || steps(4)).is_ok(), "each begins anew");
+        let until = Instant::now() + Duration::from_mins(1);
+        assert!(within(3, until, || steps(3)).is_ok());
+        assert!(within(3, until, || steps(4)).is_err());
+        assert!(within(4, until, || steps(4)).is_ok(), "each begins anew");
         steps(1_000);
+    }
+
+    #[test]
+    fn checks_may_share_their_time() {
+        let until = Instant::now() + Duration::from_millis(20);
+        let endless = within(u32::MAX, until, || {
+            loop {
+                Step::take();
+                thread::sleep(Duration::from_millis(1));
+            }
+        });
+        let endless: Result<(), _> = endless;
+        assert!(endless.is_err());
+        assert!(within(1, until, Step::take).is_err(), "none is left");
     }
 
     #[tokio::test]

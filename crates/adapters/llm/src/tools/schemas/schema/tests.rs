@@ -1,10 +1,6 @@
 //! Schemas that ask for too much, and arguments that do.
 
-use std::{
-    sync::Arc,
-    thread,
-    time::{Duration, Instant},
-};
+use std::{sync::Arc, thread, time::Duration};
 
 use rstest::rstest;
 use serde_json::json;
