@@ -28,49 +28,39 @@ impl Toolbox {
         all
     }
 
-    /// The tools of an agent that work at the moment: those that its capabilities name, and all of
-    /// a server that they name.
-    pub fn tools_of(&self, agent: &Agent) -> Vec<AgentTool> {
+    /// What an agent has of all this at the moment: the tools that its capabilities name, and all
+    /// of a server that they name.
+    pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
         let named = Named::by(agent);
         if named.0.is_empty() {
-            return Vec::new();
+            return ToolsOfAgent::default();
         }
-        let of_provider = |provider: &Arc<dyn ToolProvider>| {
-            let tools = provider.tools().into_iter();
-            let had = tools.filter(|tool| named.gives(&tool.name));
-            let bound = had.map(|definition| AgentTool {
+        let (mut tools, mut unavailable) = (Vec::new(), BTreeSet::new());
+        for provider in &self.providers {
+            let provided = provider.provided();
+            unavailable.extend(named.unavailable(provided.capabilities));
+            let had = provided.tools.into_iter();
+            let had = had.filter(|tool| named.gives(&tool.name));
+            tools.extend(had.map(|definition| AgentTool {
                 definition,
                 provider: Arc::clone(provider),
-            });
-            bound.collect::<Vec<_>>()
-        };
-        self.providers.iter().flat_map(of_provider).collect()
+            }));
+        }
+        ToolsOfAgent {
+            tools,
+            unavailable: unavailable.into_iter().collect(),
+        }
     }
+}
 
-    /// The capabilities of an agent that do nothing at the moment, in order of name: tools that it
-    /// has and that do not work, as far as they are known, and servers that are away.
-    pub fn unavailable_to(&self, agent: &Agent) -> Vec<String> {
-        let named = Named::by(agent);
-        if named.0.is_empty() {
-            return Vec::new();
-        }
-        let mut unavailable = BTreeSet::new();
-        for capability in self.providers.iter().flat_map(|it| it.capabilities()) {
-            if capability.is_available {
-                continue;
-            }
-            // Nobody knows the tools of a server that was never there.
-            let of_server = named.0.iter().filter(|name| {
-                capability.kind == CapabilityKind::Server
-                    && server_of(name) == Some(capability.name.as_str())
-            });
-            unavailable.extend(of_server.map(|name| (*name).to_owned()));
-            if named.gives(&capability.name) {
-                unavailable.insert(capability.name);
-            }
-        }
-        unavailable.into_iter().collect()
-    }
+/// What an agent has of a toolbox, all at the same moment.
+#[derive(Debug, Default)]
+pub(crate) struct ToolsOfAgent {
+    /// The tools that work.
+    pub(crate) tools: Vec<AgentTool>,
+    /// Its capabilities that do nothing, in order of name: tools that it has and that do not work,
+    /// as far as they are known, and servers that are away.
+    pub(crate) unavailable: Vec<String>,
 }
 
 /// What an agent names as its capabilities.
@@ -86,6 +76,23 @@ impl<'a> Named<'a> {
         let server = server_of(name);
         self.0.contains(name) || server.is_some_and(|server| self.0.contains(server))
     }
+
+    /// What the agent has of these capabilities, or expects of these servers, and cannot have.
+    fn unavailable(&self, capabilities: Vec<CapabilityInfo>) -> BTreeSet<String> {
+        let mut unavailable = BTreeSet::new();
+        for capability in capabilities.into_iter().filter(|it| !it.is_available) {
+            // Nobody knows the tools of a server that was never there.
+            let of_server = self.0.iter().filter(|name| {
+                capability.kind == CapabilityKind::Server
+                    && server_of(name) == Some(capability.name.as_str())
+            });
+            unavailable.extend(of_server.map(|name| (*name).to_owned()));
+            if self.gives(&capability.name) {
+                unavailable.insert(capability.name);
+            }
+        }
+        unavailable
+    }
 }
 
 /// The server of a tool, by the tool's name.
@@ -99,143 +106,4 @@ pub(crate) fn provider_of(name: &str) -> &str {
 }
 
 #[cfg(test)]
-mod tests {
-    use async_trait::async_trait;
-    use contract::samples;
-    use ports::{ToolArguments, ToolDefinition, ToolError};
-    use serde_json::json;
-
-    use super::*;
-
-    struct Provider(&'static [&'static str]);
-
-    #[async_trait]
-    impl ToolProvider for Provider {
-        fn capabilities(&self) -> Vec<CapabilityInfo> {
-            let info = |name: &&str| CapabilityInfo {
-                name: (*name).to_owned(),
-                kind: CapabilityKind::Tool,
-                description: String::new(),
-                is_available: true,
-            };
-            self.0.iter().map(info).collect()
-        }
-
-        fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-            let definition = |name: &&str| {
-                Arc::new(ToolDefinition {
-                    name: (*name).to_owned(),
-                    description: String::new(),
-                    input_schema: json!({ "type": "object" }),
-                })
-            };
-            self.0.iter().map(definition).collect()
-        }
-
-        async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
-            Ok(format!("{name} of {}", self.0.len()))
-        }
-    }
-
-    fn toolbox() -> Toolbox {
-        let built_in = Arc::new(Provider(&["calculator", "time"]));
-        let files = Arc::new(Provider(&["files/read", "files/write", "files/x/y"]));
-        Toolbox::new(vec![files, built_in])
-    }
-
-    #[track_caller]
-    fn assert_has(capabilities: &[&str], tools: &[&str]) {
-        let mut agent = samples::agent(1);
-        agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-        let had = toolbox().tools_of(&agent);
-        let names: Vec<_> = had
-            .iter()
-            .map(|tool| tool.definition.name.as_str())
-            .collect();
-        assert_eq!(names, tools);
-    }
-
-    #[test]
-    fn an_agent_has_the_tools_that_it_names() {
-        assert_has(&["time", "orders"], &["time"]);
-        assert_has(&["files/write"], &["files/write"]);
-        assert_has(&["orders", "Time", "file", "files/"], &[]);
-        assert_has(&[], &[]);
-    }
-
-    #[test]
-    fn the_name_of_a_server_gives_all_its_tools_once() {
-        let all = ["files/read", "files/write", "files/x/y", "calculator"];
-        assert_has(&["files", "files/read", "calculator"], &all);
-    }
-
-    /// A server that is away, and knew these tools.
-    struct Away(&'static str, &'static [&'static str]);
-
-    #[async_trait]
-    impl ToolProvider for Away {
-        fn capabilities(&self) -> Vec<CapabilityInfo> {
-            let info = |name: &str, kind| CapabilityInfo {
-                name: name.to_owned(),
-                kind,
-                description: String::new(),
-                is_available: false,
-            };
-            let server = info(self.0, CapabilityKind::Server);
-            let tools = self.1.iter().map(|name| info(name, CapabilityKind::Tool));
-            std::iter::once(server).chain(tools).collect()
-        }
-
-        fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-            Vec::new()
-        }
-
-        async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
-            Err(ToolError::Unavailable("it is away".into()))
-        }
-    }
-
-    #[test]
-    fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
-        let known = Arc::new(Away("mail", &["mail/read", "mail/send"]));
-        let never_there = Arc::new(Away("maps", &[]));
-        let built_in = Arc::new(Provider(&["calculator", "time"]));
-        let toolbox = Toolbox::new(vec![built_in, known, never_there]);
-        let unavailable_to = |capabilities: &[&str]| {
-            let mut agent = samples::agent(1);
-            agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-            assert_eq!(toolbox.tools_of(&agent).len(), 1, "the time alone");
-            toolbox.unavailable_to(&agent)
-        };
-        assert_eq!(unavailable_to(&["time", "orders"]), [""; 0]);
-        let all = ["mail", "mail/read", "mail/send"];
-        assert_eq!(unavailable_to(&["time", "mail"]), all);
-        assert_eq!(unavailable_to(&["time", "mail/send"]), ["mail/send"]);
-        assert_eq!(unavailable_to(&["maps/route", "time"]), ["maps/route"]);
-    }
-
-    #[tokio::test]
-    async fn a_tool_is_called_where_it_is() {
-        let mut agent = samples::agent(1);
-        agent.capabilities = vec!["time".to_owned()];
-        let tool = toolbox().tools_of(&agent).remove(0);
-        assert_eq!(tool.call(&ToolArguments::new()).await.unwrap(), "time of 2");
-    }
-
-    #[test]
-    fn capabilities_of_all_are_listed_by_name() {
-        let names: Vec<_> = toolbox()
-            .capabilities()
-            .into_iter()
-            .map(|it| it.name)
-            .collect();
-        let expected = [
-            "calculator",
-            "files/read",
-            "files/write",
-            "files/x/y",
-            "time",
-        ];
-        assert_eq!(names, expected);
-    }
-}
+mod tests;

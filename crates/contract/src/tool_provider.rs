@@ -71,12 +71,13 @@ pub async fn offers_what_it_calls_available<P: ToolProvider + ?Sized>(
     _sample: &str,
     _arguments: &ToolArguments,
 ) {
-    let capabilities = provider.capabilities().into_iter();
+    let provided = provider.provided();
+    let capabilities = provided.capabilities.into_iter();
     let available = capabilities
         .filter(|told| told.kind == CapabilityKind::Tool && told.is_available)
         .map(|told| (told.name, told.description));
-    let tools = provider.tools();
-    let offered = tools
+    let offered = provided
+        .tools
         .iter()
         .map(|tool| (tool.name.clone(), tool.description.clone()));
     assert_eq!(available.collect::<BTreeSet<_>>(), offered.collect());

@@ -60,7 +60,7 @@ pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
 pub use tool_provider::{
-    AgentTool, CapabilityInfo, CapabilityKind, ToolArguments, ToolDefinition, ToolError,
+    AgentTool, CapabilityInfo, CapabilityKind, Provided, ToolArguments, ToolDefinition, ToolError,
     ToolProvider,
 };
 pub use turn_recovery::{Sweep, Swept, TurnAddress, TurnRecovery};

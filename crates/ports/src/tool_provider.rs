@@ -43,6 +43,16 @@ pub enum CapabilityKind {
     Server,
 }
 
+/// What a provider has, all at the same moment.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Provided {
+    /// The capabilities that it gives, available or not, in order of name.
+    pub capabilities: Vec<CapabilityInfo>,
+    /// The tools that work, in order of name: whoever is down has none, and is looked after
+    /// elsewhere.
+    pub tools: Vec<Arc<ToolDefinition>>,
+}
+
 /// Why a call gave no answer. The model is told, and goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
@@ -60,13 +70,19 @@ pub enum ToolError {
 /// Somebody who has tools. Names of different providers differ; wiring sees to that.
 #[async_trait]
 pub trait ToolProvider: Send + Sync {
-    /// The capabilities that this provider gives, available or not, in order of name. MUST answer
-    /// from memory.
-    fn capabilities(&self) -> Vec<CapabilityInfo>;
+    /// What this provider has at the moment. MUST answer from memory. The tools MUST be those whose
+    /// capabilities are available: whoever asked for both apart could miss what comes back between.
+    fn provided(&self) -> Provided;
 
-    /// The tools that work at the moment, in order of name. MUST answer from memory: whoever is
-    /// down has none, and is looked after elsewhere.
-    fn tools(&self) -> Vec<Arc<ToolDefinition>>;
+    /// Its capabilities alone.
+    fn capabilities(&self) -> Vec<CapabilityInfo> {
+        self.provided().capabilities
+    }
+
+    /// Its tools alone.
+    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
+        self.provided().tools
+    }
 
     /// Calls the tool of this name with arguments that its schema lets pass. Answers text, or
     /// what of its answer can be said as text; a name that nobody here has is `Unavailable`. MUST

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ports::{CapabilityInfo, ToolArguments, ToolDefinition, ToolError, ToolProvider};
+use ports::{Provided, ToolArguments, ToolError, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
@@ -55,12 +55,8 @@ impl McpServer {
 
 #[async_trait]
 impl ToolProvider for McpServer {
-    fn capabilities(&self) -> Vec<CapabilityInfo> {
-        self.state.capabilities()
-    }
-
-    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-        self.state.tools()
+    fn provided(&self) -> Provided {
+        self.state.provided()
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {

@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use ports::{CapabilityInfo, CapabilityKind, ToolDefinition};
+use ports::{CapabilityInfo, CapabilityKind, Provided, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
 
@@ -63,7 +63,7 @@ impl State {
         &self.name
     }
 
-    pub(crate) fn capabilities(&self) -> Vec<CapabilityInfo> {
+    pub(crate) fn provided(&self) -> Provided {
         let known = self.read();
         let is_available = known.connection.is_some();
         let server = CapabilityInfo {
@@ -72,24 +72,18 @@ impl State {
             description: known.description.clone(),
             is_available,
         };
-        let tools = known.offer.values().map(|offered| CapabilityInfo {
-            name: offered.definition.name.clone(),
+        let definitions = || known.offer.values().map(|offered| &offered.definition);
+        let tools = definitions().map(|definition| CapabilityInfo {
+            name: definition.name.clone(),
             kind: CapabilityKind::Tool,
-            description: offered.definition.description.clone(),
+            description: definition.description.clone(),
             is_available,
         });
-        std::iter::once(server).chain(tools).collect()
-    }
-
-    pub(crate) fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-        let known = self.read();
-        if known.connection.is_none() {
-            return Vec::new();
+        let there = definitions().filter(|_| is_available);
+        Provided {
+            capabilities: std::iter::once(server).chain(tools).collect(),
+            tools: there.map(Arc::clone).collect(),
         }
-        let definitions = known.offer.values();
-        definitions
-            .map(|offered| Arc::clone(&offered.definition))
-            .collect()
     }
 
     /// Where to call the tool of this name.

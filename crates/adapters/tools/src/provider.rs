@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use ports::{
-    CapabilityInfo, CapabilityKind, Clock, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    CapabilityInfo, CapabilityKind, Clock, Provided, ToolArguments, ToolDefinition, ToolError,
+    ToolProvider,
 };
 use serde_json::Value;
 
@@ -28,18 +29,17 @@ impl BuiltInTools {
 
 #[async_trait]
 impl ToolProvider for BuiltInTools {
-    fn capabilities(&self) -> Vec<CapabilityInfo> {
+    fn provided(&self) -> Provided {
         let capability = |definition: &Arc<ToolDefinition>| CapabilityInfo {
             name: definition.name.clone(),
             kind: CapabilityKind::Tool,
             description: definition.description.clone(),
             is_available: true,
         };
-        self.definitions.iter().map(capability).collect()
-    }
-
-    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-        self.definitions.to_vec()
+        Provided {
+            capabilities: self.definitions.iter().map(capability).collect(),
+            tools: self.definitions.to_vec(),
+        }
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {

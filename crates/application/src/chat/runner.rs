@@ -175,8 +175,8 @@ impl TurnRunner {
             store_so_far,
             ..
         } = begun;
-        request.tools = self.toolbox.tools_of(&request.agent);
-        request.unavailable_tools = self.toolbox.unavailable_to(&request.agent);
+        let had = self.toolbox.of(&request.agent);
+        (request.tools, request.unavailable_tools) = (had.tools, had.unavailable);
         let task = TurnTask {
             finishing: Finishing {
                 runner: self,

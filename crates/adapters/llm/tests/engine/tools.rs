@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use contract::reply_engine::request;
 use futures::future::pending;
 use ports::{
-    AgentTool, CapabilityInfo, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    AgentTool, Provided, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now};
@@ -28,12 +28,8 @@ impl Bench {
 
 #[async_trait]
 impl ToolProvider for Bench {
-    fn capabilities(&self) -> Vec<CapabilityInfo> {
-        Vec::new()
-    }
-
-    fn tools(&self) -> Vec<Arc<ToolDefinition>> {
-        Vec::new()
+    fn provided(&self) -> Provided {
+        Provided::default()
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {

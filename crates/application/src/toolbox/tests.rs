@@ -1,0 +1,173 @@
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use async_trait::async_trait;
+use contract::samples;
+use ports::{Provided, ToolArguments, ToolDefinition, ToolError};
+use serde_json::json;
+
+use super::*;
+
+fn info(name: &str, kind: CapabilityKind, is_available: bool) -> CapabilityInfo {
+    CapabilityInfo {
+        name: name.to_owned(),
+        kind,
+        description: String::new(),
+        is_available,
+    }
+}
+
+fn definition(name: &str) -> Arc<ToolDefinition> {
+    Arc::new(ToolDefinition {
+        name: name.to_owned(),
+        description: String::new(),
+        input_schema: json!({ "type": "object" }),
+    })
+}
+
+struct Provider(&'static [&'static str]);
+
+#[async_trait]
+impl ToolProvider for Provider {
+    fn provided(&self) -> Provided {
+        let capability = |name: &&str| info(name, CapabilityKind::Tool, true);
+        Provided {
+            capabilities: self.0.iter().map(capability).collect(),
+            tools: self.0.iter().map(|name| definition(name)).collect(),
+        }
+    }
+
+    async fn call(&self, name: &str, _: &ToolArguments) -> Result<String, ToolError> {
+        Ok(format!("{name} of {}", self.0.len()))
+    }
+}
+
+fn toolbox() -> Toolbox {
+    let built_in = Arc::new(Provider(&["calculator", "time"]));
+    let files = Arc::new(Provider(&["files/read", "files/write", "files/x/y"]));
+    Toolbox::new(vec![files, built_in])
+}
+
+#[track_caller]
+fn assert_has(capabilities: &[&str], tools: &[&str]) {
+    let mut agent = samples::agent(1);
+    agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
+    let had = toolbox().of(&agent).tools;
+    let names: Vec<_> = had
+        .iter()
+        .map(|tool| tool.definition.name.as_str())
+        .collect();
+    assert_eq!(names, tools);
+}
+
+#[test]
+fn an_agent_has_the_tools_that_it_names() {
+    assert_has(&["time", "orders"], &["time"]);
+    assert_has(&["files/write"], &["files/write"]);
+    assert_has(&["orders", "Time", "file", "files/"], &[]);
+    assert_has(&[], &[]);
+}
+
+#[test]
+fn the_name_of_a_server_gives_all_its_tools_once() {
+    let all = ["files/read", "files/write", "files/x/y", "calculator"];
+    assert_has(&["files", "files/read", "calculator"], &all);
+}
+
+/// A server that is away, and knew these tools.
+struct Away(&'static str, &'static [&'static str]);
+
+#[async_trait]
+impl ToolProvider for Away {
+    fn provided(&self) -> Provided {
+        let server = info(self.0, CapabilityKind::Server, false);
+        let tools = self.1.iter();
+        let tools = tools.map(|name| info(name, CapabilityKind::Tool, false));
+        Provided {
+            capabilities: std::iter::once(server).chain(tools).collect(),
+            tools: Vec::new(),
+        }
+    }
+
+    async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
+        Err(ToolError::Unavailable("it is away".into()))
+    }
+}
+
+#[test]
+fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
+    let known = Arc::new(Away("mail", &["mail/read", "mail/send"]));
+    let never_there = Arc::new(Away("maps", &[]));
+    let built_in = Arc::new(Provider(&["calculator", "time"]));
+    let toolbox = Toolbox::new(vec![built_in, known, never_there]);
+    let unavailable_to = |capabilities: &[&str]| {
+        let mut agent = samples::agent(1);
+        agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
+        let had = toolbox.of(&agent);
+        assert_eq!(had.tools.len(), 1, "the time alone");
+        had.unavailable
+    };
+    assert_eq!(unavailable_to(&["time", "orders"]), [""; 0]);
+    let all = ["mail", "mail/read", "mail/send"];
+    assert_eq!(unavailable_to(&["time", "mail"]), all);
+    assert_eq!(unavailable_to(&["time", "mail/send"]), ["mail/send"]);
+    assert_eq!(unavailable_to(&["maps/route", "time"]), ["maps/route"]);
+}
+
+/// A server that comes back, or goes, whenever it is looked at.
+struct Unsteady(AtomicBool);
+
+#[async_trait]
+impl ToolProvider for Unsteady {
+    fn provided(&self) -> Provided {
+        let is_there = !self.0.fetch_xor(true, Ordering::SeqCst);
+        let tools = is_there.then(|| definition("mail/read"));
+        Provided {
+            capabilities: vec![
+                info("mail", CapabilityKind::Server, is_there),
+                info("mail/read", CapabilityKind::Tool, is_there),
+            ],
+            tools: tools.into_iter().collect(),
+        }
+    }
+
+    async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
+        Err(ToolError::Unavailable("it went".into()))
+    }
+}
+
+#[test]
+fn a_server_that_comes_and_goes_is_there_or_unavailable() {
+    let toolbox = Toolbox::new(vec![Arc::new(Unsteady(AtomicBool::new(true)))]);
+    let mut agent = samples::agent(1);
+    agent.capabilities = vec!["mail/read".to_owned()];
+    for is_there in [false, true, false] {
+        let had = toolbox.of(&agent);
+        assert_eq!(had.tools.len(), usize::from(is_there));
+        assert_eq!(had.unavailable.len(), usize::from(!is_there));
+    }
+}
+
+#[tokio::test]
+async fn a_tool_is_called_where_it_is() {
+    let mut agent = samples::agent(1);
+    agent.capabilities = vec!["time".to_owned()];
+    let tool = toolbox().of(&agent).tools.remove(0);
+    assert_eq!(tool.call(&ToolArguments::new()).await.unwrap(), "time of 2");
+}
+
+#[test]
+fn capabilities_of_all_are_listed_by_name() {
+    let names: Vec<_> = toolbox()
+        .capabilities()
+        .into_iter()
+        .map(|it| it.name)
+        .collect();
+    let expected = [
+        "calculator",
+        "files/read",
+        "files/write",
+        "files/x/y",
+        "time",
+    ];
+    assert_eq!(names, expected);
+}
