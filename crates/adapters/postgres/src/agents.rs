@@ -69,6 +69,7 @@ const LIST_BY_NAME: &str = list!(
     "a.name_key, a.id",
     "a.name_key, a.id"
 );
+/// `offset 0` keeps the key of the one agent together, as in `join_reply`.
 const LIST_BY_CAPABILITY: &str = list!(
     "agent_capabilities c cross join lateral (select * from agents a \
      where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \

@@ -49,6 +49,7 @@ const PAGE: &str = "\
         order by e.seq limit $3) e \
         on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
     where t.id = $1 order by e.seq";
+/// `offset 0` keeps the key of the one turn together, as in `join_reply`.
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),

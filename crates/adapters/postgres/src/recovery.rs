@@ -95,6 +95,8 @@ const DUE: &str = concat!(
     is_free!(),
     ") group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $3"
 );
+/// `offset 0` keeps the key of one conversation together, as in `join_reply`; both states lead the
+/// planner to the index of open turns.
 const WAITING: &str = concat!(
     "select q.conversation_id, q.id, ",
     is_expired!(),

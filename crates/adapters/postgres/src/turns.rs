@@ -20,6 +20,7 @@ use crate::{
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
+/// `offset 0` keeps the key of the one conversation together, as in `join_reply`.
 const FIND: &str = concat!(
     "select t.head_seq, c.user_id as owner, ",
     turn_columns!(),
@@ -39,6 +40,7 @@ const OPEN_OF_AGENT: &str = "\
     from (select * from turns \
         where tenant_id = $1 and agent_id = $2 and status in ('queued', 'in_progress') offset 0) r \
     order by r.id";
+/// `offset 0` as in [`OPEN_OF_AGENT`].
 const OPEN_OF_CONVERSATION: &str = "\
     select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
         where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id \
