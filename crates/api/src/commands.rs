@@ -30,7 +30,8 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
     // One TLS and crypto provider in the process; where one is installed already, it stays.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     application::access::jwt::install_provider();
-    let settings = Settings::load(line.config.as_deref(), settings::environment());
+    let names: Vec<_> = engines.keys().map(String::as_str).collect();
+    let settings = Settings::load_for(&names, line.config.as_deref(), settings::environment());
     match line.command_or_serve() {
         Command::Serve(options) => serve(&settings?, options, engines).await,
         Command::Migrate => migrate(&settings?).await,
@@ -40,9 +41,11 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
             let settings = settings?;
+            let parties = wiring::parties(&settings, &engines);
             wiring::choose_engines(&settings, engines, &TaskTracker::new())?;
             wiring::check_programs(&settings)?;
-            print_line("the configuration is valid")
+            print_line("the configuration is valid")?;
+            print_line(&parties)
         }
         Command::Openapi => print_openapi(&settings?),
         Command::Asyncapi => print_asyncapi(&settings?),
@@ -56,6 +59,7 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         Ok(descriptors) => tracing::debug!(descriptors, "as many as are allowed"),
         Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
     }
+    let parties = wiring::parties(settings, &engines);
     let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
     // Before anybody is told the address: who knows it may end the service too.
     let mut terminate = signal(SignalKind::terminate())?;
@@ -66,6 +70,7 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     }
     print_line(&format!("listening on {url}"))?;
     tracing::info!(store = %settings.database, "listening on {url}");
+    tracing::info!("{parties}");
     tokio::select! {
         ended = service.ended() => return ended,
         _ = terminate.recv() => {}

@@ -3,6 +3,7 @@
 mod access;
 mod engines;
 mod limits;
+mod parties;
 mod realtime;
 mod services;
 mod store;
@@ -13,6 +14,7 @@ use self::access::Access;
 pub use self::{
     access::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
+    parties::parties,
     store::{Store, prepare_schema},
     tools::check_programs,
     turns::Turns,

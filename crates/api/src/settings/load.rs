@@ -44,8 +44,32 @@ impl Settings {
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
+        Self::load_judged(file, environment, |_, _| ())
+    }
+
+    /// Reads them as [`Settings::load`] does, for a service with these engines and those that
+    /// `LLM__…` names: no other can be the default.
+    pub fn load_for(
+        engines: &[&str],
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+    ) -> Result<Self, SettingsError> {
+        Self::load_judged(file, environment, |settings, values| {
+            let models = settings.models.providers.iter();
+            let models = models.map(|provider| provider.engine.as_str());
+            let known = engines.iter().copied().chain(models).collect();
+            settings.engines.judge(values, &known);
+        })
+    }
+
+    fn load_judged(
+        file: Option<&Path>,
+        environment: impl IntoIterator<Item = (String, String)>,
+        judge: impl FnOnce(&Self, &mut Values),
+    ) -> Result<Self, SettingsError> {
         let mut values = gather(file, environment, &keys())?;
         let settings = Self::read(&mut values);
+        judge(&settings, &mut values);
         let invalid = values.into_invalid();
         if invalid.is_empty() {
             Ok(settings)

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use domain::web_address::{host, is_web_address};
+use domain::web_address::{host, is_proxy_address, is_web_address};
 use secrecy::SecretString;
 
 use super::values::{Named, Values};
@@ -23,7 +23,7 @@ const ADDRESS: &str = "an address that begins with https:// or http://, without 
 const THROUGH: &str = "an address that begins with http:// or https:// and has a host, such as \
                        http://proxy.internal:3128";
 const KEY: &str = "a key of visible ASCII characters, without spaces";
-const NAME_OF_MODEL: &str = "given: the model of agents that name none, 1 to 256 characters";
+const NAME_OF_MODEL: &str = "the model of agents that name none, 1 to 256 characters";
 
 /// Who serves language models.
 #[derive(Debug, Clone, Default)]
@@ -77,18 +77,23 @@ impl ModelSettings {
     }
 }
 
+/// Whether anything was given for the engine `name`.
+pub(super) fn is_begun(values: &Values, name: &str) -> bool {
+    let keys = if name == LLM {
+        [BASE_URL, API_KEY, MODEL]
+    } else {
+        [PROVIDER_BASE_URL, PROVIDER_API_KEY, PROVIDER_MODEL]
+    };
+    keys.iter().any(|key| values.is_given_under(key, name))
+}
+
 fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let base_url = values.read_optional(BASE_URL, ADDRESS, address);
     let api_key = values.read_optional(API_KEY, KEY, key);
     let model = values.read_optional(MODEL, NAME_OF_MODEL, name_of_model);
-    let is_wanted = [BASE_URL, API_KEY, MODEL]
-        .iter()
-        .any(|it| values.is_given(it));
-    if is_wanted && !values.is_given(BASE_URL) {
-        values.refuse(BASE_URL, ADDRESS);
-    }
-    if is_wanted && !values.is_given(MODEL) {
-        values.refuse(MODEL, NAME_OF_MODEL);
+    if is_begun(values, LLM) {
+        values.require(BASE_URL, ADDRESS);
+        values.require(MODEL, NAME_OF_MODEL);
     }
     Some(ModelProvider {
         engine: LLM.to_owned(),
@@ -119,12 +124,8 @@ fn address(text: &str) -> Option<String> {
     is_web_address(text).then(|| text.trim_end_matches('/').to_owned())
 }
 
-/// Unlike other addresses that of a proxy may name a user.
 fn proxy(text: &str) -> Option<SecretString> {
-    let is_one_word = !text.contains(|letter: char| letter.is_whitespace() || letter.is_control());
-    let (scheme, _) = text.split_once("://")?;
-    let is_good = is_one_word && is_web_address(&format!("{scheme}://{}", host(text)));
-    is_good.then(|| text.into())
+    is_proxy_address(text).then(|| text.into())
 }
 
 fn key(text: &str) -> Option<SecretString> {

@@ -55,7 +55,7 @@ fn server(named: &mut Named<'_>, taken: &[&str]) -> Option<ToolServer> {
         let is_good = !text.trim().is_empty() && !text.contains(char::is_control);
         is_good.then(|| text.to_owned())
     });
-    let words = "words with spaces between them, in quotes where they hold spaces themselves";
+    let words = "text: words with spaces between them, in quotes where they hold spaces themselves";
     let arguments = named.read_optional(ARGS, words, shlex::split);
     let pairs = "variables, such as NAME=value,OTHER=value";
     let environment = named.read_optional(ENV, pairs, environment);

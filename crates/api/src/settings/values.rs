@@ -153,6 +153,13 @@ impl Values {
         self.given.contains_key(variable)
     }
 
+    /// Whether there is any value for a setting under a name as engines and servers bear it: in
+    /// lower case.
+    pub(super) fn is_given_under(&self, key: &str, name: &str) -> bool {
+        let is_lower = !name.contains(|letter: char| letter.is_ascii_uppercase());
+        is_lower && self.is_given(&under(key, name))
+    }
+
     /// Everything that was asked for.
     pub(super) fn into_keys(self) -> Vec<Key> {
         self.keys
@@ -174,6 +181,13 @@ impl Values {
             self.refuse(variable, expected);
         }
         parsed
+    }
+
+    /// Refuses a setting that has no value. `expected` completes "… must be given:".
+    pub(super) fn require(&mut self, variable: &str, expected: &str) {
+        if !self.is_given(variable) {
+            self.refuse(variable, &format!("given: {expected}"));
+        }
     }
 
     /// Refuses a setting for what others say. `expected` completes "… must be".
@@ -216,9 +230,7 @@ impl Named<'_> {
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        if !self.is_given(key) {
-            self.refuse(key, expected);
-        }
+        self.values.require(&self.variable(key), expected);
         self.read_optional(key, expected, parse)
     }
 
@@ -233,8 +245,13 @@ impl Named<'_> {
     }
 
     fn variable(&self, key: &'static str) -> String {
-        key.replace(PLACE, &self.name.to_ascii_uppercase())
+        under(key, &self.name)
     }
+}
+
+/// The variable of a setting under a name that the operator chose.
+fn under(key: &str, name: &str) -> String {
+    key.replace(PLACE, &name.to_ascii_uppercase())
 }
 
 fn whole_number<N: Display>(range: &RangeInclusive<N>) -> String {

@@ -35,7 +35,7 @@ pub fn choose_engines(
             api_key: provider.api_key.clone(),
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
-            ..LlmOptions::new(&provider.base_url, tasks.clone(), Handle::current())
+            ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)
             .with_context(|| format!("the reply engine '{name}' cannot be made"))?;
@@ -43,11 +43,19 @@ pub fn choose_engines(
             bail!("there are two reply engines '{name}'");
         }
     }
-    let usual = if engines.contains_key(LLM) {
+    let default = default_engine(settings, engines.keys()).to_owned();
+    Engines::new(engines, default).context("ENGINES__DEFAULT")
+}
+
+/// The engine of agents that name none, where there are these.
+pub(super) fn default_engine<'a>(
+    settings: &'a Settings,
+    mut names: impl Iterator<Item = &'a String>,
+) -> &'a str {
+    let usual = if names.any(|name| name == LLM) {
         LLM
     } else {
         RULES
     };
-    let default = settings.engines.default.as_deref().unwrap_or(usual);
-    Engines::new(engines, default.to_owned()).context("ENGINES__DEFAULT")
+    settings.engines.default.as_deref().unwrap_or(usual)
 }

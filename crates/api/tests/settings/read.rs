@@ -174,7 +174,7 @@ fn a_list_or_a_table_where_a_text_belongs_is_refused_by_name() {
     );
     let message = told(file.load(&[]));
     let expected = [
-        "MCP__SERVERS__FILES__ARGS (mcp.servers.files.args in the file) must be words",
+        "MCP__SERVERS__FILES__ARGS (mcp.servers.files.args in the file) must be text: words with spaces between them",
         "mcp.servers.files.env.mode (in the file) is unknown",
         "llm.providers.Spare.model (in the file) is unknown",
     ];

@@ -99,6 +99,53 @@ fn a_value_in_the_file_is_refused_under_both_its_names() {
 }
 
 #[test]
+fn what_is_missing_must_be_given() {
+    for (given, missing) in [
+        ("LLM__MODEL", "LLM__BASE_URL"),
+        ("LLM__BASE_URL", "LLM__MODEL"),
+        (
+            "LLM__PROVIDERS__SPARE__MODEL",
+            "LLM__PROVIDERS__SPARE__BASE_URL",
+        ),
+    ] {
+        let message = told(load(&[(given, "http://localhost:11434/v1")]));
+        let expected = format!("{missing} must be given: ");
+        assert!(message.contains(&expected), "{message}");
+    }
+}
+
+#[test]
+fn a_default_engine_that_there_is_not_is_told_with_the_others() {
+    let load = |variables: &[(&str, &str)]| {
+        let owned = |&(name, value): &(&str, &str)| (name.to_owned(), value.to_owned());
+        Settings::load_for(&["rules", "shout"], None, variables.iter().map(owned))
+    };
+    let spare = [
+        (
+            "LLM__PROVIDERS__SPARE__BASE_URL",
+            "http://localhost:11434/v1",
+        ),
+        ("LLM__PROVIDERS__SPARE__MODEL", "llama3.2"),
+    ];
+    let with = |name| [&spare[..], &[("ENGINES__DEFAULT", name)]].concat();
+    for name in ["rules", "shout", "spare"] {
+        assert!(load(&with(name)).is_ok(), "{name}");
+    }
+    for name in ["oracle", "llm", "Spare"] {
+        let message = told(load(&[&with(name)[..], &[("SERVER__PORT", "x")]].concat()));
+        let expected =
+            "ENGINES__DEFAULT must be the name of an engine that there is: rules, shout, spare";
+        assert!(message.contains(expected), "{message}");
+        assert!(message.contains("SERVER__PORT must be "), "{message}");
+    }
+    let message = told(load(&[("ENGINES__DEFAULT", "llm"), ("LLM__MODEL", "m")]));
+    assert!(
+        !message.contains("ENGINES__DEFAULT"),
+        "an engine half given is there: {message}"
+    );
+}
+
+#[test]
 fn all_mistakes_are_told_at_once() {
     let file = File::new("[log]\nformat = 'xml'\nlvl = 'info'");
     let settings = refusal(file.load(&[("SERVER__PORT", "x"), ("AUTH__KEY", "x")]));

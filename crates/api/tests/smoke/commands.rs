@@ -3,7 +3,18 @@
 use serde_json::Value;
 use tokio::net::TcpSocket;
 
-use crate::process::{folder, printed, refusal};
+use crate::process::{folder, printed, refusal, run};
+
+/// Engines and servers of tools; nothing listens there.
+pub(crate) const PARTIES: [(&str, &str); 7] = [
+    ("LLM__BASE_URL", "http://127.0.0.1:1/v1"),
+    ("LLM__API_KEY", "sk-secret"),
+    ("LLM__MODEL", "any"),
+    ("LLM__PROVIDERS__SPARE__BASE_URL", "http://127.0.0.1:1/v1"),
+    ("LLM__PROVIDERS__SPARE__MODEL", "any"),
+    ("MCP__SERVERS__FILES__COMMAND", "sh"),
+    ("MCP__SERVERS__REMOTE__URL", "http://127.0.0.1:1/mcp"),
+];
 
 #[test]
 fn what_is_wrong_with_the_configuration_is_named() {
@@ -11,7 +22,7 @@ fn what_is_wrong_with_the_configuration_is_named() {
     let at = folder.path();
     assert_eq!(
         printed(at, &["config", "check"]),
-        "the configuration is valid\n"
+        "the configuration is valid\nengines: rules (default); tool servers: none\n"
     );
     let wrong = [
         ("SERVER__PROT", "1"),
@@ -29,7 +40,8 @@ fn what_is_wrong_with_the_configuration_is_named() {
         }
     }
     let unknown = refusal(at, &["config", "check"], &[("ENGINES__DEFAULT", "oracle")]);
-    assert!(unknown.contains("oracle"), "{unknown}");
+    let expected = "ENGINES__DEFAULT must be the name of an engine that there is: rules";
+    assert!(unknown.contains(expected), "{unknown}");
     assert!(!at.join("data").exists(), "nothing was opened");
 }
 
@@ -48,6 +60,23 @@ fn a_program_of_tools_that_is_not_there_is_named() {
     for (name, value) in programs {
         assert_eq!(told.contains(name), value != "sh", "{name}: {told}");
     }
+}
+
+#[test]
+fn a_good_configuration_is_told_with_the_names_of_engines_and_servers_of_tools() {
+    let folder = folder();
+    let output = run(folder.path(), &["config", "check"], &PARTIES);
+    assert!(output.status.success(), "{output:?}");
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let named = "engines: llm (default), rules, spare; tool servers: files, remote";
+    assert_eq!(told, format!("the configuration is valid\n{named}\n"));
+    let chosen = [&PARTIES[..], &[("ENGINES__DEFAULT", "spare")]].concat();
+    let output = run(folder.path(), &["config", "check"], &chosen);
+    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(
+        told.contains("engines: llm, rules, spare (default); "),
+        "{told}"
+    );
 }
 
 #[test]

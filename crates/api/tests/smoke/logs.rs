@@ -5,6 +5,7 @@ use std::fs;
 use serde_json::{Value, json};
 
 use crate::{
+    commands::PARTIES,
     process::{Running, folder, printed, service},
     requests::post,
 };
@@ -82,6 +83,18 @@ async fn a_failure_of_an_engine_names_what_it_was_asked_by() {
     assert_eq!(
         (&line["agent"], &line["tenant"]),
         (&agent["id"], &json!("default"))
+    );
+}
+
+#[test]
+fn a_start_names_the_engines_and_the_servers_of_tools() {
+    let folder = folder();
+    let settings = [&PARTIES[..], &[("SERVER__PORT", "0")]].concat();
+    let lines = logged(Running::of(service(folder.path(), &[], &settings)));
+    let named = "engines: llm (default), rules, spare; tool servers: files, remote";
+    assert!(
+        lines.iter().any(|line| line["message"] == named),
+        "{lines:?}"
     );
 }
 
