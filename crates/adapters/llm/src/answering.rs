@@ -110,7 +110,7 @@ impl Answering {
                 Err(fault) => fault,
             };
             if fault.is_of_something_unknown() {
-                self.tell_of_something_unknown();
+                self.tell_of_something_unknown(&fault);
             }
             if heard.has_begun() {
                 return Err(fault);
@@ -118,7 +118,7 @@ impl Answering {
             let Some(pause) = self.patience.pause_after(&fault) else {
                 return Err(fault);
             };
-            tell_of_repeat(&fault, pause);
+            self.tell_of_repeat(&fault, pause);
             sleep(pause).await;
         }
     }
@@ -131,11 +131,23 @@ impl Answering {
     }
 
     /// For the operator, who may have misspelt the one, or want to know who asks for the other.
-    fn tell_of_something_unknown(&self) {
+    fn tell_of_something_unknown(&self, fault: &Fault) {
         tracing::warn!(
+            engine = self.upstream.engine,
+            error = ports::error::chain(fault),
             path = self.upstream.path(),
             model = self.model.as_deref().map(shown),
             "the upstream knows no such path, or no such model"
+        );
+    }
+
+    fn tell_of_repeat(&self, fault: &Fault, pause: Duration) {
+        let pause_ms = pause.as_secs_f64() * 1000.0;
+        tracing::info!(
+            engine = self.upstream.engine,
+            error = ports::error::chain(fault),
+            pause_ms,
+            "the upstream is asked again"
         );
     }
 
@@ -224,13 +236,4 @@ fn said_back(call: &Call) -> CallMade {
         },
         extra_content: call.extra_content.clone(),
     }
-}
-
-fn tell_of_repeat(fault: &Fault, pause: Duration) {
-    let pause_ms = pause.as_secs_f64() * 1000.0;
-    tracing::info!(
-        error = ports::error::chain(fault),
-        pause_ms,
-        "the upstream is asked again"
-    );
 }

@@ -27,6 +27,8 @@ const REFUSAL_TIME: Duration = Duration::from_secs(2);
 
 /// One server, and the one client that asks it.
 pub(crate) struct Upstream {
+    /// What the engine is called that asks it.
+    pub(crate) engine: String,
     client: Client,
     questions: Url,
     models: Url,
@@ -63,6 +65,7 @@ impl Upstream {
             LlmOptionsError::Client(error.into())
         })?;
         Ok(Self {
+            engine: options.engine.clone(),
             client,
             questions: below(&base, &QUESTIONS),
             models: below(&base, &["models"]),

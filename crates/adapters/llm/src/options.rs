@@ -10,6 +10,8 @@ use tokio_util::task::TaskTracker;
 /// One provider: a server, and how to ask it.
 #[derive(Clone)]
 pub struct LlmOptions {
+    /// What the engine is called, for the log.
+    pub engine: String,
     /// Where its API stands, version included, as in `https://api.openai.com/v1`; a query is kept,
     /// and `/chat/completions` at the end is understood.
     pub base_url: String,
@@ -29,8 +31,14 @@ pub struct LlmOptions {
 
 impl LlmOptions {
     /// A server without key, proxy and model, with the times that are usual.
-    pub fn new(base_url: impl Into<String>, tasks: TaskTracker, runtime: Handle) -> Self {
+    pub fn new(
+        engine: impl Into<String>,
+        base_url: impl Into<String>,
+        tasks: TaskTracker,
+        runtime: Handle,
+    ) -> Self {
         Self {
+            engine: engine.into(),
             base_url: base_url.into(),
             api_key: None,
             model: None,
@@ -46,6 +54,7 @@ impl fmt::Debug for LlmOptions {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("LlmOptions")
+            .field("engine", &self.engine)
             // What else stands in an address can be a secret, too.
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())

@@ -27,7 +27,8 @@ impl Deref for Fixture {
 
 async fn fixture() -> Fixture {
     let upstream = Upstream::answering([saying("Hello, I can tell the time.")]).await;
-    let options = LlmOptions::new(upstream.base_url(), TaskTracker::new(), Handle::current());
+    let (tasks, runtime) = (TaskTracker::new(), Handle::current());
+    let options = LlmOptions::new("llm", upstream.base_url(), tasks, runtime);
     Fixture {
         engine: LlmReplyEngine::new(options).expect("an engine"),
         _upstream: upstream,

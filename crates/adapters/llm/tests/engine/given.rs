@@ -24,7 +24,7 @@ pub(crate) fn options(base_url: impl Into<String>) -> LlmOptions {
             pause: Duration::from_millis(1),
             ..LlmTimes::default()
         },
-        ..LlmOptions::new(base_url, TaskTracker::new(), Handle::current())
+        ..LlmOptions::new("spare", base_url, TaskTracker::new(), Handle::current())
     }
 }
 

@@ -80,6 +80,8 @@ async fn tells_the_operator_what_an_upstream_does_not_know() {
     let log = log.text();
     let told: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
     let [told] = told[..] else { panic!("{log}") };
+    assert!(told.contains("engine=\"spare\""), "{told}");
+    assert!(told.contains("the upstream answered 404"), "{told}");
     assert!(told.contains("/v1/misspelt/chat/completions"), "{told}");
     assert!(
         told.contains("no-such") && told.contains("nmodel"),
@@ -115,6 +117,8 @@ async fn tells_nothing_of_what_is_said() {
     );
     assert_eq!(upstream.asked().len(), 4);
     let log = log.text();
-    assert!(log.contains("asked again"), "{log}");
+    let repeat = log.lines().find(|line| line.contains("asked again"));
+    let repeat = repeat.unwrap_or_else(|| panic!("{log}"));
+    assert!(repeat.contains("engine=\"spare\""), "{repeat}");
     assert!(!log.contains("secret") && !log.contains(KEY), "{log}");
 }
