@@ -89,7 +89,7 @@ problem_codes! {
     TooManyStreams = "too_many_streams", 429, "Too many open streams.", true, "Close a stream or socket first.";
     Internal = "internal", 500, "The server made a mistake.", true, "Try again; report the `requestId` if it stays.";
     EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; the server's log says more.";
-    EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot be reached.", true, "Try again later, or give the agent fallbacks.";
+    EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot answer at the moment.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
     Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node answers.";

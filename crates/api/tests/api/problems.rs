@@ -250,12 +250,17 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
             "away",
             Always(|| Err(ReplyError::Unavailable("10.0.0.7".into()))),
         )
+        .engine(
+            "limited",
+            Always(|| Err(ReplyError::RateLimited { retry_after: None })),
+        )
         .engine("slow", Always(|| Err(ReplyError::TimedOut)))
         .start()
         .await;
     for (engine, code) in [
         ("failed", ProblemCode::EngineFailed),
         ("away", ProblemCode::EngineUnavailable),
+        ("limited", ProblemCode::EngineUnavailable),
         ("slow", ProblemCode::EngineTimeout),
     ] {
         let draft = json!({"name": "Ada", "config": {"engine": engine}});
@@ -264,6 +269,8 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
         let answer = api.writer().post("/api/chat", command).await;
         answer.problem(code);
         assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
+        // Of one that was asked too often, or failed, that would not be true.
+        assert!(!answer.text().contains("reached"), "{}", answer.text());
     }
     api.stop().await;
 }
