@@ -21,9 +21,9 @@ pub struct EngineEntry {
     name: String,
     /// Whether it answers for agents that name none.
     default: bool,
-    /// Whether it is asked at the moment. One that failed too often is left alone for some seconds,
-    /// and an agent's fallbacks answer. It says nothing of one that nobody has asked yet: that is
-    /// `true`, reached or not.
+    /// Whether it is asked at the moment: no health check. It is `false` only while an engine that
+    /// failed too often is left alone and an agent's fallbacks answer, until a turn has tried it
+    /// again. Otherwise it is `true`, also of an engine that was never reached.
     available: bool,
     /// The models that `config.llm.model` can name, where the engine knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
