@@ -71,12 +71,12 @@ pub async fn offers_what_it_calls_available<P: ToolProvider + ?Sized>(
     _sample: &str,
     _arguments: &ToolArguments,
 ) {
-    let provided = provider.provided();
-    let capabilities = provided.capabilities.into_iter();
+    let found = provider.provided();
+    let capabilities = found.capabilities.into_iter();
     let available = capabilities
         .filter(|told| told.kind == CapabilityKind::Tool && told.is_available)
         .map(|told| (told.name, told.description));
-    let offered = provided
+    let offered = found
         .tools
         .iter()
         .map(|tool| (tool.name.clone(), tool.description.clone()));
