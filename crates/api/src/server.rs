@@ -26,16 +26,16 @@ use crate::{
 /// How long the listener stays open while `/readyz` says that this node goes away.
 pub const GOODBYE: Duration = Duration::from_secs(5);
 /// How long turns under way may take to end by themselves: with the goodbye before, and the last
-/// answers and the servers of tools behind, a shutdown takes 34 s at most.
+/// answers and the servers of tools behind, a shutdown takes less than 35 s.
 const GRACE: Duration = Duration::from_secs(25);
 /// How long answers may still take once every turn has ended.
-const LAST_ANSWERS: Duration = Duration::from_secs(1);
+const LAST_ANSWERS: Duration = Duration::from_secs(2);
 /// How long tasks in the background may take to end.
 const LAST_TASKS: Duration = Duration::from_secs(1);
 /// How long what they left may take to be stored.
-const LAST_WRITES: Duration = Duration::from_secs(2);
+const LAST_WRITES: Duration = Duration::from_secs(1);
 /// How long servers of tools may take to end, beside the last writes. Processes are killed then.
-const LAST_TOOLS: Duration = Duration::from_secs(3);
+const LAST_TOOLS: Duration = Duration::from_millis(2_500);
 
 /// A service that is up.
 pub struct Service {
