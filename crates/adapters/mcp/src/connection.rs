@@ -21,12 +21,16 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
     http::HttpWay,
+    process::PATIENCE,
     reason::Unreachable,
     way::{McpTransport, Way},
 };
 
-/// How long a connection may take to close: as long as a process that does not want to.
-const CLOSE_LIMIT: Duration = Duration::from_secs(10);
+/// How long a connection may take to close: a little longer than a process that does not want to,
+/// and less than the 3 s that a shutdown has for servers of tools.
+const CLOSE_LIMIT: Duration = PATIENCE
+    .saturating_mul(2)
+    .saturating_add(Duration::from_millis(500));
 
 /// Connects to one server, again and again.
 pub(crate) struct Connector {

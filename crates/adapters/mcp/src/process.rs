@@ -20,7 +20,7 @@ use tokio::{
     io::{AsyncWriteExt as _, BufReader},
     process::{Child, ChildStdin, ChildStdout, Command},
     sync::Mutex,
-    time::{Instant, timeout, timeout_at},
+    time::{Instant, timeout_at},
 };
 use tokio_util::sync::{CancellationToken, DropGuard};
 
@@ -42,9 +42,9 @@ const HANDED_ON: [&str; 10] = [
     PATH, "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL",
 ];
 
-/// How long a process has to end by itself: once when its input is closed, and once more when it
-/// is told to.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// How long a process has to end by itself: once until its input is closed and it has ended, and
+/// once more when it is told to. It is killed after both, before whoever shuts down goes on.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
 
 /// How long is read what a process that has ended said last: somebody else may hold its output.
 const LAST_WORDS: Duration = Duration::from_millis(500);
@@ -158,15 +158,17 @@ impl Transport<RoleClient> for ProcessTransport {
     }
 
     async fn close(&mut self) -> io::Result<()> {
+        let begun = Instant::now();
+        let by_itself = begun + PATIENCE;
         // A process that does not read holds up whoever writes to it.
-        if let Ok(mut input) = timeout(PATIENCE, self.input.lock()).await {
+        if let Ok(mut input) = timeout_at(by_itself, self.input.lock()).await {
             drop(input.take());
         }
-        if timeout(PATIENCE, self.child.wait()).await.is_err() {
+        if timeout_at(by_itself, self.child.wait()).await.is_err() {
             if let Some(group) = &self.group {
                 group.signal(Signal::SIGTERM);
             }
-            let _ = timeout(PATIENCE, self.child.wait()).await;
+            let _ = timeout_at(begun + 2 * PATIENCE, self.child.wait()).await;
         }
         // What it started itself may still be there. Later, the number may be another's.
         drop(self.group.take());
@@ -221,3 +223,6 @@ impl Drop for ProcessGroup {
         self.signal(Signal::SIGKILL);
     }
 }
+
+#[cfg(test)]
+mod tests;
