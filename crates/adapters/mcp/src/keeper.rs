@@ -25,6 +25,10 @@ const LIST_LIMIT: Duration = Duration::from_secs(10);
 /// However often a server says that its list has changed, it is asked no more often than that.
 const SHORTEST_BETWEEN_LISTS: Duration = Duration::from_millis(500);
 
+/// So many of the tools that a listing leaves out are named in the log: some servers have hundreds
+/// that do not fit, for one and the same reason.
+const MOST_REASONS: usize = 3;
+
 /// When to ask and when to try again.
 #[derive(Debug, Clone, Copy)]
 pub struct McpTimes {
@@ -164,11 +168,10 @@ impl Keeper {
     }
 
     fn tell_of_left_out(&mut self, left_out: LeftOut) {
-        let server = self.state.name();
-        for reason in left_out.difference(&self.left_out) {
-            if self.told.may_tell() {
-                tracing::warn!(server, reason, "a tool is left out");
-            }
+        let news = news(&self.left_out, &left_out);
+        if let Some((count, reasons)) = news.filter(|_| self.told.may_tell()) {
+            let server = self.state.name();
+            tracing::warn!(server, count, reasons, "tools are left out");
         }
         self.left_out = left_out;
     }
@@ -180,5 +183,30 @@ impl Keeper {
         } else {
             tracing::warn!(server, %reason, "a server of tools is away, and its tools with it");
         }
+    }
+}
+
+/// How much is left out that was not before, and the first few reasons; nothing when all is known.
+fn news(before: &LeftOut, now: &LeftOut) -> Option<(usize, String)> {
+    let new: Vec<&str> = now.difference(before).map(String::as_str).collect();
+    let first = &new[..new.len().min(MOST_REASONS)];
+    (!new.is_empty()).then(|| (new.len(), first.join("; ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn however_much_is_left_out_a_few_reasons_are_told_and_once() {
+        let reasons = |range: std::ops::Range<u32>| range.map(|it| format!("{it}: why")).collect();
+        let (none, few, many) = (LeftOut::new(), reasons(0..2), reasons(0..9));
+        assert_eq!(news(&none, &none), None);
+        let told = news(&none, &few).expect("it is new");
+        assert_eq!(told, (2, "0: why; 1: why".to_owned()));
+        let told = news(&few, &many).expect("it is new");
+        assert_eq!(told, (7, "2: why; 3: why; 4: why".to_owned()));
+        assert_eq!(news(&many, &many), None);
+        assert_eq!(news(&many, &few), None);
     }
 }
