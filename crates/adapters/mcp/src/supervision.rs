@@ -42,11 +42,22 @@ mod tests {
         assert_eq!(begun, 3);
     }
 
-    #[tokio::test]
+    #[tokio::test(start_paused = true)]
     async fn does_not_begin_anew_once_it_is_stopped() {
         let stop = CancellationToken::new();
         stop.cancel();
-        let work = || async { resume_unwind(Box::new("a fault of ours")) };
+        let mut begun = 0;
+        let work = || {
+            begun += 1;
+            // A second beginning comes to its end, and is counted.
+            let fails = begun < 2;
+            async move {
+                if fails {
+                    resume_unwind(Box::new("a fault of ours"));
+                }
+            }
+        };
         outlive_panics(work, Duration::from_mins(1), stop).await;
+        assert_eq!(begun, 1);
     }
 }

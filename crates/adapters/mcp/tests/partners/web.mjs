@@ -1,7 +1,7 @@
 // A server of tools over HTTP, which does what servers should not do but will. It says its port once
 // it listens, and then each call that hangs and each cancellation that it is told of. With the argument
-// "hasty" it ends each stream at once, has it asked for anew without a pause, and says so; with "broken"
-// it breaks it off.
+// "hasty" it ends each stream at once, has it asked for anew without a pause, and says when, in
+// milliseconds; with "broken" it breaks it off.
 import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
@@ -84,7 +84,7 @@ const server = createServer(async (request, response) => {
     console.log(`asked for ${request.url}`);
     response.writeHead(404).end();
   } else if (request.method === "GET" && behaviour !== undefined) {
-    console.log("listens");
+    console.log(`listens ${Math.round(performance.now())}`);
     hurry(response);
     setTimeout(() => (behaviour === "hasty" ? response.end() : response.destroy()), 10);
   } else if (request.method !== "POST") {
