@@ -51,6 +51,22 @@ pub fn is_web_address(text: &str) -> bool {
     is_https_address(text) || authority("http://", text).is_some()
 }
 
+/// Whether `text` is where a proxy is: such an address, which may name a user and a password.
+pub fn is_proxy_address(text: &str) -> bool {
+    let Some((scheme, rest)) = text.split_once("://") else {
+        return false;
+    };
+    let end = rest.find(['/', '?']).unwrap_or(rest.len());
+    let behind_user = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    let (user, address) = rest.split_at(behind_user);
+    // With one of these two, the host would end before the `@`. All else is escaped when it is used.
+    let is_bad = |letter: char| {
+        letter.is_whitespace() || letter.is_control() || ['#', '\\'].contains(&letter)
+    };
+    let is_good = text.len() <= MOST_ADDRESS_CHARACTERS && !user.contains(is_bad);
+    is_good && is_web_address(&format!("{scheme}://{address}"))
+}
+
 /// Whether `text` is such an address, by https or http, on this very machine.
 pub fn is_loopback_address(text: &str) -> bool {
     let authority = authority("https://", text).or_else(|| authority("http://", text));
@@ -258,6 +274,30 @@ mod tests {
         assert_eq!(is_https_or_loopback_address(text), expected);
     }
 
+    #[rstest]
+    #[case("http://proxy.internal:3128", true)]
+    #[case("https://ada:word@proxy.internal", true)]
+    #[case("http://ada:w%40rd@proxy.internal:3128/", true)]
+    #[case("http://[::1]:3128/", true)]
+    #[case("http://", false)]
+    #[case("http://:3128", false)]
+    #[case("http://ada@", false)]
+    #[case("http://proxy.internal:99999", false)]
+    #[case("http://proxy\n.internal", false)]
+    #[case("http://ada\n@proxy.internal", false)]
+    #[case("http://ada:w{ö}rd@proxy.internal", true)]
+    #[case("http://ada:my word@proxy.internal", false)]
+    #[case("http://ada#@proxy.internal", false)]
+    #[case("http://ada\\@proxy.internal", false)]
+    #[case("http://proxy..internal", false)]
+    #[case("http://proxy.internal/#here", false)]
+    #[case(" http://proxy.internal", false)]
+    #[case("socks5://proxy.internal", false)]
+    #[case("proxy.internal:3128", false)]
+    fn knows_a_proxy(#[case] text: &str, #[case] expected: bool) {
+        assert_eq!(is_proxy_address(text), expected);
+    }
+
     #[test]
     fn an_address_has_a_longest() {
         let base = "https://client.example/";
@@ -271,6 +311,7 @@ mod tests {
         fn never_panics_on_anything(text in "(https?://)?\\PC*") {
             let _ = is_origin(&text);
             let _ = is_https_or_loopback_address(&text);
+            let _ = is_proxy_address(&text);
         }
     }
 }

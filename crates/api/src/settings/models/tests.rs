@@ -120,6 +120,7 @@ fn a_proxy_is_judged_even_where_nobody_is_reached_through_it() {
         "http://proxy internal",
         "http://ada:my word@proxy.internal",
         "http://proxy\n.internal",
+        "http://ada:my#word@proxy.internal",
     ] {
         assert_eq!(refused(&[("LLM__PROXY", proxy)]), ["LLM__PROXY"], "{proxy}");
     }
