@@ -19,14 +19,15 @@ use tokio::{
 
 mod deadline;
 mod heads;
+mod holding;
 mod intake;
 mod progress;
-mod streamed;
 #[cfg(test)]
 mod tests;
 
 use deadline::Deadline;
 use heads::Heads;
+pub use holding::hold;
 use intake::Intake;
 use progress::Doing;
 pub use progress::Progress;

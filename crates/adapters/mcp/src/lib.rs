@@ -23,6 +23,7 @@ mod way;
 mod web;
 
 pub use keeper::McpTimes;
+pub use process::Program;
 pub use server::McpServer;
 pub use way::McpTransport;
 

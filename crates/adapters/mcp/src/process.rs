@@ -51,10 +51,13 @@ const LAST_WORDS: Duration = Duration::from_millis(500);
 
 /// A program to start.
 #[derive(Clone)]
-pub(crate) struct Program {
-    pub(crate) command: String,
-    pub(crate) arguments: Vec<String>,
-    pub(crate) environment: BTreeMap<String, SecretString>,
+pub struct Program {
+    /// Its name, or the path to it.
+    pub command: String,
+    /// What it is given.
+    pub arguments: Vec<String>,
+    /// Its environment, beside what every program needs.
+    pub environment: BTreeMap<String, SecretString>,
 }
 
 /// The standard streams of a process. Dropping this kills it, and all that it started.

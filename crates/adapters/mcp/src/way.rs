@@ -1,8 +1,6 @@
 //! How servers are reached.
 
-use std::{collections::BTreeMap, sync::Arc};
-
-use secrecy::SecretString;
+use std::sync::Arc;
 
 use crate::{http::HttpWay, process::Program};
 
@@ -15,22 +13,15 @@ pub enum McpTransport {
         url: String,
     },
     /// Over the standard streams of a process that is started for it.
-    Process {
-        /// The program.
-        command: String,
-        /// What it is given.
-        arguments: Vec<String>,
-        /// Its environment, beside what every program needs.
-        environment: BTreeMap<String, SecretString>,
-    },
+    Process(Program),
 }
 
 impl McpTransport {
     /// Whether the program, if it takes one, is where it will be looked for and may be executed.
     pub fn has_its_program(&self) -> bool {
-        match Way::by(self.clone()) {
-            Way::Http { .. } => true,
-            Way::Process(program) => program.is_there(),
+        match self {
+            Self::Http { .. } => true,
+            Self::Process(program) => program.is_there(),
         }
     }
 }
@@ -51,15 +42,7 @@ impl Way {
                 url: url.into(),
                 ready: None,
             },
-            McpTransport::Process {
-                command,
-                arguments,
-                environment,
-            } => Self::Process(Program {
-                command,
-                arguments,
-                environment,
-            }),
+            McpTransport::Process(program) => Self::Process(program),
         }
     }
 }

@@ -39,7 +39,7 @@ pub async fn normalise(
         response = response.map_body(|_, _| BoxBody::new(BodyStream::new(nothing())));
     }
     announce_way_in(&mut response);
-    Ok(unread::hold(response))
+    Ok(unread::hold_unread(response))
 }
 
 /// A stream that ends at once.

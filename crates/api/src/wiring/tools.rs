@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::{Result, bail};
 use application::Toolbox;
 use built_in_tools::BuiltInTools;
-use mcp_tools::{McpServer, McpTransport};
+use mcp_tools::{McpServer, McpTransport, Program};
 use ports::{Clock, ToolProvider};
 
 use super::Parts;
@@ -56,10 +56,10 @@ fn transport(transport: &ToolServerTransport) -> McpTransport {
             command,
             arguments,
             environment,
-        } => McpTransport::Process {
+        } => McpTransport::Process(Program {
             command,
             arguments,
             environment,
-        },
+        }),
     }
 }

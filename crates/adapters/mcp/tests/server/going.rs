@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use mcp_tools::McpTransport;
+use mcp_tools::{McpTransport, Program};
 use nix::{
     sys::signal::{Signal, kill},
     unistd::Pid,
@@ -96,11 +96,11 @@ async fn a_server_that_says_nothing_holds_up_nobody() {
 
 #[tokio::test]
 async fn a_program_that_does_not_exist_is_a_server_that_is_away() {
-    let server = Ground::of(McpTransport::Process {
+    let server = Ground::of(McpTransport::Process(Program {
         command: "/there/is/no/such/program".to_owned(),
         arguments: Vec::new(),
         environment: BTreeMap::new(),
-    });
+    }));
     assert!(!server.capabilities()[0].is_available);
     server.stopped().await;
     assert!(server.tools().is_empty());

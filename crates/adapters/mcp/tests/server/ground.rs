@@ -7,7 +7,7 @@ use std::{
     time::Duration,
 };
 
-use mcp_tools::{McpServer, McpTimes, McpTransport};
+use mcp_tools::{McpServer, McpTimes, McpTransport, Program};
 use ports::{ToolArguments, ToolError, ToolProvider as _};
 use serde_json::{Value, json};
 use tokio::time::{sleep, timeout};
@@ -41,14 +41,14 @@ impl Ground {
     fn scripted_at(behaviour: &str, times: McpTimes) -> Self {
         let script = partners().join("scripted.mjs");
         let notes = tempfile::tempdir().expect("a folder");
-        let transport = McpTransport::Process {
+        let transport = McpTransport::Process(Program {
             command: "node".to_owned(),
             arguments: vec![text(&script), behaviour.to_owned()],
             environment: BTreeMap::from([(
                 "NOTES".to_owned(),
                 text(&notes.path().join("notes")).into(),
             )]),
-        };
+        });
         Self::start("scripted", transport, times, notes)
     }
 
@@ -192,9 +192,9 @@ pub(crate) fn text(path: &Path) -> String {
 
 /// Somebody else's server, as a process of ours.
 pub(crate) fn everything_as_a_process() -> McpTransport {
-    McpTransport::Process {
+    McpTransport::Process(Program {
         command: "node".to_owned(),
         arguments: vec![everything(), "stdio".to_owned()],
         environment: BTreeMap::from([("TOKEN".to_owned(), "of-the-server".into())]),
-    }
+    })
 }
