@@ -20,40 +20,7 @@ pub(super) async fn read(
     visibility: &EventVisibility,
     request: &PageRequest,
 ) -> Option<Page> {
-    let filter = request.filter(visibility);
-    let read = async {
-        Ok(
-            match log
-                .read(tail, &filter, request.since, request.limit)
-                .await?
-            {
-                Read::Expired { first, head } => Page::Gap {
-                    first,
-                    head,
-                    reason: ResyncReason::Retention,
-                },
-                Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
-                    let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
-                    Page::Gap {
-                        first,
-                        head,
-                        reason: ResyncReason::Limit,
-                    }
-                }
-                Read::Events {
-                    events,
-                    next,
-                    at_tail,
-                } => Page::Events {
-                    events,
-                    next,
-                    at_tail,
-                },
-            },
-        )
-    };
-    let read: Result<Page, RepositoryError> = read.await;
-    match read {
+    match page(log, tail, visibility, request).await {
         Ok(page) => Some(page),
         Err(error) if error.is_retryable() => {
             tracing::debug!(
@@ -73,4 +40,38 @@ pub(super) async fn read(
             None
         }
     }
+}
+
+async fn page(
+    log: &LogReader,
+    tail: &Tail,
+    visibility: &EventVisibility,
+    request: &PageRequest,
+) -> Result<Page, RepositoryError> {
+    let filter = request.filter(visibility);
+    let read = log.read(tail, &filter, request.since, request.limit);
+    Ok(match read.await? {
+        Read::Expired { first, head } => Page::Gap {
+            first,
+            head,
+            reason: ResyncReason::Retention,
+        },
+        Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
+            let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
+            Page::Gap {
+                first,
+                head,
+                reason: ResyncReason::Limit,
+            }
+        }
+        Read::Events {
+            events,
+            next,
+            at_tail,
+        } => Page::Events {
+            events,
+            next,
+            at_tail,
+        },
+    })
 }

@@ -74,8 +74,8 @@ struct Allowance {
 #[derive(Debug)]
 pub(super) struct TooMuch;
 
-/// Checks on this thread, in so many steps at most and until then. It is broken off by unwinding: the library
-/// cannot be told to stop, and goes on after a fault where there are alternatives.
+/// Checks on this thread, in so many steps at most and until then. It is broken off by unwinding:
+/// the library cannot be told to stop, and goes on after a fault where there are alternatives.
 pub(super) fn within<T>(
     steps: u32,
     until: Instant,
