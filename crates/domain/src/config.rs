@@ -215,6 +215,19 @@ impl HistoryLimits {
     pub fn characters(&self) -> u32 {
         self.max_characters.unwrap_or(48_000)
     }
+
+    /// How many of these texts, newest first, fit both limits: whole ones, up to the first that
+    /// does not fit.
+    pub fn fitting<'a>(&self, newest_first: impl Iterator<Item = &'a str>) -> usize {
+        let mut left = self.characters() as usize;
+        let fits = |text: &&str| {
+            let rest = left.checked_sub(text.chars().count());
+            left = rest.unwrap_or(left);
+            rest.is_some()
+        };
+        let most = self.messages() as usize;
+        newest_first.take(most).take_while(fits).count()
+    }
 }
 
 impl AgentConfig {

@@ -55,7 +55,7 @@ pub use fault::{Fault, FaultCode};
 pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotencyRecord};
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
-pub use message::{Message, Role};
+pub use message::{Message, Role, Utterance};
 pub use page::{AsOf, Page};
 pub use problem::{Problem, ProblemCode};
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationHead, ConversationId, HistoryLimits, IdempotencyClaim,
-    Message, Page, Stamp, TenantId, Timestamp,
+    Message, Page, Stamp, TenantId, Timestamp, Utterance,
 };
 
 use crate::{Committed, Deletion, Once, RepositoryError};
@@ -138,7 +138,7 @@ pub trait ConversationRepository: Send + Sync {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
-    /// Reads what an engine is shown: the newest whole messages that fit both limits, oldest
+    /// Reads what an engine is shown: what was said in the newest whole messages that fit both limits, oldest
     /// first, without the messages of failed turns. MUST cost the same however long the
     /// conversation is. Empty when the conversation is gone.
     async fn history(
@@ -146,5 +146,5 @@ pub trait ConversationRepository: Send + Sync {
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Message>, RepositoryError>;
+    ) -> Result<Vec<Utterance>, RepositoryError>;
 }

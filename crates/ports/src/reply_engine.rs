@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, Fault, FinishReason, Message, TenantId, ToolCall, TurnId, Usage};
+use domain::{Agent, Fault, FinishReason, TenantId, ToolCall, TurnId, Usage, Utterance};
 use futures::stream::BoxStream;
 
 use crate::{AgentTool, BoxError, ToolArguments};
@@ -22,7 +22,7 @@ pub struct ReplyRequest {
     /// The person who speaks, if known.
     pub user_id: Option<String>,
     /// The conversation before this message, oldest first; empty for engines that answer at once.
-    pub history: Vec<Message>,
+    pub history: Vec<Utterance>,
     /// The user's text.
     pub message: String,
     /// The tools that the agent has and that work at the moment; empty for engines that answer at

@@ -21,7 +21,7 @@
 //!
 //! Then come the messages of the conversation, each as a message of its own, and the user's last.
 
-use domain::{Agent, Message, Role};
+use domain::{Agent, Role, Utterance};
 use ports::ReplyRequest;
 
 use crate::wire::PromptMessage;
@@ -88,14 +88,14 @@ fn described(request: &ReplyRequest, tools: &[&str]) -> String {
     lines.join("\n")
 }
 
-/// A message as it was said. One in which nothing was said (a turn that was cancelled before the
+/// What was said, as a message. One in which nothing was said (a turn that was cancelled before the
 /// first word) is left out: some servers refuse it.
-fn said(message: &Message) -> Option<PromptMessage> {
-    if message.content.is_empty() {
+fn said(utterance: &Utterance) -> Option<PromptMessage> {
+    if utterance.content.is_empty() {
         return None;
     }
-    let content = message.content.clone();
-    Some(match message.role {
+    let content = utterance.content.to_string();
+    Some(match utterance.role {
         Role::User => PromptMessage::User { content },
         Role::Agent => PromptMessage::Assistant {
             content: Some(content),

@@ -2,6 +2,7 @@
 
 use domain::{
     AsOf, ConversationId, FinishReason, Message, MessageId, Page, Role, TenantId, TurnId, Usage,
+    Utterance,
 };
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
 use relational::column;
@@ -46,12 +47,9 @@ const PAGE_DESCENDING: &str = page!("m.seq < $3", "m.seq desc");
 /// The sum runs over whole messages, newest first, so that the first one that is too much hides
 /// all before it.
 const HISTORY: &str = concat!(
-    "select ",
-    message_columns!(),
-    " from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
-     from (select ",
-    message_columns!(),
-    " from messages m where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+    "select m.seq, m.role, m.content \
+     from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
+     from (select m.seq, m.role, m.content from messages m where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
      and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
     visible!(),
     ") and coalesce((select t.status <> 'failed' from turns t \
@@ -112,6 +110,26 @@ impl TryFrom<MessageRow> for Message {
     }
 }
 
+/// What was said in a message.
+#[derive(Debug, sqlx::FromRow)]
+struct UtteranceRow {
+    seq: i64,
+    role: String,
+    content: String,
+}
+
+impl TryFrom<UtteranceRow> for Utterance {
+    type Error = RepositoryError;
+
+    fn try_from(row: UtteranceRow) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            seq: row.seq,
+            role: role(&row.role)?,
+            content: row.content.into(),
+        })
+    }
+}
+
 fn role(text: &str) -> Result<Role, RepositoryError> {
     column::word(
         "messages.role",
@@ -163,7 +181,7 @@ pub(crate) async fn history(
     tenant: &TenantId,
     id: ConversationId,
     query: &HistoryQuery,
-) -> Result<Vec<Message>, RepositoryError> {
+) -> Result<Vec<Utterance>, RepositoryError> {
     let history = sqlx::query(HISTORY)
         .bind(tenant.as_str())
         .bind(id.uuid())
@@ -172,6 +190,6 @@ pub(crate) async fn history(
         .bind(i64::from(query.limits.characters()));
     let rows = store.connections.fetch_all(history).await?;
     rows.iter()
-        .map(|row| row::read::<MessageRow>("messages", row)?.try_into())
+        .map(|row| row::read::<UtteranceRow>("messages", row)?.try_into())
         .collect()
 }

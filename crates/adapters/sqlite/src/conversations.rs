@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page,
-    Stamp, TenantId,
+    Stamp, TenantId, Utterance,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
@@ -245,7 +245,7 @@ impl ConversationRepository for SqliteConversations {
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Message>, RepositoryError> {
+    ) -> Result<Vec<Utterance>, RepositoryError> {
         messages::history(&self.store, tenant, id, query).await
     }
 }

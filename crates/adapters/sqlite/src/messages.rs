@@ -2,6 +2,7 @@
 
 use domain::{
     AsOf, ConversationId, FinishReason, Message, MessageId, Page, Role, TenantId, TurnId, Usage,
+    Utterance,
 };
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
 use relational::column;
@@ -49,12 +50,9 @@ const PAGE_DESCENDING: &str = page!("m.seq < ?3", "m.seq desc");
 /// The sum runs over whole messages, newest first, so that the first one that is too much hides
 /// all before it.
 const HISTORY: &str = concat!(
-    "select ",
-    message_columns!(),
-    " from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
-     from (select ",
-    message_columns!(),
-    " from conversations c join messages m \
+    "select m.seq, m.role, m.content \
+     from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
+     from (select m.seq, m.role, m.content from conversations c join messages m \
      on m.tenant_id = c.tenant_id and m.conversation_id = c.id \
      left join turns t on t.tenant_id = m.tenant_id and t.id = m.turn_id \
      where c.tenant_id = ?1 and c.id = ?2 and ",
@@ -116,6 +114,26 @@ impl TryFrom<MessageRow> for Message {
     }
 }
 
+/// What was said in a message.
+#[derive(Debug, sqlx::FromRow)]
+struct UtteranceRow {
+    seq: i64,
+    role: String,
+    content: String,
+}
+
+impl TryFrom<UtteranceRow> for Utterance {
+    type Error = RepositoryError;
+
+    fn try_from(row: UtteranceRow) -> Result<Self, RepositoryError> {
+        Ok(Self {
+            seq: row.seq,
+            role: role(&row.role)?,
+            content: row.content.into(),
+        })
+    }
+}
+
 fn role(text: &str) -> Result<Role, RepositoryError> {
     column::word(
         "messages.role",
@@ -169,7 +187,7 @@ pub(crate) async fn history(
     tenant: &TenantId,
     id: ConversationId,
     query: &HistoryQuery,
-) -> Result<Vec<Message>, RepositoryError> {
+) -> Result<Vec<Utterance>, RepositoryError> {
     let rows = sqlx::query(HISTORY)
         .bind(tenant.as_str())
         .bind(id.uuid())
@@ -180,7 +198,7 @@ pub(crate) async fn history(
         .await
         .map_err(from_sqlx)?;
     let read = |row| {
-        MessageRow::from_row(row)
+        UtteranceRow::from_row(row)
             .map_err(in_table("messages"))?
             .try_into()
     };

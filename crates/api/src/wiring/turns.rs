@@ -44,7 +44,7 @@ impl Turns {
             Arc::clone(engines),
             Arc::clone(toolbox),
             Arc::clone(node),
-            Arc::clone(&caches.live),
+            caches,
             tasks.clone(),
         ));
         let own = Arc::new(OwnTurns::new(

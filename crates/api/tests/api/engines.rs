@@ -229,7 +229,7 @@ async fn a_question_that_is_asked_again_is_shown_to_engines_once() {
     };
     let shown = |call: &Call| {
         let history = call.request.history.iter();
-        history.map(|it| it.content.clone()).collect::<Vec<_>>()
+        history.map(|it| it.content.to_string()).collect::<Vec<_>>()
     };
     let (failed, ()) = tokio::join!(ask("one"), async {
         script.next_call().await.fail(ReplyError::TimedOut);

@@ -10,7 +10,7 @@ use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationHead, ConversationId, Credential, CredentialId,
     CredentialKind, IdempotencyClaim, IdempotencyRecord, Message, NodeId, Page, SecretDigest, Seq,
-    SigningKey, Stamp, TenantId, Timestamp, TurnId,
+    SigningKey, Stamp, TenantId, Timestamp, TurnId, Utterance,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, ClaimRepository,
@@ -171,7 +171,7 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
-    fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<Message>;
+    fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<Utterance>;
 } }
 
 probed! { Turns of TurnRepository as "turns" {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page, Seq,
-    Stamp, TenantId,
+    Stamp, TenantId, Utterance,
 };
 use ports::{
     Clock, Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery,
@@ -136,6 +136,7 @@ impl ConversationRepository for CachedConversations {
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         self.caches.heads.remove(&(tenant.clone(), id));
+        self.caches.histories.forget(tenant, id);
         if let Ok(Deletion::Deleted(committed)) = &outcome {
             self.caches.live.stop_of_conversation(tenant, id);
             self.caches.applied.note(tenant, *committed);
@@ -157,7 +158,7 @@ impl ConversationRepository for CachedConversations {
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Message>, RepositoryError> {
+    ) -> Result<Vec<Utterance>, RepositoryError> {
         self.inner.history(tenant, id, query).await
     }
 }

@@ -16,13 +16,14 @@ use tokio_util::task::TaskTracker;
 use super::{
     claim::Claim,
     finishing::{Ended, Finishing},
+    histories::Histories,
     live_turn::{LiveTurn, TurnSubject},
     live_turns::LiveTurns,
     ports::ChatPorts,
     turn_task::TurnTask,
     unfinished::Unfinished,
 };
-use crate::{Engines, Toolbox, node::Node};
+use crate::{Engines, Toolbox, cache::Caches, node::Node};
 
 /// Pause before an agent is asked for again that an absent store did not give.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -36,6 +37,7 @@ pub struct TurnRunner {
     toolbox: Arc<Toolbox>,
     pub(super) node: Arc<Node>,
     pub(super) live: Arc<LiveTurns>,
+    pub(super) histories: Arc<Histories>,
     pub(super) unfinished: Arc<Unfinished>,
     tasks: TaskTracker,
     runtime: Handle,
@@ -61,7 +63,7 @@ impl TurnRunner {
         engines: Arc<Engines>,
         toolbox: Arc<Toolbox>,
         node: Arc<Node>,
-        live: Arc<LiveTurns>,
+        caches: &Caches,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -70,7 +72,8 @@ impl TurnRunner {
             engines,
             toolbox,
             node,
-            live,
+            live: Arc::clone(&caches.live),
+            histories: Arc::clone(&caches.histories),
             unfinished: Arc::default(),
             tasks,
             runtime: Handle::current(),

@@ -1,13 +1,14 @@
 //! A turn of an engine that takes its time: from its start to its stored end, whoever listens.
 
 use std::{
+    mem,
     panic::AssertUnwindSafe,
     time::{Duration, Instant},
 };
 
-use domain::{MessageId, Problem, ProblemCode};
+use domain::{MessageId, Problem, ProblemCode, Role, Utterance};
 use futures::FutureExt;
-use ports::{HistoryQuery, ReplyRequest, RepositoryError, TurnEnding};
+use ports::{FinishOutcome, HistoryQuery, ReplyRequest, RepositoryError, TurnEnding};
 
 use super::{
     answer::{Answer, answer},
@@ -60,19 +61,24 @@ impl TurnTask<'_> {
         }
     }
 
-    async fn history(&self) -> Result<Vec<domain::Message>, RepositoryError> {
+    /// What was said before, from memory where possible.
+    async fn history(&self) -> Result<Vec<Utterance>, RepositoryError> {
         let query = HistoryQuery {
             before: self.message_seq,
             limits: self.request.agent.config.history.unwrap_or_default(),
         };
-        let conversations = &self.finishing.runner.ports.conversations;
+        let (runner, tenant) = (self.finishing.runner, &self.request.tenant);
         let conversation = self.finishing.claim.live.subject().conversation_id;
-        conversations
-            .history(&self.request.tenant, conversation, &query)
-            .await
+        match runner.histories.take(tenant, conversation, &query) {
+            Some(history) => Ok(history),
+            None => {
+                let conversations = &runner.ports.conversations;
+                conversations.history(tenant, conversation, &query).await
+            }
+        }
     }
 
-    async fn complete(&self, answer: Answer, engine: Duration) -> Ended {
+    async fn complete(&mut self, answer: Answer, engine: Duration) -> Ended {
         let ports = &self.finishing.runner.ports;
         let now = ports.clock.now();
         let reply = reply_of(MessageId::new(ports.ids.next_id()), answer);
@@ -82,6 +88,9 @@ impl TurnTask<'_> {
         let asked_at = Instant::now();
         let ending = TurnEnding::Completed(reply);
         let stored = self.finishing.store(ending, now).await;
+        if let Ok(FinishOutcome::Finished { .. }) = &stored {
+            self.keep_history(&reply_as_read.message);
+        }
         let completed = || {
             TurnOutcome::Completed(Chatted {
                 reply: reply_as_read,
@@ -90,6 +99,24 @@ impl TurnTask<'_> {
             })
         };
         self.finishing.ended(stored, completed).await
+    }
+
+    /// Keeps what was said for the turn behind this one.
+    fn keep_history(&mut self, reply: &str) {
+        let request = &mut self.request;
+        let mut said = mem::take(&mut request.history);
+        let question = (self.message_seq, Role::User, &*request.message);
+        // No other message is written while a turn runs.
+        let answer = (self.message_seq + 1, Role::Agent, reply);
+        said.extend([question, answer].map(|(seq, role, content)| Utterance {
+            seq,
+            role,
+            content: content.into(),
+        }));
+        let conversation = self.finishing.claim.live.subject().conversation_id;
+        let limits = request.agent.config.history.unwrap_or_default();
+        let histories = &self.finishing.runner.histories;
+        histories.keep(&request.tenant, conversation, said, limits);
     }
 
     async fn fail(&self, code: ProblemCode) -> Ended {

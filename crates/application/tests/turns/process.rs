@@ -54,7 +54,7 @@ impl Process {
             Arc::new(engines.expect("there is the default")),
             Arc::default(),
             Arc::clone(&node),
-            Arc::clone(&caches.live),
+            &caches,
             tasks.clone(),
         ));
         let recovery = || Arc::clone(&storage.recovery);

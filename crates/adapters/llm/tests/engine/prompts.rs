@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use contract::{reply_engine::request, samples};
-use domain::{Message, Role};
+use contract::reply_engine::request;
+use domain::{Role, Utterance};
 use insta::assert_snapshot;
 use ports::ReplyRequest;
 use serde_json::Value;
@@ -34,19 +34,11 @@ fn written(messages: &[Value]) -> String {
     messages.iter().map(write).collect()
 }
 
-fn said(number: u32, role: Role, content: &str) -> Message {
-    Message {
-        id: samples::message_id(number),
-        conversation_id: samples::conversation_id(1),
-        turn_id: Some(samples::turn_id(number)),
-        seq: i64::from(number),
+fn said(seq: i64, role: Role, content: &str) -> Utterance {
+    Utterance {
+        seq,
         role,
-        content: content.to_owned(),
-        created_at: samples::at(0),
-        engine: None,
-        agent_version: None,
-        finish_reason: None,
-        usage: None,
+        content: content.into(),
     }
 }
 
