@@ -130,7 +130,9 @@ pub(crate) async fn read(
     let heads = lock(connection, query).await?;
     let logged = logged(connection, query).await?;
     let conversations = conversations(connection, &query.conversations).await?;
-    let agents = agents(connection, &query.agents(&conversations)).await?;
+    let wanted = query.agents.iter().cloned();
+    let wanted: Vec<_> = wanted.chain(query.more_agents(&conversations)).collect();
+    let agents = agents(connection, &wanted).await?;
     let mut facts = Facts {
         heads,
         agents,
@@ -140,7 +142,9 @@ pub(crate) async fn read(
         logged,
         ..Facts::default()
     };
-    facts.turns = turns(connection, &query.turns(&facts)).await?;
+    let mut wanted = query.more_turns(&facts);
+    wanted.extend(query.ended.iter().cloned());
+    facts.turns = turns(connection, &wanted).await?;
     Ok(facts)
 }
 

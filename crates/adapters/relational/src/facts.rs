@@ -7,6 +7,8 @@ use domain::{
     Seq, TenantId, Timestamp, TurnId, idempotency::RETENTION,
 };
 
+use ports::ExchangeTarget;
+
 use crate::{Item, TurnRow};
 
 /// An id together with the tenant in which it is looked for.
@@ -51,6 +53,8 @@ pub struct FactsQuery {
     pub conversations: Vec<InTenant<ConversationId>>,
     /// Those of them whose first waiting turn may be promoted.
     pub promotions: HashSet<InTenant<ConversationId>>,
+    /// Agents of whom a conversation is begun.
+    pub agents: HashSet<InTenant<AgentId>>,
     /// Turns to be ended.
     pub ended: Vec<InTenant<TurnId>>,
     /// Idempotency keys.
@@ -60,6 +64,7 @@ pub struct FactsQuery {
     /// Where each tenant's log stood before the first attempt whose commit got no answer; events
     /// after it that speak of `conversations` are to be read.
     pub logged_since: BTreeMap<TenantId, Seq>,
+    /// Questions in conversations that should exist.
     questions: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
     /// Where turns are ended: what runs there may be what an end promoted that is told again.
     ended_in: Vec<InTenant<ConversationId>>,
@@ -85,8 +90,13 @@ impl FactsQuery {
         self.tenants.insert(tenant.clone());
         self.claims.extend(item.claim_key());
         if let Some(question) = item.question() {
-            self.questions
-                .push((conversation.clone(), (tenant.clone(), question.agent_id)));
+            let agent = (tenant.clone(), question.agent_id);
+            match question.target {
+                ExchangeTarget::New(_) => drop(self.agents.insert(agent)),
+                ExchangeTarget::Existing { .. } => {
+                    self.questions.push((conversation.clone(), agent));
+                }
+            }
         }
         match item {
             Item::Begin(begin) => drop(self.nodes.insert(begin.node)),
@@ -103,9 +113,9 @@ impl FactsQuery {
         self.conversations.push(conversation);
     }
 
-    /// The agents that must be looked up by themselves, once the conversations are known: those
-    /// of conversations that are not there (a conversation tells its own agent's version).
-    pub fn agents(
+    /// The agents that must be looked up too, once the conversations are known: those of
+    /// conversations that are not there (a conversation tells its own agent's version).
+    pub fn more_agents(
         &self,
         found: &HashMap<InTenant<ConversationId>, ConversationFacts>,
     ) -> Vec<InTenant<AgentId>> {
@@ -114,16 +124,17 @@ impl FactsQuery {
             .iter()
             .filter(|(conversation, agent)| {
                 found.get(conversation).map(|facts| facts.agent_id) != Some(agent.1)
+                    && !self.agents.contains(agent)
             })
             .map(|(_, agent)| agent.clone())
             .collect();
         agents.into_iter().collect()
     }
 
-    /// The turns that must be looked up, once conversations and events are known: those asked for,
-    /// those that wait where one may be promoted, those that run where one is ended, and those that
-    /// an attempt in doubt started.
-    pub fn turns(&self, facts: &Facts) -> Vec<InTenant<TurnId>> {
+    /// The turns that must be looked up too, once conversations and events are known: those that
+    /// wait where one may be promoted, those that run where one is ended, and those that an attempt
+    /// in doubt started.
+    pub fn more_turns(&self, facts: &Facts) -> Vec<InTenant<TurnId>> {
         let waiting = self.promotions.iter().filter_map(|key| {
             let conversation = facts.conversations.get(key)?;
             Some((key.0.clone(), conversation.first_waiting?))
@@ -136,14 +147,10 @@ impl FactsQuery {
             .logged
             .iter()
             .filter_map(|event| Some((event.tenant.clone(), event.turn_id?)));
-        let turns: HashSet<_> = self
-            .ended
-            .iter()
-            .cloned()
-            .chain(waiting)
-            .chain(running)
-            .chain(logged)
-            .collect();
+        let mut turns: HashSet<_> = waiting.chain(running).chain(logged).collect();
+        for known in &self.ended {
+            turns.remove(known);
+        }
         turns.into_iter().collect()
     }
 }
@@ -158,7 +165,8 @@ pub struct Facts {
     pub agents: HashMap<InTenant<AgentId>, i64>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
-    /// Turns, with their replies: those that [`FactsQuery::turns`] names.
+    /// Turns, with their replies: those to be ended, and those that
+    /// [`FactsQuery::more_turns`] names.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
     /// What keys were used for.
     pub claims: HashMap<ClaimKey, IdempotencyRecord>,

@@ -1,6 +1,6 @@
 //! Reads what a batch must know before it is decided, under the lock of its tenants.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::HashMap;
 
 use domain::{
     AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
@@ -10,7 +10,6 @@ use ports::RepositoryError;
 use relational::{
     ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, column,
 };
-use serde::Serialize;
 use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
 use uuid::{Uuid, fmt::Simple};
 
@@ -18,11 +17,12 @@ use crate::{
     claims::RecordRow,
     error::in_table,
     row,
+    script::Script,
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
 const HEADS: &str = "\
-    select t.id, t.head_seq from json_each(?1) q cross join tenants t on t.id = q.value";
+    select t.id, t.head_seq from json_each(?) q cross join tenants t on t.id = q.value";
 const CONVERSATIONS: &str = "\
     select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
         c.message_count, c.turn_count, c.updated_at, \
@@ -35,13 +35,13 @@ const CONVERSATIONS: &str = "\
         (select r.id from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
             and r.conversation_id = c.id and r.status in ('queued', 'in_progress') \
             and r.status = 'queued' order by r.queued_seq limit 1) as first_waiting \
-    from json_each(?1) q \
+    from json_each(?) q \
     cross join conversations c \
         on c.tenant_id = q.value ->> 0 and c.id = unhex(q.value ->> 1) \
     cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
     where c.deleted_at is null and a.deleted_at is null";
 const AGENTS: &str = "\
-    select a.tenant_id, a.id, a.version from json_each(?1) q \
+    select a.tenant_id, a.id, a.version from json_each(?) q \
     cross join agents a on a.tenant_id = q.value ->> 0 and a.id = unhex(q.value ->> 1) \
     where a.deleted_at is null";
 const TURNS: &str = concat!(
@@ -49,24 +49,24 @@ const TURNS: &str = concat!(
     turn_columns!(),
     ", ",
     reply_columns!(),
-    " from json_each(?1) q \
+    " from json_each(?) q \
      cross join turns r on r.tenant_id = q.value ->> 0 and r.id = unhex(q.value ->> 1)",
     join_reply!()
 );
 const CLAIMS: &str = "\
     select r.tenant_id, r.principal, r.operation, r.key, r.fingerprint, r.turn_id, \
         r.released_into, r.answer, r.created_at \
-    from json_each(?1) q cross join idempotency_records r \
+    from json_each(?) q cross join idempotency_records r \
         on r.tenant_id = q.value ->> 0 and r.principal = q.value ->> 1 \
         and r.operation = q.value ->> 2 and r.key = q.value ->> 3";
 const LIVE_NODES: &str = "\
-    select n.id from json_each(?1) q cross join nodes n on n.id = unhex(q.value) \
+    select n.id from json_each(?) q cross join nodes n on n.id = unhex(q.value) \
     where n.swept = 0";
 const LOGGED: &str = "\
     select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
-    from json_each(?1) q cross join events e \
+    from json_each(?) q cross join events e \
         on e.tenant_id = q.value ->> 0 and e.seq > q.value ->> 1 \
-    where e.conversation_id in (select unhex(value) from json_each(?2)) \
+    where e.conversation_id in (select unhex(value) from json_each(?)) \
     order by e.tenant_id, e.seq";
 
 /// The statements of this file.
@@ -119,93 +119,52 @@ pub(crate) async fn read(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
-    let conversations = conversations(connection, query).await?;
+    let mut script = Script::default();
+    script.ask(HEADS, query.tenants.iter().map(TenantId::as_str))?;
+    let conversations = query.conversations.iter();
+    script.ask(
+        CONVERSATIONS,
+        conversations.map(|(of, id)| key(of, id.uuid())),
+    )?;
+    script.ask(
+        AGENTS,
+        query.agents.iter().map(|(of, id)| key(of, id.uuid())),
+    )?;
+    script.ask(TURNS, query.ended.iter().map(|(of, id)| key(of, id.uuid())))?;
+    script.ask(CLAIMS, query.claims.iter().map(claim_key))?;
+    script.ask(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?;
+    let [heads, conversations, agents, turns, claims, live_nodes] =
+        script.fetch(connection).await?;
     let mut facts = Facts {
-        heads: heads(connection, query).await?,
-        agents: agents(connection, &query.agents(&conversations)).await?,
-        conversations,
-        claims: claims(connection, &query.claims).await?,
-        live_nodes: live_nodes(connection, query).await?,
+        heads: read_all("tenants", heads, head)?,
+        conversations: read_all("conversations", conversations, conversation)?,
+        agents: read_all("agents", agents, agent)?,
+        turns: read_all("turns", turns, turn)?,
+        claims: read_all("idempotency_records", claims, claim)?,
+        live_nodes: read_all("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
         logged: logged(connection, query).await?,
-        ..Facts::default()
     };
-    facts.turns = turns(connection, &query.turns(&facts)).await?;
+    read_more(connection, query, &mut facts).await?;
     Ok(facts)
 }
 
-/// Runs `statement` with all `keys` at once; not at all without any.
-async fn each<R, J: Serialize>(
+/// Reads what shows only now to be needed; mostly there is nothing.
+async fn read_more(
     connection: &mut SqliteConnection,
-    statement: &'static str,
-    table: &'static str,
-    keys: impl IntoIterator<Item = J>,
-) -> Result<Vec<R>, RepositoryError>
-where
-    R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
-{
-    let keys: Vec<J> = keys.into_iter().collect();
-    if keys.is_empty() {
-        return Ok(Vec::new());
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    let agents = query.more_agents(&facts.conversations);
+    if !agents.is_empty() {
+        let mut script = Script::default();
+        script.ask(AGENTS, agents.iter().map(|(of, id)| key(of, id.uuid())))?;
+        let [found] = script.fetch(connection).await?;
+        let found: Vec<_> = read_all("agents", found, agent)?;
+        facts.agents.extend(found);
     }
-    sqlx::query_as(statement)
-        .bind(row::to_json(&keys)?)
-        .fetch_all(connection)
-        .await
-        .map_err(in_table(table))
-}
-
-fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
-    column::parse("tenants.id", text)
-}
-
-async fn heads(
-    connection: &mut SqliteConnection,
-    query: &FactsQuery,
-) -> Result<BTreeMap<TenantId, Seq>, RepositoryError> {
-    let keys = query.tenants.iter().map(TenantId::as_str);
-    let rows: Vec<(String, i64)> = each(connection, HEADS, "tenants", keys).await?;
-    rows.into_iter()
-        .map(|(id, head)| Ok((tenant(&id)?, Seq(head))))
-        .collect()
-}
-
-async fn conversations(
-    connection: &mut SqliteConnection,
-    query: &FactsQuery,
-) -> Result<HashMap<InTenant<ConversationId>, ConversationFacts>, RepositoryError> {
-    let keys = query
-        .conversations
-        .iter()
-        .map(|(tenant, id)| key(tenant, id.uuid()));
-    let rows: Vec<ConversationRow> = each(connection, CONVERSATIONS, "conversations", keys).await?;
-    rows.into_iter()
-        .map(|row| {
-            let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
-            let facts = ConversationFacts {
-                agent_id: AgentId::new(row.agent_id),
-                agent_version: row.agent_version,
-                user_id: row.user_id,
-                message_count: row.message_count,
-                turn_count: row.turn_count,
-                updated_at: row::time(row.updated_at),
-                running: row.running.map(TurnId::new),
-                waiting: row.waiting,
-                first_waiting: row.first_waiting.map(TurnId::new),
-            };
-            Ok((key, facts))
-        })
-        .collect()
-}
-
-async fn agents(
-    connection: &mut SqliteConnection,
-    wanted: &[InTenant<AgentId>],
-) -> Result<HashMap<InTenant<AgentId>, i64>, RepositoryError> {
-    let keys = wanted.iter().map(|(tenant, id)| key(tenant, id.uuid()));
-    let rows: Vec<(String, Uuid, i64)> = each(connection, AGENTS, "agents", keys).await?;
-    rows.into_iter()
-        .map(|(of, id, version)| Ok(((tenant(&of)?, AgentId::new(id)), version)))
-        .collect()
+    let more = turns(connection, &query.more_turns(facts)).await?;
+    facts.turns.extend(more);
+    Ok(())
 }
 
 /// Turns with their replies.
@@ -213,45 +172,84 @@ pub(crate) async fn turns(
     connection: &mut SqliteConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let keys = wanted.iter().map(|(tenant, id)| key(tenant, id.uuid()));
-    let rows: Vec<AnsweredTurn> = each(connection, TURNS, "turns", keys).await?;
-    rows.into_iter()
-        .map(|row| {
-            let row = TurnRow::try_from(row)?;
-            Ok(((row.tenant.clone(), row.turn.id), row))
-        })
-        .collect()
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let mut script = Script::default();
+    script.ask(TURNS, wanted.iter().map(|(of, id)| key(of, id.uuid())))?;
+    let [found] = script.fetch(connection).await?;
+    read_all("turns", found, turn)
 }
 
-async fn claims(
-    connection: &mut SqliteConnection,
-    wanted: &[ClaimKey],
-) -> Result<HashMap<ClaimKey, IdempotencyRecord>, RepositoryError> {
-    let keys = wanted.iter().map(|key| {
-        let principal = key.principal.as_str();
-        (key.tenant.as_str(), principal, &key.operation, &key.key)
-    });
-    let rows: Vec<ClaimRow> = each(connection, CLAIMS, "idempotency_records", keys).await?;
-    rows.into_iter()
-        .map(|row| {
-            let key = ClaimKey {
-                tenant: tenant(&row.tenant_id)?,
-                principal: PrincipalId::new(row.principal),
-                operation: row.operation,
-                key: row.key,
-            };
-            Ok((key, row.record.try_into()?))
-        })
-        .collect()
+/// Reads rows of `table`.
+fn read_all<R, T, C: FromIterator<T>>(
+    table: &'static str,
+    rows: Vec<SqliteRow>,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<C, RepositoryError>
+where
+    R: for<'r> FromRow<'r, SqliteRow>,
+{
+    let read = |row| into(R::from_row(&row).map_err(in_table(table))?);
+    rows.into_iter().map(read).collect()
 }
 
-async fn live_nodes(
-    connection: &mut SqliteConnection,
-    query: &FactsQuery,
-) -> Result<HashSet<NodeId>, RepositoryError> {
-    let keys = query.nodes.iter().map(|node| node.uuid().simple());
-    let rows: Vec<(Uuid,)> = each(connection, LIVE_NODES, "nodes", keys).await?;
-    Ok(rows.into_iter().map(|(id,)| NodeId::new(id)).collect())
+fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
+    column::parse("tenants.id", text)
+}
+
+fn head((id, head): (String, i64)) -> Result<(TenantId, Seq), RepositoryError> {
+    Ok((tenant(&id)?, Seq(head)))
+}
+
+fn conversation(
+    row: ConversationRow,
+) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
+    let facts = ConversationFacts {
+        agent_id: AgentId::new(row.agent_id),
+        agent_version: row.agent_version,
+        user_id: row.user_id,
+        message_count: row.message_count,
+        turn_count: row.turn_count,
+        updated_at: row::time(row.updated_at),
+        running: row.running.map(TurnId::new),
+        waiting: row.waiting,
+        first_waiting: row.first_waiting.map(TurnId::new),
+    };
+    Ok((
+        (tenant(&row.tenant_id)?, ConversationId::new(row.id)),
+        facts,
+    ))
+}
+
+fn agent(
+    (of, id, version): (String, Uuid, i64),
+) -> Result<(InTenant<AgentId>, i64), RepositoryError> {
+    Ok(((tenant(&of)?, AgentId::new(id)), version))
+}
+
+fn turn(row: AnsweredTurn) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
+    let row = TurnRow::try_from(row)?;
+    Ok(((row.tenant.clone(), row.turn.id), row))
+}
+
+fn claim(row: ClaimRow) -> Result<(ClaimKey, IdempotencyRecord), RepositoryError> {
+    let key = ClaimKey {
+        tenant: tenant(&row.tenant_id)?,
+        principal: PrincipalId::new(row.principal),
+        operation: row.operation,
+        key: row.key,
+    };
+    Ok((key, row.record.try_into()?))
+}
+
+fn claim_key(key: &ClaimKey) -> (&str, &str, &str, &str) {
+    (
+        key.tenant.as_str(),
+        key.principal.as_str(),
+        &key.operation,
+        &key.key,
+    )
 }
 
 async fn logged(

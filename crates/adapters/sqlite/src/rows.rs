@@ -1,13 +1,13 @@
 //! Writes the rows that a transaction decided on, one statement for each table and kind of change.
 //!
-//! Rows go over as one JSON array, because a statement for each row costs a hop to SQLite's thread
-//! each time; ids are hexadecimal there.
+//! Rows go over as JSON arrays, ids in hexadecimal, and all statements together: each hop to
+//! SQLite's thread and back is time in which nobody else can write.
 
 /// Begins a statement on all rows of its parameter, as entries of `given`. Without `materialized`,
 /// SQLite would write out an entry's JSON anew for each column that is taken from it.
 macro_rules! given {
     () => {
-        "with given as materialized (select value as entry from json_each(?1)) "
+        "with given as materialized (select value as entry from json_each(?)) "
     };
 }
 
@@ -18,10 +18,9 @@ mod turns;
 
 use ports::RepositoryError;
 use relational::Rows;
-use serde::Serialize;
 use sqlx::SqliteConnection;
 
-use crate::{error::from_sqlx, row};
+use crate::script::Script;
 
 /// The statements of this folder.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
@@ -37,33 +36,16 @@ pub(crate) async fn write(
     connection: &mut SqliteConnection,
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
-    conversations::insert(connection, &rows.conversations).await?;
-    conversations::advance(connection, &rows.advances).await?;
-    turns::insert(connection, &rows.turns).await?;
-    turns::end(connection, &rows.ends).await?;
-    turns::start(connection, &rows.starts).await?;
-    messages::insert(connection, &rows.messages).await?;
-    log::insert_events(connection, &rows.events).await?;
-    log::release_claims(connection, &rows.released).await?;
-    log::write_claims(connection, &rows.claims).await?;
-    log::raise_heads(connection, &rows.heads).await
-}
-
-/// Runs `statement` with all `rows` at once; not at all without any.
-async fn run<'r, R, J: Serialize>(
-    connection: &mut SqliteConnection,
-    statement: &'static str,
-    rows: &'r [R],
-    json: impl Fn(&'r R) -> Result<J, RepositoryError>,
-) -> Result<(), RepositoryError> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    let rows: Vec<J> = rows.iter().map(json).collect::<Result<_, _>>()?;
-    sqlx::query(statement)
-        .bind(row::to_json(&rows)?)
-        .execute(connection)
-        .await
-        .map_err(from_sqlx)?;
-    Ok(())
+    let mut script = Script::default();
+    conversations::insert(&mut script, &rows.conversations)?;
+    conversations::advance(&mut script, &rows.advances)?;
+    turns::insert(&mut script, &rows.turns)?;
+    turns::end(&mut script, &rows.ends)?;
+    turns::start(&mut script, &rows.starts)?;
+    messages::insert(&mut script, &rows.messages)?;
+    log::insert_events(&mut script, &rows.events)?;
+    log::release_claims(&mut script, &rows.released)?;
+    log::write_claims(&mut script, &rows.claims)?;
+    log::raise_heads(&mut script, &rows.heads)?;
+    script.run(connection).await
 }

@@ -34,7 +34,9 @@ struct ByBytes;
 impl Weighter<Key, History> for ByBytes {
     fn weight(&self, (tenant, _): &Key, history: &History) -> u64 {
         let said = history.said.iter();
-        let texts: usize = said.map(|said| size_of::<Utterance>() + said.content.len()).sum();
+        let texts: usize = said
+            .map(|said| size_of::<Utterance>() + said.content.len())
+            .sum();
         (size_of::<Key>() + size_of::<History>() + tenant.as_str().len() + texts) as u64
     }
 }

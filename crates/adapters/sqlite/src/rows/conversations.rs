@@ -4,11 +4,9 @@ use domain::Timestamp;
 use ports::RepositoryError;
 use relational::{ConversationAdvance, ConversationRow};
 use serde::Serialize;
-use sqlx::SqliteConnection;
 use uuid::fmt::Simple;
 
-use super::run;
-use crate::row;
+use crate::{row, script::Script};
 
 const INSERT: &str = concat!(
     given!(),
@@ -63,11 +61,8 @@ struct Advance<'r> {
 }
 
 /// New conversations.
-pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
-    rows: &[ConversationRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, |row| {
+pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<(), RepositoryError> {
+    script.add(INSERT, rows, |row| {
         let conversation = &row.conversation;
         Ok(NewConversation {
             tenant: row.tenant.as_str(),
@@ -84,15 +79,14 @@ pub(crate) async fn insert(
             last_message: conversation.last_message_at.map(Timestamp::milliseconds),
         })
     })
-    .await
 }
 
 /// Conversations in which something was said or started.
-pub(crate) async fn advance(
-    connection: &mut SqliteConnection,
+pub(super) fn advance(
+    script: &mut Script,
     rows: &[ConversationAdvance],
 ) -> Result<(), RepositoryError> {
-    run(connection, ADVANCE, rows, |row| {
+    script.add(ADVANCE, rows, |row| {
         Ok(Advance {
             tenant: row.tenant.as_str(),
             id: row.id.uuid().simple(),
@@ -102,5 +96,4 @@ pub(crate) async fn advance(
             last_message: row.last_message_at.map(Timestamp::milliseconds),
         })
     })
-    .await
 }

@@ -7,10 +7,9 @@ use ports::RepositoryError;
 use relational::{ClaimRow, EventRow, ReleasedClaim};
 use serde::Serialize;
 use serde_json::Value;
-use sqlx::SqliteConnection;
 use uuid::fmt::Simple;
 
-use super::run;
+use crate::script::Script;
 
 const INSERT_EVENTS: &str = concat!(
     given!(),
@@ -89,11 +88,8 @@ struct NewClaim<'r> {
 }
 
 /// New events.
-pub(crate) async fn insert_events(
-    connection: &mut SqliteConnection,
-    rows: &[EventRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT_EVENTS, rows, |row| {
+pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) -> Result<(), RepositoryError> {
+    script.add(INSERT_EVENTS, rows, |row| {
         Ok(NewEvent {
             tenant: row.tenant.as_str(),
             seq: row.seq.0,
@@ -107,15 +103,14 @@ pub(crate) async fn insert_events(
             data: row.data.as_ref().map(Value::to_string),
         })
     })
-    .await
 }
 
 /// Keys that may be used again.
-pub(crate) async fn release_claims(
-    connection: &mut SqliteConnection,
+pub(super) fn release_claims(
+    script: &mut Script,
     rows: &[ReleasedClaim],
 ) -> Result<(), RepositoryError> {
-    run(connection, RELEASE_CLAIMS, rows, |row| {
+    script.add(RELEASE_CLAIMS, rows, |row| {
         Ok(Released {
             tenant: row.tenant.as_str(),
             principal: row.principal.as_str(),
@@ -125,15 +120,11 @@ pub(crate) async fn release_claims(
             conversation: row.conversation_id.uuid().simple(),
         })
     })
-    .await
 }
 
 /// Keys that are used now, in place of records that are outdated or released.
-pub(crate) async fn write_claims(
-    connection: &mut SqliteConnection,
-    rows: &[ClaimRow],
-) -> Result<(), RepositoryError> {
-    run(connection, WRITE_CLAIMS, rows, |row| {
+pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) -> Result<(), RepositoryError> {
+    script.add(WRITE_CLAIMS, rows, |row| {
         Ok(NewClaim {
             tenant: row.tenant.as_str(),
             principal: row.claim.principal.as_str(),
@@ -145,18 +136,16 @@ pub(crate) async fn write_claims(
             created: row.claim.created_at.milliseconds(),
         })
     })
-    .await
 }
 
 /// The newest event of each log that grew.
-pub(crate) async fn raise_heads(
-    connection: &mut SqliteConnection,
+pub(super) fn raise_heads(
+    script: &mut Script,
     rows: &[(TenantId, Seq)],
 ) -> Result<(), RepositoryError> {
-    run(connection, RAISE_HEADS, rows, |(tenant, head)| {
+    script.add(RAISE_HEADS, rows, |(tenant, head)| {
         Ok((tenant.as_str(), head.0))
     })
-    .await
 }
 
 fn hexadecimal(bytes: &[u8]) -> String {

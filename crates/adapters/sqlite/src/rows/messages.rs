@@ -4,10 +4,9 @@ use domain::FinishReason;
 use ports::RepositoryError;
 use relational::MessageRow;
 use serde::Serialize;
-use sqlx::SqliteConnection;
 use uuid::fmt::Simple;
 
-use super::run;
+use crate::script::Script;
 
 const INSERT: &str = concat!(
     given!(),
@@ -42,11 +41,8 @@ struct NewMessage<'r> {
 }
 
 /// New messages.
-pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
-    rows: &[MessageRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, |row| {
+pub(super) fn insert(script: &mut Script, rows: &[MessageRow]) -> Result<(), RepositoryError> {
+    script.add(INSERT, rows, |row| {
         let message = &row.message;
         Ok(NewMessage {
             tenant: row.tenant.as_str(),
@@ -64,5 +60,4 @@ pub(crate) async fn insert(
             output_tokens: message.usage.map(|usage| usage.output_tokens),
         })
     })
-    .await
 }

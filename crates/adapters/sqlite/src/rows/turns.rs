@@ -4,11 +4,9 @@ use domain::{Seq, Timestamp};
 use ports::RepositoryError;
 use relational::{TurnEnd, TurnRow, TurnStart};
 use serde::Serialize;
-use sqlx::SqliteConnection;
 use uuid::fmt::Simple;
 
-use super::run;
-use crate::row;
+use crate::{row, script::Script};
 
 const INSERT: &str = concat!(
     given!(),
@@ -107,11 +105,8 @@ struct Start<'r> {
 }
 
 /// New turns.
-pub(crate) async fn insert(
-    connection: &mut SqliteConnection,
-    rows: &[TurnRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, new_turn).await
+pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) -> Result<(), RepositoryError> {
+    script.add(INSERT, rows, new_turn)
 }
 
 fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
@@ -145,11 +140,8 @@ fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
 }
 
 /// Turns that reach their end.
-pub(crate) async fn end(
-    connection: &mut SqliteConnection,
-    rows: &[TurnEnd],
-) -> Result<(), RepositoryError> {
-    run(connection, END, rows, |row| {
+pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) -> Result<(), RepositoryError> {
+    script.add(END, rows, |row| {
         Ok(End {
             tenant: row.tenant.as_str(),
             id: row.id.uuid().simple(),
@@ -161,15 +153,11 @@ pub(crate) async fn end(
             finished: row.finished_at.milliseconds(),
         })
     })
-    .await
 }
 
 /// Turns that waited and now run.
-pub(crate) async fn start(
-    connection: &mut SqliteConnection,
-    rows: &[TurnStart],
-) -> Result<(), RepositoryError> {
-    run(connection, START, rows, |row| {
+pub(super) fn start(script: &mut Script, rows: &[TurnStart]) -> Result<(), RepositoryError> {
+    script.add(START, rows, |row| {
         Ok(Start {
             tenant: row.tenant.as_str(),
             id: row.id.uuid().simple(),
@@ -180,7 +168,6 @@ pub(crate) async fn start(
             started: row.started_at.milliseconds(),
         })
     })
-    .await
 }
 
 /// A value as JSON text, or null in its place when there is nothing in it.
