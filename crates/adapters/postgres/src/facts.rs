@@ -1,6 +1,6 @@
 //! Reads what a batch must know before it is decided, under the lock of its tenants.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap};
 
 use domain::{
     AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
@@ -11,7 +11,7 @@ use relational::{
     ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, column,
 };
 use sqlx::{
-    FromRow, PgConnection,
+    FromRow, PgConnection, Row as _,
     postgres::{PgArguments, PgRow, Postgres},
     query::Query,
 };
@@ -20,7 +20,7 @@ use uuid::Uuid;
 
 use crate::{
     claims::RecordRow,
-    error::from_sqlx,
+    error::{from_sqlx, in_table},
     row,
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
@@ -29,10 +29,12 @@ use crate::{
 /// stands alone; everything that is decided on is read by later statements.
 const LOCK: &str = "\
     select id, head_seq from tenants where id = any($1) order by id for update";
-/// The laterals with their limits keep the planner to one look by key for each conversation: as
-/// joins it may read a whole tenant for every batch.
-const CONVERSATIONS: &str = "\
-    select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
+/// One row at least, for the nodes. The laterals with their limits keep the planner to one look by
+/// key for each conversation: as joins it may read a whole tenant for every batch.
+const CONVERSATIONS_AND_NODES: &str = "\
+    select n.live_nodes, c.* \
+    from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
+    left join (select c.tenant_id, c.id, c.agent_id, a.version as agent_version, c.user_id, \
         c.message_count, c.turn_count, c.updated_at, o.running, o.waiting, o.first_waiting \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
     cross join lateral ( \
@@ -47,7 +49,7 @@ const CONVERSATIONS: &str = "\
             (array_agg(r.id order by r.queued_seq) \
                 filter (where r.status = 'queued'))[1] as first_waiting \
         from turns r where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
-            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o";
+            and r.conversation_id = c.id and r.status in ('queued', 'in_progress')) o) c on true";
 const AGENTS: &str = "\
     select a.tenant_id, a.id, a.version \
     from unnest($1::text[], $2::uuid[]) as q (tenant_id, id) \
@@ -69,7 +71,6 @@ const CLAIMS: &str = "\
         as q (tenant_id, principal, operation, key) \
     join idempotency_records r on r.tenant_id = q.tenant_id and r.principal = q.principal \
         and r.operation = q.operation and r.key = q.key";
-const LIVE_NODES: &str = "select id from nodes where id = any($1) and not swept";
 const LOGGED: &str = "\
     select e.tenant_id, e.seq, e.type, e.conversation_id, e.turn_id \
     from unnest($1::text[], $2::bigint[]) as q (tenant_id, seq) \
@@ -78,15 +79,8 @@ const LOGGED: &str = "\
     order by e.tenant_id, e.seq";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    LOCK,
-    CONVERSATIONS,
-    AGENTS,
-    TURNS,
-    CLAIMS,
-    LIVE_NODES,
-    LOGGED,
-];
+pub(crate) const STATEMENTS: &[&str] =
+    &[LOCK, CONVERSATIONS_AND_NODES, AGENTS, TURNS, CLAIMS, LOGGED];
 
 #[derive(sqlx::FromRow)]
 struct ConversationRow {
@@ -127,21 +121,16 @@ pub(crate) async fn read(
     connection: &mut PgConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
-    let heads = lock(connection, query).await?;
-    let logged = logged(connection, query).await?;
-    let conversations = conversations(connection, &query.conversations).await?;
-    let wanted = query.agents.iter().cloned();
-    let wanted: Vec<_> = wanted.chain(query.more_agents(&conversations)).collect();
-    let agents = agents(connection, &wanted).await?;
     let mut facts = Facts {
-        heads,
-        agents,
-        conversations,
+        heads: lock(connection, query).await?,
+        logged: logged(connection, query).await?,
         claims: claims(connection, &query.claims).await?,
-        live_nodes: live_nodes(connection, query).await?,
-        logged,
         ..Facts::default()
     };
+    conversations_and_nodes(connection, query, &mut facts).await?;
+    let mut wanted = query.more_agents(&facts.conversations);
+    wanted.extend(query.agents.iter().cloned());
+    facts.agents = agents(connection, &wanted).await?;
     let mut wanted = query.more_turns(&facts);
     wanted.extend(query.ended.iter().cloned());
     facts.turns = turns(connection, &wanted).await?;
@@ -202,32 +191,48 @@ async fn lock(
         .collect()
 }
 
-async fn conversations(
+async fn conversations_and_nodes(
     connection: &mut PgConnection,
-    wanted: &[InTenant<ConversationId>],
-) -> Result<HashMap<InTenant<ConversationId>, ConversationFacts>, RepositoryError> {
-    let rows: Vec<ConversationRow> =
-        each(connection, CONVERSATIONS, "conversations", wanted, |id| {
-            id.uuid()
-        })
-        .await?;
-    rows.into_iter()
-        .map(|row| {
-            let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
-            let facts = ConversationFacts {
-                agent_id: AgentId::new(row.agent_id),
-                agent_version: row.agent_version,
-                user_id: row.user_id,
-                message_count: row.message_count,
-                turn_count: row.turn_count,
-                updated_at: row::time(row.updated_at),
-                running: row.running.map(TurnId::new),
-                waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
-                first_waiting: row.first_waiting.map(TurnId::new),
-            };
-            Ok((key, facts))
-        })
-        .collect()
+    query: &FactsQuery,
+    facts: &mut Facts,
+) -> Result<(), RepositoryError> {
+    let wanted = query.conversations.iter();
+    let tenants: Vec<_> = wanted.clone().map(|(tenant, _)| tenant.as_str()).collect();
+    let statement = sqlx::query(CONVERSATIONS_AND_NODES)
+        .bind(tenants)
+        .bind(wanted.map(|(_, id)| id.uuid()).collect::<Vec<_>>())
+        .bind(query.nodes.iter().map(|id| id.uuid()).collect::<Vec<_>>());
+    let rows = statement.fetch_all(connection).await.map_err(from_sqlx)?;
+    for row in &rows {
+        let live_nodes: Vec<Uuid> = row.try_get("live_nodes").map_err(in_table("nodes"))?;
+        facts
+            .live_nodes
+            .extend(live_nodes.into_iter().map(NodeId::new));
+        let id: Option<Uuid> = row.try_get("id").map_err(in_table("conversations"))?;
+        if id.is_some() {
+            let (key, conversation) = conversation(row::read("conversations", row)?)?;
+            facts.conversations.insert(key, conversation);
+        }
+    }
+    Ok(())
+}
+
+fn conversation(
+    row: ConversationRow,
+) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
+    let facts = ConversationFacts {
+        agent_id: AgentId::new(row.agent_id),
+        agent_version: row.agent_version,
+        user_id: row.user_id,
+        message_count: row.message_count,
+        turn_count: row.turn_count,
+        updated_at: row::time(row.updated_at),
+        running: row.running.map(TurnId::new),
+        waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
+        first_waiting: row.first_waiting.map(TurnId::new),
+    };
+    let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
+    Ok((key, facts))
 }
 
 async fn agents(
@@ -280,18 +285,6 @@ async fn claims(
             Ok((key, row.record.try_into()?))
         })
         .collect()
-}
-
-async fn live_nodes(
-    connection: &mut PgConnection,
-    query: &FactsQuery,
-) -> Result<HashSet<NodeId>, RepositoryError> {
-    if query.nodes.is_empty() {
-        return Ok(HashSet::new());
-    }
-    let ids: Vec<_> = query.nodes.iter().map(|node| node.uuid()).collect();
-    let rows: Vec<(Uuid,)> = rows(connection, sqlx::query(LIVE_NODES).bind(ids), "nodes").await?;
-    Ok(rows.into_iter().map(|(id,)| NodeId::new(id)).collect())
 }
 
 async fn logged(

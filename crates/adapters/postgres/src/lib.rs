@@ -29,6 +29,7 @@ mod nodes;
 mod recovery;
 mod row;
 mod rows;
+mod script;
 mod signing_keys;
 mod store;
 mod store_state;

@@ -1,7 +1,7 @@
 //! Writes the rows that a transaction decided on, one statement for each table and kind of change.
 //!
 //! Rows go over as one array a column, which `unnest` puts together again: a batch of hundreds
-//! costs as many round trips as a single one.
+//! costs as many round trips as a single one, and all kinds of rows together cost one.
 
 mod conversations;
 mod log;
@@ -10,13 +10,9 @@ mod turns;
 
 use ports::RepositoryError;
 use relational::Rows;
-use sqlx::{
-    PgConnection,
-    postgres::{PgArguments, Postgres},
-    query::Query,
-};
+use sqlx::PgConnection;
 
-use crate::error::from_sqlx;
+use crate::script::Script;
 
 /// The statements of this folder.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
@@ -26,43 +22,26 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
-/// Writes all of `rows`. Keys are released before others are claimed: one may pass from a turn
-/// that failed to the next.
+/// Writes all of `rows`.
 pub(crate) async fn write(
     connection: &mut PgConnection,
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
-    conversations::insert(connection, &rows.conversations).await?;
-    conversations::advance(connection, &rows.advances).await?;
-    turns::insert(connection, &rows.turns).await?;
-    turns::end(connection, &rows.ends).await?;
-    turns::start(connection, &rows.starts).await?;
-    messages::insert(connection, &rows.messages).await?;
-    log::insert_events(connection, &rows.events).await?;
-    log::release_claims(connection, &rows.released).await?;
-    log::write_claims(connection, &rows.claims).await?;
-    log::raise_heads(connection, &rows.heads).await
-}
-
-/// Runs `statement` with all `rows` at once, as `bind` turns them into columns; not at all without
-/// any.
-async fn run<'r, R>(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    rows: &'r [R],
-    bind: impl FnOnce(
-        Query<'static, Postgres, PgArguments>,
-        &'r [R],
-    ) -> Query<'static, Postgres, PgArguments>,
-) -> Result<(), RepositoryError> {
-    if rows.is_empty() {
-        return Ok(());
-    }
-    bind(sqlx::query(statement), rows)
-        .execute(connection)
-        .await
-        .map_err(from_sqlx)?;
-    Ok(())
+    // Before others are claimed: a key may pass from a turn that failed to the next.
+    let mut script = Script::default();
+    log::release_claims(&mut script, &rows.released);
+    script.run(connection).await?;
+    let mut script = Script::default();
+    conversations::insert(&mut script, &rows.conversations);
+    conversations::advance(&mut script, &rows.advances);
+    turns::insert(&mut script, &rows.turns);
+    turns::end(&mut script, &rows.ends);
+    turns::start(&mut script, &rows.starts);
+    messages::insert(&mut script, &rows.messages);
+    log::insert_events(&mut script, &rows.events);
+    log::write_claims(&mut script, &rows.claims);
+    log::raise_heads(&mut script, &rows.heads);
+    script.run(connection).await
 }
 
 /// One column of `rows`.

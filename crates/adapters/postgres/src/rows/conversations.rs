@@ -1,11 +1,11 @@
 //! Rows of `conversations`.
 
 use domain::Timestamp;
-use ports::RepositoryError;
 use relational::{ConversationAdvance, ConversationRow};
-use sqlx::{PgConnection, types::Json};
+use sqlx::types::Json;
 
-use super::{column, run};
+use super::column;
+use crate::script::Script;
 
 const INSERT: &str = "\
     insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
@@ -24,11 +24,8 @@ const ADVANCE: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
 
 /// New conversations.
-pub(crate) async fn insert(
-    connection: &mut PgConnection,
-    rows: &[ConversationRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, |insert, rows| {
+pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) {
+    script.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.conversation.id.uuid()))
@@ -44,16 +41,12 @@ pub(crate) async fn insert(
             .bind(column(rows, |row| {
                 row.conversation.last_message_at.map(Timestamp::date_time)
             }))
-    })
-    .await
+    });
 }
 
 /// Conversations in which something was said or started.
-pub(crate) async fn advance(
-    connection: &mut PgConnection,
-    rows: &[ConversationAdvance],
-) -> Result<(), RepositoryError> {
-    run(connection, ADVANCE, rows, |advance, rows| {
+pub(super) fn advance(script: &mut Script, rows: &[ConversationAdvance]) {
+    script.add(ADVANCE, rows, |advance, rows| {
         advance
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
@@ -63,6 +56,5 @@ pub(crate) async fn advance(
             .bind(column(rows, |row| {
                 row.last_message_at.map(Timestamp::date_time)
             }))
-    })
-    .await
+    });
 }

@@ -1,11 +1,11 @@
 //! Rows of `events` and `idempotency_records`, and the heads of the logs.
 
 use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
-use ports::RepositoryError;
 use relational::{ClaimRow, EventRow, ReleasedClaim};
-use sqlx::{PgConnection, types::Json};
+use sqlx::types::Json;
 
-use super::{column, run};
+use super::column;
+use crate::script::Script;
 
 const INSERT_EVENTS: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
@@ -34,11 +34,8 @@ const RAISE_HEADS: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
 
 /// New events.
-pub(crate) async fn insert_events(
-    connection: &mut PgConnection,
-    rows: &[EventRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT_EVENTS, rows, |insert, rows| {
+pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) {
+    script.add(INSERT_EVENTS, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.seq.0))
@@ -52,16 +49,12 @@ pub(crate) async fn insert_events(
             .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
             .bind(column(rows, |row| row.actor.as_str()))
             .bind(column(rows, |row| row.data.as_ref().map(Json)))
-    })
-    .await
+    });
 }
 
 /// Keys that may be used again.
-pub(crate) async fn release_claims(
-    connection: &mut PgConnection,
-    rows: &[ReleasedClaim],
-) -> Result<(), RepositoryError> {
-    run(connection, RELEASE_CLAIMS, rows, |release, rows| {
+pub(super) fn release_claims(script: &mut Script, rows: &[ReleasedClaim]) {
+    script.add(RELEASE_CLAIMS, rows, |release, rows| {
         release
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.principal.as_str()))
@@ -69,16 +62,12 @@ pub(crate) async fn release_claims(
             .bind(column(rows, |row| row.name.key.as_str()))
             .bind(column(rows, |row| row.turn_id.uuid()))
             .bind(column(rows, |row| row.conversation_id.uuid()))
-    })
-    .await
+    });
 }
 
 /// Keys that are used now, in place of records that are outdated or released.
-pub(crate) async fn write_claims(
-    connection: &mut PgConnection,
-    rows: &[ClaimRow],
-) -> Result<(), RepositoryError> {
-    run(connection, WRITE_CLAIMS, rows, |write, rows| {
+pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) {
+    script.add(WRITE_CLAIMS, rows, |write, rows| {
         write
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.claim.principal.as_str()))
@@ -88,19 +77,14 @@ pub(crate) async fn write_claims(
             .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
             .bind(column(rows, |row| row.claim.answer.as_ref().map(Json)))
             .bind(column(rows, |row| row.claim.created_at.date_time()))
-    })
-    .await
+    });
 }
 
 /// The newest event of each log that grew.
-pub(crate) async fn raise_heads(
-    connection: &mut PgConnection,
-    rows: &[(TenantId, Seq)],
-) -> Result<(), RepositoryError> {
-    run(connection, RAISE_HEADS, rows, |raise, rows| {
+pub(super) fn raise_heads(script: &mut Script, rows: &[(TenantId, Seq)]) {
+    script.add(RAISE_HEADS, rows, |raise, rows| {
         raise
             .bind(column(rows, |(tenant, _)| tenant.as_str()))
             .bind(column(rows, |(_, head)| head.0))
-    })
-    .await
+    });
 }

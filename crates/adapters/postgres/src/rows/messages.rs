@@ -1,11 +1,10 @@
 //! Rows of `messages`.
 
 use domain::{FinishReason, TurnId};
-use ports::RepositoryError;
 use relational::MessageRow;
-use sqlx::PgConnection;
 
-use super::{column, run};
+use super::column;
+use crate::script::Script;
 
 const INSERT: &str = "\
     insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
@@ -18,11 +17,8 @@ const INSERT: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];
 
 /// New messages.
-pub(crate) async fn insert(
-    connection: &mut PgConnection,
-    rows: &[MessageRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, |insert, rows| {
+pub(super) fn insert(script: &mut Script, rows: &[MessageRow]) {
+    script.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.message.conversation_id.uuid()))
@@ -43,6 +39,5 @@ pub(crate) async fn insert(
             .bind(column(rows, |row| {
                 row.message.usage.map(|usage| usage.output_tokens)
             }))
-    })
-    .await
+    });
 }

@@ -1,11 +1,11 @@
 //! Rows of `turns`.
 
 use domain::{NodeId, Seq, Timestamp};
-use ports::RepositoryError;
 use relational::{TurnEnd, TurnRow, TurnStart};
-use sqlx::{PgConnection, types::Json};
+use sqlx::types::Json;
 
-use super::{column, run};
+use super::column;
+use crate::script::Script;
 
 const INSERT: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
@@ -36,11 +36,8 @@ const START: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
 
 /// New turns.
-pub(crate) async fn insert(
-    connection: &mut PgConnection,
-    rows: &[TurnRow],
-) -> Result<(), RepositoryError> {
-    run(connection, INSERT, rows, |insert, rows| {
+pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) {
+    script.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.turn.id.uuid()))
@@ -77,16 +74,12 @@ pub(crate) async fn insert(
             .bind(column(rows, |row| {
                 row.turn.finished_at.map(Timestamp::date_time)
             }))
-    })
-    .await
+    });
 }
 
 /// Turns that reach their end.
-pub(crate) async fn end(
-    connection: &mut PgConnection,
-    rows: &[TurnEnd],
-) -> Result<(), RepositoryError> {
-    run(connection, END, rows, |end, rows| {
+pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) {
+    script.add(END, rows, |end, rows| {
         end.bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
             .bind(column(rows, |row| row.status.as_str()))
@@ -97,16 +90,12 @@ pub(crate) async fn end(
             }))
             .bind(column(rows, |row| row.error.as_ref().map(Json)))
             .bind(column(rows, |row| row.finished_at.date_time()))
-    })
-    .await
+    });
 }
 
 /// Turns that waited and now run.
-pub(crate) async fn start(
-    connection: &mut PgConnection,
-    rows: &[TurnStart],
-) -> Result<(), RepositoryError> {
-    run(connection, START, rows, |start, rows| {
+pub(super) fn start(script: &mut Script, rows: &[TurnStart]) {
+    script.add(START, rows, |start, rows| {
         start
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
@@ -115,8 +104,7 @@ pub(crate) async fn start(
             .bind(column(rows, |row| row.turn_number))
             .bind(column(rows, |row| row.message_seq))
             .bind(column(rows, |row| row.started_at.date_time()))
-    })
-    .await
+    });
 }
 
 /// A value as JSON, or null in its place when there is nothing in it.
