@@ -3,13 +3,13 @@
 use std::{str::FromStr, sync::Arc};
 
 use ports::{RepositoryError, Storage};
-use relational::{GroupCommit, Patience};
+use relational::{GroupCommit, Patience, WritingThread};
 use sqlx::{
     ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
-use tokio::{runtime::Handle, time::timeout};
+use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -60,11 +60,13 @@ pub struct PostgresStore {
     options: PgConnectOptions,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
+    _writing: WritingThread,
 }
 
 impl PostgresStore {
-    /// Connects to the database that `url` names and asks it for a sign of life. The tasks run on
-    /// the present runtime; the one that writes ends when the store is dropped.
+    /// Connects to the database that `url` names and asks it for a sign of life. The task that
+    /// writes has a thread of its own and ends when the store is dropped; others run on the present
+    /// runtime.
     pub async fn connect(
         url: &str,
         options: PostgresOptions,
@@ -74,16 +76,19 @@ impl PostgresStore {
             .map_err(from_sqlx)?
             .application_name("agent-service");
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
+        let writing =
+            WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
         let group = GroupCommit::start(
             PostgresBatches::new(connect.clone()),
             Patience::default(),
             tasks,
-            &Handle::current(),
+            writing.handle(),
         );
         let store = Self {
             options: connect,
             connections,
             group,
+            _writing: writing,
         };
         let reached = store.connections.run(|_| Box::pin(async { Ok(()) })).await;
         match reached {

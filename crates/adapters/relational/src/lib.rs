@@ -17,6 +17,7 @@ pub mod plan;
 pub mod proof;
 pub mod rows;
 pub mod text_range;
+mod writing_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
@@ -28,3 +29,4 @@ pub use rows::{
     ClaimName, ClaimRow, ConversationAdvance, ConversationRow, EventRow, MessageRow, ReleasedClaim,
     Rows, TurnEnd, TurnRow, TurnStart,
 };
+pub use writing_thread::WritingThread;

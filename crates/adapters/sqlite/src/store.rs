@@ -3,13 +3,12 @@
 use std::{sync::Arc, time::Duration};
 
 use ports::{RepositoryError, Storage};
-use relational::{GroupCommit, Patience};
+use relational::{GroupCommit, Patience, WritingThread};
 use sqlx::{
     ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
-use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -70,12 +69,13 @@ pub struct SqliteStore {
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     pub(crate) group: GroupCommit,
+    _writing: WritingThread,
 }
 
 impl SqliteStore {
     /// Opens the file that `url` names (`sqlite://data/agent-service.db`), and makes it and its
-    /// folder when they are missing. The tasks run on the present runtime. A [`LocationError`]
-    /// stands behind the error when the place is at fault.
+    /// folder when they are missing. The tasks that write have a thread of their own. A
+    /// [`LocationError`] stands behind the error when the place is at fault.
     pub async fn open(
         url: &str,
         options: SqliteOptions,
@@ -87,7 +87,9 @@ impl SqliteStore {
         } else {
             None
         };
-        let writer = Writer::start(&connect, lock, tasks);
+        let writing =
+            WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
+        let writer = Writer::start(&connect, lock, tasks, writing.handle());
         // The first transaction makes the file, which readers cannot.
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))
@@ -97,13 +99,14 @@ impl SqliteStore {
         let batches = SqliteBatches {
             writer: writer.clone(),
         };
-        let group = GroupCommit::start(batches, Patience::default(), tasks, &Handle::current());
+        let group = GroupCommit::start(batches, Patience::default(), tasks, writing.handle());
         Ok(Self {
             options: connect,
             readers,
             own_reader,
             writer,
             group,
+            _writing: writing,
         })
     }
 

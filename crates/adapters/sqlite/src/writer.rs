@@ -72,11 +72,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the task on the present runtime. `lock` is held as long as the task lives.
+    /// Starts the task on `runtime`. `lock` is held as long as the task lives.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
         lock: Option<File>,
         tasks: &TaskTracker,
+        runtime: &Handle,
     ) -> Self {
         let (messages, queue) = mpsc::channel(WAITING_JOBS);
         let options = options
@@ -85,12 +86,15 @@ impl Writer {
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(CALL_LIMIT);
+            .busy_timeout(CALL_LIMIT)
+            // A batch touches more pages than the usual 2 MB hold when there is much to write.
+            .pragma("cache_size", "-16384")
+            .pragma("temp_store", "memory");
         let task = async move {
             run(options, queue).await;
             drop(lock);
         };
-        tasks.spawn_on(task, &Handle::current());
+        tasks.spawn_on(task, runtime);
         Self { messages }
     }
 
