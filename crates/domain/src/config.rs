@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Fault, FaultCode, Rule, Sizes,
+    Fault, FaultCode, HistoryLimits, Rule, Sizes,
     fault::push_index,
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
@@ -182,52 +182,6 @@ pub struct LlmSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false, value_type = Option<Vec<StopText>>))]
     pub stop: Option<Vec<String>>,
-}
-
-/// How much of the conversation before this message the engine sees; both limits hold.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct HistoryLimits {
-    /// Most messages. Default 40.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "schema",
-        schema(minimum = 0, maximum = 500, default = 40, nullable = false)
-    )]
-    pub max_messages: Option<u32>,
-    /// Most characters in all. Default 48000.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "schema",
-        schema(minimum = 0, maximum = 1_000_000, default = 48_000, nullable = false)
-    )]
-    pub max_characters: Option<u32>,
-}
-
-impl HistoryLimits {
-    /// The limit on messages that takes effect.
-    pub fn messages(&self) -> u32 {
-        self.max_messages.unwrap_or(40)
-    }
-
-    /// The limit on characters that takes effect.
-    pub fn characters(&self) -> u32 {
-        self.max_characters.unwrap_or(48_000)
-    }
-
-    /// How many of these texts, newest first, fit both limits: whole ones, up to the first that
-    /// does not fit.
-    pub fn fitting<'a>(&self, newest_first: impl Iterator<Item = &'a str>) -> usize {
-        let mut left = self.characters() as usize;
-        let fits = |text: &&str| {
-            let rest = left.checked_sub(text.chars().count());
-            left = rest.unwrap_or(left);
-            rest.is_some()
-        };
-        let most = self.messages() as usize;
-        newest_first.take(most).take_while(fits).count()
-    }
 }
 
 impl AgentConfig {

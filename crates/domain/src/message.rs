@@ -1,7 +1,5 @@
 //! Messages: what was said in a conversation.
 
-use std::sync::Arc;
-
 use serde::{Deserialize, Serialize};
 
 use crate::{ConversationId, FinishReason, MessageId, Timestamp, TurnId, Usage};
@@ -62,15 +60,4 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub usage: Option<Usage>,
-}
-
-/// What was said in a message, without all that is known of it beside.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Utterance {
-    /// The message's place in its conversation.
-    pub seq: i64,
-    /// Who said it.
-    pub role: Role,
-    /// What was said.
-    pub content: Arc<str>,
 }

@@ -94,3 +94,93 @@ impl Histories {
         self.cache.remove(&(tenant.clone(), id));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use contract::samples;
+    use domain::Role;
+
+    use super::*;
+
+    const LIMITS: HistoryLimits = HistoryLimits {
+        max_messages: Some(4),
+        max_characters: Some(100),
+    };
+
+    fn said(places: std::ops::Range<i64>, content: &str) -> Vec<Utterance> {
+        let said = |seq| Utterance {
+            seq,
+            role: Role::User,
+            content: content.into(),
+        };
+        places.map(said).collect()
+    }
+
+    fn taken(histories: &Histories, conversation: u32, before: i64) -> Option<Vec<Utterance>> {
+        let query = HistoryQuery {
+            before,
+            limits: LIMITS,
+        };
+        let id = samples::conversation_id(conversation);
+        histories.take(&samples::tenant(), id, &query)
+    }
+
+    fn kept(conversation: u32, said: Vec<Utterance>, histories: &Histories) {
+        let id = samples::conversation_id(conversation);
+        histories.keep(&samples::tenant(), id, said, LIMITS);
+    }
+
+    #[test]
+    fn gives_what_was_kept_once_and_to_the_next_message_alone() {
+        let histories = Histories::default();
+        assert_eq!(
+            taken(&histories, 1, 1),
+            Some(Vec::new()),
+            "the first message"
+        );
+        kept(1, said(1..3, "a"), &histories);
+        assert_eq!(taken(&histories, 2, 3), None, "another conversation");
+        assert_eq!(taken(&histories, 1, 3), Some(said(1..3, "a")));
+        assert_eq!(taken(&histories, 1, 3), None, "it was taken");
+        kept(1, said(1..3, "a"), &histories);
+        assert_eq!(taken(&histories, 1, 4), None, "something was said between");
+    }
+
+    #[test]
+    fn gives_nothing_within_other_limits_or_when_it_was_forgotten() {
+        let (histories, tenant) = (Histories::default(), samples::tenant());
+        let id = samples::conversation_id(1);
+        kept(1, said(1..3, "a"), &histories);
+        let limits = HistoryLimits {
+            max_messages: Some(5),
+            ..LIMITS
+        };
+        let query = HistoryQuery { before: 3, limits };
+        assert_eq!(histories.take(&tenant, id, &query), None);
+        kept(1, said(1..3, "a"), &histories);
+        histories.forget(&tenant, id);
+        assert_eq!(taken(&histories, 1, 3), None);
+    }
+
+    #[test]
+    fn keeps_the_newest_that_fit() {
+        let histories = Histories::default();
+        kept(1, said(1..9, "a"), &histories);
+        assert_eq!(taken(&histories, 1, 9), Some(said(5..9, "a")));
+        let mut mixed = said(1..3, "a");
+        mixed.extend(said(3..4, &"é".repeat(99)));
+        mixed.extend(said(4..6, "b"));
+        kept(1, mixed, &histories);
+        assert_eq!(taken(&histories, 1, 6), Some(said(4..6, "b")), "no gap");
+    }
+
+    #[test]
+    fn keeps_no_more_bytes_than_it_may() {
+        let histories = Histories::within(100_000);
+        for conversation in 0..1_000 {
+            kept(conversation, said(1..2, &"x".repeat(90)), &histories);
+        }
+        let held = histories.cache.weight();
+        assert!((50_000..=100_000).contains(&held), "{held}");
+    }
+}

@@ -2,6 +2,7 @@
 
 mod cancelled;
 mod draining;
+mod histories;
 mod pair;
 mod queued;
 mod taken_for_dead;

@@ -1,0 +1,86 @@
+//! What an engine is shown of a conversation in which two nodes answer.
+
+use contract::samples;
+use domain::{ConversationId, HistoryLimits, Utterance};
+use ports::{HistoryQuery, ReplyError};
+use serde_json::json;
+
+use super::pair::{Node, Pair};
+use crate::script::Call;
+
+/// How a turn ends.
+#[derive(Debug, Clone, Copy)]
+enum End {
+    Completed,
+    Failed,
+    Cancelled,
+}
+
+/// What the store would show of what was said before the question that is asked now.
+async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<Utterance> {
+    let (tenant, conversations) = (samples::tenant(), &node.api.storage.conversations);
+    let head = conversations.find_head(&tenant, id).await;
+    let head = head.expect("the store answers").value.expect("it is there");
+    let query = HistoryQuery {
+        before: head.message_count,
+        limits,
+    };
+    let history = conversations.history(&tenant, id, &query).await;
+    history.expect("the store answers")
+}
+
+async fn end(node: &Node, call: Call, end: End, number: usize) {
+    match end {
+        End::Completed => call.answer(&format!("answer {number}")).await,
+        End::Failed => call.fail(ReplyError::TimedOut),
+        End::Cancelled => {
+            call.say("Well").await;
+            node.cancel(call.request.turn_id).await.ok();
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_is_shown_what_is_stored_whoever_answered_before() {
+    use End::{Cancelled, Completed, Failed};
+    let mut pair = Pair::start().await;
+    let id: ConversationId = pair.conversation().await.parse().expect("an id");
+    let turns = [
+        // On which node, with at most how many messages and characters shown, to which end.
+        (true, 5, 1_000, [Completed, Completed, Completed, Completed]),
+        (false, 5, 1_000, [Completed, Completed, Failed, Completed]),
+        (true, 5, 1_000, [Completed, Failed, Completed, Cancelled]),
+        (true, 5, 30, [Completed, Completed, Completed, Failed]),
+        (false, 5, 30, [Failed, Completed, Completed, Cancelled]),
+        (true, 0, 30, [Completed, Completed, Completed, Completed]),
+        (true, 40, 1_000, [Completed, Completed, Cancelled, Failed]),
+        (false, 40, 1_000, [Completed, Failed, Completed, Completed]),
+    ];
+    let mut number = 0;
+    for (is_on_a, messages, characters, ends) in turns {
+        let limits = HistoryLimits {
+            max_messages: Some(messages),
+            max_characters: Some(characters),
+        };
+        let config = json!({"engine": "scripted", "history": limits});
+        let path = format!("/api/agents/{}/config", pair.agent);
+        pair.a.api.writer().put(&path, config).await.ok();
+        for ending in ends {
+            number += 1;
+            let command = pair.command(&id.to_string(), &format!("question {number}"));
+            let node = if is_on_a { &mut pair.a } else { &mut pair.b };
+            let chat = node.chat(&command).send();
+            let call = async {
+                let call = node.script.next_call().await;
+                let shown = stored(node, id, limits).await;
+                assert_eq!(
+                    call.request.history, shown,
+                    "before {ending:?} turn {number}"
+                );
+                end(node, call, ending, number).await;
+            };
+            tokio::join!(chat, call);
+        }
+    }
+    pair.stop().await;
+}
