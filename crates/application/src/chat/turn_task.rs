@@ -69,13 +69,11 @@ impl TurnTask<'_> {
         };
         let (runner, tenant) = (self.finishing.runner, &self.request.tenant);
         let conversation = self.finishing.claim.live.subject().conversation_id;
-        match runner.histories.take(tenant, conversation, &query) {
-            Some(history) => Ok(history),
-            None => {
-                let conversations = &runner.ports.conversations;
-                conversations.history(tenant, conversation, &query).await
-            }
+        if let Some(history) = runner.histories.take(tenant, conversation, &query) {
+            return Ok(history);
         }
+        let conversations = &runner.ports.conversations;
+        conversations.history(tenant, conversation, &query).await
     }
 
     async fn complete(&mut self, answer: Answer, engine: Duration) -> Ended {
