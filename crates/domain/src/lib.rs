@@ -21,7 +21,7 @@ pub mod cursor;
 pub mod event;
 pub mod fault;
 pub mod history;
-mod id;
+pub mod id;
 pub mod idempotency;
 pub mod live;
 pub mod merge_patch;

@@ -138,9 +138,9 @@ pub trait ConversationRepository: Send + Sync {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
-    /// Reads what an engine is shown: what was said in the newest whole messages that fit both limits, oldest
-    /// first, without the messages of failed turns. MUST cost the same however long the
-    /// conversation is. Empty when the conversation is gone.
+    /// Reads what an engine is shown: what was said in the newest whole messages that fit both
+    /// limits, oldest first, without the messages of failed turns. MUST cost the same however long
+    /// the conversation is. Empty when the conversation is gone.
     async fn history(
         &self,
         tenant: &TenantId,

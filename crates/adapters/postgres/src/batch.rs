@@ -5,7 +5,8 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use ports::RepositoryError;
 use relational::{
-    BatchError, BatchStore, FactsQuery, Item, group_commit::HeadsBefore, item::Outcomes, plan,
+    BatchError, BatchStore, FactsQuery, Item, WritingThread, group_commit::HeadsBefore,
+    item::Outcomes, plan,
 };
 use sqlx::{ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
 use tokio::time::timeout;
@@ -20,14 +21,17 @@ use crate::{
 pub(crate) struct PostgresBatches {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
+    /// Where it runs; it ends with this.
+    _thread: WritingThread,
 }
 
 impl PostgresBatches {
     /// Connects when the first batch comes.
-    pub(crate) const fn new(options: PgConnectOptions) -> Self {
+    pub(crate) const fn new(options: PgConnectOptions, thread: WritingThread) -> Self {
         Self {
             options,
             connection: None,
+            _thread: thread,
         }
     }
 

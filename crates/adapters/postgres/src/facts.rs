@@ -1,6 +1,6 @@
 //! Reads what a batch must know before it is decided, under the lock of its tenants.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
     AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
@@ -116,18 +116,23 @@ struct LoggedRow {
     turn_id: Option<Uuid>,
 }
 
+type Conversations = HashMap<InTenant<ConversationId>, ConversationFacts>;
+
 /// Locks the tenants of `query` and then reads all that it asks for.
 pub(crate) async fn read(
     connection: &mut PgConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
+    let heads = lock(connection, query).await?;
+    let (conversations, live_nodes) = conversations_and_nodes(connection, query).await?;
     let mut facts = Facts {
-        heads: lock(connection, query).await?,
-        logged: logged(connection, query).await?,
+        heads,
+        conversations,
         claims: claims(connection, &query.claims).await?,
+        live_nodes,
+        logged: logged(connection, query).await?,
         ..Facts::default()
     };
-    conversations_and_nodes(connection, query, &mut facts).await?;
     let mut wanted = query.more_agents(&facts.conversations);
     wanted.extend(query.agents.iter().cloned());
     facts.agents = agents(connection, &wanted).await?;
@@ -194,8 +199,7 @@ async fn lock(
 async fn conversations_and_nodes(
     connection: &mut PgConnection,
     query: &FactsQuery,
-    facts: &mut Facts,
-) -> Result<(), RepositoryError> {
+) -> Result<(Conversations, HashSet<NodeId>), RepositoryError> {
     let wanted = query.conversations.iter();
     let tenants: Vec<_> = wanted.clone().map(|(tenant, _)| tenant.as_str()).collect();
     let statement = sqlx::query(CONVERSATIONS_AND_NODES)
@@ -203,18 +207,20 @@ async fn conversations_and_nodes(
         .bind(wanted.map(|(_, id)| id.uuid()).collect::<Vec<_>>())
         .bind(query.nodes.iter().map(|id| id.uuid()).collect::<Vec<_>>());
     let rows = statement.fetch_all(connection).await.map_err(from_sqlx)?;
+    let live_nodes: Vec<Uuid> = match rows.first() {
+        Some(row) => row.try_get("live_nodes").map_err(in_table("nodes"))?,
+        None => Vec::new(),
+    };
+    let mut conversations = Conversations::new();
     for row in &rows {
-        let live_nodes: Vec<Uuid> = row.try_get("live_nodes").map_err(in_table("nodes"))?;
-        facts
-            .live_nodes
-            .extend(live_nodes.into_iter().map(NodeId::new));
         let id: Option<Uuid> = row.try_get("id").map_err(in_table("conversations"))?;
         if id.is_some() {
-            let (key, conversation) = conversation(row::read("conversations", row)?)?;
-            facts.conversations.insert(key, conversation);
+            let (key, facts) = conversation(row::read("conversations", row)?)?;
+            conversations.insert(key, facts);
         }
     }
-    Ok(())
+    let live_nodes = live_nodes.into_iter().map(NodeId::new).collect();
+    Ok((conversations, live_nodes))
 }
 
 fn conversation(

@@ -49,7 +49,8 @@ const PAGE_DESCENDING: &str = page!("m.seq < $3", "m.seq desc");
 const HISTORY: &str = concat!(
     "select m.seq, m.role, m.content \
      from (select m.*, sum(char_length(m.content)) over (order by m.seq desc) as characters \
-     from (select m.seq, m.role, m.content from messages m where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
+     from (select m.seq, m.role, m.content from messages m \
+     where m.tenant_id = $1 and m.conversation_id = $2 and m.seq < $3 \
      and exists (select 1 from conversations c where c.tenant_id = $1 and c.id = $2 and ",
     visible!(),
     ") and coalesce((select t.status <> 'failed' from turns t \
@@ -110,24 +111,12 @@ impl TryFrom<MessageRow> for Message {
     }
 }
 
-/// What was said in a message.
-#[derive(Debug, sqlx::FromRow)]
-struct UtteranceRow {
-    seq: i64,
-    role: String,
-    content: String,
-}
-
-impl TryFrom<UtteranceRow> for Utterance {
-    type Error = RepositoryError;
-
-    fn try_from(row: UtteranceRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            seq: row.seq,
-            role: role(&row.role)?,
-            content: row.content.into(),
-        })
-    }
+fn utterance((seq, said_by, content): (i64, String, String)) -> Result<Utterance, RepositoryError> {
+    Ok(Utterance {
+        seq,
+        role: role(&said_by)?,
+        content: content.into(),
+    })
 }
 
 fn role(text: &str) -> Result<Role, RepositoryError> {
@@ -190,6 +179,6 @@ pub(crate) async fn history(
         .bind(i64::from(query.limits.characters()));
     let rows = store.connections.fetch_all(history).await?;
     rows.iter()
-        .map(|row| row::read::<UtteranceRow>("messages", row)?.try_into())
+        .map(|row| utterance(row::read("messages", row)?))
         .collect()
 }

@@ -1,7 +1,8 @@
 //! Writes the rows that a transaction decided on, one statement for each table and kind of change.
 //!
 //! Rows go over as one array a column, which `unnest` puts together again: a batch of hundreds
-//! costs as many round trips as a single one, and all kinds of rows together cost one.
+//! costs as many round trips as a single one, and all kinds of rows together cost one (keys that are given
+//! back cost another).
 
 mod conversations;
 mod log;
@@ -12,7 +13,7 @@ use ports::RepositoryError;
 use relational::Rows;
 use sqlx::PgConnection;
 
-use crate::script::Script;
+use crate::joint_statement::JointStatement;
 
 /// The statements of this folder.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
@@ -28,20 +29,20 @@ pub(crate) async fn write(
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
     // Before others are claimed: a key may pass from a turn that failed to the next.
-    let mut script = Script::default();
-    log::release_claims(&mut script, &rows.released);
-    script.run(connection).await?;
-    let mut script = Script::default();
-    conversations::insert(&mut script, &rows.conversations);
-    conversations::advance(&mut script, &rows.advances);
-    turns::insert(&mut script, &rows.turns);
-    turns::end(&mut script, &rows.ends);
-    turns::start(&mut script, &rows.starts);
-    messages::insert(&mut script, &rows.messages);
-    log::insert_events(&mut script, &rows.events);
-    log::write_claims(&mut script, &rows.claims);
-    log::raise_heads(&mut script, &rows.heads);
-    script.run(connection).await
+    let mut joint = JointStatement::default();
+    log::release_claims(&mut joint, &rows.released);
+    joint.run(connection).await?;
+    let mut joint = JointStatement::default();
+    conversations::insert(&mut joint, &rows.conversations);
+    conversations::advance(&mut joint, &rows.advances);
+    turns::insert(&mut joint, &rows.turns);
+    turns::end(&mut joint, &rows.ends);
+    turns::start(&mut joint, &rows.starts);
+    messages::insert(&mut joint, &rows.messages);
+    log::insert_events(&mut joint, &rows.events);
+    log::write_claims(&mut joint, &rows.claims);
+    log::raise_heads(&mut joint, &rows.heads);
+    joint.run(connection).await
 }
 
 /// One column of `rows`.

@@ -60,7 +60,6 @@ pub struct PostgresStore {
     options: PgConnectOptions,
     pub(crate) connections: Connections,
     pub(crate) group: GroupCommit,
-    _writing: WritingThread,
 }
 
 impl PostgresStore {
@@ -79,16 +78,15 @@ impl PostgresStore {
         let writing =
             WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
         let group = GroupCommit::start(
-            PostgresBatches::new(connect.clone()),
+            PostgresBatches::new(connect.clone(), writing.clone()),
             Patience::default(),
             tasks,
-            writing.handle(),
+            writing.runtime(),
         );
         let store = Self {
             options: connect,
             connections,
             group,
-            _writing: writing,
         };
         let reached = store.connections.run(|_| Box::pin(async { Ok(()) })).await;
         match reached {

@@ -6,7 +6,6 @@ use domain::{
     AgentId, ConversationId, EventType, IdempotencyClaim, IdempotencyRecord, NodeId, PrincipalId,
     Seq, TenantId, Timestamp, TurnId, idempotency::RETENTION,
 };
-
 use ports::ExchangeTarget;
 
 use crate::{Item, TurnRow};
@@ -53,7 +52,7 @@ pub struct FactsQuery {
     pub conversations: Vec<InTenant<ConversationId>>,
     /// Those of them whose first waiting turn may be promoted.
     pub promotions: HashSet<InTenant<ConversationId>>,
-    /// Agents of whom a conversation is begun.
+    /// Agents with whom a conversation is begun.
     pub agents: HashSet<InTenant<AgentId>>,
     /// Turns to be ended.
     pub ended: Vec<InTenant<TurnId>>,

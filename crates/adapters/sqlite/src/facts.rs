@@ -17,7 +17,7 @@ use crate::{
     claims::RecordRow,
     error::in_table,
     row,
-    script::Script,
+    script::{self, Look},
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
@@ -119,22 +119,18 @@ pub(crate) async fn read(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
-    let mut script = Script::default();
-    script.ask(HEADS, query.tenants.iter().map(TenantId::as_str))?;
     let conversations = query.conversations.iter();
-    script.ask(
-        CONVERSATIONS,
-        conversations.map(|(of, id)| key(of, id.uuid())),
-    )?;
-    script.ask(
-        AGENTS,
-        query.agents.iter().map(|(of, id)| key(of, id.uuid())),
-    )?;
-    script.ask(TURNS, query.ended.iter().map(|(of, id)| key(of, id.uuid())))?;
-    script.ask(CLAIMS, query.claims.iter().map(claim_key))?;
-    script.ask(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?;
+    let conversations = conversations.map(|(of, id)| key(of, id.uuid()));
+    let looks = [
+        Look::of(HEADS, query.tenants.iter().map(TenantId::as_str))?,
+        Look::of(CONVERSATIONS, conversations)?,
+        Look::of(AGENTS, query.agents.iter().map(agent_key))?,
+        Look::of(TURNS, query.ended.iter().map(turn_key))?,
+        Look::of(CLAIMS, query.claims.iter().map(claim_key))?,
+        Look::of(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
+    ];
     let [heads, conversations, agents, turns, claims, live_nodes] =
-        script.fetch(connection).await?;
+        script::fetch(connection, looks).await?;
     let mut facts = Facts {
         heads: read_all("tenants", heads, head)?,
         conversations: read_all("conversations", conversations, conversation)?,
@@ -144,27 +140,20 @@ pub(crate) async fn read(
         live_nodes: read_all("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
         logged: logged(connection, query).await?,
     };
-    read_more(connection, query, &mut facts).await?;
-    Ok(facts)
-}
-
-/// Reads what shows only now to be needed; mostly there is nothing.
-async fn read_more(
-    connection: &mut SqliteConnection,
-    query: &FactsQuery,
-    facts: &mut Facts,
-) -> Result<(), RepositoryError> {
+    // What shows only now to be needed; mostly there is nothing.
     let agents = query.more_agents(&facts.conversations);
     if !agents.is_empty() {
-        let mut script = Script::default();
-        script.ask(AGENTS, agents.iter().map(|(of, id)| key(of, id.uuid())))?;
-        let [found] = script.fetch(connection).await?;
-        let found: Vec<_> = read_all("agents", found, agent)?;
-        facts.agents.extend(found);
+        let look = Look::of(AGENTS, agents.iter().map(agent_key))?;
+        let [found] = script::fetch(connection, [look]).await?;
+        facts
+            .agents
+            .extend(read_all::<_, _, Vec<_>>("agents", found, agent)?);
     }
-    let more = turns(connection, &query.more_turns(facts)).await?;
-    facts.turns.extend(more);
-    Ok(())
+    let turns = query.more_turns(&facts);
+    if !turns.is_empty() {
+        facts.turns.extend(self::turns(connection, &turns).await?);
+    }
+    Ok(facts)
 }
 
 /// Turns with their replies.
@@ -172,12 +161,8 @@ pub(crate) async fn turns(
     connection: &mut SqliteConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    if wanted.is_empty() {
-        return Ok(HashMap::new());
-    }
-    let mut script = Script::default();
-    script.ask(TURNS, wanted.iter().map(|(of, id)| key(of, id.uuid())))?;
-    let [found] = script.fetch(connection).await?;
+    let look = Look::of(TURNS, wanted.iter().map(turn_key))?;
+    let [found] = script::fetch(connection, [look]).await?;
     read_all("turns", found, turn)
 }
 
@@ -241,6 +226,14 @@ fn claim(row: ClaimRow) -> Result<(ClaimKey, IdempotencyRecord), RepositoryError
         key: row.key,
     };
     Ok((key, row.record.try_into()?))
+}
+
+fn agent_key((tenant, id): &InTenant<AgentId>) -> (&str, Simple) {
+    key(tenant, id.uuid())
+}
+
+fn turn_key((tenant, id): &InTenant<TurnId>) -> (&str, Simple) {
+    key(tenant, id.uuid())
 }
 
 fn claim_key(key: &ClaimKey) -> (&str, &str, &str, &str) {

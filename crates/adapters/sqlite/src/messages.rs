@@ -114,24 +114,12 @@ impl TryFrom<MessageRow> for Message {
     }
 }
 
-/// What was said in a message.
-#[derive(Debug, sqlx::FromRow)]
-struct UtteranceRow {
-    seq: i64,
-    role: String,
-    content: String,
-}
-
-impl TryFrom<UtteranceRow> for Utterance {
-    type Error = RepositoryError;
-
-    fn try_from(row: UtteranceRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            seq: row.seq,
-            role: role(&row.role)?,
-            content: row.content.into(),
-        })
-    }
+fn utterance((seq, said_by, content): (i64, String, String)) -> Result<Utterance, RepositoryError> {
+    Ok(Utterance {
+        seq,
+        role: role(&said_by)?,
+        content: content.into(),
+    })
 }
 
 fn role(text: &str) -> Result<Role, RepositoryError> {
@@ -197,10 +185,6 @@ pub(crate) async fn history(
         .fetch_all(&store.readers)
         .await
         .map_err(from_sqlx)?;
-    let read = |row| {
-        UtteranceRow::from_row(row)
-            .map_err(in_table("messages"))?
-            .try_into()
-    };
+    let read = |row| utterance(FromRow::from_row(row).map_err(in_table("messages"))?);
     rows.iter().map(read).collect()
 }

@@ -11,7 +11,7 @@ use sqlx::{
 
 use crate::{error::from_sqlx, row};
 
-/// Statements, each with its parameter: a JSON array.
+/// Statements that write. Each has one parameter, a plain `?`: a JSON array.
 #[derive(Default)]
 pub(crate) struct Script {
     sql: String,
@@ -30,28 +30,14 @@ impl Script {
             return Ok(());
         }
         let rows: Vec<J> = rows.iter().map(json).collect::<Result<_, _>>()?;
-        self.push(statement, &rows)
+        self.push(statement, row::to_json(&rows)?);
+        Ok(())
     }
 
-    /// Adds `statement` that looks for all `keys` at once.
-    pub(crate) fn ask<J: Serialize>(
-        &mut self,
-        statement: &'static str,
-        keys: impl Iterator<Item = J>,
-    ) -> Result<(), RepositoryError> {
-        let keys: Vec<J> = keys.collect();
-        self.push(statement, &keys)
-    }
-
-    fn push(
-        &mut self,
-        statement: &'static str,
-        parameter: &impl Serialize,
-    ) -> Result<(), RepositoryError> {
-        self.parameters.push(row::to_json(parameter)?);
+    fn push(&mut self, statement: &'static str, parameter: String) {
         self.sql.push_str(statement);
         self.sql.push(';');
-        Ok(())
+        self.parameters.push(parameter);
     }
 
     /// Runs all of them.
@@ -66,28 +52,47 @@ impl Script {
         Ok(())
     }
 
-    /// Runs all of them, and answers the rows that each found.
-    pub(crate) async fn fetch<const STATEMENTS: usize>(
-        self,
-        connection: &mut SqliteConnection,
-    ) -> Result<[Vec<SqliteRow>; STATEMENTS], RepositoryError> {
-        let mut found = [const { Vec::new() }; STATEMENTS];
-        let mut statements = found.iter_mut();
-        let mut rows = statements.next();
-        let mut results = connection.fetch_many(self.query());
-        while let Some(result) = results.try_next().await.map_err(from_sqlx)? {
-            match (result, &mut rows) {
-                (Either::Right(row), Some(rows)) => rows.push(row),
-                _ => rows = statements.next(),
-            }
-        }
-        drop(results);
-        Ok(found)
-    }
-
     fn query(self) -> Query<'static, Sqlite, SqliteArguments> {
         // All of it was written here: what comes from outside is in the parameters.
         let query = sqlx::query(AssertSqlSafe(self.sql));
         self.parameters.into_iter().fold(query, Query::bind)
     }
+}
+
+/// A statement that looks for all keys of its parameter, a plain `?`: a JSON array.
+pub(crate) struct Look(&'static str, String);
+
+impl Look {
+    /// By `statement` for all `keys` at once.
+    pub(crate) fn of<J: Serialize>(
+        statement: &'static str,
+        keys: impl IntoIterator<Item = J>,
+    ) -> Result<Self, RepositoryError> {
+        let keys: Vec<J> = keys.into_iter().collect();
+        Ok(Self(statement, row::to_json(&keys)?))
+    }
+}
+
+/// Takes all `looks`, and answers the rows that each found.
+pub(crate) async fn fetch<const LOOKS: usize>(
+    connection: &mut SqliteConnection,
+    looks: [Look; LOOKS],
+) -> Result<[Vec<SqliteRow>; LOOKS], RepositoryError> {
+    let mut script = Script::default();
+    for Look(statement, keys) in looks {
+        script.push(statement, keys);
+    }
+    let mut found = [const { Vec::new() }; LOOKS];
+    let mut statements = found.iter_mut();
+    let mut rows = statements.next();
+    let mut results = connection.fetch_many(script.query());
+    while let Some(result) = results.try_next().await.map_err(from_sqlx)? {
+        match (result, &mut rows) {
+            (Either::Right(row), Some(rows)) => rows.push(row),
+            // A statement has ended.
+            _ => rows = statements.next(),
+        }
+    }
+    drop(results);
+    Ok(found)
 }

@@ -69,7 +69,6 @@ pub struct SqliteStore {
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     pub(crate) group: GroupCommit,
-    _writing: WritingThread,
 }
 
 impl SqliteStore {
@@ -89,7 +88,7 @@ impl SqliteStore {
         };
         let writing =
             WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
-        let writer = Writer::start(&connect, lock, tasks, writing.handle());
+        let writer = Writer::start(&connect, lock, tasks, writing.clone());
         // The first transaction makes the file, which readers cannot.
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))
@@ -99,14 +98,13 @@ impl SqliteStore {
         let batches = SqliteBatches {
             writer: writer.clone(),
         };
-        let group = GroupCommit::start(batches, Patience::default(), tasks, writing.handle());
+        let group = GroupCommit::start(batches, Patience::default(), tasks, writing.runtime());
         Ok(Self {
             options: connect,
             readers,
             own_reader,
             writer,
             group,
-            _writing: writing,
         })
     }
 

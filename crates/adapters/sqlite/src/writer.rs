@@ -6,12 +6,12 @@
 use std::{fs::File, future::Future, pin::Pin, time::Duration};
 
 use ports::{RepositoryError, error::chain};
+use relational::WritingThread;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use tokio::{
-    runtime::Handle,
     sync::{mpsc, oneshot},
     time::{Instant, error::Elapsed, timeout, timeout_at},
 };
@@ -72,12 +72,12 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Starts the task on `runtime`. `lock` is held as long as the task lives.
+    /// Starts the task on `thread`. That and `lock` are held as long as the task lives.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
         lock: Option<File>,
         tasks: &TaskTracker,
-        runtime: &Handle,
+        thread: WritingThread,
     ) -> Self {
         let (messages, queue) = mpsc::channel(WAITING_JOBS);
         let options = options
@@ -89,12 +89,18 @@ impl Writer {
             .busy_timeout(CALL_LIMIT)
             // A batch touches more pages than the usual 2 MB hold when there is much to write.
             .pragma("cache_size", "-16384")
+            // What a statement sets aside while it runs needs no file.
             .pragma("temp_store", "memory");
+        let runtime = thread.runtime().clone();
         let task = async move {
-            run(options, queue).await;
+            let closing = run(options, queue).await;
             drop(lock);
+            if let Some(done) = closing {
+                let _ = done.send(());
+            }
+            drop(thread);
         };
-        tasks.spawn_on(task, runtime);
+        tasks.spawn_on(task, &runtime);
         Self { messages }
     }
 
@@ -162,7 +168,11 @@ fn closed() -> RepositoryError {
     RepositoryError::Unavailable("the store is closed".into())
 }
 
-async fn run(options: SqliteConnectOptions, mut queue: mpsc::Receiver<Message>) {
+/// Runs what comes until there is no more; answers who waits for the end, if anybody.
+async fn run(
+    options: SqliteConnectOptions,
+    mut queue: mpsc::Receiver<Message>,
+) -> Option<oneshot::Sender<()>> {
     let mut open = None;
     let mut closing = None;
     while let Some(message) = queue.recv().await {
@@ -177,9 +187,7 @@ async fn run(options: SqliteConnectOptions, mut queue: mpsc::Receiver<Message>) 
     if let Some(connection) = open {
         let _ = connection.close().await;
     }
-    if let Some(done) = closing {
-        let _ = done.send(());
-    }
+    closing
 }
 
 /// Runs one job, on the connection that is open or on a new one.

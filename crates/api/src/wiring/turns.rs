@@ -44,7 +44,7 @@ impl Turns {
             Arc::clone(engines),
             Arc::clone(toolbox),
             Arc::clone(node),
-            caches,
+            Arc::clone(&caches.live),
             tasks.clone(),
         ));
         let own = Arc::new(OwnTurns::new(

@@ -136,7 +136,6 @@ impl ConversationRepository for CachedConversations {
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         self.caches.heads.remove(&(tenant.clone(), id));
-        self.caches.histories.forget(tenant, id);
         if let Ok(Deletion::Deleted(committed)) = &outcome {
             self.caches.live.stop_of_conversation(tenant, id);
             self.caches.applied.note(tenant, *committed);

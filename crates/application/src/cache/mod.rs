@@ -17,7 +17,7 @@ use std::{sync::Arc, time::Duration};
 use domain::{AgentId, ConversationId, TenantId};
 use ports::EventBus;
 
-use crate::chat::{Histories, LiveTurns};
+use crate::chat::LiveTurns;
 pub use agents::CachedAgents;
 pub use applied_log::AppliedLog;
 pub use conversations::CachedConversations;
@@ -44,8 +44,6 @@ pub struct Caches {
     pub applied: Arc<AppliedLog>,
     /// The turns that this process runs or waits for: whoever ends one from outside stops it.
     pub live: Arc<LiveTurns>,
-    /// What was said in the conversations that were talked in last.
-    pub histories: Arc<Histories>,
 }
 
 impl Caches {
@@ -57,7 +55,6 @@ impl Caches {
             heads: Arc::new(StampedCache::new(heads)),
             applied: Arc::new(AppliedLog::new(bus)),
             live: Arc::default(),
-            histories: Arc::default(),
         }
     }
 }

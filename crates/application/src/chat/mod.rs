@@ -37,7 +37,6 @@ mod written;
 pub use asked::Asked;
 pub use command::{ChatCommand, Chatted, OnBusy};
 pub use error::ChatError;
-pub use histories::Histories;
 pub use live_turn::{LiveTurn, TurnOutcome, TurnSubject};
 pub use live_turns::LiveTurns;
 pub use ports::ChatPorts;

@@ -23,7 +23,7 @@ use super::{
     turn_task::TurnTask,
     unfinished::Unfinished,
 };
-use crate::{Engines, Toolbox, cache::Caches, node::Node};
+use crate::{Engines, Toolbox, node::Node};
 
 /// Pause before an agent is asked for again that an absent store did not give.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -37,7 +37,7 @@ pub struct TurnRunner {
     toolbox: Arc<Toolbox>,
     pub(super) node: Arc<Node>,
     pub(super) live: Arc<LiveTurns>,
-    pub(super) histories: Arc<Histories>,
+    pub(super) histories: Histories,
     pub(super) unfinished: Arc<Unfinished>,
     tasks: TaskTracker,
     runtime: Handle,
@@ -63,7 +63,7 @@ impl TurnRunner {
         engines: Arc<Engines>,
         toolbox: Arc<Toolbox>,
         node: Arc<Node>,
-        caches: &Caches,
+        live: Arc<LiveTurns>,
         tasks: TaskTracker,
     ) -> Self {
         Self {
@@ -72,8 +72,8 @@ impl TurnRunner {
             engines,
             toolbox,
             node,
-            live: Arc::clone(&caches.live),
-            histories: Arc::clone(&caches.histories),
+            live,
+            histories: Histories::default(),
             unfinished: Arc::default(),
             tasks,
             runtime: Handle::current(),

@@ -69,7 +69,7 @@ impl TurnTask<'_> {
         };
         let (runner, tenant) = (self.finishing.runner, &self.request.tenant);
         let conversation = self.finishing.claim.live.subject().conversation_id;
-        if let Some(history) = runner.histories.take(tenant, conversation, &query) {
+        if let Some(history) = runner.histories.get(tenant, conversation, &query) {
             return Ok(history);
         }
         let conversations = &runner.ports.conversations;
@@ -114,7 +114,11 @@ impl TurnTask<'_> {
         let conversation = self.finishing.claim.live.subject().conversation_id;
         let limits = request.agent.config.history.unwrap_or_default();
         let histories = &self.finishing.runner.histories;
-        histories.keep(&request.tenant, conversation, said, limits);
+        let query = HistoryQuery {
+            before: self.message_seq + 2,
+            limits,
+        };
+        histories.keep(&request.tenant, conversation, query, said);
     }
 
     async fn fail(&self, code: ProblemCode) -> Ended {

@@ -54,7 +54,7 @@ impl Process {
             Arc::new(engines.expect("there is the default")),
             Arc::default(),
             Arc::clone(&node),
-            &caches,
+            Arc::clone(&caches.live),
             tasks.clone(),
         ));
         let recovery = || Arc::clone(&storage.recovery);

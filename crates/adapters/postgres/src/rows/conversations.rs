@@ -5,7 +5,7 @@ use relational::{ConversationAdvance, ConversationRow};
 use sqlx::types::Json;
 
 use super::column;
-use crate::script::Script;
+use crate::joint_statement::JointStatement;
 
 const INSERT: &str = "\
     insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
@@ -24,8 +24,8 @@ const ADVANCE: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
 
 /// New conversations.
-pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) {
-    script.add(INSERT, rows, |insert, rows| {
+pub(super) fn insert(joint: &mut JointStatement, rows: &[ConversationRow]) {
+    joint.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.conversation.id.uuid()))
@@ -45,8 +45,8 @@ pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) {
 }
 
 /// Conversations in which something was said or started.
-pub(super) fn advance(script: &mut Script, rows: &[ConversationAdvance]) {
-    script.add(ADVANCE, rows, |advance, rows| {
+pub(super) fn advance(joint: &mut JointStatement, rows: &[ConversationAdvance]) {
+    joint.add(ADVANCE, rows, |advance, rows| {
         advance
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))

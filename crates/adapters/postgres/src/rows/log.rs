@@ -5,7 +5,7 @@ use relational::{ClaimRow, EventRow, ReleasedClaim};
 use sqlx::types::Json;
 
 use super::column;
-use crate::script::Script;
+use crate::joint_statement::JointStatement;
 
 const INSERT_EVENTS: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
@@ -34,8 +34,8 @@ const RAISE_HEADS: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
 
 /// New events.
-pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) {
-    script.add(INSERT_EVENTS, rows, |insert, rows| {
+pub(super) fn insert_events(joint: &mut JointStatement, rows: &[EventRow]) {
+    joint.add(INSERT_EVENTS, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.seq.0))
@@ -53,8 +53,8 @@ pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) {
 }
 
 /// Keys that may be used again.
-pub(super) fn release_claims(script: &mut Script, rows: &[ReleasedClaim]) {
-    script.add(RELEASE_CLAIMS, rows, |release, rows| {
+pub(super) fn release_claims(joint: &mut JointStatement, rows: &[ReleasedClaim]) {
+    joint.add(RELEASE_CLAIMS, rows, |release, rows| {
         release
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.principal.as_str()))
@@ -66,8 +66,8 @@ pub(super) fn release_claims(script: &mut Script, rows: &[ReleasedClaim]) {
 }
 
 /// Keys that are used now, in place of records that are outdated or released.
-pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) {
-    script.add(WRITE_CLAIMS, rows, |write, rows| {
+pub(super) fn write_claims(joint: &mut JointStatement, rows: &[ClaimRow]) {
+    joint.add(WRITE_CLAIMS, rows, |write, rows| {
         write
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.claim.principal.as_str()))
@@ -81,8 +81,8 @@ pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) {
 }
 
 /// The newest event of each log that grew.
-pub(super) fn raise_heads(script: &mut Script, rows: &[(TenantId, Seq)]) {
-    script.add(RAISE_HEADS, rows, |raise, rows| {
+pub(super) fn raise_heads(joint: &mut JointStatement, rows: &[(TenantId, Seq)]) {
+    joint.add(RAISE_HEADS, rows, |raise, rows| {
         raise
             .bind(column(rows, |(tenant, _)| tenant.as_str()))
             .bind(column(rows, |(_, head)| head.0))

@@ -4,7 +4,7 @@ use domain::{FinishReason, TurnId};
 use relational::MessageRow;
 
 use super::column;
-use crate::script::Script;
+use crate::joint_statement::JointStatement;
 
 const INSERT: &str = "\
     insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
@@ -17,8 +17,8 @@ const INSERT: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];
 
 /// New messages.
-pub(super) fn insert(script: &mut Script, rows: &[MessageRow]) {
-    script.add(INSERT, rows, |insert, rows| {
+pub(super) fn insert(joint: &mut JointStatement, rows: &[MessageRow]) {
+    joint.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.message.conversation_id.uuid()))

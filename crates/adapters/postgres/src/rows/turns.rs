@@ -5,7 +5,7 @@ use relational::{TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
 use super::column;
-use crate::script::Script;
+use crate::joint_statement::JointStatement;
 
 const INSERT: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
@@ -36,8 +36,8 @@ const START: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
 
 /// New turns.
-pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) {
-    script.add(INSERT, rows, |insert, rows| {
+pub(super) fn insert(joint: &mut JointStatement, rows: &[TurnRow]) {
+    joint.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.turn.id.uuid()))
@@ -78,8 +78,8 @@ pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) {
 }
 
 /// Turns that reach their end.
-pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) {
-    script.add(END, rows, |end, rows| {
+pub(super) fn end(joint: &mut JointStatement, rows: &[TurnEnd]) {
+    joint.add(END, rows, |end, rows| {
         end.bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
             .bind(column(rows, |row| row.status.as_str()))
@@ -94,8 +94,8 @@ pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) {
 }
 
 /// Turns that waited and now run.
-pub(super) fn start(script: &mut Script, rows: &[TurnStart]) {
-    script.add(START, rows, |start, rows| {
+pub(super) fn start(joint: &mut JointStatement, rows: &[TurnStart]) {
+    joint.add(START, rows, |start, rows| {
         start
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))

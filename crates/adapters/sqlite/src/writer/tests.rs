@@ -8,7 +8,12 @@ use crate::error::from_sqlx;
 async fn writer() -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
     let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
-    let writer = Writer::start(&options, None, &TaskTracker::new(), &Handle::current());
+    let writer = Writer::start(
+        &options,
+        None,
+        &TaskTracker::new(),
+        WritingThread::start().unwrap(),
+    );
     run(
         &writer,
         "create table things (id integer primary key, other integer references things (id), \

@@ -11,15 +11,14 @@ use sqlx::{
 use crate::error::from_sqlx;
 
 /// Statements of which none changes a row that another changes, or reads what another writes: they
-/// go to the server as one, whose parts all see the same state.
+/// go to the server as parts of one, which all see the same state.
 #[derive(Default)]
-pub(crate) struct Script {
-    sql: String,
-    last: Option<String>,
+pub(crate) struct JointStatement {
+    parts: Vec<String>,
     parameters: Parameters,
 }
 
-impl Script {
+impl JointStatement {
     /// Adds `statement` for all `rows` at once, as `bind` turns them into columns; not at all
     /// without any.
     pub(crate) fn add<'r, R>(
@@ -31,33 +30,29 @@ impl Script {
         if rows.is_empty() {
             return;
         }
-        let statement = numbered_from(self.parameters.arguments.len(), statement);
-        if let Some(before) = self.last.replace(statement) {
-            let start = if self.sql.is_empty() { "with " } else { ", " };
-            let name = self.parameters.arguments.len();
-            // Writing to a String cannot fail.
-            let _ = write!(self.sql, "{start}part_{name} as ({before})");
-        }
+        let (number, before) = (self.parts.len(), self.parameters.arguments.len());
+        let statement = numbered_from(before, statement);
+        self.parts.push(format!("part_{number} as ({statement})"));
         self.parameters = bind(mem::take(&mut self.parameters), rows);
     }
 
     /// Runs all of them.
     pub(crate) async fn run(self, connection: &mut PgConnection) -> Result<(), RepositoryError> {
-        let Some(last) = self.last else {
+        if self.parts.is_empty() {
             return Ok(());
-        };
+        }
         if let Some(error) = self.parameters.error {
             return Err(from_sqlx(sqlx::Error::Encode(error)));
         }
         // All of it was written here: what comes from outside is in the parameters.
-        let sql = AssertSqlSafe(format!("{} {last}", self.sql));
+        let sql = AssertSqlSafe(format!("with {} select", self.parts.join(", ")));
         let query = sqlx::query_with(sql, self.parameters.arguments);
         query.execute(connection).await.map_err(from_sqlx)?;
         Ok(())
     }
 }
 
-/// Parameters of all statements of a script.
+/// Parameters of all parts of a statement.
 #[derive(Default)]
 pub(crate) struct Parameters {
     arguments: PgArguments,
