@@ -1,4 +1,5 @@
-//! A part of S10: what a chat costs in a conversation in which much was said before.
+//! A part of S10: what a chat costs in a conversation in which much was said before. The first chat
+//! reads of it what the engine is shown, the warm-up; those behind it have that in memory.
 
 use std::{fs, thread, time::Duration};
 

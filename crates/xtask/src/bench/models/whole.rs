@@ -93,7 +93,7 @@ fn direct(upstream: &Upstream) -> Vec<Script> {
 fn told(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Figure; 2] {
     let (chats, upstream) = (&bearers.chats, &bearers.upstream);
     let added = |percent| less(&chats.percentile(percent), &upstream.percentile(percent));
-    // Two writes, and the read of what was said before.
+    // Two writes; what was said before is in memory.
     let elsewhere = chats.percentile_elsewhere(50);
     let less_store = median(less(&elsewhere, &upstream.percentile(50)));
     let part = |what: &str, bearer: &Bearer, percent| {
