@@ -23,14 +23,25 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     }
 }
 
+/// Whether there was no room left on the disk.
+pub(crate) fn is_full(error: &sqlx::Error) -> bool {
+    const FULL: i32 = 13;
+    let database = error.as_database_error();
+    database.and_then(primary_code) == Some(FULL)
+}
+
 /// Whether SQLite refused the data of a statement: constraint, type of a strict table, or size.
 fn is_of_data(error: &dyn DatabaseError) -> bool {
     const TOO_BIG: i32 = 18;
     const CONSTRAINT: i32 = 19;
     const MISMATCH: i32 = 20;
-    let extended: Option<i32> = error.code().and_then(|code| code.parse().ok());
+    matches!(primary_code(error), Some(TOO_BIG | CONSTRAINT | MISMATCH))
+}
+
+fn primary_code(error: &dyn DatabaseError) -> Option<i32> {
+    let extended: i32 = error.code()?.parse().ok()?;
     // The last byte of an extended code is the primary one.
-    extended.is_some_and(|code| matches!(code & 0xff, TOO_BIG | CONSTRAINT | MISMATCH))
+    Some(extended & 0xff)
 }
 
 /// The error of a row of `table` that cannot be read.

@@ -17,7 +17,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::error::from_sqlx;
+use crate::error::{from_sqlx, is_full};
 
 /// Within this time a caller gets an answer, if only that the store is unavailable.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(5);
@@ -257,7 +257,16 @@ where
     match work(&mut transaction).await {
         Ok(value) => {
             let committed = transaction.commit().await;
-            committed.map_err(|error| WriteError::Unknown(from_sqlx(error)))?;
+            committed.map_err(|error| {
+                // Without the room for its last page, a commit is none: nobody has to look for it.
+                let is_undone = is_full(&error);
+                let error = from_sqlx(error);
+                if is_undone {
+                    WriteError::RolledBack(error)
+                } else {
+                    WriteError::Unknown(error)
+                }
+            })?;
             Ok(value)
         }
         Err(error) => {
