@@ -110,11 +110,13 @@ impl Probe {
     }
 
     async fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
+        // Before the call can be seen: who then heals the probe does not spare this one.
+        let mut healed = self.healed.notified();
+        let mut misfortune = self.misfortune_of(call);
         self.calls.lock().expect("no panic inside").push(call);
         self.visited.notify_waiters();
         loop {
-            let healed = self.healed.notified();
-            match self.misfortune_of(call) {
+            match misfortune {
                 None => return Ok(()),
                 Some(Misfortune::Away) => {
                     return Err(RepositoryError::Unavailable("10.0.0.7 is away".into()));
@@ -130,6 +132,8 @@ impl Probe {
                 }
                 Some(Misfortune::Slow) => healed.await,
             }
+            healed = self.healed.notified();
+            misfortune = self.misfortune_of(call);
         }
     }
 

@@ -129,13 +129,19 @@ mod tests {
 
     #[test]
     fn marks_are_found_however_they_are_cut() {
-        let said = format!("{}{}", marked(), marked());
+        let first = BEGINNING.elapsed();
+        let said = format!("{}{}{}", delta("@0@ "), marked(), marked());
         for size in 1..said.len() {
             let mut marks = Marks::default();
             let parts = said.as_bytes().chunks(size);
+            let before = BEGINNING.elapsed();
             let ages: Vec<_> = parts.flat_map(|part| marks.ages(part)).collect();
-            assert_eq!(ages.len(), 2, "{size}");
-            assert!(ages[0] >= ages[1] && ages[0] < Duration::from_mins(1));
+            let after = BEGINNING.elapsed();
+            assert_eq!(ages.len(), 3, "{size}");
+            assert!((before..=after).contains(&ages[0]), "{size}: {ages:?}");
+            for age in &ages[1..] {
+                assert!(first + *age <= after, "{size}: {ages:?}");
+            }
         }
     }
 }
