@@ -153,16 +153,18 @@ impl Answering {
 
     fn body(&self, may_call: bool) -> Result<Vec<u8>, Fault> {
         let tools = self.toolbox.functions();
+        // Without the word, some servers take it that the model may not.
+        let tool_choice = if may_call { "auto" } else { "none" };
         let question = Question {
             model: self.model.as_deref(),
             messages: &self.messages,
-            stream: true,
-            stream_options: StreamOptions {
+            stream: self.upstream.streams,
+            stream_options: self.upstream.streams.then_some(StreamOptions {
                 include_usage: true,
-            },
+            }),
             settings: &self.settings,
             tools,
-            tool_choice: (!may_call && !tools.is_empty()).then_some("none"),
+            tool_choice: (!tools.is_empty()).then_some(tool_choice),
         };
         serde_json::to_vec(&question).map_err(|_fault| Fault::Malformed("the question is no JSON"))
     }
@@ -196,10 +198,9 @@ impl Answering {
                 .await;
             judged.push(verdict);
         }
-        let sent = |text: String| (!text.is_empty()).then_some(text);
         self.messages.push(PromptMessage::Assistant {
-            content: sent(heard.text),
-            reasoning_content: sent(heard.reasoning),
+            content: self.upstream.said_beside_calls(heard.text),
+            reasoning_content: Some(heard.reasoning).filter(|thoughts| !thoughts.is_empty()),
             tool_calls: calls.iter().map(said_back).collect(),
         });
         let time = self.upstream.times.tool;

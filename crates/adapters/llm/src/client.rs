@@ -36,6 +36,7 @@ pub(crate) struct Upstream {
     /// Whether it calls the most tokens of an answer by their new name.
     counts_completion_tokens: bool,
     pub(crate) model: Option<String>,
+    pub(crate) streams: bool,
     pub(crate) times: LlmTimes,
 }
 
@@ -72,7 +73,8 @@ impl Upstream {
             key: key.cloned(),
             counts_completion_tokens: wants_completion_tokens(&base),
             model: options.model.clone(),
-            times: options.times,
+            streams: options.streams,
+            times: times(options),
         })
     }
 
@@ -102,6 +104,13 @@ impl Upstream {
             seed: agent.seed,
             stop: agent.stop.clone().unwrap_or_default(),
         }
+    }
+
+    /// What the model said beside calls of tools, as this server wants it told back. Where nothing
+    /// was said, most want `null`; those that cannot stream calls want it to be text.
+    pub(crate) fn said_beside_calls(&self, text: String) -> Option<String> {
+        let must_be_text = !self.streams;
+        (must_be_text || !text.is_empty()).then_some(text)
     }
 
     /// A question, ready to be put as often as it takes.
@@ -166,6 +175,15 @@ impl Upstream {
             ..Complaint::read(Some(status), error, self.key())
         }
     }
+}
+
+/// A whole answer may be silent for as long as the agent has time.
+fn times(options: &LlmOptions) -> LlmTimes {
+    let mut times = options.times;
+    if !options.streams {
+        times.first_byte = Duration::MAX;
+    }
+    times
 }
 
 fn plain(connect: Duration) -> ClientBuilder {

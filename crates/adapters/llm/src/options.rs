@@ -21,6 +21,9 @@ pub struct LlmOptions {
     pub model: Option<String>,
     /// Through which all requests go, as in `http://user:word@proxy.internal:3128`.
     pub proxy: Option<SecretString>,
+    /// Whether it is asked to answer piece by piece: some servers cannot, or not when there are
+    /// tools to call.
+    pub streams: bool,
     /// How long the server may take.
     pub times: LlmTimes,
     /// Where the list of models is fetched, so that a fetch goes on when who asked for it has gone.
@@ -30,7 +33,7 @@ pub struct LlmOptions {
 }
 
 impl LlmOptions {
-    /// A server without key, proxy and model, with the times that are usual.
+    /// A server without key, proxy and model, that streams, with the times that are usual.
     pub fn new(
         engine: impl Into<String>,
         base_url: impl Into<String>,
@@ -43,6 +46,7 @@ impl LlmOptions {
             api_key: None,
             model: None,
             proxy: None,
+            streams: true,
             times: LlmTimes::default(),
             tasks,
             runtime,
@@ -60,6 +64,7 @@ impl fmt::Debug for LlmOptions {
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
             .field("has_proxy", &self.proxy.is_some())
+            .field("streams", &self.streams)
             .field("times", &self.times)
             .finish_non_exhaustive()
     }
@@ -87,7 +92,8 @@ pub enum LlmOptionsError {
 pub struct LlmTimes {
     /// Until there is a connection, encryption included.
     pub connect: Duration,
-    /// Until the head of the answer, and from there until its first line.
+    /// Until the head of the answer, and from there until its first line. Nothing of an answer that
+    /// was asked for as a whole comes before the last of it is known: it has the agent's time.
     pub first_byte: Duration,
     /// Between two lines of a stream (a comment is one, a part of a line is none), or two parts of
     /// an answer that comes as a whole.

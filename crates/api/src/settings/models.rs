@@ -10,10 +10,12 @@ use super::values::{Named, Values};
 const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";
 const MODEL: &str = "LLM__MODEL";
+const STREAM: &str = "LLM__STREAM";
 const PROXY: &str = "LLM__PROXY";
 const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
+const PROVIDER_STREAM: &str = "LLM__PROVIDERS__<ID>__STREAM";
 
 /// The engine that `LLM__BASE_URL` makes.
 pub const LLM: &str = "llm";
@@ -24,6 +26,7 @@ const THROUGH: &str = "an address that begins with http:// or https:// and has a
                        http://proxy.internal:3128";
 const KEY: &str = "a key of visible ASCII characters, without spaces";
 const NAME_OF_MODEL: &str = "the model of agents that name none, 1 to 256 characters";
+const TRUE_OR_FALSE: &str = "true or false";
 
 /// Who serves language models.
 #[derive(Debug, Clone, Default)]
@@ -46,6 +49,8 @@ pub struct ModelProvider {
     pub api_key: Option<SecretString>,
     /// The model of agents that name none.
     pub model: String,
+    /// Whether it is asked to answer piece by piece.
+    pub streams: bool,
 }
 
 impl fmt::Debug for ModelProvider {
@@ -56,6 +61,7 @@ impl fmt::Debug for ModelProvider {
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
+            .field("streams", &self.streams)
             .finish_non_exhaustive()
     }
 }
@@ -64,7 +70,12 @@ impl ModelSettings {
     /// Reads `LLM__…`. Engines of other origin have the names `taken`.
     pub(super) fn read(values: &mut Values, taken: &[&str]) -> Self {
         let main = main_provider(values);
-        let keys = [PROVIDER_BASE_URL, PROVIDER_API_KEY, PROVIDER_MODEL];
+        let keys = [
+            PROVIDER_BASE_URL,
+            PROVIDER_API_KEY,
+            PROVIDER_MODEL,
+            PROVIDER_STREAM,
+        ];
         let named = values.read_named(&keys, |named| provider(named, taken));
         let proxy = values.read_optional(PROXY, THROUGH, proxy);
         Self {
@@ -91,6 +102,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let base_url = values.read_optional(BASE_URL, ADDRESS, address);
     let api_key = values.read_optional(API_KEY, KEY, key);
     let model = values.read_optional(MODEL, NAME_OF_MODEL, name_of_model);
+    let streams = values.read(STREAM, true, TRUE_OR_FALSE, true_or_false);
     if is_begun(values, LLM) {
         values.require(BASE_URL, ADDRESS);
         values.require(MODEL, NAME_OF_MODEL);
@@ -100,6 +112,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         base_url: base_url?,
         api_key,
         model: model?,
+        streams,
     })
 }
 
@@ -107,6 +120,7 @@ fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
     let base_url = named.read_required(PROVIDER_BASE_URL, ADDRESS, address);
     let api_key = named.read_optional(PROVIDER_API_KEY, KEY, key);
     let model = named.read_required(PROVIDER_MODEL, NAME_OF_MODEL, name_of_model);
+    let streams = named.read_optional(PROVIDER_STREAM, TRUE_OR_FALSE, true_or_false);
     let engine = named.name().to_owned();
     if engine == LLM || taken.contains(&engine.as_str()) {
         named.refuse(PROVIDER_BASE_URL, "under a name that no other engine has");
@@ -117,6 +131,7 @@ fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
         base_url: base_url?,
         api_key,
         model: model?,
+        streams: streams.unwrap_or(true),
     })
 }
 
@@ -137,6 +152,10 @@ fn key(text: &str) -> Option<SecretString> {
 fn name_of_model(text: &str) -> Option<String> {
     let fits = (1..=256).contains(&text.chars().count()) && !text.contains(char::is_control);
     fits.then(|| text.to_owned())
+}
+
+fn true_or_false(text: &str) -> Option<bool> {
+    text.parse().ok()
 }
 
 #[cfg(test)]

@@ -35,6 +35,7 @@ pub fn choose_engines(
             api_key: provider.api_key.clone(),
             model: Some(provider.model.clone()),
             proxy: models.proxy.clone(),
+            streams: provider.streams,
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)

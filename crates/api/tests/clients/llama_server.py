@@ -1,5 +1,5 @@
 """llama.cpp's server on a loopback port of its own, with a model that is made on the spot: small,
-random, and fond of a few words. Says where it is once it answers."""
+random, and fond of a few words. Takes the format of its chats, and says where it is once it answers."""
 
 import json
 import os
@@ -18,6 +18,7 @@ HEADS = 4
 LAYERS = 2
 INNER = 128
 CONTEXT = 16_384
+FIRST_BYTE = 3
 WORDS = "so it goes on and while nobody minds the rain or counts hours until morning".split()
 
 # It prints as it likes: what is meant for whoever started this goes another way.
@@ -29,9 +30,14 @@ def vocabulary():
     """Every byte is a token, so that every text can be read; and there are some words."""
     kind = gguf.TokenType
     tokens = [("<unk>", kind.UNKNOWN), ("<s>", kind.CONTROL), ("</s>", kind.CONTROL)]
+    assert len(tokens) == FIRST_BYTE
     tokens += [(f"<0x{byte:02X}>", kind.BYTE) for byte in range(256)]
     first_word = len(tokens)
     return tokens + [(f"▁{word}", kind.NORMAL) for word in WORDS], first_word
+
+
+def byte(letter):
+    return FIRST_BYTE + ord(letter)
 
 
 def write_model(path):
@@ -66,6 +72,10 @@ def write_model(path):
     opinions = weights(len(tokens), WIDTH)
     opinions[:first_word, 0] = -8
     opinions[first_word:, 0] = 8
+    # Where it has to choose between a message and a call of a function, it calls; and what it puts
+    # in quotation marks comes to an end.
+    opinions[byte("f"), 0] = -7
+    opinions[byte('"'), 0] = 8
     writer.add_tensor("token_embd.weight", states)
     writer.add_tensor("output.weight", opinions)
     writer.add_tensor("output_norm.weight", numpy.ones(WIDTH, numpy.float32))
@@ -121,7 +131,7 @@ with tempfile.TemporaryDirectory() as folder:
         "--port": str(port),
         "--n_ctx": str(CONTEXT),
         "--n_threads": "1",
-        "--chat_format": "chatml",
+        "--chat_format": sys.argv[1],
         "--verbose": "False",
     }
     sys.argv[1:] = [word for pair in arguments.items() for word in pair]

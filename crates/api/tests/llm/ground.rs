@@ -24,12 +24,17 @@ pub(crate) struct Ground {
 impl Ground {
     /// A service that asks the server at this address for this model.
     pub(crate) async fn start(url: &str, model: &str) -> Self {
+        Self::start_with(Plan::default(), url, model).await
+    }
+
+    /// The same, with more settings.
+    pub(crate) async fn start_with(plan: Plan, url: &str, model: &str) -> Self {
         let server: SocketAddr = url
             .strip_prefix("http://")
             .and_then(|address| address.parse().ok())
             .unwrap_or_else(|| panic!("{url} is no address"));
         let tap = Tap::before(server).await;
-        let plan = Plan::default()
+        let plan = plan
             .setting("LLM__BASE_URL", &format!("http://{}/v1", tap.address))
             .setting("LLM__API_KEY", KEY)
             .setting("LLM__MODEL", model);

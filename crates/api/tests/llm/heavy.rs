@@ -5,17 +5,24 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use crate::{ground::Ground, partner::Partner};
+use crate::{ground::Ground, harness::Plan, partner::Partner};
 
 /// Long enough for a slow machine with much else to do.
 const STARTS: Duration = Duration::from_mins(1);
 
+/// The server, and where it is. Its chats have this format.
+async fn start(format: &str) -> (Partner, String) {
+    let mut server = Partner::start("llama_server.py", &[format]);
+    let said = server.says_within(STARTS).await;
+    let url = said["url"].as_str().expect("a URL").to_owned();
+    (server, url)
+}
+
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "heavy: needs a server that is built from its source"]
 async fn llama_cpp_answers_streams_and_is_let_go() {
-    let mut server = Partner::start("llama_server.py", &[]);
-    let url = server.says_within(STARTS).await["url"].clone();
-    let ground = Ground::start(url.as_str().expect("a URL"), "tiny").await;
+    let (_server, url) = start("chatml").await;
+    let ground = Ground::start(&url, "tiny").await;
     let brief = json!({"llm": {"maxOutputTokens": 12, "temperature": 1.0, "seed": 7}});
     let agent = ground.agent(brief).await;
     let reply = ground.replies(&agent, "hello").await;
@@ -35,4 +42,30 @@ async fn llama_cpp_answers_streams_and_is_let_go() {
     ground.is_let_go(&agent, "hello").await;
     ground.is_too_slow(wordy["llm"].clone(), "hello").await;
     ground.ends_with_a_stand_in(json!({})).await;
+}
+
+/// It calls no tools in a stream, and refuses a call told back to it without text beside it.
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "heavy: needs a server that is built from its source"]
+async fn llama_cpp_calls_tools_where_answers_come_whole() {
+    let (_server, url) = start("chatml-function-calling").await;
+    let plan = Plan::default().setting("LLM__STREAM", "false");
+    let ground = Ground::start_with(plan, &url, "tiny").await;
+    let brief = json!({"llm": {"maxOutputTokens": 12, "temperature": 1.0, "seed": 7}});
+    let agent = ground.agent(brief).await;
+    // The model calls whenever it may, with words that make no sense.
+    let reply = ground.answers(&agent, "hello").await;
+    assert_eq!(reply["finishReason"], "length", "{reply}");
+    assert_ne!(reply["message"], "", "{reply}");
+    let turn = ground.turn(&reply["turnId"]).await;
+    let calls = turn["toolCalls"].as_array().expect("calls");
+    assert_eq!(calls.len(), 8, "{turn}");
+    for call in calls {
+        assert_eq!(call["name"], "calculator", "{turn}");
+        assert!(call["arguments"]["expression"].is_string(), "{turn}");
+        assert_eq!(call["status"], "invalid_arguments", "{turn}");
+    }
+    let (reply, pieces) = ground.streams(&agent, "hello").await;
+    assert_eq!((&reply["finishReason"], pieces), (&json!("length"), 1));
+    ground.api.stop().await;
 }

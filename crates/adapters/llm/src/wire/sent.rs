@@ -10,7 +10,8 @@ pub(crate) struct Question<'a> {
     pub(crate) model: Option<&'a str>,
     pub(crate) messages: &'a [PromptMessage],
     pub(crate) stream: bool,
-    pub(crate) stream_options: StreamOptions,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream_options: Option<StreamOptions>,
     #[serde(flatten)]
     pub(crate) settings: &'a Settings,
     #[serde(skip_serializing_if = "<[_]>::is_empty")]

@@ -1,10 +1,21 @@
-//! Answers of servers that know no streams.
+//! Answers of servers that know no streams, and of those that are asked for none.
 
+use std::{sync::Arc, time::Duration};
+
+use contract::reply_engine::request;
 use domain::{FinishReason, Usage};
+use llm_engine::LlmReplyEngine;
 use rstest::rstest;
 use serde_json::{Value, json};
 
-use crate::{given::heard, upstream::whole};
+use crate::{
+    given::{hear, heard, options},
+    tools::{Bench, request_with},
+    upstream::{Step, Upstream, whole},
+};
+
+/// How long the first byte of a stream may take.
+const SHORT: Duration = Duration::from_millis(50);
 
 fn answer(message: &Value, reason: &Value) -> Value {
     json!({"choices": [{"index": 0, "message": message, "finish_reason": reason}]})
@@ -49,4 +60,49 @@ async fn what_is_no_answer_is_bad(#[case] answer: Value) {
         matches!(said.error, Some(ports::ReplyError::BadAnswer(_))),
         "{said:?}"
     );
+}
+
+/// An engine that asks for whole answers.
+fn engine_without_streams(upstream: &Upstream) -> LlmReplyEngine {
+    let mut options = options(upstream.base_url());
+    options.streams = false;
+    options.times.first_byte = SHORT;
+    LlmReplyEngine::new(options).expect("an engine")
+}
+
+#[tokio::test]
+async fn asks_for_no_stream_where_it_is_told_so_and_waits_for_all_of_the_answer() {
+    let mut slow = vec![Step::Pause(4 * SHORT)];
+    slow.extend(whole(
+        200,
+        "",
+        &answer(&json!({"content": "Hello"}), &json!("stop")),
+    ));
+    let upstream = Upstream::answering([slow]).await;
+    let said = hear(&engine_without_streams(&upstream), request(0)).await;
+    assert_eq!(said.deltas(), ["Hello"]);
+    assert_eq!(said.end().0, FinishReason::Stop);
+    let asked = upstream.bodies().remove(0);
+    assert_eq!(asked["stream"], false);
+    assert!(asked.get("stream_options").is_none(), "{asked}");
+}
+
+#[tokio::test]
+async fn calls_tools_without_a_stream_and_tells_text_beside_each_call() {
+    let call =
+        json!({"id": "a", "type": "function", "function": {"name": "time", "arguments": "{}"}});
+    let calls = answer(
+        &json!({"content": null, "tool_calls": [call]}),
+        &json!("tool_calls"),
+    );
+    let last = answer(&json!({"content": "Noon."}), &json!("stop"));
+    let upstream = Upstream::answering([whole(200, "", &calls), whole(200, "", &last)]).await;
+    let bench: Arc<Bench> = Arc::default();
+    let engine = engine_without_streams(&upstream);
+    let said = hear(&engine, request_with(&bench, &["time"])).await;
+    assert_eq!(said.text(), "Noon.");
+    assert_eq!(bench.calls().len(), 1);
+    let told_back = &upstream.bodies()[1]["messages"][2];
+    assert_eq!(told_back["content"], "", "{told_back}");
+    assert_eq!(told_back["tool_calls"], json!([call]));
 }

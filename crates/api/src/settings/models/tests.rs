@@ -66,6 +66,30 @@ fn without_any_there_is_none() {
 }
 
 #[test]
+fn each_is_asked_for_a_stream_unless_it_is_told_not_to() {
+    let providers = providers(&[
+        ("LLM__BASE_URL", "https://one.example/v1"),
+        ("LLM__MODEL", "m"),
+        ("LLM__STREAM", "false"),
+        ("LLM__PROVIDERS__OTHER__BASE_URL", "https://two.example/v1"),
+        ("LLM__PROVIDERS__OTHER__MODEL", "n"),
+        (
+            "LLM__PROVIDERS__SPARE__BASE_URL",
+            "https://three.example/v1",
+        ),
+        ("LLM__PROVIDERS__SPARE__MODEL", "o"),
+        ("LLM__PROVIDERS__SPARE__STREAM", "false"),
+    ]);
+    let streams: Vec<_> = providers.iter().map(|it| it.streams).collect();
+    assert_eq!(streams, [false, true, false]);
+    let good = [("LLM__BASE_URL", "https://a.example"), ("LLM__MODEL", "m")];
+    for other in ["yes", "0", "False"] {
+        let variables = [&good[..], &[("LLM__STREAM", other)]].concat();
+        assert_eq!(refused(&variables), ["LLM__STREAM"], "{other}");
+    }
+}
+
+#[test]
 fn what_is_half_given_is_refused_by_name() {
     assert_eq!(
         refused(&[("LLM__API_KEY", "k")]),
@@ -77,6 +101,10 @@ fn what_is_half_given_is_refused_by_name() {
     );
     assert_eq!(
         refused(&[("LLM__PROVIDERS__X__API_KEY", "k")]),
+        ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
+    );
+    assert_eq!(
+        refused(&[("LLM__PROVIDERS__X__STREAM", "false")]),
         ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
     );
 }
