@@ -114,6 +114,11 @@ fn told(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Figure; 
     let tails = vec![
         part("the upstream itself, p99", &bearers.upstream, 99),
         part("chat, p99", &bearers.chats, 99),
+        Part::new(
+            "chat less its time in the store, p99",
+            median(chats.percentile_elsewhere(99)),
+            "ms",
+        ),
     ];
     [
         Figure::new(rows[0], Target::AtMost(1.0), less_store, "ms", medians),
