@@ -24,6 +24,8 @@ use crate::{
 /// The most of a refusal that is read, and how long that may take.
 const REFUSAL_BYTES: usize = 64 * 1024;
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
+/// How long a whole answer may be silent: longer than any agent has time.
+const SILENCE_OF_WHOLE_ANSWERS: Duration = Duration::from_hours(24);
 
 /// One server, and the one client that asks it.
 pub(crate) struct Upstream {
@@ -177,11 +179,10 @@ impl Upstream {
     }
 }
 
-/// A whole answer may be silent for as long as the agent has time.
 fn times(options: &LlmOptions) -> LlmTimes {
     let mut times = options.times;
     if !options.streams {
-        times.first_byte = Duration::MAX;
+        times.first_byte = SILENCE_OF_WHOLE_ANSWERS;
     }
     times
 }

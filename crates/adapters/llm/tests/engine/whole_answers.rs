@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     given::{hear, heard, options},
     tools::{Bench, request_with},
-    upstream::{Step, Upstream, whole},
+    upstream::{Step, Upstream, saying, whole},
 };
 
 /// How long the first byte of a stream may take.
@@ -85,6 +85,13 @@ async fn asks_for_no_stream_where_it_is_told_so_and_waits_for_all_of_the_answer(
     let asked = upstream.bodies().remove(0);
     assert_eq!(asked["stream"], false);
     assert!(asked.get("stream_options").is_none(), "{asked}");
+}
+
+#[tokio::test]
+async fn a_server_that_streams_although_it_should_not_is_understood() {
+    let upstream = Upstream::answering([saying("Hello")]).await;
+    let said = hear(&engine_without_streams(&upstream), request(0)).await;
+    assert_eq!(said.text(), "Hello");
 }
 
 #[tokio::test]
