@@ -153,8 +153,6 @@ impl Answering {
 
     fn body(&self, may_call: bool) -> Result<Vec<u8>, Fault> {
         let tools = self.toolbox.functions();
-        // Without the word, some servers take it that the model may not.
-        let tool_choice = if may_call { "auto" } else { "none" };
         let question = Question {
             model: self.model.as_deref(),
             messages: &self.messages,
@@ -164,7 +162,7 @@ impl Answering {
             }),
             settings: &self.settings,
             tools,
-            tool_choice: (!tools.is_empty()).then_some(tool_choice),
+            tool_choice: self.upstream.tool_choice(may_call, !tools.is_empty()),
         };
         serde_json::to_vec(&question).map_err(|_fault| Fault::Malformed("the question is no JSON"))
     }

@@ -24,8 +24,9 @@ use crate::{
 /// The most of a refusal that is read, and how long that may take.
 const REFUSAL_BYTES: usize = 64 * 1024;
 const REFUSAL_TIME: Duration = Duration::from_secs(2);
-/// How long a whole answer may be silent: longer than any agent has time.
-const SILENCE_OF_WHOLE_ANSWERS: Duration = Duration::from_hours(24);
+/// How long the first byte of a whole answer may take, and of its body: longer than any agent has
+/// time, which ends the wait.
+const FIRST_BYTE_OF_WHOLE_ANSWERS: Duration = Duration::from_hours(24);
 
 /// One server, and the one client that asks it.
 pub(crate) struct Upstream {
@@ -108,8 +109,18 @@ impl Upstream {
         }
     }
 
+    /// What is said of whether the model may call its tools. That it may goes without saying, and
+    /// some models do not take it; one server that cannot stream calls wants to hear it.
+    pub(crate) fn tool_choice(&self, may_call: bool, has_tools: bool) -> Option<&'static str> {
+        match (has_tools, may_call) {
+            (false, _) => None,
+            (true, false) => Some("none"),
+            (true, true) => (!self.streams).then_some("auto"),
+        }
+    }
+
     /// What the model said beside calls of tools, as this server wants it told back. Where nothing
-    /// was said, most want `null`; those that cannot stream calls want it to be text.
+    /// was said, most want `null`; the one that cannot stream calls wants text.
     pub(crate) fn said_beside_calls(&self, text: String) -> Option<String> {
         let must_be_text = !self.streams;
         (must_be_text || !text.is_empty()).then_some(text)
@@ -121,8 +132,12 @@ impl Upstream {
         let headers = request.headers_mut();
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);
-        let accepted = HeaderValue::from_static("text/event-stream, application/json");
-        headers.insert(header::ACCEPT, accepted);
+        let accepted = if self.streams {
+            "text/event-stream, application/json"
+        } else {
+            "application/json"
+        };
+        headers.insert(header::ACCEPT, HeaderValue::from_static(accepted));
         *request.body_mut() = Some(body.into());
         request
     }
@@ -182,7 +197,7 @@ impl Upstream {
 fn times(options: &LlmOptions) -> LlmTimes {
     let mut times = options.times;
     if !options.streams {
-        times.first_byte = SILENCE_OF_WHOLE_ANSWERS;
+        times.first_byte = FIRST_BYTE_OF_WHOLE_ANSWERS;
     }
     times
 }

@@ -16,6 +16,12 @@ const PROVIDER_BASE_URL: &str = "LLM__PROVIDERS__<ID>__BASE_URL";
 const PROVIDER_API_KEY: &str = "LLM__PROVIDERS__<ID>__API_KEY";
 const PROVIDER_MODEL: &str = "LLM__PROVIDERS__<ID>__MODEL";
 const PROVIDER_STREAM: &str = "LLM__PROVIDERS__<ID>__STREAM";
+const PROVIDER_KEYS: [&str; 4] = [
+    PROVIDER_BASE_URL,
+    PROVIDER_API_KEY,
+    PROVIDER_MODEL,
+    PROVIDER_STREAM,
+];
 
 /// The engine that `LLM__BASE_URL` makes.
 pub const LLM: &str = "llm";
@@ -70,13 +76,7 @@ impl ModelSettings {
     /// Reads `LLM__…`. Engines of other origin have the names `taken`.
     pub(super) fn read(values: &mut Values, taken: &[&str]) -> Self {
         let main = main_provider(values);
-        let keys = [
-            PROVIDER_BASE_URL,
-            PROVIDER_API_KEY,
-            PROVIDER_MODEL,
-            PROVIDER_STREAM,
-        ];
-        let named = values.read_named(&keys, |named| provider(named, taken));
+        let named = values.read_named(&PROVIDER_KEYS, |named| provider(named, taken));
         let proxy = values.read_optional(PROXY, THROUGH, proxy);
         Self {
             providers: main
@@ -91,9 +91,9 @@ impl ModelSettings {
 /// Whether anything was given for the engine `name`.
 pub(super) fn is_begun(values: &Values, name: &str) -> bool {
     let keys = if name == LLM {
-        [BASE_URL, API_KEY, MODEL]
+        [BASE_URL, API_KEY, MODEL, STREAM]
     } else {
-        [PROVIDER_BASE_URL, PROVIDER_API_KEY, PROVIDER_MODEL]
+        PROVIDER_KEYS
     };
     keys.iter().any(|key| values.is_given_under(key, name))
 }
@@ -102,7 +102,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     let base_url = values.read_optional(BASE_URL, ADDRESS, address);
     let api_key = values.read_optional(API_KEY, KEY, key);
     let model = values.read_optional(MODEL, NAME_OF_MODEL, name_of_model);
-    let streams = values.read(STREAM, true, TRUE_OR_FALSE, true_or_false);
+    let streams = values.read_optional(STREAM, TRUE_OR_FALSE, true_or_false);
     if is_begun(values, LLM) {
         values.require(BASE_URL, ADDRESS);
         values.require(MODEL, NAME_OF_MODEL);
@@ -112,7 +112,7 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
         base_url: base_url?,
         api_key,
         model: model?,
-        streams,
+        streams: streams.unwrap_or(true),
     })
 }
 

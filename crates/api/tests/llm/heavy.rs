@@ -44,7 +44,8 @@ async fn llama_cpp_answers_streams_and_is_let_go() {
     ground.ends_with_a_stand_in(json!({})).await;
 }
 
-/// It calls no tools in a stream, and refuses a call told back to it without text beside it.
+/// It calls no tools in a stream, refuses a call told back to it without text beside it, and does
+/// not show the model what the tool answered: this one calls whenever it may.
 #[tokio::test(flavor = "multi_thread")]
 #[ignore = "heavy: needs a server that is built from its source"]
 async fn llama_cpp_calls_tools_where_answers_come_whole() {
@@ -53,7 +54,6 @@ async fn llama_cpp_calls_tools_where_answers_come_whole() {
     let ground = Ground::start_with(plan, &url, "tiny").await;
     let brief = json!({"llm": {"maxOutputTokens": 12, "temperature": 1.0, "seed": 7}});
     let agent = ground.agent(brief).await;
-    // The model calls whenever it may, with words that make no sense.
     let reply = ground.answers(&agent, "hello").await;
     assert_eq!(reply["finishReason"], "length", "{reply}");
     assert_ne!(reply["message"], "", "{reply}");

@@ -116,6 +116,7 @@ fn providers_and_tool_servers_are_tables_of_the_file_and_variables_go_over_them_
     let file = File::new(
         "[llm]\nbase_url = 'http://localhost:11434/v1'\nmodel = 'llama3.2'\n\
          [llm.providers.spare]\nbase_url = 'https://spare.example.org/v1'\nmodel = 'small'\n\
+         stream = false\n\
          [llm.providers.big-one]\nbase_url = 'https://big.example.org/v1'\nmodel = 'large'\n\
          [mcp.servers.files]\ncommand = 'files'\nargs = \"--root '/var/my files' -v\"\n\
          env = 'MODE=demo,REGION=eu'\n\
@@ -137,6 +138,8 @@ fn providers_and_tool_servers_are_tables_of_the_file_and_variables_go_over_them_
     ];
     let expected = expected.map(|(a, b, c)| (a.to_owned(), b.to_owned(), c.to_owned()));
     assert_eq!(providers.clone().map(told).collect::<Vec<_>>(), expected);
+    let streams = providers.clone().map(|it| it.streams);
+    assert_eq!(streams.collect::<Vec<_>>(), [true, true, false]);
     let keys = providers.map(|it| it.api_key.is_some());
     assert_eq!(keys.collect::<Vec<_>>(), [false, true, false]);
     let [files, remote] = &*settings.tool_servers else {

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::{
     given::{hear, heard, options},
     tools::{Bench, request_with},
-    upstream::{Step, Upstream, saying, whole},
+    upstream::{Step, Upstream, end, head, piece, saying, whole},
 };
 
 /// How long the first byte of a stream may take.
@@ -70,21 +70,23 @@ fn engine_without_streams(upstream: &Upstream) -> LlmReplyEngine {
     LlmReplyEngine::new(options).expect("an engine")
 }
 
+#[rstest]
+#[case::before_the_head(0)]
+#[case::before_the_body(1)]
 #[tokio::test]
-async fn asks_for_no_stream_where_it_is_told_so_and_waits_for_all_of_the_answer() {
-    let mut slow = vec![Step::Pause(4 * SHORT)];
-    slow.extend(whole(
-        200,
-        "",
-        &answer(&json!({"content": "Hello"}), &json!("stop")),
-    ));
+async fn asks_for_no_stream_where_it_is_told_so_and_waits_for_the_answer(#[case] pause: usize) {
+    let answer = answer(&json!({"content": "Hello"}), &json!("stop"));
+    let mut slow = vec![head("application/json"), piece(&answer.to_string()), end()];
+    slow.insert(pause, Step::Pause(4 * SHORT));
     let upstream = Upstream::answering([slow]).await;
     let said = hear(&engine_without_streams(&upstream), request(0)).await;
     assert_eq!(said.deltas(), ["Hello"]);
     assert_eq!(said.end().0, FinishReason::Stop);
-    let asked = upstream.bodies().remove(0);
-    assert_eq!(asked["stream"], false);
-    assert!(asked.get("stream_options").is_none(), "{asked}");
+    let asked = upstream.asked().remove(0);
+    assert_eq!(asked.header("accept"), Some("application/json"));
+    assert_eq!(asked.body["stream"], false);
+    assert!(asked.body.get("stream_options").is_none(), "{asked:?}");
+    assert!(asked.body.get("tool_choice").is_none(), "{asked:?}");
 }
 
 #[tokio::test]
@@ -109,7 +111,9 @@ async fn calls_tools_without_a_stream_and_tells_text_beside_each_call() {
     let said = hear(&engine, request_with(&bench, &["time"])).await;
     assert_eq!(said.text(), "Noon.");
     assert_eq!(bench.calls().len(), 1);
-    let told_back = &upstream.bodies()[1]["messages"][2];
+    let bodies = upstream.bodies();
+    assert_eq!(bodies[0]["tool_choice"], "auto");
+    let told_back = &bodies[1]["messages"][2];
     assert_eq!(told_back["content"], "", "{told_back}");
     assert_eq!(told_back["tool_calls"], json!([call]));
 }

@@ -104,6 +104,10 @@ fn what_is_half_given_is_refused_by_name() {
         ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
     );
     assert_eq!(
+        refused(&[("LLM__STREAM", "false")]),
+        ["LLM__BASE_URL", "LLM__MODEL"]
+    );
+    assert_eq!(
         refused(&[("LLM__PROVIDERS__X__STREAM", "false")]),
         ["LLM__PROVIDERS__X__BASE_URL", "LLM__PROVIDERS__X__MODEL"]
     );
