@@ -167,6 +167,11 @@ async fn healthcheck(
     }
 }
 
+/// Prints a note on stderr beside the output of a command, which does not depend on it.
+fn print_note(text: &str) {
+    let _ = writeln!(io::stderr(), "{text}");
+}
+
 fn print_line(text: &str) -> Result<()> {
     let mut out = io::stdout().lock();
     writeln!(out, "{text}")?;

@@ -1,5 +1,7 @@
 //! Logs and metrics of the process.
 
+mod log_writer;
+
 use std::{
     borrow::Cow,
     io::{self, IsTerminal},
@@ -16,6 +18,7 @@ use tracing_subscriber::{
     EnvFilter, filter::ParseError, fmt::MakeWriter, util::SubscriberInitExt as _,
 };
 
+use self::log_writer::{LOG_LINES_DROPPED, LogWriter};
 use crate::settings::{LogFormat, LogSettings};
 
 /// Upper bounds of histograms in seconds: fine where a cached read and a batched write lie, coarse
@@ -49,11 +52,12 @@ pub enum TelemetryError {
 /// Sets up logs (on stderr) and metrics for the whole process, once. The handle renders the
 /// metrics; [`upkeep`] must run beside it, or histograms grow.
 pub fn init(settings: &LogSettings) -> Result<PrometheusHandle, TelemetryError> {
-    let is_terminal = io::stderr().is_terminal();
-    logs(settings, is_terminal, io::stderr)?.try_init()?;
     let recorder = recorder()?;
     let handle = recorder.handle();
+    // Before the first log line: one that cannot be written is counted.
     metrics::set_global_recorder(recorder)?;
+    let is_terminal = io::stderr().is_terminal();
+    logs(settings, is_terminal, io::stderr)?.try_init()?;
     Ok(handle)
 }
 
@@ -117,7 +121,10 @@ where
     });
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter(&settings.level)?)
-        .with_writer(writer);
+        // The library reports its errors by `eprintln!`, which panics where stderr is the log that
+        // cannot be written.
+        .log_internal_errors(false)
+        .with_writer(LogWriter::new(writer));
     Ok(match format {
         LogFormat::Json => Box::new(
             lines
@@ -145,7 +152,11 @@ fn recorder() -> Result<PrometheusRecorder, BuildError> {
         .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
         .set_buckets_for_metric(Matcher::Suffix("_items".to_owned()), &COUNTS)?
         .build_recorder();
-    metrics::with_local_recorder(&recorder, describe);
+    metrics::with_local_recorder(&recorder, || {
+        describe();
+        // Published before the first one: an alert compares with an earlier value.
+        metrics::counter!(LOG_LINES_DROPPED).absolute(0);
+    });
     Ok(recorder)
 }
 
@@ -196,6 +207,11 @@ fn describe() {
         Unit::Count,
         "Sockets that have ended, by reason: the code of the close, 'client', 'gone', or 'dropped' with its server."
     );
+    describe_counter!(
+        LOG_LINES_DROPPED,
+        Unit::Count,
+        "Log lines that could not be written, for example because the disk was full."
+    );
 }
 
 #[cfg(test)]
@@ -216,6 +232,65 @@ mod tests {
 
         fn flush(&mut self) -> io::Result<()> {
             Ok(())
+        }
+    }
+
+    /// A disk with room for so many bytes.
+    #[derive(Clone)]
+    struct SmallDisk {
+        kept: Kept,
+        room: Arc<Mutex<usize>>,
+    }
+
+    impl io::Write for SmallDisk {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let mut room = self.room.lock().unwrap();
+            let length = bytes.len().min(*room);
+            if length == 0 {
+                return Err(io::ErrorKind::StorageFull.into());
+            }
+            *room -= length;
+            self.kept.write(&bytes[..length])
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn lines_without_room_are_counted_and_the_next_one_begins_on_a_new_line() {
+        let room = Arc::new(Mutex::new(20));
+        let disk = SmallDisk {
+            kept: Kept::default(),
+            room: Arc::clone(&room),
+        };
+        let settings = LogSettings {
+            format: Some(LogFormat::Json),
+            level: "info".to_owned(),
+        };
+        let writer = disk.clone();
+        let subscriber = logs(&settings, false, move || writer.clone()).unwrap();
+        let recorder = recorder().unwrap();
+        let dropped = |count| format!("log_lines_dropped {count}\n");
+        assert!(recorder.handle().render().contains(&dropped(0)));
+        metrics::with_local_recorder(&recorder, || {
+            tracing::subscriber::with_default(subscriber, || {
+                tracing::info!("torn");
+                tracing::info!("without room");
+                *room.lock().unwrap() = 10_000;
+                tracing::info!("whole");
+                tracing::info!("whole");
+            });
+        });
+        let metrics = recorder.handle().render();
+        assert!(metrics.contains(&dropped(2)), "{metrics}");
+        let text = String::from_utf8(disk.kept.0.lock().unwrap().clone()).unwrap();
+        let lines: Vec<_> = text.lines().collect();
+        assert_eq!(lines.len(), 3, "{text}");
+        for whole in &lines[1..] {
+            let line: serde_json::Value = serde_json::from_str(whole).unwrap();
+            assert_eq!(line["message"], "whole");
         }
     }
 

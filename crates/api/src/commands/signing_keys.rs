@@ -1,14 +1,12 @@
 //! What the commands on signing keys do, on the store itself.
 
-use std::io::{self, Write};
-
 use anyhow::Result;
 use application::access::server::{PreviousKeys, SigningKeys, dropped_at};
 use domain::{SigningKey, Timestamp};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    print_line,
+    print_line, print_note,
     store::{self, WhereNoneIs},
 };
 use crate::{
@@ -49,11 +47,10 @@ async fn rotate(keys: &SigningKeys, options: SigningKeyRotationOptions) -> Resul
         && before.is_sealed
         && !newest.is_sealed
     {
-        writeln!(
-            io::stderr(),
+        print_note(
             "warning: AUTH__ENCRYPTION_KEY is not set, so that the new key is stored as it is, \
-             unlike the one before; set it and rotate again to have it encrypted"
-        )?;
+             unlike the one before; set it and rotate again to have it encrypted",
+        );
     }
     print_line(&kid)
 }

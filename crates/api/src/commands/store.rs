@@ -1,10 +1,9 @@
 //! The store that a command works on.
 
-use std::io::{self, Write};
-
 use anyhow::{Result, bail};
 use tokio_util::task::TaskTracker;
 
+use super::print_note;
 use crate::{settings::Settings, wiring::Store};
 
 /// What a command does where there is no store yet.
@@ -37,7 +36,7 @@ pub(super) async fn open(
             file.display()
         ),
     };
-    writeln!(io::stderr(), "store: {said}")?;
+    print_note(&format!("store: {said}"));
     let store = Store::open(&settings.database, false, tasks).await?;
     if store.pending_migrations().await? == 0 {
         return Ok(store);

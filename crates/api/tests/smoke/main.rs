@@ -14,3 +14,4 @@ mod store_commands;
 mod talk;
 mod terminated;
 mod tool_servers;
+mod unwritable_log;

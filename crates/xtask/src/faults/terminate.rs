@@ -119,7 +119,7 @@ async fn finished(endpoint: &Endpoint) -> Result<()> {
 }
 
 /// Sends the signal, and waits for the end.
-fn end(service: &mut Service, findings: &mut Findings) -> Result<()> {
+pub(super) fn end(service: &mut Service, findings: &mut Findings) -> Result<()> {
     let asked = Instant::now();
     service.terminate()?;
     let status = loop {
