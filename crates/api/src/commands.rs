@@ -60,15 +60,17 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
     }
     let parties = wiring::parties(settings, &engines);
-    let mut service = Service::start(settings, options.no_migrate, engines, metrics).await?;
+    let show_first_key = Box::new(show_first_key);
+    let no_migrate = options.no_migrate;
+    let mut service =
+        Service::start(settings, no_migrate, engines, metrics, show_first_key).await?;
     // Before anybody is told the address: who knows it may end the service too.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let url = format!("http://{}", service.address);
-    if let Some(key) = service.minted_key.take() {
-        show_minted_key(&key, &settings.server.public_url(service.address))?;
+    if let Err(error) = print_line(&format!("listening on {url}")) {
+        tracing::warn!(%error, "stdout cannot be written");
     }
-    print_line(&format!("listening on {url}"))?;
     tracing::info!(store = %settings.database, "listening on {url}");
     tracing::info!("{parties}");
     tokio::select! {
@@ -87,17 +89,19 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     }
 }
 
-/// Shows a key for the only time, on stderr, with a line to try it.
-fn show_minted_key(key: &CredentialSecret, url: &str) -> Result<()> {
+/// Prints a key for the only time, on stderr, with a line to try it. Returns whether it was printed.
+fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
     let key = key.reveal();
-    let mut out = io::stderr().lock();
-    writeln!(
-        out,
+    let text = format!(
         "\nThis store had no API key yet. Its first one, with all scopes, shown only now:\n\n    \
          {key}\n\nTry it:\n\n    curl -X POST {url}/api/agents -H 'X-API-Key: {key}' \
-         -H 'Content-Type: application/json' -d '{{\"name\":\"Ada\"}}'\n"
-    )?;
-    Ok(out.flush()?)
+         -H 'Content-Type: application/json' -d '{{\"name\":\"Ada\"}}'\n\n"
+    );
+    let printed = io::stderr().write_all(text.as_bytes());
+    if let Err(error) = &printed {
+        tracing::error!(%error, "the first API key cannot be printed; deleting it");
+    }
+    printed.is_ok()
 }
 
 async fn migrate(settings: &Settings) -> Result<()> {

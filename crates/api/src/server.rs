@@ -37,12 +37,13 @@ const LAST_WRITES: Duration = Duration::from_secs(1);
 /// How long servers of tools may take to end, beside the last writes. Processes are killed then.
 const LAST_TOOLS: Duration = Duration::from_millis(2_500);
 
+/// Shows a minted first key, with the URL of the service; returns whether the operator can read it.
+pub type ShowFirstKey = Box<dyn FnOnce(&CredentialSecret, &str) -> bool + Send>;
+
 /// A service that is up.
 pub struct Service {
     /// Where it listens.
     pub address: SocketAddr,
-    /// The first key of the store, if it was minted just now.
-    pub minted_key: Option<CredentialSecret>,
     state: Data<ApiState>,
     turns: Turns,
     handle: ServerHandle,
@@ -58,14 +59,17 @@ pub struct Service {
 }
 
 impl Service {
-    /// Starts a service: opens and migrates the store, writes the first key, binds, serves.
+    /// Starts a service: opens and migrates the store, binds, writes and shows the first key,
+    /// serves.
     pub async fn start(
         settings: &Settings,
         no_migrate: bool,
         engines: EnginesByName,
         metrics: PrometheusHandle,
+        show_first_key: ShowFirstKey,
     ) -> Result<Self> {
-        Self::start_over(settings, no_migrate, engines, metrics, |storage| storage).await
+        let over = |storage| storage;
+        Self::start_over(settings, no_migrate, engines, metrics, show_first_key, over).await
     }
 
     /// Starts a service whose use cases reach the store's ports through what `over` makes of
@@ -75,6 +79,7 @@ impl Service {
         no_migrate: bool,
         engines: EnginesByName,
         metrics: PrometheusHandle,
+        show_first_key: ShowFirstKey,
         over: impl FnOnce(Storage) -> Storage,
     ) -> Result<Self> {
         let (store_tasks, tool_tasks) = (TaskTracker::new(), TaskTracker::new());
@@ -82,16 +87,17 @@ impl Service {
         let stop = CancellationToken::new();
         let store = Store::open(&settings.database, true, &store_tasks).await?;
         wiring::prepare_schema(&store, no_migrate).await?;
-        let minted_key = first_key(settings, &store).await?;
         let listener = TcpListener::bind(settings.server.address())
             .with_context(|| format!("cannot listen on {}", settings.server.address()))?;
         let address = listener.local_addr()?;
+        let public_url = settings.server.public_url(address);
+        write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
         let wired = wiring::wire(Parts {
             settings,
             storage: over(store.storage()),
             engines,
             metrics,
-            public_url: settings.server.public_url(address),
+            public_url,
             tasks: tasks.clone(),
             tool_tasks: tool_tasks.clone(),
             stop: stop.clone(),
@@ -103,7 +109,6 @@ impl Service {
         let served = tasks.spawn(http);
         Ok(Self {
             address,
-            minted_key,
             state,
             turns,
             handle,
@@ -184,14 +189,19 @@ fn http_server(
     Ok(server)
 }
 
-/// Writes the first key of a store that never held one, and answers it if it was minted.
-async fn first_key(settings: &Settings, store: &Store) -> Result<Option<CredentialSecret>> {
+/// Writes the first key of a store that never held one, and shows it if it was minted.
+async fn write_first_key(
+    settings: &Settings,
+    store: &Store,
+    public_url: String,
+    show: ShowFirstKey,
+) -> Result<()> {
     let storage = store.storage();
     let (clock, ids) = wiring::system();
     let bootstrap = match &settings.auth.bootstrap {
         Some(bootstrap) => bootstrap.clone(),
         None if settings.is_loopback() => Bootstrap::Mint,
-        None if storage.credentials.has_ever_held_a_key().await? => return Ok(None),
+        None if storage.credentials.has_ever_held_a_key().await? => return Ok(()),
         None => bail!(
             "the store has no API key yet, and {} can be reached by others: set \
              AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
@@ -200,7 +210,9 @@ async fn first_key(settings: &Settings, store: &Store) -> Result<Option<Credenti
         ),
     };
     let tenant: TenantId = TenantId::DEFAULT.parse()?;
-    Ok(bootstrap
-        .apply(&storage.credentials, &clock, &ids, tenant)
-        .await?)
+    let show = move |key: &CredentialSecret| show(key, &public_url);
+    bootstrap
+        .apply(&storage.credentials, &clock, &ids, tenant, show)
+        .await?;
+    Ok(())
 }

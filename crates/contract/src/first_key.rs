@@ -14,7 +14,57 @@ async fn has_ever_held_a_key(storage: &Storage) -> bool {
 }
 
 async fn first_key_is_stored(storage: &Storage, key: &Credential) -> bool {
-    storage.credentials.insert_first_key(key).await.answered()
+    storage
+        .credentials
+        .insert_first_key(key, Box::new(|| true))
+        .await
+        .answered()
+}
+
+/// `insert_first_key` MUST delete a key that could not be shown, and MUST NOT count it.
+pub async fn a_first_key_that_could_not_be_shown_does_not_count(storage: &Storage) {
+    let (unshown, next) = (samples::key(1), samples::key(2));
+    let show = Box::new(|| false);
+    let stored = storage.credentials.insert_first_key(&unshown, show).await;
+    assert!(!stored.answered());
+    assert_eq!(found::credential(storage, &unshown).await, None);
+    assert!(!has_ever_held_a_key(storage).await);
+    assert!(first_key_is_stored(storage, &next).await);
+    assert_eq!(found::credential(storage, &next).await, Some(next));
+}
+
+/// `insert_first_key` MUST call `show` after the commit; a process that ends in it MUST NOT
+/// prevent the next first key, nor make the shown one invalid.
+pub async fn a_first_key_whose_process_ended_while_it_was_shown_stays_and_does_not_count(
+    storage: &Storage,
+) {
+    let (first, next) = (samples::key(1), samples::key(2));
+    let mut process = JoinSet::new();
+    let (credentials, key) = (storage.credentials.clone(), first.clone());
+    process.spawn(async move {
+        let show = Box::new(|| panic!("the process ends here, for the test"));
+        credentials.insert_first_key(&key, show).await
+    });
+    let ended = process.join_next().await.expect("a task");
+    assert!(ended.is_err_and(|ended| ended.is_panic()));
+    assert_eq!(
+        found::credential(storage, &first).await.as_ref(),
+        Some(&first)
+    );
+    assert!(!has_ever_held_a_key(storage).await);
+    // The same one again, when the operator chose it.
+    assert!(first_key_is_stored(storage, &first).await);
+    assert!(!first_key_is_stored(storage, &next).await);
+    assert_eq!(found::credential(storage, &first).await, Some(first));
+}
+
+/// `insert_first_key` MUST NOT show a key that it does not store.
+pub async fn no_key_is_shown_after_the_first(storage: &Storage) {
+    assert!(first_key_is_stored(storage, &samples::key(1)).await);
+    let show = Box::new(|| panic!("the key is shown"));
+    let second = samples::key(2);
+    let stored = storage.credentials.insert_first_key(&second, show).await;
+    assert!(!stored.answered());
 }
 
 /// `insert_first_key` MUST answer `false` when the store holds a key or has ever held one.

@@ -171,6 +171,9 @@ macro_rules! storage_promises {
             }
             first_key {
                 stores_the_first_key_only_once,
+                a_first_key_that_could_not_be_shown_does_not_count,
+                a_first_key_whose_process_ended_while_it_was_shown_stays_and_does_not_count,
+                no_key_is_shown_after_the_first,
                 stores_no_first_key_after_any_other,
                 a_client_does_not_count_as_the_first_key,
                 a_refused_key_does_not_count_as_the_first,

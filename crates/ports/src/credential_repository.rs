@@ -17,6 +17,9 @@ pub struct CredentialPosition {
     pub id: CredentialId,
 }
 
+/// Shows a new key to the operator; answers whether that succeeded.
+pub type ShowKey = Box<dyn FnOnce() -> bool + Send>;
+
 /// What a rotation puts in place of a credential's proof.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum NewProof {
@@ -46,10 +49,17 @@ pub trait CredentialRepository: Send + Sync {
         claim: Option<&IdempotencyClaim>,
     ) -> Result<Once<()>, RepositoryError>;
 
-    /// Stores the first key of the store. MUST write nothing and answer `false` when the store
-    /// holds a key or has ever held one, also when two processes ask at the same time. Clients do
-    /// not count.
-    async fn insert_first_key(&self, key: &Credential) -> Result<bool, RepositoryError>;
+    /// Stores the first key of the store, then shows it; answers whether both succeeded. MUST call
+    /// `show` only after the commit, and delete the key when `show` answers `false`. MUST count the
+    /// key as held only after it was shown, so that a process that ended before does not prevent
+    /// the next first key. MUST write nothing, show nothing and answer `false` when the store holds
+    /// a key or has ever held one, also when two processes call at the same time. Clients do not
+    /// count.
+    async fn insert_first_key(
+        &self,
+        key: &Credential,
+        show: ShowKey,
+    ) -> Result<bool, RepositoryError>;
 
     /// Whether the store holds a key or has ever held one.
     async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError>;

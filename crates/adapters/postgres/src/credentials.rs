@@ -4,7 +4,7 @@ use async_trait::async_trait;
 use domain::{
     Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, Scope, TenantId, Timestamp,
 };
-use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError};
+use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
 use relational::{ProofColumns, Rows};
 use sqlx::{
     PgConnection,
@@ -17,7 +17,7 @@ use crate::{
     PostgresStore, claims,
     credential_row::{CredentialRow, credential_columns},
     error::{conflict_on, from_sqlx},
-    row, rows, store_state, tenants,
+    first_key, row, rows, store_state, tenants,
 };
 
 macro_rules! select {
@@ -126,25 +126,19 @@ impl CredentialRepository for PostgresCredentials {
             .await
     }
 
-    async fn insert_first_key(&self, key: &Credential) -> Result<bool, RepositoryError> {
-        let key = key.clone();
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    tenants::lock(connection, &key.tenant).await?;
-                    let is_first = store_state::note_key(connection).await?;
-                    if is_first {
-                        write(connection, &key).await?;
-                    }
-                    Ok(is_first)
-                })
-            })
-            .await
+    async fn insert_first_key(
+        &self,
+        key: &Credential,
+        show: ShowKey,
+    ) -> Result<bool, RepositoryError> {
+        first_key::insert(&self.store, key, show).await
     }
 
     async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        store_state::had_key(&self.store).await
+        self.store
+            .connections
+            .run(|connection| Box::pin(store_state::had_key(connection)))
+            .await
     }
 
     async fn find(
@@ -266,7 +260,7 @@ async fn record(
     rows::write(connection, &rows).await
 }
 
-async fn write(
+pub(crate) async fn write(
     connection: &mut PgConnection,
     credential: &Credential,
 ) -> Result<(), RepositoryError> {

@@ -22,6 +22,7 @@ mod credentials;
 mod error;
 mod events;
 mod facts;
+mod first_key;
 mod joint_statement;
 mod log_trim;
 mod maintenance;
@@ -51,6 +52,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
+        first_key::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,

@@ -3,7 +3,10 @@
 use ports::RepositoryError;
 use sqlx::PgConnection;
 
-use crate::{PostgresStore, error::from_sqlx};
+use crate::{
+    PostgresStore,
+    error::{from_sqlx, in_table},
+};
 
 const LOCK: &str = "select access_version from store_state for update";
 const ACCESS_VERSION: &str = "select access_version from store_state";
@@ -40,14 +43,14 @@ pub(crate) async fn raise_access_version(
     raised.map(drop).map_err(from_sqlx)
 }
 
-/// Whether the store has ever held a key.
-pub(crate) async fn had_key(store: &PostgresStore) -> Result<bool, RepositoryError> {
-    let read = sqlx::query(HAD_KEY);
-    store.connections.fetch_value("store_state", read).await
+/// Returns whether the store has ever held a key.
+pub(crate) async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
+    let read = sqlx::query_scalar(HAD_KEY).fetch_one(connection);
+    read.await.map_err(in_table("store_state"))
 }
 
-/// Notes that the store holds a key; answers whether it never did before.
-pub(crate) async fn note_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
+/// Notes that the store has held a key.
+pub(crate) async fn note_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
     let noted = sqlx::query(NOTE_KEY).execute(connection).await;
-    Ok(noted.map_err(from_sqlx)?.rows_affected() == 1)
+    noted.map(drop).map_err(from_sqlx)
 }

@@ -28,6 +28,7 @@ mod credentials;
 mod error;
 mod events;
 mod facts;
+mod first_key;
 mod location;
 mod log_trim;
 mod maintenance;
@@ -60,6 +61,7 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
+        first_key::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,

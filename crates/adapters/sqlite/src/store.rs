@@ -9,6 +9,7 @@ use sqlx::{
     migrate::{MigrateError, Migrator},
     sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
+use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::{
@@ -69,6 +70,8 @@ pub struct SqliteStore {
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     pub(crate) group: GroupCommit,
+    /// Held while the first key is stored and shown.
+    pub(crate) first_key: Arc<Mutex<()>>,
 }
 
 impl SqliteStore {
@@ -105,6 +108,7 @@ impl SqliteStore {
             own_reader,
             writer,
             group,
+            first_key: Arc::default(),
         })
     }
 

@@ -1,7 +1,7 @@
 //! What concerns the store as a whole.
 
 use ports::RepositoryError;
-use sqlx::SqliteConnection;
+use sqlx::{SqliteConnection, SqliteExecutor};
 
 use crate::{
     SqliteStore,
@@ -30,14 +30,14 @@ pub(crate) async fn raise_access_version(
     raised.map(drop).map_err(from_sqlx)
 }
 
-/// Whether the store has ever held a key.
-pub(crate) async fn had_key(store: &SqliteStore) -> Result<bool, RepositoryError> {
-    let read = sqlx::query_scalar(HAD_KEY).fetch_one(&store.readers);
+/// Returns whether the store has ever held a key.
+pub(crate) async fn had_key(executor: impl SqliteExecutor<'_>) -> Result<bool, RepositoryError> {
+    let read = sqlx::query_scalar(HAD_KEY).fetch_one(executor);
     read.await.map_err(in_table("store_state"))
 }
 
-/// Notes that the store holds a key; answers whether it never did before.
-pub(crate) async fn note_key(connection: &mut SqliteConnection) -> Result<bool, RepositoryError> {
+/// Notes that the store has held a key.
+pub(crate) async fn note_key(connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
     let noted = sqlx::query(NOTE_KEY).execute(connection).await;
-    Ok(noted.map_err(from_sqlx)?.rows_affected() == 1)
+    noted.map(drop).map_err(from_sqlx)
 }

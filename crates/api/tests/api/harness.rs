@@ -3,7 +3,7 @@
 use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use api::{
-    server::Service,
+    server::{Service, ShowFirstKey},
     settings::Settings,
     socket::SocketTimes,
     wiring::{self, EnginesByName},
@@ -17,6 +17,7 @@ use metrics_exporter_prometheus::{PrometheusBuilder, PrometheusHandle};
 use ports::{ReplyEngine, Storage};
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use tokio::sync::oneshot;
 
 use crate::caller::Caller;
 
@@ -74,8 +75,9 @@ impl Plan {
     /// Starts the service on a store of its own, with a key for each kind of caller.
     pub(crate) async fn start(self) -> Api {
         let folder = tempfile::tempdir().expect("a folder for the store");
-        let (service, storage) = self.serve(&folder).await;
-        let keys = Keys::make(&service, &storage).await;
+        let (service, storage, minted) = self.serve(&folder).await;
+        let minted = minted.expect("an empty store gets a key");
+        let keys = Keys::make(&minted, &storage).await;
         Api::new(folder, service, storage, keys)
     }
 
@@ -83,12 +85,12 @@ impl Plan {
     /// must be a server, and the plan must name it.
     pub(crate) async fn join(self, other: &Api) -> Api {
         let folder = tempfile::tempdir().expect("a folder that stays empty");
-        let (service, storage) = self.serve(&folder).await;
-        assert!(service.minted_key.is_none(), "the store has its keys");
+        let (service, storage, minted) = self.serve(&folder).await;
+        assert!(minted.is_none(), "the store has its keys");
         Api::new(folder, service, storage, other.keys.clone())
     }
 
-    async fn serve(self, folder: &TempDir) -> (Service, Storage) {
+    async fn serve(self, folder: &TempDir) -> (Service, Storage, Option<CredentialSecret>) {
         let database = folder.path().join("agents.db");
         let own = [
             ("DATABASE_URL", format!("sqlite://{}", database.display())),
@@ -111,13 +113,17 @@ impl Plan {
             .unwrap_or_else(|| PrometheusBuilder::new().build_recorder().handle());
         let mut storage = None;
         let over = self.over.unwrap_or_else(|| Box::new(|storage| storage));
-        let service = Service::start_over(&settings, false, engines, metrics, |stored| {
+        let over = |stored: Storage| {
             storage = Some(stored.clone());
             over(stored)
-        })
-        .await
-        .expect("the service starts");
-        (service, storage.expect("the service asked for its store"))
+        };
+        let (minting, mut minted) = oneshot::channel();
+        let show: ShowFirstKey = Box::new(|key, _url| minting.send(key.clone()).is_ok());
+        let service = Service::start_over(&settings, false, engines, metrics, show, over)
+            .await
+            .expect("the service starts");
+        let storage = storage.expect("the service asked for its store");
+        (service, storage, minted.try_recv().ok())
     }
 }
 
@@ -130,9 +136,7 @@ struct Keys {
 }
 
 impl Keys {
-    async fn make(service: &Service, storage: &Storage) -> Self {
-        let minted = service.minted_key.as_ref();
-        let writer = minted.expect("an empty store gets a key").reveal();
+    async fn make(minted: &CredentialSecret, storage: &Storage) -> Self {
         let (clock, _) = wiring::system();
         let other: TenantId = "other".parse().expect("the id of a tenant");
         let made = storage.tenants.insert(&other, clock.now()).await;
@@ -143,7 +147,7 @@ impl Keys {
             Scope::EventsRead,
         ];
         Self {
-            writer: writer.to_owned(),
+            writer: minted.reveal().to_owned(),
             reader: store_key(storage, |key| key.scopes = reads.into_iter().collect()).await,
             stranger: store_key(storage, |key| key.tenant = other).await,
         }
@@ -273,8 +277,8 @@ impl Api {
     /// Ends the service and starts another one on the same store, with the same keys.
     pub(crate) async fn restart(self, plan: Plan) -> Self {
         self.service.drain(Duration::ZERO).await;
-        let (service, storage) = plan.serve(&self.folder).await;
-        assert!(service.minted_key.is_none(), "the store has its keys");
+        let (service, storage, minted) = plan.serve(&self.folder).await;
+        assert!(minted.is_none(), "the store has its keys");
         Self::new(self.folder, service, storage, self.keys)
     }
 

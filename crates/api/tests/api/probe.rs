@@ -17,7 +17,7 @@ use ports::{
     Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
     Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
     FinishTurn, FoundTurn, HistoryQuery, LogBounds, LogHead, LoggedChange, Maintenance,
-    MessageQuery, NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError,
+    MessageQuery, NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, ShowKey,
     SigningKeyRepository, Storage, TokenRepository, TurnRepository,
 };
 use tokio::sync::Notify;
@@ -199,7 +199,7 @@ probed! { Events of EventLog as "events" {
 
 probed! { Credentials of CredentialRepository as "credentials" {
     fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
-    fn insert_first_key(key: &Credential) -> bool;
+    fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;

@@ -1,6 +1,7 @@
 //! The built binary as an operator meets it: its commands, its first start, its end.
 
 mod commands;
+mod first_key;
 mod killed;
 mod logs;
 #[path = "../shared/postgres.rs"]

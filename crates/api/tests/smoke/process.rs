@@ -83,7 +83,11 @@ impl Running {
 
     /// Runs a command line that serves and waits until it listens.
     pub(crate) fn of(mut command: Command) -> Self {
-        let mut process = command.spawn().expect("the binary starts");
+        Self::listening(command.spawn().expect("the binary starts"))
+    }
+
+    /// Waits until a process that was started listens.
+    pub(crate) fn listening(mut process: Child) -> Self {
         let out = process.stdout.take().expect("its stdout");
         let mut line = String::new();
         BufReader::new(out).read_line(&mut line).expect("a line");

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use domain::{CredentialDraft, CredentialKind, CredentialSecret, Scopes, TenantId};
-use ports::{Clock, CredentialRepository, IdSource, RepositoryError};
+use ports::{Clock, CredentialRepository, IdSource, RepositoryError, ShowKey};
 
 use super::credentials::{minted, with_secret};
 
@@ -17,20 +17,22 @@ pub enum Bootstrap {
 }
 
 impl Bootstrap {
-    /// Writes the first key, with all scopes, if the store has never held one. Answers the minted
-    /// key, for its one showing; a given one is known to who gave it.
+    /// Writes the first key, with all scopes, if the store has never held one. A minted key is
+    /// passed to `show` once it is stored; `show` returns whether the operator can read it.
     pub async fn apply(
         &self,
         credentials: &Arc<dyn CredentialRepository>,
         clock: &Arc<dyn Clock>,
         ids: &Arc<dyn IdSource>,
         tenant: TenantId,
-    ) -> Result<Option<CredentialSecret>, RepositoryError> {
-        let (secret, shown) = match self {
-            Self::Given(secret) => (secret.clone(), None),
+        show: impl FnOnce(&CredentialSecret) -> bool + Send + 'static,
+    ) -> Result<(), RepositoryError> {
+        let (secret, show): (_, ShowKey) = match self {
+            Self::Given(secret) => (secret.clone(), Box::new(|| true)),
             Self::Mint => {
                 let minted = minted(&**ids, CredentialKind::Key);
-                (minted.clone(), Some(minted))
+                let shown = minted.clone();
+                (minted, Box::new(move || show(&shown)))
             }
         };
         let key = CredentialDraft::new("bootstrap", Scopes::all()).into_credential(
@@ -40,7 +42,7 @@ impl Bootstrap {
             with_secret(&secret),
             clock.now(),
         );
-        let written = credentials.insert_first_key(&key).await?;
-        Ok(shown.filter(|_| written))
+        credentials.insert_first_key(&key, show).await?;
+        Ok(())
     }
 }

@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use domain::{
     Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, TenantId, Timestamp,
 };
-use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError};
+use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
 use tokio::sync::RwLock;
 
 use crate::world::World;
@@ -111,7 +111,7 @@ macro_rules! handed_on {
 
 handed_on! {
     fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
-    fn insert_first_key(key: &Credential) -> bool;
+    fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
     fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
