@@ -3,10 +3,16 @@
 use ports::ToolError;
 use rmcp::model::{CallToolResult, ContentBlock, ResourceContents};
 
-use crate::LARGEST_MESSAGE;
+use crate::{LARGEST_MESSAGE, nesting::is_too_deep};
+
+/// The reason for the failure of a call whose data lost a part on the way.
+const TOO_DEEP: &str = "its answer is nested too deeply";
 
 /// The text of an answer, or the reason that the tool itself gives for having none.
 pub(crate) fn read(result: CallToolResult) -> Result<String, ToolError> {
+    if result.structured_content.as_ref().is_some_and(is_too_deep) && result.content.is_empty() {
+        return Err(ToolError::Failed(TOO_DEEP.to_owned()));
+    }
     let is_error = result.is_error == Some(true);
     let text = text(result);
     if text.len() > LARGEST_MESSAGE {

@@ -23,6 +23,7 @@ use crate::{
     http::HttpWay,
     process::PATIENCE,
     reason::Unreachable,
+    request_guard::RequestGuard,
     way::{McpTransport, Way},
 };
 
@@ -78,14 +79,15 @@ impl Connector {
                     Some(way) => way.clone(),
                     None => ready.insert(HttpWay::new(Arc::clone(url)).await?).clone(),
                 };
-                let transport = way.transport();
+                let transport = RequestGuard::new(way.transport(), self.server.clone());
                 serve_client_with_lifecycle_and_ct(listener, transport, lifecycle, closing.clone())
                     .await
             }
             Way::Process(program) => {
                 let started = program.start();
                 let (transport, log) = started.map_err(|error| Unreachable::because(&error))?;
-                self.tasks.spawn(log.pass_on(self.server.clone()));
+                self.tasks.spawn(log.drain(self.server.clone()));
+                let transport = RequestGuard::new(transport, self.server.clone());
                 serve_client_with_lifecycle_and_ct(listener, transport, lifecycle, closing.clone())
                     .await
             }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use tokio::time::Instant;
+use crate::window::WindowCount;
 
 /// How many lines a source may have in the log within [`WHILE`].
 const MOST_LINES: u32 = 100;
@@ -22,25 +22,22 @@ pub(crate) fn printable(text: &str, characters: usize) -> String {
 }
 
 /// What one source has lately had in the log.
-#[derive(Default)]
-pub(crate) struct Told {
-    since: Option<Instant>,
-    lines: u32,
+pub(crate) struct Told(WindowCount);
+
+impl Default for Told {
+    fn default() -> Self {
+        Self(WindowCount::new(WHILE))
+    }
 }
 
 impl Told {
     /// Whether there is room for one more line. Says once when there is no more.
     pub(crate) fn may_tell(&mut self) -> bool {
-        let is_over = self.since.is_none_or(|since| since.elapsed() > WHILE);
-        if is_over {
-            self.since = Some(Instant::now());
-            self.lines = 0;
-        }
-        self.lines = self.lines.saturating_add(1);
-        if self.lines == MOST_LINES + 1 {
+        let lines = self.0.add();
+        if lines == MOST_LINES + 1 {
             tracing::debug!("a server of tools has more to log than is passed on");
         }
-        self.lines <= MOST_LINES
+        lines <= MOST_LINES
     }
 }
 

@@ -32,7 +32,8 @@ const MOST_REASONS: usize = 3;
 /// When to ask and when to try again.
 #[derive(Debug, Clone, Copy)]
 pub struct McpTimes {
-    /// After how long a server is asked for its tools again, though it said nothing.
+    /// The time after which an idle server is asked for its tools again. A server that died
+    /// unnoticed stays available for that long.
     pub refresh: Duration,
     /// How long to wait before the first time that a lost server is looked for; twice as long
     /// before each further time.
@@ -44,7 +45,7 @@ pub struct McpTimes {
 impl Default for McpTimes {
     fn default() -> Self {
         Self {
-            refresh: Duration::from_mins(1),
+            refresh: Duration::from_secs(15),
             shortest_pause: Duration::from_secs(1),
             longest_pause: Duration::from_mins(1),
         }

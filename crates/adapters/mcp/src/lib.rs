@@ -13,14 +13,17 @@ mod http;
 mod keeper;
 mod lines;
 mod listing;
+mod nesting;
 mod offer;
 mod process;
 mod reason;
+mod request_guard;
 mod server;
 mod state;
 mod supervision;
 mod way;
 mod web;
+mod window;
 
 pub use keeper::McpTimes;
 pub use process::Program;

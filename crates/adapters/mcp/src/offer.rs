@@ -9,6 +9,7 @@ use serde_json::Value;
 use crate::{
     foreign_text::printable,
     listing::{Listing, MOST_TOOLS},
+    nesting::is_too_deep,
     state::{Offer, Offered},
 };
 
@@ -112,6 +113,9 @@ fn schema(tool: &Tool) -> Result<Value, &'static str> {
         Some(_) => return Err("its arguments are no object"),
     }
     let schema = Value::Object(schema);
+    if is_too_deep(&schema) {
+        return Err("the schema of its arguments is nested too deeply");
+    }
     if schema.to_string().len() > LARGEST_SCHEMA {
         return Err("the schema of its arguments is too large");
     }

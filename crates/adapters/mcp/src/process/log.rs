@@ -1,43 +1,48 @@
-//! What a program logs.
+//! The standard error of a program.
 
-use tokio::{io::BufReader, process::ChildStderr};
+use std::time::Duration;
+
+use tokio::{io::AsyncReadExt as _, process::ChildStderr, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use crate::{
-    foreign_text::{Told, printable},
-    lines::{Line, Lines},
-};
+/// The time between two reports of a program that keeps on writing.
+const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The most bytes of a line that are passed on.
-const LONGEST_LINE: usize = 4 * 1024;
-
-/// What a process writes to its standard error.
+/// The standard error of a process. Its text stays out of our log, since the arguments of calls may
+/// stand in it; only its amount is logged.
 pub(crate) struct ProcessLog {
-    lines: Lines<BufReader<ChildStderr>>,
-    /// Whoever fled from the group may keep the stream open.
+    written: ChildStderr,
+    /// A process outside the group may keep the stream open.
     ended: CancellationToken,
 }
 
 impl ProcessLog {
     pub(super) fn new(written: ChildStderr, ended: CancellationToken) -> Self {
-        let lines = Lines::new(BufReader::new(written), LONGEST_LINE);
-        Self { lines, ended }
+        Self { written, ended }
     }
 
-    /// Passes it on to our log until the process has ended.
-    pub(crate) async fn pass_on(mut self, server: String) {
+    /// Reads all of it until the process has ended, so that writing never blocks the process.
+    pub(crate) async fn drain(mut self, server: String) {
         let ended = self.ended.clone();
-        let mut told = Told::default();
-        let passing = async {
-            while let Ok(Some(line)) = self.lines.next().await {
-                let (Line::Whole(line) | Line::TooLong { start: line, .. }) = line;
-                if told.may_tell() {
-                    let line = String::from_utf8_lossy(&line);
-                    let line = printable(line.trim_end(), LONGEST_LINE);
-                    tracing::debug!(server, line, "a server of tools logs");
+        let mut buffer = vec![0; 4 * 1024];
+        let mut unreported = 0;
+        let mut reported: Option<Instant> = None;
+        let draining = async {
+            while let Ok(bytes @ 1..) = self.written.read(&mut buffer).await {
+                unreported += bytes;
+                if reported.is_none_or(|last| last.elapsed() > REPORT_INTERVAL) {
+                    report(&server, std::mem::take(&mut unreported));
+                    reported = Some(Instant::now());
                 }
             }
         };
-        let _ = ended.run_until_cancelled(passing).await;
+        let _ = ended.run_until_cancelled(draining).await;
+        if unreported > 0 {
+            report(&server, unreported);
+        }
     }
+}
+
+fn report(server: &str, bytes: usize) {
+    tracing::debug!(server, bytes, "MCP server wrote to its standard error");
 }

@@ -7,14 +7,14 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::{foreign_text::Told, lines::Line};
+use crate::{foreign_text::Told, lines::Line, nesting::prune};
 
 /// A message, if the line is one. An answer that is too long is a refusal of the call that it
 /// answers.
 pub(super) fn message(line: &Line, told: &mut Told) -> Option<RxJsonRpcMessage<RoleClient>> {
     match line {
         Line::Whole(line) => {
-            let message = serde_json::from_slice(line);
+            let message = serde_json::from_slice(&prune(line));
             if message.is_err() && told.may_tell() {
                 tracing::debug!("a server of tools says what is no message");
             }

@@ -11,6 +11,8 @@ use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
 use tokio::time::Instant;
 
+use crate::nesting::prune_event;
+
 /// The shortest that is waited before a stream is asked for anew, whatever the server says.
 const SHORTEST_WAIT: Duration = Duration::from_secs(1);
 
@@ -94,7 +96,8 @@ pub(super) fn patient(mut event: Sse) -> Sse {
 
 /// The stream that goes on with another. It ends where it breaks off: after an error, nobody waits.
 pub(super) fn resumed(events: Events) -> Events {
-    let events = events.scan((), |(), event| ready(event.ok().map(patient).map(Ok)));
+    let accepted = |event| prune_event(patient(event));
+    let events = events.scan((), move |(), event| ready(event.ok().map(accepted).map(Ok)));
     events.boxed()
 }
 

@@ -7,6 +7,7 @@ use rmcp::{
 };
 
 use super::{EVENTS, Failed, JSON, SESSION, stream::events};
+use crate::nesting::prune;
 
 /// The most bytes of a refusal that are read.
 const LARGEST_REFUSAL: usize = 64 * 1024;
@@ -35,7 +36,7 @@ pub(super) async fn answer(
     }
     let message = match body(response, largest).await? {
         Ok(body) => {
-            let message = serde_json::from_slice(&body);
+            let message = serde_json::from_slice(&prune(&body));
             let message = message.or(Err(unexpected("what it answers is no message")))?;
             addressed(message, asked)?
         }

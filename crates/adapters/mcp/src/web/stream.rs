@@ -6,6 +6,7 @@ use rmcp::{model::RequestId, transport::streamable_http_client::SseError};
 use sse_stream::{Sse, SseStream};
 
 use super::{listening::patient, reply::too_large};
+use crate::nesting::prune_event;
 
 /// How many times the largest message a stream may have that answers one request: a server may tell
 /// of its progress in it.
@@ -41,7 +42,7 @@ pub(super) fn events(
         Err(SseError::Body(cut)) if matches!(cut.downcast_ref(), Some(Cut::TooLarge)) => {
             refused(&asked)
         }
-        event => event.map(patient),
+        event => event.map(patient).map(prune_event),
     });
     bounded.boxed()
 }

@@ -1,7 +1,7 @@
 // A server of tools over its standard streams, which does what servers should not do but will.
 //
 // Its argument is a way to behave: "well" answers, "silent" never does, "stubborn" does not end when
-// it is told to, "careless" lists what is no tool, "newest" speaks only the version of the protocol
+// it is told to, "careless" lists what is no tool and a schema nested too deeply, "newest" speaks only the version of the protocol
 // that has no handshake, and "deaf" is as new and does not answer who asks to be told of changes.
 // NOTES names a file in which it writes down what it is told.
 import { spawn } from "node:child_process";
@@ -12,6 +12,7 @@ const [behaviour] = process.argv.slice(2);
 const isNewest = behaviour === "newest" || behaviour === "deaf";
 const newestVersion = "2026-07-28";
 let subscription = null;
+let asking = null;
 
 function send(message) {
   process.stdout.write(`${JSON.stringify({ jsonrpc: "2.0", ...message })}\n`);
@@ -21,11 +22,21 @@ function note(text) {
   appendFileSync(process.env.NOTES, `${text}\n`);
 }
 
+function sample(id) {
+  const content = { type: "text", text: "x".repeat(10000) };
+  send({ id, method: "sampling/createMessage", params: { messages: [{ role: "user", content }], maxTokens: 1 } });
+}
+
+// A list in a list in a list …
+function nested(levels) {
+  return JSON.parse("[".repeat(levels) + "]".repeat(levels));
+}
+
 function tool(name) {
   return { name, description: `Scripted: ${name}`, inputSchema: { type: "object" } };
 }
 
-const names = "add_silently add_tool break deny exit exit_but_for_a_child fail hang large parent refuse well".split(" ");
+const names = "add_silently add_tool ask break complain deny exit exit_but_for_a_child fail flood hang large parent refuse well".split(" ");
 const tools = names.map(tool);
 
 function complete(id, result) {
@@ -47,7 +58,16 @@ const deeds = {
     tools.push(tool("unannounced"));
     text(id, "added");
   },
+  // Asks for a reply of the model, and answers with what it got.
+  ask: (id) => {
+    asking = id;
+    sample("asked");
+  },
   break: (id) => send({ id, error: { code: -32603, message: "out of order" } }),
+  complain: (id, given) => {
+    console.error(JSON.stringify(given));
+    text(id, "complained");
+  },
   deny: (id) => send({ id, error: { code: -32000, message: "the disk has no room" } }),
   exit: () => process.exit(1),
   // In a group of its own and with our output, it outlives us.
@@ -57,6 +77,12 @@ const deeds = {
     process.exit(1);
   },
   fail: (id) => text(id, "the disk is full", true),
+  flood: () => {
+    for (let number = 0; number < 100; number++) {
+      sample(`flood ${number}`);
+    }
+    setImmediate(deeds.flood);
+  },
   hang: (id) => note(`hangs ${id}`),
   large: (id, { bytes }) => text(id, "x".repeat(bytes)),
   parent: (id) => {
@@ -102,7 +128,8 @@ const answers = {
     const middle = 4;
     if (params?.cursor === "second") {
       // No tools, as they keep to nothing.
-      const wrong = [{ name: "without_schema" }, { name: 5, inputSchema: {} }, null];
+      const deep = { name: "deep", inputSchema: { type: "object", default: nested(500) } };
+      const wrong = [{ name: "without_schema" }, { name: 5, inputSchema: {} }, null, deep];
       const rest = tools.slice(middle);
       complete(id, { tools: behaviour === "careless" ? [...wrong, ...rest] : rest, ...cache });
     } else {
@@ -122,11 +149,13 @@ if (behaviour === "stubborn") {
   setInterval(() => {}, 1000);
 }
 for await (const line of createInterface({ input: process.stdin })) {
-  const { id, method, params } = JSON.parse(line);
+  const { id, method, params, error } = JSON.parse(line);
   if (behaviour === "silent") {
     continue;
   }
-  if (method === "notifications/cancelled") {
+  if (id === "asked") {
+    text(asking, `${error.code}`);
+  } else if (method === "notifications/cancelled") {
     note(`cancelled ${params.requestId}`);
   } else if (id !== undefined && method !== undefined) {
     answers[method](id, params ?? {});

@@ -1,16 +1,26 @@
 // A server of tools over HTTP, which does what servers should not do but will. It says its port once
 // it listens, and then each call that hangs and each cancellation that it is told of. With the argument
 // "hasty" it ends each stream at once, has it asked for anew without a pause, and says when, in
-// milliseconds; with "broken" it breaks it off.
+// milliseconds; with "broken" it breaks it off. With "listening" it keeps the stream open, with "deep" and
+// "deep_stream" it has a tool whose schema is nested too deeply.
 import { createServer } from "node:http";
 
 const [behaviour] = process.argv.slice(2);
-const names = ["accept", "deny", "forget", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
+const names = ["accept", "deny", "flood", "forget", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
 const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
+if (behaviour?.startsWith("deep")) {
+  tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
+}
+let listener = null;
 
 function json(response, id, result) {
   response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "one" });
   response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
+
+function stream(response, id, result) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.end(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
 }
 
 function text(bytes) {
@@ -36,6 +46,13 @@ const deeds = {
     const error = { code: -32000, message: "the disk has no room" };
     response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
   },
+  flood: (response, id) => {
+    const content = { type: "text", text: "x".repeat(10000) };
+    const params = { messages: [{ role: "user", content }], maxTokens: 1 };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: "flood", method: "sampling/createMessage", params });
+    while (!listener.destroyed && listener.write(`data: ${message}\n\n`));
+    listener.once("drain", () => deeds.flood(response, id));
+  },
   forget: (response) => refuse(response, -32000, "there is no such session"),
   refuse: (response) => refuse(response, -32602, "there is no such city"),
   large_after_progress: (response, id, { bytes }) => {
@@ -54,11 +71,7 @@ const deeds = {
   mistake: (response, id) => json(response, id + 1000, { content: [{ type: "text", text: "well" }] }),
   mistake_in_text: (response, id) => json(response, `${id}`, { content: [{ type: "text", text: "well" }] }),
   large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
-  large_stream: (response, id, { bytes }) => {
-    response.writeHead(200, { "content-type": "text/event-stream" });
-    const message = JSON.stringify({ jsonrpc: "2.0", id, result: text(bytes) });
-    response.end(`event: message\ndata: ${message}\n\n`);
-  },
+  large_stream: (response, id, { bytes }) => stream(response, id, text(bytes)),
   moved: (response) => response.writeHead(307, { location: "/elsewhere" }).end(),
   overloaded: (response) => response.writeHead(503).end("come back later"),
   well: (response, id) => json(response, id, { content: [{ type: "text", text: "well" }] }),
@@ -71,7 +84,7 @@ const answers = {
       capabilities: { tools: {} },
       serverInfo: { name: "web", version: "1" },
     }),
-  "tools/list": (response, { id }) => json(response, id, { tools }),
+  "tools/list": (response, { id }) => (behaviour === "deep_stream" ? stream : json)(response, id, { tools }),
   "tools/call": (response, { id, params }) => deeds[params.name](response, id, params.arguments),
   "notifications/cancelled": (response, { params }) => {
     console.log(`cancelled ${params.reason}`);
@@ -83,7 +96,11 @@ const server = createServer(async (request, response) => {
   if (request.url !== "/mcp") {
     console.log(`asked for ${request.url}`);
     response.writeHead(404).end();
-  } else if (request.method === "GET" && behaviour !== undefined) {
+  } else if (request.method === "GET" && behaviour === "listening") {
+    hurry(response);
+    listener = response;
+    console.log("listens");
+  } else if (request.method === "GET" && ["hasty", "broken"].includes(behaviour)) {
     console.log(`listens ${Math.round(performance.now())}`);
     hurry(response);
     setTimeout(() => (behaviour === "hasty" ? response.end() : response.destroy()), 10);

@@ -104,3 +104,10 @@ async fn a_tool_that_hangs_holds_up_nobody_else() {
     let again = timeout(Duration::from_millis(1), server.call("hang", json!({}))).await;
     assert!(again.is_err());
 }
+
+#[tokio::test]
+async fn a_request_of_the_server_is_refused() {
+    let server = Ground::scripted("well").connected().await;
+    let code = server.call("ask", json!({})).await.expect("an answer");
+    assert_eq!(code, "-32601");
+}

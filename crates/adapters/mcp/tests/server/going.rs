@@ -60,7 +60,7 @@ async fn while_it_is_away_there_are_no_tools_but_capabilities_that_are_not_avail
     server.stopped().await;
     assert!(server.tools().is_empty());
     let capabilities = server.capabilities();
-    assert_eq!(capabilities.len(), 13);
+    assert_eq!(capabilities.len(), 16);
     assert!(capabilities.iter().all(|told| !told.is_available));
     assert_eq!(capabilities[0].description, "All tools of Scripted tools");
     let answer = server.call("well", json!({})).await;
@@ -71,6 +71,17 @@ async fn while_it_is_away_there_are_no_tools_but_capabilities_that_are_not_avail
         reason.to_string(),
         "there is no connection to the server of tools"
     );
+}
+
+#[tokio::test]
+async fn a_server_that_floods_requests_is_disconnected() {
+    let server = Ground::scripted("well").connected().await;
+    let answer = server.call("flood", json!({})).await;
+    assert!(
+        matches!(answer, Err(ToolError::Unavailable(_))),
+        "{answer:?}"
+    );
+    assert_eq!(server.answers_again("well").await, "well");
 }
 
 #[tokio::test]

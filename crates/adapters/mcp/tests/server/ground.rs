@@ -33,9 +33,7 @@ impl Ground {
 
     /// The same, asked for its tools every few milliseconds.
     pub(crate) fn scripted_asked_often(behaviour: &str) -> Self {
-        let refresh = Duration::from_millis(50);
-        let times = McpTimes { refresh, ..times() };
-        Self::scripted_at(behaviour, times)
+        Self::scripted_at(behaviour, often())
     }
 
     fn scripted_at(behaviour: &str, times: McpTimes) -> Self {
@@ -56,6 +54,12 @@ impl Ground {
     pub(crate) fn of(transport: McpTransport) -> Self {
         let notes = tempfile::tempdir().expect("a folder");
         Self::start("everything", transport, times(), notes)
+    }
+
+    /// The same, asked for its tools every few milliseconds.
+    pub(crate) fn asked_often(transport: McpTransport) -> Self {
+        let notes = tempfile::tempdir().expect("a folder");
+        Self::start("everything", transport, often(), notes)
     }
 
     fn start(
@@ -143,6 +147,11 @@ fn times() -> McpTimes {
         longest_pause: Duration::from_secs(1),
         ..McpTimes::default()
     }
+}
+
+fn often() -> McpTimes {
+    let refresh = Duration::from_millis(50);
+    McpTimes { refresh, ..times() }
 }
 
 /// Waits until something holds.

@@ -7,14 +7,17 @@ use serde_json::json;
 
 use crate::ground::Ground;
 
-const TOOLS: [&str; 12] = [
+const TOOLS: [&str; 15] = [
     "scripted/add_silently",
     "scripted/add_tool",
+    "scripted/ask",
     "scripted/break",
+    "scripted/complain",
     "scripted/deny",
     "scripted/exit",
     "scripted/exit_but_for_a_child",
     "scripted/fail",
+    "scripted/flood",
     "scripted/hang",
     "scripted/large",
     "scripted/parent",
@@ -32,7 +35,7 @@ async fn tools_of_all_pages_are_offered() {
 }
 
 #[tokio::test]
-async fn what_is_no_tool_costs_no_other() {
+async fn a_tool_that_cannot_be_offered_does_not_affect_the_others() {
     let server = Ground::scripted("careless").connected().await;
     assert_eq!(server.tool_names(), TOOLS);
 }

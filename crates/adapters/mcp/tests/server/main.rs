@@ -8,5 +8,6 @@ mod going;
 mod ground;
 mod http;
 mod lists;
+mod logs;
 mod newest;
 mod web;

@@ -3,9 +3,10 @@
 use std::{
     io::{BufRead as _, BufReader},
     process::{Child, ChildStdout, Command, Stdio},
+    time::Duration,
 };
 
-use mcp_tools::McpTransport;
+use mcp_tools::{McpTimes, McpTransport};
 use ports::{ToolError, ToolProvider as _};
 use rstest::rstest;
 use serde_json::json;
@@ -27,6 +28,12 @@ impl Web {
 
     /// The same, behaving in its way.
     async fn start_as(behaviour: &[&str]) -> (Self, Ground) {
+        let mut web = Self::spawn(behaviour);
+        let server = Ground::of(web.transport()).connected().await;
+        (web, server)
+    }
+
+    fn spawn(behaviour: &[&str]) -> Self {
         let mut process = Command::new("node")
             .arg(partners().join("web.mjs"))
             .args(behaviour)
@@ -34,10 +41,13 @@ impl Web {
             .spawn()
             .expect("node starts");
         let said = BufReader::new(process.stdout.take().expect("its output"));
-        let mut web = Self { process, said };
-        let url = format!("http://127.0.0.1:{}/mcp", web.says());
-        let server = Ground::of(McpTransport::Http { url }).connected().await;
-        (web, server)
+        Self { process, said }
+    }
+
+    /// How it is reached. Its port is the first line that it says.
+    fn transport(&mut self) -> McpTransport {
+        let url = format!("http://127.0.0.1:{}/mcp", self.says());
+        McpTransport::Http { url }
     }
 
     /// The next line that it says.
@@ -193,6 +203,42 @@ async fn nobody_is_asked_without_a_pause(#[case] behaviour: &str) {
     };
     let paused = time_of(&again) - time_of(&first);
     assert!(paused >= 900, "{paused}");
+}
+
+#[rstest]
+#[case("deep")]
+#[case("deep_stream")]
+#[tokio::test]
+async fn a_schema_nested_too_deeply_does_not_affect_the_other_tools(#[case] behaviour: &str) {
+    let (_web, server) = Web::start_as(&[behaviour]).await;
+    let names = server.tool_names();
+    assert!(names.iter().any(|name| name == "everything/well"));
+    assert!(!names.iter().any(|name| name == "everything/deep"));
+}
+
+#[tokio::test]
+async fn a_server_that_floods_requests_is_disconnected() {
+    let (web, server) = Web::start_as(&["listening"]).await;
+    let (listens, _web) = next(web).await;
+    assert_eq!(listens, "listens");
+    let answer = server.call("flood", json!({})).await;
+    assert!(
+        matches!(answer, Err(ToolError::Unavailable(_))),
+        "{answer:?}"
+    );
+    assert_eq!(server.answers_again("well").await, "well");
+}
+
+#[tokio::test]
+async fn a_dead_server_becomes_unavailable_though_nobody_calls_it() {
+    let every_15_seconds = McpTimes::default().refresh;
+    assert_eq!(every_15_seconds, Duration::from_secs(15));
+    let mut web = Web::spawn(&[]);
+    let server = Ground::asked_often(web.transport()).connected().await;
+    web.process.kill().expect("it runs");
+    server
+        .until("it is unavailable", |server| server.tools().is_empty())
+        .await;
 }
 
 /// When the server was asked, by its own clock, in milliseconds.

@@ -1,0 +1,94 @@
+//! A bound on the requests that a server sends. The SDK answers each of them in a task of its own,
+//! without a bound: a server that floods them would take all memory.
+
+use std::time::Duration;
+
+use rmcp::{
+    RoleClient,
+    model::JsonRpcMessage,
+    service::{RxJsonRpcMessage, TxJsonRpcMessage},
+    transport::Transport,
+};
+
+use crate::window::WindowCount;
+
+/// The most requests of a server within [`WINDOW`]. No capability that servers could use
+/// (sampling, elicitation, roots) is announced to them, so they have little to ask but `ping`.
+const MOST_REQUESTS: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(10);
+
+/// The longest id of a request: its answer, which may have to wait, repeats it.
+const LONGEST_ID: usize = 256;
+
+/// A transport that ends when its server sends too many requests.
+pub(crate) struct RequestGuard<T> {
+    /// Dropped at once when the server sends too many: closing it in order would first have to read
+    /// everything that is still on its way.
+    transport: Option<T>,
+    server: String,
+    requests: WindowCount,
+}
+
+impl<T> RequestGuard<T> {
+    pub(crate) fn new(transport: T, server: String) -> Self {
+        Self {
+            transport: Some(transport),
+            server,
+            requests: WindowCount::new(WINDOW),
+        }
+    }
+
+    fn is_admitted(&mut self, message: &RxJsonRpcMessage<RoleClient>) -> bool {
+        let JsonRpcMessage::Request(request) = message else {
+            return true;
+        };
+        self.requests.add() <= MOST_REQUESTS && request.id.to_string().len() <= LONGEST_ID
+    }
+}
+
+/// The reason that a message was not sent.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum GuardError<E> {
+    /// The transport failed.
+    #[error("the transport failed")]
+    Transport(#[source] E),
+    /// The connection was closed because the server sent too many requests.
+    #[error("the server sent too many requests")]
+    TooManyRequests,
+}
+
+impl<T: Transport<RoleClient>> Transport<RoleClient> for RequestGuard<T> {
+    type Error = GuardError<T::Error>;
+
+    fn send(
+        &mut self,
+        message: TxJsonRpcMessage<RoleClient>,
+    ) -> impl Future<Output = Result<(), Self::Error>> + Send + 'static {
+        let sending = self.transport.as_mut().map(|open| open.send(message));
+        async move {
+            let sending = sending.ok_or(GuardError::TooManyRequests)?;
+            sending.await.map_err(GuardError::Transport)
+        }
+    }
+
+    async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
+        let message = self.transport.as_mut()?.receive().await?;
+        if self.is_admitted(&message) {
+            return Some(message);
+        }
+        let server = &self.server;
+        tracing::warn!(
+            server,
+            "MCP server sends too many requests; closing its connection"
+        );
+        self.transport = None;
+        None
+    }
+
+    async fn close(&mut self) -> Result<(), Self::Error> {
+        match &mut self.transport {
+            Some(open) => open.close().await.map_err(GuardError::Transport),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,32 @@
+//! Counting within a time.
+
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+/// A count that begins anew when its time is over.
+pub(crate) struct WindowCount {
+    length: Duration,
+    since: Option<Instant>,
+    count: u32,
+}
+
+impl WindowCount {
+    pub(crate) fn new(length: Duration) -> Self {
+        Self {
+            length,
+            since: None,
+            count: 0,
+        }
+    }
+
+    /// Adds one, and returns the count.
+    pub(crate) fn add(&mut self) -> u32 {
+        if self.since.is_none_or(|since| since.elapsed() > self.length) {
+            self.since = Some(Instant::now());
+            self.count = 0;
+        }
+        self.count = self.count.saturating_add(1);
+        self.count
+    }
+}
