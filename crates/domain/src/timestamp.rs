@@ -3,7 +3,7 @@
 use std::{fmt, ops::Add, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
-use time::{OffsetDateTime, format_description::well_known::Rfc3339};
+use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
 /// Milliseconds since 1970 in UTC; RFC 3339 with milliseconds and `Z` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -25,7 +25,7 @@ impl Timestamp {
         self.0
     }
 
-    /// From a date and time, cut (not rounded) to the millisecond.
+    /// Converts a date and time, truncated to the millisecond.
     pub fn from_date_time(date_time: OffsetDateTime) -> Self {
         let milliseconds = date_time.unix_timestamp_nanos().div_euclid(1_000_000);
         // A date of `time` is within ±9999 years, far inside 64 bits of milliseconds.
@@ -38,11 +38,15 @@ impl Timestamp {
             .unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
-    /// Reads RFC 3339 with any offset.
+    /// Parses RFC 3339 with any offset. In UTC the year must be 0000 to 9999, too: RFC 3339 cannot
+    /// express others, and neither database stores them alike.
     pub fn parse(text: &str) -> Result<Self, MalformedTimestamp> {
         OffsetDateTime::parse(text, &Rfc3339)
+            .ok()
+            .and_then(|parsed| parsed.checked_to_offset(UtcOffset::UTC))
+            .filter(|in_utc| (0..=9999).contains(&in_utc.year()))
             .map(Self::from_date_time)
-            .or(Err(MalformedTimestamp))
+            .ok_or(MalformedTimestamp)
     }
 
     /// How long ago `earlier` was; zero when it was not.
@@ -131,5 +135,19 @@ mod tests {
         assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
         assert_eq!(Timestamp::parse("2026-11-20T10:30:00.0209+01:00"), Ok(at));
         assert_eq!(Timestamp::parse("yesterday"), Err(MalformedTimestamp));
+    }
+
+    #[test]
+    fn refuses_years_that_rfc_3339_cannot_express_in_utc() {
+        for text in ["9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01"] {
+            assert_eq!(Timestamp::parse(text), Err(MalformedTimestamp), "{text}");
+        }
+        for (text, in_utc) in [
+            ("9999-12-31T23:58:59-00:01", "9999-12-31T23:59:59.000Z"),
+            ("0000-01-01T00:01:00+00:01", "0000-01-01T00:00:00.000Z"),
+        ] {
+            let shown = Timestamp::parse(text).map(|parsed| parsed.to_string());
+            assert_eq!(shown, Ok(in_utc.to_owned()));
+        }
     }
 }

@@ -166,6 +166,21 @@ async fn every_fault_of_a_key_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn refuses_an_expiry_after_the_year_9999() {
+    let api = Api::start().await;
+    let mut draft = json!({"name": "ci", "scopes": ["agents:read"]});
+    draft["expiresAt"] = "9999-12-31T23:59:59-00:01".into();
+    assert_eq!(
+        refused(&api, draft.clone()).await,
+        [fault("/expiresAt", "bad_format")]
+    );
+    draft["expiresAt"] = "9999-12-31T23:59:59.999Z".into();
+    let key = made(&api.writer(), draft).await;
+    assert_eq!(key["expiresAt"], "9999-12-31T23:59:59.999Z");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_key_has_a_name_and_scopes_and_not_too_many_origins() {
     let api = Api::start().await;
     let origins: Vec<String> = (0..33).map(|it| format!("https://a{it}.example")).collect();
