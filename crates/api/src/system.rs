@@ -12,36 +12,67 @@ use domain::Timestamp;
 use ports::{Clock, IdSource};
 use uuid::{ContextV7, Uuid};
 
-/// The computer's clock, which never goes backwards within this process.
+/// A larger step than this between two readings is a jump of the time of day, not a correction.
+const JUMP_MS: u64 = 1_000;
+
+/// The computer's clock. A jump of the time of day is logged once.
 #[derive(Debug)]
 pub struct SystemClock {
-    latest: AtomicI64,
     started: Instant,
+    /// Milliseconds from the monotonic time to the time of day, at the last reading.
+    offset_ms: AtomicI64,
 }
 
 impl Default for SystemClock {
     fn default() -> Self {
         Self {
-            latest: AtomicI64::new(0),
             started: Instant::now(),
+            offset_ms: AtomicI64::new(time_of_day_ms()),
         }
+    }
+}
+
+impl SystemClock {
+    /// Compares the time of day with the monotonic time. Returns the jump since the last call in
+    /// milliseconds, if there was one; of concurrent callers one gets it.
+    fn take_jump(&self, time_of_day_ms: i64, running_ms: i64) -> Option<i64> {
+        let offset = time_of_day_ms.saturating_sub(running_ms);
+        let before = self.offset_ms.load(Ordering::Relaxed);
+        let jump = offset.saturating_sub(before);
+        let (relaxed, is_jump) = (Ordering::Relaxed, jump.unsigned_abs() > JUMP_MS);
+        if offset == before {
+            return None;
+        }
+        let stored = self
+            .offset_ms
+            .compare_exchange(before, offset, relaxed, relaxed);
+        (is_jump && stored.is_ok()).then_some(jump)
     }
 }
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        #[expect(clippy::disallowed_methods, reason = "this is the clock")]
-        let elapsed = SystemTime::now()
-            .duration_since(UNIX_EPOCH)
-            .unwrap_or_default();
-        let now = i64::try_from(elapsed.as_millis()).unwrap_or(i64::MAX);
-        let before = self.latest.fetch_max(now, Ordering::Relaxed);
-        Timestamp::from_milliseconds(now.max(before))
+        let running_ms = milliseconds(self.started.elapsed());
+        let now = time_of_day_ms();
+        if let Some(jump_ms) = self.take_jump(now, running_ms) {
+            tracing::warn!(jump_ms, "the system clock jumped; expiry times follow it");
+        }
+        Timestamp::from_milliseconds(now)
     }
 
     fn running_for(&self) -> Duration {
         self.started.elapsed()
     }
+}
+
+fn time_of_day_ms() -> i64 {
+    #[expect(clippy::disallowed_methods, reason = "this is the clock")]
+    let elapsed = SystemTime::now().duration_since(UNIX_EPOCH);
+    elapsed.map_or(0, milliseconds)
+}
+
+fn milliseconds(duration: Duration) -> i64 {
+    i64::try_from(duration.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// `UUIDv7`s that rise within this process, and the operating system's randomness.
@@ -74,6 +105,20 @@ mod tests {
             assert!(began.elapsed() < Duration::from_secs(5), "it stands still");
         }
         assert!(clock.running_for() <= before + began.elapsed());
+    }
+
+    #[test]
+    fn shows_the_time_of_day_again_after_one_wrong_reading() {
+        let clock = SystemClock::default();
+        let beginning = clock.offset_ms.load(Ordering::Relaxed);
+        let hour = 3_600_000;
+        assert_eq!(clock.take_jump(beginning + 5, 5), None);
+        assert_eq!(clock.take_jump(beginning + hour + 10, 10), Some(hour));
+        assert_eq!(clock.take_jump(beginning + hour + 20, 20), None);
+        assert_eq!(clock.take_jump(beginning + 30, 30), Some(-hour));
+        assert_eq!(clock.take_jump(beginning + 540, 40), None, "a correction");
+        let (before, now, after) = (time_of_day_ms(), clock.now(), time_of_day_ms());
+        assert!((before..=after).contains(&now.milliseconds()));
     }
 
     #[test]

@@ -93,7 +93,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let realtime = realtime::wire(&parts, &clock).await?;
     let over_caches = services::cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
-    keep_up(&parts, &node, &clock);
+    keep_up(&parts, &node);
 
     let state = state(&parts, access, ids)?;
     let engines = Arc::new(choose_engines(
@@ -160,11 +160,11 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
 }
 
 /// Starts what keeps the store, the node's lease and the metrics in order.
-fn keep_up(parts: &Parts<'_>, node: &Arc<Node>, clock: &Arc<dyn Clock>) {
+fn keep_up(parts: &Parts<'_>, node: &Arc<Node>) {
     let maintenance = || Arc::clone(&parts.storage.maintenance);
-    let purge = Purge::new(maintenance(), Arc::clone(clock));
+    let purge = Purge::new(maintenance());
     let kept_for = parts.settings.events.retention;
-    let retention = LogRetention::new(maintenance(), Arc::clone(clock), kept_for);
+    let retention = LogRetention::new(maintenance(), kept_for);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));

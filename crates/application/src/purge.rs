@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Timestamp, idempotency};
-use ports::{Clock, Maintenance, Outdated, RepositoryError};
+use ports::{Maintenance, Outdated, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
@@ -20,13 +20,12 @@ const INTERVAL: Duration = Duration::from_secs(10);
 /// Cleans up after deletions, in the background.
 pub struct Purge {
     maintenance: Arc<dyn Maintenance>,
-    clock: Arc<dyn Clock>,
 }
 
 impl Purge {
     /// A purge of this store.
-    pub fn new(maintenance: Arc<dyn Maintenance>, clock: Arc<dyn Clock>) -> Self {
-        Self { maintenance, clock }
+    pub fn new(maintenance: Arc<dyn Maintenance>) -> Self {
+        Self { maintenance }
     }
 
     /// Cleans up until `stop`.
@@ -48,7 +47,7 @@ impl Purge {
 
     /// Cleans up one chunk; answers how many rows it touched.
     pub async fn once(&self) -> Result<u64, RepositoryError> {
-        let now = self.clock.now().milliseconds();
+        let now = self.maintenance.now().await?.milliseconds();
         let before = |age: Duration| {
             Timestamp::from_milliseconds(now - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
         };

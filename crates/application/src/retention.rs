@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::Timestamp;
-use ports::{Clock, Maintenance, RepositoryError};
+use ports::{Maintenance, RepositoryError};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
@@ -16,20 +16,14 @@ const INTERVAL: Duration = Duration::from_mins(1);
 /// Removes from the log what is old enough, in the background.
 pub struct LogRetention {
     maintenance: Arc<dyn Maintenance>,
-    clock: Arc<dyn Clock>,
     retention: Duration,
 }
 
 impl LogRetention {
     /// Keeps events for so long.
-    pub fn new(
-        maintenance: Arc<dyn Maintenance>,
-        clock: Arc<dyn Clock>,
-        retention: Duration,
-    ) -> Self {
+    pub fn new(maintenance: Arc<dyn Maintenance>, retention: Duration) -> Self {
         Self {
             maintenance,
-            clock,
             retention,
         }
     }
@@ -49,7 +43,7 @@ impl LogRetention {
     /// Removes, chunk by chunk, all that is old enough now. Answers how much it was.
     async fn sweep(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
         let age = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
-        let now = self.clock.now().milliseconds();
+        let now = self.maintenance.now().await?.milliseconds();
         let before = Timestamp::from_milliseconds(now.saturating_sub(age));
         let mut removed = 0;
         while !stop.is_cancelled() {
@@ -65,10 +59,7 @@ impl LogRetention {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::{
-        Mutex,
-        atomic::{AtomicI64, Ordering},
-    };
+    use std::sync::Mutex;
 
     use async_trait::async_trait;
     use ports::Outdated;
@@ -89,6 +80,10 @@ mod tests {
             Ok(())
         }
 
+        async fn now(&self) -> Result<Timestamp, RepositoryError> {
+            Ok(Timestamp::from_milliseconds(1_000_000))
+        }
+
         async fn purge(&self, _: usize, _: Outdated) -> Result<u64, RepositoryError> {
             Ok(0)
         }
@@ -105,22 +100,9 @@ mod tests {
         }
     }
 
-    struct StandingClock(AtomicI64);
-
-    impl Clock for StandingClock {
-        fn now(&self) -> Timestamp {
-            Timestamp::from_milliseconds(self.0.load(Ordering::SeqCst))
-        }
-
-        fn running_for(&self) -> Duration {
-            Duration::ZERO
-        }
-    }
-
     fn retention(log: &Arc<Log>) -> LogRetention {
-        let clock = Arc::new(StandingClock(AtomicI64::new(1_000_000)));
         let log = Arc::clone(log);
-        LogRetention::new(log, clock, Duration::from_mins(10))
+        LogRetention::new(log, Duration::from_mins(10))
     }
 
     #[tokio::test]

@@ -1,6 +1,6 @@
 //! `AgentRepository::list`: orders, filters, and pages that stay right under change.
 
-use domain::Agent;
+use domain::{Agent, AgentId, Listed, Seq};
 use ports::{AgentFilter, AgentPosition, AgentQuery, Storage};
 
 use crate::{
@@ -20,18 +20,24 @@ fn name_prefix(prefix: &str) -> AgentFilter {
     AgentFilter::NamePrefix(prefix.to_owned())
 }
 
-fn ids(agents: &[Agent]) -> Vec<domain::AgentId> {
+fn ids(agents: &[Agent]) -> Vec<AgentId> {
     agents.iter().map(|agent| agent.id).collect()
 }
 
-/// `All` is newest first, by id, whatever the order in which they were made.
+fn ids_of_page(agents: &[Listed<Agent>]) -> Vec<AgentId> {
+    agents.iter().map(|listed| listed.item.id).collect()
+}
+
+/// `All` is newest first, in the order in which they were made, whatever ids and clocks say.
 pub async fn lists_agents_newest_first(storage: &Storage) {
     for number in [2, 5, 1, 4, 3] {
         given::agent(storage, number).await;
     }
     let all = agents_behind(storage, &AgentFilter::All, None, 2).await;
-    assert_eq!(ids(&all), [5, 4, 3, 2, 1].map(samples::agent_id));
-    assert_eq!(all[0], samples::agent(5));
+    assert_eq!(ids(&all), [3, 4, 1, 5, 2].map(samples::agent_id));
+    assert_eq!(all[0], samples::agent(3));
+    let able = agents_behind(storage, &capability("time"), None, 2).await;
+    assert_eq!(able, all);
 }
 
 /// `has_more` is exact, also when the last page is full.
@@ -62,7 +68,7 @@ pub async fn shows_every_agent_once_while_others_come_and_go(storage: &Storage) 
         let doomed = samples::agent(base + 30);
         given::agent_deleted(storage, &doomed).await;
         let rest = agents_behind(storage, &filter, first.last().cloned(), 3).await;
-        let shown = [ids(&first), ids(&rest)].concat();
+        let shown = [ids_of_page(&first), ids(&rest)].concat();
         for number in (1..=9).filter(|number| *number != 3) {
             let id = samples::agent_id(base + 10 * number);
             let times = shown.iter().filter(|shown| **shown == id).count();
@@ -81,8 +87,8 @@ pub async fn goes_on_after_an_agent_that_was_deleted_meanwhile(storage: &Storage
         (AgentFilter::All, 3, vec![1]),
     ] {
         let (page, _) = agents(storage, &filter, None, 2).await;
-        assert_eq!(page[1].id, samples::agent_id(last));
-        given::agent_deleted(storage, &page[1]).await;
+        assert_eq!(page[1].item.id, samples::agent_id(last));
+        given::agent_deleted(storage, &page[1].item).await;
         let rest = agents_behind(storage, &filter, Some(page[1].clone()), 2).await;
         let expected: Vec<_> = expected.into_iter().map(samples::agent_id).collect();
         assert_eq!(ids(&rest), expected, "{filter:?}");
@@ -268,7 +274,7 @@ pub async fn pages_through_a_capability_that_agents_lose_meanwhile(storage: &Sto
     let last = page[1].clone();
     let next = Agent {
         capabilities: Vec::new(),
-        ..samples::renamed(&last, "Grace")
+        ..samples::renamed(&last.item, "Grace")
     };
     given::agent_updated(storage, &next).await;
     let rest = agents_behind(storage, &capability("time"), Some(last), 2).await;
@@ -295,6 +301,7 @@ pub async fn goes_on_after_a_position_that_holds_a_nul(storage: &Storage) {
         let query = AgentQuery {
             filter: AgentFilter::NamePrefix(prefix.to_owned()),
             after: Some(AgentPosition {
+                sort_seq: Seq::default(),
                 id: samples::agent_id(9),
                 name_key: "ada\0".to_owned(),
             }),
@@ -302,7 +309,7 @@ pub async fn goes_on_after_a_position_that_holds_a_nul(storage: &Storage) {
         };
         let page = storage.agents.list(&samples::tenant(), &query).await;
         let page = page.answered().value;
-        let names: Vec<_> = page.items.iter().map(|agent| &*agent.name).collect();
+        let names: Vec<_> = page.items.iter().map(|listed| &*listed.item.name).collect();
         assert_eq!(names, expected);
     }
 }

@@ -159,7 +159,8 @@ pub async fn many_credentials_are_made_at_once(storage: &Storage) {
         });
     }
     writers.join_all().await;
-    let keys = pages::credentials(storage, CredentialKind::Key, 10).await;
-    let expected: Vec<_> = (1..=16).rev().map(samples::key).collect();
+    let mut keys = pages::credentials(storage, CredentialKind::Key, 10).await;
+    keys.sort_by_key(|key| key.created_at);
+    let expected: Vec<_> = (1..=16).map(samples::key).collect();
     assert_eq!(keys, expected);
 }

@@ -1,5 +1,7 @@
 //! `Maintenance`.
 
+use std::time::Duration;
+
 use domain::{EventData, IdempotencyClaim, TurnStatus};
 use ports::{BeginTurn, Outdated, Storage};
 
@@ -181,21 +183,32 @@ pub async fn removes_used_assertions_that_ended(storage: &Storage) {
 
 /// Tickets that ended before the given moment are removed, and no others.
 pub async fn removes_tickets_that_ended(storage: &Storage) {
-    let ticket = samples::ticket(1);
-    for (number, ends_at) in (1..).zip([149, 150, 151, 100]) {
-        let (digest, ends_at) = (samples::digest(number), samples::at(ends_at));
-        let answer = storage.tickets.insert(&digest, &ticket, ends_at).await;
+    let (ticket, hour) = (samples::ticket(1), Duration::from_hours(1));
+    for (number, life) in (1..).zip([Duration::ZERO, hour, Duration::ZERO, hour]) {
+        let digest = samples::digest(number);
+        let answer = storage.tickets.insert(&digest, &ticket, life).await;
         answer.answered();
     }
-    let removed = purge_all(storage, 1, ended_before(samples::at(150))).await;
-    assert_eq!(removed, 2);
-    let mut left = Vec::new();
-    for number in 1..=4 {
-        let digest = samples::digest(number);
-        let answer = storage.tickets.redeem(&digest, samples::at(0));
-        left.push(answer.await.answered().is_some());
+    let now = storage.maintenance.now().await.answered();
+    for (moment, removed) in [(now + hour / 2, 2), (now + hour * 2, 2)] {
+        let outdated = ended_before(moment);
+        assert_eq!(purge_all(storage, 1, outdated).await, removed);
     }
-    assert_eq!(left, [false, true, true, false]);
+}
+
+/// `now` MUST be the time of day, and go on.
+pub async fn reads_the_clock_of_the_store(storage: &Storage) {
+    let first = storage.maintenance.now().await.answered();
+    let hours = first.since(samples::at(-365 * 24 * 3_600_000)).as_secs() / 3_600;
+    assert!((1..=100 * 365 * 24).contains(&hours), "{first}");
+    let mut later = first;
+    for _ in 0..10_000 {
+        later = storage.maintenance.now().await.answered();
+        if later > first {
+            break;
+        }
+    }
+    assert!(later > first);
 }
 
 /// Signing keys that ended before the given moment are removed, and no others: never the newest,
@@ -232,12 +245,16 @@ pub async fn removes_everything_outdated_in_chunks_of_any_size(storage: &Storage
         let used = storage.tokens.use_assertion(&digest, ends_at).await;
         assert!(used.answered(), "in round {round}");
         let ticket = samples::ticket(1);
-        let stored = storage.tickets.insert(&digest, &ticket, ends_at).await;
+        let stored = storage
+            .tickets
+            .insert(&digest, &ticket, Duration::ZERO)
+            .await;
         stored.answered();
+        let now = storage.maintenance.now().await.answered();
         let outdated = Outdated {
             deleted_before: samples::at(10_000),
             claims_before: samples::at(10),
-            ended_before: samples::at(30),
+            ended_before: samples::at(30).max(now + Duration::from_secs(1)),
         };
         // A conversation that is marked; 3 answered turns and 1 that was not; 7 messages; the
         // conversation; the agent; the claim; 4 tokens, the assertion and the ticket.

@@ -1,9 +1,9 @@
 //! Walking through listings page by page.
 
-use domain::{Agent, Conversation, Credential, CredentialKind, text::search_key};
+use domain::{Agent, Conversation, Credential, CredentialKind, Listed, text::search_key};
 use ports::{
     AgentFilter, AgentPosition, AgentQuery, ConversationFilter, ConversationPosition,
-    ConversationQuery, CredentialPosition, Storage,
+    ConversationQuery, Storage,
 };
 
 use crate::{answers::Answer as _, samples};
@@ -12,10 +12,11 @@ use crate::{answers::Answer as _, samples};
 pub(crate) const TOO_MANY_PAGES: usize = 200;
 
 /// The position after which the page behind this agent begins.
-pub(crate) fn after_agent(agent: &Agent) -> AgentPosition {
+fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
     AgentPosition {
-        id: agent.id,
-        name_key: search_key(&agent.name),
+        sort_seq: agent.sort_seq,
+        id: agent.item.id,
+        name_key: search_key(&agent.item.name),
     }
 }
 
@@ -23,9 +24,9 @@ pub(crate) fn after_agent(agent: &Agent) -> AgentPosition {
 pub(crate) async fn agents(
     storage: &Storage,
     filter: &AgentFilter,
-    after: Option<&Agent>,
+    after: Option<&Listed<Agent>>,
     limit: usize,
-) -> (Vec<Agent>, bool) {
+) -> (Vec<Listed<Agent>>, bool) {
     let query = AgentQuery {
         filter: filter.clone(),
         after: after.map(after_agent),
@@ -40,18 +41,18 @@ pub(crate) async fn agents(
 pub(crate) async fn agents_behind(
     storage: &Storage,
     filter: &AgentFilter,
-    mut after: Option<Agent>,
+    mut after: Option<Listed<Agent>>,
     limit: usize,
 ) -> Vec<Agent> {
     let mut all = Vec::new();
     for _ in 0..TOO_MANY_PAGES {
         let (items, has_more) = agents(storage, filter, after.as_ref(), limit).await;
         assert!(items.len() <= limit, "a page is longer than its limit");
-        all.extend(items);
+        after = items.last().cloned();
+        all.extend(items.into_iter().map(|listed| listed.item));
         if !has_more {
             return all;
         }
-        after = all.last().cloned();
     }
     panic!("the listing does not end");
 }
@@ -67,10 +68,10 @@ pub(crate) async fn agent_names(
 }
 
 /// The position after which the page behind this conversation begins.
-pub(crate) fn after_conversation(conversation: &Conversation) -> ConversationPosition {
+fn after_conversation(conversation: &Listed<Conversation>) -> ConversationPosition {
     ConversationPosition {
-        updated_at: conversation.updated_at,
-        id: conversation.id,
+        sort_seq: conversation.sort_seq,
+        id: conversation.item.id,
     }
 }
 
@@ -78,9 +79,9 @@ pub(crate) fn after_conversation(conversation: &Conversation) -> ConversationPos
 pub(crate) async fn conversations(
     storage: &Storage,
     filter: &ConversationFilter,
-    after: Option<&Conversation>,
+    after: Option<&Listed<Conversation>>,
     limit: usize,
-) -> (Vec<Conversation>, bool) {
+) -> (Vec<Listed<Conversation>>, bool) {
     let query = ConversationQuery {
         filter: filter.clone(),
         after: after.map(after_conversation),
@@ -95,7 +96,7 @@ pub(crate) async fn conversations(
 pub(crate) async fn conversations_behind(
     storage: &Storage,
     filter: &ConversationFilter,
-    mut after: Option<Conversation>,
+    mut after: Option<Listed<Conversation>>,
     limit: usize,
 ) -> Vec<Conversation> {
     let mut all = Vec::new();
@@ -106,11 +107,11 @@ pub(crate) async fn conversations_behind(
             !has_more || !items.is_empty(),
             "a page from which nothing follows"
         );
-        all.extend(items);
+        after = items.last().cloned();
+        all.extend(items.into_iter().map(|listed| listed.item));
         if !has_more {
             return all;
         }
-        after = all.last().cloned();
     }
     panic!("the listing does not end");
 }
@@ -122,16 +123,13 @@ pub(crate) async fn credentials(
     limit: usize,
 ) -> Vec<Credential> {
     let (credentials, tenant) = (&storage.credentials, samples::tenant());
-    let mut all: Vec<Credential> = Vec::new();
+    let (mut all, mut after) = (Vec::new(), None);
     for _ in 0..TOO_MANY_PAGES {
-        let after = all.last().map(|last| CredentialPosition {
-            created_at: last.created_at,
-            id: last.id.clone(),
-        });
-        let page = credentials.list(kind, &tenant, after.as_ref(), limit).await;
+        let page = credentials.list(kind, &tenant, after, limit).await;
         let page = page.answered();
         assert!(page.items.len() <= limit, "a page is longer than its limit");
-        all.extend(page.items);
+        after = page.items.last().map(|last| last.sort_seq);
+        all.extend(page.items.into_iter().map(|listed| listed.item));
         if !page.has_more {
             return all;
         }

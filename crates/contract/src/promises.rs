@@ -164,7 +164,6 @@ macro_rules! storage_promises {
                 finds_no_credential_that_was_never_made,
                 keys_and_clients_are_found_apart,
                 lists_credentials_of_a_kind_newest_first,
-                sorts_credentials_of_one_moment_by_code_point,
                 notes_when_credentials_were_used,
                 use_never_moves_a_credential_backwards,
                 notes_the_use_of_unknown_credentials_as_nothing,
@@ -276,6 +275,7 @@ macro_rules! storage_promises {
                 removes_revoked_tokens_that_ended,
                 removes_used_assertions_that_ended,
                 removes_tickets_that_ended,
+                reads_the_clock_of_the_store,
                 removes_signing_keys_that_ended,
                 removes_everything_outdated_in_chunks_of_any_size,
             }

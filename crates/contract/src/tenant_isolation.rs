@@ -219,7 +219,8 @@ pub async fn credentials_of_another_tenant_are_not_listed(storage: &Storage) {
         let theirs = given::credential(storage, theirs).await;
         for (tenant, credential) in [(&own.tenant, &own), (&other, &theirs)] {
             let listed = credentials.list(kind, tenant, None, 10).await.answered();
-            assert_eq!(listed.items, std::slice::from_ref(credential));
+            let listed: Vec<_> = listed.items.iter().map(|listed| &listed.item).collect();
+            assert_eq!(listed, [credential]);
             let found = found::credential(storage, credential).await;
             assert_eq!(found.as_ref(), Some(credential));
         }

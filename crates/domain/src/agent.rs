@@ -150,7 +150,8 @@ impl Agent {
         Some(Self {
             version: self.version + 1,
             created_at: self.created_at,
-            ..draft.into_agent(self.id, now)
+            // The clock of whoever made or changed it before may be ahead.
+            ..draft.into_agent(self.id, now.max(self.updated_at))
         })
     }
 }

@@ -29,7 +29,7 @@ pub struct Conversation {
     pub message_count: i64,
     /// When it was made.
     pub created_at: Timestamp,
-    /// When anything of it last changed, messages included: listings are sorted by it.
+    /// When anything of it last changed, messages included.
     pub updated_at: Timestamp,
     /// When the last message was written.
     pub last_message_at: Option<Timestamp>,
@@ -69,7 +69,7 @@ impl Conversation {
             title: draft.title,
             metadata: draft.metadata,
             version: self.version + 1,
-            updated_at: now,
+            updated_at: now.max(self.updated_at),
             ..self.clone()
         })
     }

@@ -58,7 +58,7 @@ pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
 pub use idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotencyRecord};
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use message::{Message, Role};
-pub use page::{AsOf, Page};
+pub use page::{AsOf, Listed, Page};
 pub use problem::{Problem, ProblemCode};
 pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
 pub use rule::Rule;

@@ -20,6 +20,25 @@ impl<T> Page<T> {
     }
 }
 
+impl<T> Page<Listed<T>> {
+    /// Drops the places of the items.
+    pub fn into_items(self) -> Page<T> {
+        Page {
+            items: self.items.into_iter().map(|listed| listed.item).collect(),
+            has_more: self.has_more,
+        }
+    }
+}
+
+/// An item of a listing, and its place in the listing's order, which the store assigns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listed<T> {
+    /// The item.
+    pub item: T,
+    /// Its place. Higher is newer.
+    pub sort_seq: Seq,
+}
+
 /// What a read saw, and a position of the tenant's log known no later than that: following the
 /// log from there may repeat a change, but never miss one.
 #[derive(Debug, Clone, PartialEq, Eq)]

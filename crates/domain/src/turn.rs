@@ -140,6 +140,11 @@ pub struct Turn {
 }
 
 impl Turn {
+    /// When it started, or was made while it waits: it cannot end before.
+    pub fn latest_time(&self) -> Timestamp {
+        self.started_at.unwrap_or(self.created_at)
+    }
+
     /// The turn as it was when it began to wait.
     #[must_use]
     pub fn as_queued(self) -> Self {

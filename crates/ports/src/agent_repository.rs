@@ -3,14 +3,14 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Page, Stamp, TenantId};
+use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId};
 
 use crate::{Committed, Deletion, Once, RepositoryError};
 
 /// Which agents a listing shows, and in which order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentFilter {
-    /// All, newest first (by id, descending).
+    /// All, newest first, in the order of the transactions that made them.
     All,
     /// Those whose name begins so, without regard to case; by `domain::text::search_key` of the
     /// name (compared by code point), then by id.
@@ -22,6 +22,8 @@ pub enum AgentFilter {
 /// The last agent of the page before.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentPosition {
+    /// Its place in the order; not used by [`AgentFilter::NamePrefix`].
+    pub sort_seq: Seq,
     /// The agent.
     pub id: AgentId,
     /// The search key of its name; used by [`AgentFilter::NamePrefix`] alone.
@@ -67,7 +69,7 @@ pub trait AgentRepository: Send + Sync {
         &self,
         tenant: &TenantId,
         query: &AgentQuery,
-    ) -> Result<AsOf<Page<Agent>>, RepositoryError>;
+    ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError>;
 
     /// Replaces an agent by its next version. MUST write `agent.updated` with the new snapshot in
     /// the same transaction; MUST answer `Stale` and write nothing unless the stored version is

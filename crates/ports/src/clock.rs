@@ -4,12 +4,13 @@ use std::time::Duration;
 
 use domain::Timestamp;
 
-/// Where time comes from, so that tests are exact.
+/// The source of time, so that tests are exact.
 pub trait Clock: Send + Sync {
-    /// The present. MUST NOT go backwards within a process.
+    /// The time of day. It can be set at any moment, backwards too: no duration and no order may
+    /// be derived from it.
     fn now(&self) -> Timestamp;
 
-    /// How long the clock has been running. MUST go on evenly also when the time of day is set:
-    /// periods of trust are measured by it, for `now` stands still while it is ahead.
+    /// The monotonic time since the clock was made. MUST advance evenly when the time of day is
+    /// set: ages, pauses and periods of trust are measured by it.
     fn running_for(&self) -> Duration;
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 use domain::{
     AgentId, AsOf, Conversation, ConversationHead, ConversationId, HistoryLimits, IdempotencyClaim,
-    Message, Page, Stamp, TenantId, Timestamp, Utterance,
+    Listed, Message, Page, Seq, Stamp, TenantId, Utterance,
 };
 
 use crate::{Committed, Deletion, Once, RepositoryError};
@@ -22,13 +22,13 @@ pub struct ConversationFilter {
 /// The last conversation of the page before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConversationPosition {
-    /// When it was last active.
-    pub updated_at: Timestamp,
+    /// Its place in the order.
+    pub sort_seq: Seq,
     /// The conversation.
     pub id: ConversationId,
 }
 
-/// One page of a listing, latest activity first (`updated_at`, then id, both descending).
+/// One page of a listing, latest activity first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationQuery {
     /// Which ones.
@@ -99,13 +99,14 @@ pub trait ConversationRepository: Send + Sync {
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError>;
 
-    /// Lists conversations. MUST cost the same however many there are; one that becomes active
+    /// Lists conversations, latest activity first, in the order of the transactions that were the
+    /// activity, whatever their times. MUST cost the same however many there are; one that becomes active
     /// while paging may be shown again, one that rested MUST NOT be skipped.
     async fn list(
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
-    ) -> Result<AsOf<Page<Conversation>>, RepositoryError>;
+    ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>;
 
     /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST write
     /// `conversation.updated` in the same transaction and leave the message count alone; MUST answer

@@ -2,20 +2,11 @@
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, SecretDigest, TenantId,
-    Timestamp, credential::PublicKeys,
+    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, SecretDigest, Seq,
+    TenantId, Timestamp, credential::PublicKeys,
 };
 
 use crate::{Once, RepositoryError};
-
-/// The last credential of the page before.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CredentialPosition {
-    /// When it was made.
-    pub created_at: Timestamp,
-    /// The credential.
-    pub id: CredentialId,
-}
 
 /// Shows a new key to the operator; answers whether that succeeded.
 pub type ShowKey = Box<dyn FnOnce() -> bool + Send>;
@@ -72,15 +63,15 @@ pub trait CredentialRepository: Send + Sync {
         id: &CredentialId,
     ) -> Result<Option<Credential>, RepositoryError>;
 
-    /// Lists a tenant's credentials of a kind, newest first (`created_at`, then id, both
-    /// descending).
+    /// Lists a tenant's credentials of a kind, newest first, in the order of the transactions that
+    /// made them. The page begins after the place `after`.
     async fn list(
         &self,
         kind: CredentialKind,
         tenant: &TenantId,
-        after: Option<&CredentialPosition>,
+        after: Option<Seq>,
         limit: usize,
-    ) -> Result<Page<Credential>, RepositoryError>;
+    ) -> Result<Page<Listed<Credential>>, RepositoryError>;
 
     /// Gives a credential a new proof. MUST raise the access version and write the claim in the
     /// same transaction. MUST keep the secret before as the previous one until the time given, and

@@ -39,7 +39,7 @@ pub use conversation_repository::{
     ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
     HistoryQuery, MessageOrder, MessageQuery,
 };
-pub use credential_repository::{CredentialPosition, CredentialRepository, NewProof, ShowKey};
+pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
 pub use document_source::{DocumentError, DocumentSource, NamedBy};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{EventBus, Signal};

@@ -5,7 +5,7 @@ use domain::Timestamp;
 
 use crate::RepositoryError;
 
-/// What is old enough to go.
+/// What is old enough to be removed, by the store's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outdated {
     /// What was deleted before this time.
@@ -21,6 +21,9 @@ pub struct Outdated {
 pub trait Maintenance: Send + Sync {
     /// Asks the store for a sign of life. MUST fail when the task that writes has ended.
     async fn ping(&self) -> Result<(), RepositoryError>;
+
+    /// Reads the store's clock. Processes whose own clocks differ agree by it on what is old.
+    async fn now(&self) -> Result<Timestamp, RepositoryError>;
 
     /// Cleans up to `limit` rows after deletions: marks the conversations of deleted agents as
     /// deleted too (so that listings need not skip them), and removes what is `outdated`: what

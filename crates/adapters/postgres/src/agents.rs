@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentConfig, AgentId, AsOf, IdempotencyClaim, Page, Stamp, TenantId, text::search_key,
+    Agent, AgentConfig, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId,
+    text::search_key,
 };
 use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
 use relational::{event_rows, plan, text_range::prefix_end};
@@ -29,9 +30,9 @@ macro_rules! columns {
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, ",
+            "select t.head_seq, a.sort_seq, ",
             columns!(),
-            " from tenants t left join (select a.name_key, ",
+            " from tenants t left join (select a.name_key, a.sort_seq, ",
             columns!(),
             " from ",
             $from,
@@ -45,11 +46,12 @@ macro_rules! list {
 
 const INSERT: &str = "\
     insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, created_at, updated_at) \
-    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)";
+        version, created_at, updated_at, sort_seq) \
+    values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11)";
 const INSERT_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id) \
-    select $1, unnest($3::text[]), $2";
+    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+    select $1, unnest($3::text[]), $2, a.sort_seq from agents a \
+    where a.tenant_id = $1 and a.id = $2";
 const DELETE_CAPABILITIES: &str =
     "delete from agent_capabilities where tenant_id = $1 and agent_id = $2";
 const FIND: &str = concat!(
@@ -60,9 +62,9 @@ const FIND: &str = concat!(
      where t.id = $1"
 );
 const LIST_ALL: &str = list!(
-    "agents a where a.tenant_id = $1 and a.id < $3",
-    "a.id desc",
-    "a.id desc"
+    "agents a where a.tenant_id = $1 and (a.sort_seq, a.id) < ($3, $4)",
+    "a.sort_seq desc, a.id desc",
+    "a.sort_seq desc, a.id desc"
 );
 const LIST_BY_NAME: &str = list!(
     "agents a where a.tenant_id = $1 and (a.name_key, a.id) > ($3, $4) and a.name_key < $5",
@@ -73,9 +75,9 @@ const LIST_BY_NAME: &str = list!(
 const LIST_BY_CAPABILITY: &str = list!(
     "agent_capabilities c cross join lateral (select * from agents a \
      where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
-     where c.tenant_id = $1 and c.capability = $4 and c.agent_id < $3",
-    "c.agent_id desc",
-    "a.id desc"
+     where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4)",
+    "c.sort_seq desc, c.agent_id desc",
+    "a.sort_seq desc, a.id desc"
 );
 const VERSION: &str = "\
     select version from agents \
@@ -171,7 +173,7 @@ impl AgentRepository for PostgresAgents {
         &self,
         tenant: &TenantId,
         query: &AgentQuery,
-    ) -> Result<AsOf<Page<Agent>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
         let statement = match &query.filter {
             AgentFilter::All => LIST_ALL,
             AgentFilter::NamePrefix(_) => LIST_BY_NAME,
@@ -181,9 +183,11 @@ impl AgentRepository for PostgresAgents {
             .bind(tenant.as_str())
             .bind(row::one_more(query.limit));
         let after = query.after.as_ref();
-        let before_id = after.map_or(Uuid::max(), |after| after.id.uuid());
+        let before = after.map_or((Seq(i64::MAX), Uuid::max()), |after| {
+            (after.sort_seq, after.id.uuid())
+        });
         let page = match &query.filter {
-            AgentFilter::All => page.bind(before_id),
+            AgentFilter::All => page.bind(before.0.0).bind(before.1),
             AgentFilter::NamePrefix(prefix) => {
                 let prefix = search_key(prefix);
                 let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
@@ -201,10 +205,12 @@ impl AgentRepository for PostgresAgents {
                 let end = end.split('\0').next().unwrap_or_default().to_owned();
                 page.bind(name_key).bind(id).bind(end)
             }
-            AgentFilter::Capability(capability) => page.bind(before_id).bind(capability),
+            AgentFilter::Capability(capability) => {
+                page.bind(before.0.0).bind(before.1).bind(capability)
+            }
         };
         let rows = self.store.connections.fetch_all(page).await?;
-        row::as_of_page("agents", &rows, query.limit, |row: AgentRow| row.try_into())
+        row::as_of_listing("agents", &rows, query.limit, |row: AgentRow| row.try_into())
     }
 
     async fn update(
@@ -255,6 +261,9 @@ async fn insert(
     if let Some(record) = claims::used(connection, tenant, claim).await? {
         return Ok(Once::Repeated(record));
     }
+    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
+        event_rows::agent_created(place, agent)
+    });
     sqlx::query(INSERT)
         .bind(tenant.as_str())
         .bind(agent.id.uuid())
@@ -266,13 +275,11 @@ async fn insert(
         .bind(agent.version)
         .bind(agent.created_at.date_time())
         .bind(agent.updated_at.date_time())
+        .bind(committed.last.0)
         .execute(&mut *connection)
         .await
         .map_err(conflict_on("agent"))?;
     insert_capabilities(connection, tenant, agent).await?;
-    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_created(place, agent)
-    });
     rows.claims.extend(claims::row(tenant, claim));
     rows::write(connection, &rows).await?;
     Ok(Once::Done(committed))

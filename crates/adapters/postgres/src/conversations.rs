@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page,
-    Stamp, TenantId, Utterance,
+    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Listed,
+    Message, Page, Stamp, TenantId, Utterance,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
@@ -27,16 +27,16 @@ use crate::{
 macro_rules! list {
     ($filter:literal) => {
         concat!(
-            "select t.head_seq, ",
+            "select t.head_seq, c.sort_seq, ",
             conversation_columns!(),
-            " from tenants t left join (select ",
+            " from tenants t left join (select c.sort_seq, ",
             conversation_columns!(),
-            " from conversations c where c.tenant_id = $1 and (c.updated_at, c.id) < ($3, $4) \
+            " from conversations c where c.tenant_id = $1 and (c.sort_seq, c.id) < ($3, $4) \
              and c.deleted_at is null and ",
             visible!(),
             $filter,
-            " order by c.updated_at desc, c.id desc limit $2) c on true where t.id = $1 \
-             order by c.updated_at desc, c.id desc"
+            " order by c.sort_seq desc, c.id desc limit $2) c on true where t.id = $1 \
+             order by c.sort_seq desc, c.id desc"
         )
     };
 }
@@ -71,7 +71,7 @@ const AGENT_EXISTS: &str = "\
     select exists (select 1 from agents \
         where tenant_id = $1 and id = $2 and num_nonnulls(deleted_at) = 0)";
 const UPDATE: &str = "\
-    update conversations set title = $3, metadata = $4, version = $5, updated_at = $6 \
+    update conversations set title = $3, metadata = $4, version = $5, updated_at = $6, sort_seq = $7 \
     where tenant_id = $1 and id = $2";
 const DELETE: &str = "update conversations set deleted_at = $3 where tenant_id = $1 and id = $2";
 
@@ -160,7 +160,7 @@ impl ConversationRepository for PostgresConversations {
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
-    ) -> Result<AsOf<Page<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         let filter = &query.filter;
         let statement = match (filter.agent_id, &filter.user_id) {
             (None, None) => LIST,
@@ -169,11 +169,10 @@ impl ConversationRepository for PostgresConversations {
             (Some(_), Some(_)) => LIST_OF_BOTH,
         };
         let after = query.after;
-        let updated_at = after.map_or(row::END_OF_TIME, |after| after.updated_at);
         let mut page = sqlx::query(statement)
             .bind(tenant.as_str())
             .bind(row::one_more(query.limit))
-            .bind(updated_at.date_time())
+            .bind(after.map_or(i64::MAX, |after| after.sort_seq.0))
             .bind(after.map_or(Uuid::max(), |after| after.id.uuid()));
         if let Some(agent_id) = filter.agent_id {
             page = page.bind(agent_id.uuid());
@@ -182,7 +181,7 @@ impl ConversationRepository for PostgresConversations {
             page = page.bind(user_id);
         }
         let rows = self.store.connections.fetch_all(page).await?;
-        row::as_of_page(
+        row::as_of_listing(
             "conversations",
             &rows,
             query.limit,
@@ -290,6 +289,9 @@ async fn update(
         updated_at: conversation.updated_at.max(stored.updated_at),
         ..stored
     };
+    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
+        event_rows::conversation_updated(place, &updated)
+    });
     sqlx::query(UPDATE)
         .bind(tenant.as_str())
         .bind(updated.id.uuid())
@@ -297,12 +299,10 @@ async fn update(
         .bind(Json(&updated.metadata))
         .bind(updated.version)
         .bind(updated.updated_at.date_time())
+        .bind(committed.last.0)
         .execute(&mut *connection)
         .await
         .map_err(from_sqlx)?;
-    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::conversation_updated(place, &updated)
-    });
     rows::write(connection, &rows).await?;
     Ok(Some((committed, updated)))
 }

@@ -2,9 +2,10 @@
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, Scope, TenantId, Timestamp,
+    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, Scope, Seq, TenantId,
+    Timestamp,
 };
-use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
+use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
 use relational::{ProofColumns, Rows};
 use sqlx::{
     PgConnection,
@@ -17,7 +18,9 @@ use crate::{
     PostgresStore, claims,
     credential_row::{CredentialRow, credential_columns},
     error::{conflict_on, from_sqlx},
-    first_key, row, rows, store_state, tenants,
+    first_key,
+    row::{self, ListedRow},
+    rows, store_state, tenants,
 };
 
 macro_rules! select {
@@ -58,12 +61,16 @@ macro_rules! rotate {
 const INSERT: &str = concat!(
     "insert into credentials (",
     credential_columns!(),
-    ") values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)"
+    ", sort_seq) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+        (select coalesce(max(sort_seq), 0) + 1 from credentials \
+            where tenant_id = $3 and kind = $2))"
 );
 const FIND: &str = select!("where id = $1 and kind = $2");
-const LIST: &str = select!(
-    "where tenant_id = $1 and kind = $2 and (created_at, id) < ($3, $4) \
-     order by created_at desc, id desc limit $5"
+const LIST: &str = concat!(
+    "select sort_seq, ",
+    credential_columns!(),
+    " from credentials where tenant_id = $1 and kind = $2 and sort_seq < $3 \
+     order by sort_seq desc limit $4"
 );
 const ROTATE_SECRET: &str = rotate!(
     "previous_digest = case when $6::timestamptz is not null then digest end, \
@@ -155,19 +162,17 @@ impl CredentialRepository for PostgresCredentials {
         &self,
         kind: CredentialKind,
         tenant: &TenantId,
-        after: Option<&CredentialPosition>,
+        after: Option<Seq>,
         limit: usize,
-    ) -> Result<Page<Credential>, RepositoryError> {
-        let created_at = after.map_or(row::END_OF_TIME, |after| after.created_at);
+    ) -> Result<Page<Listed<Credential>>, RepositoryError> {
         let list = sqlx::query(LIST)
             .bind(tenant.as_str())
             .bind(kind.as_str())
-            .bind(created_at.date_time())
-            .bind(after.map_or_else(String::new, |after| after.id.to_string()))
+            .bind(after.map_or(i64::MAX, |after| after.0))
             .bind(row::one_more(limit));
         let rows = self.store.connections.fetch_all(list).await?;
-        let credentials = rows.iter().map(read).collect::<Result<_, _>>()?;
-        Ok(Page::from_one_more(credentials, limit))
+        let rows = rows.iter().map(|row| row::read("credentials", row));
+        Ok(Page::from_one_more(listed(rows)?, limit))
     }
 
     async fn rotate(
@@ -365,4 +370,17 @@ async fn revoke(
         .fetch_one(connection)
         .await
         .map_err(from_sqlx)
+}
+
+fn listed(
+    rows: impl Iterator<Item = Result<ListedRow<CredentialRow>, RepositoryError>>,
+) -> Result<Vec<Listed<Credential>>, RepositoryError> {
+    rows.map(|row| {
+        let row = row?;
+        Ok(Listed {
+            item: row.item.try_into()?,
+            sort_seq: row.sort_seq,
+        })
+    })
+    .collect()
 }

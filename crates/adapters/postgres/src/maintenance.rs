@@ -14,6 +14,7 @@ use crate::{
 };
 
 const PING: &str = "select 1";
+const NOW: &str = "select clock_timestamp()";
 // Several processes may purge at once: each takes what no other has taken.
 const MARK_CONVERSATIONS: &str = "\
     with gone as materialized ( \
@@ -124,6 +125,7 @@ const DELETE_SIGNING_KEYS: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     PING,
+    NOW,
     MARK_CONVERSATIONS,
     DOOMED,
     DELETE_TURNS_OF_MESSAGES,
@@ -166,6 +168,18 @@ impl Maintenance for PostgresMaintenance {
         self.store.group.check()?;
         let pong = self.store.connections.fetch_all(sqlx::query(PING)).await;
         pong.map(drop)
+    }
+
+    async fn now(&self) -> Result<Timestamp, RepositoryError> {
+        let row = self
+            .store
+            .connections
+            .fetch_optional(sqlx::query(NOW))
+            .await?;
+        let now = row.map(|row| row::read::<(OffsetDateTime,)>("the clock", &row));
+        now.transpose()?
+            .map(|(now,)| row::time(now))
+            .ok_or_else(|| RepositoryError::Unavailable("the store has no clock".into()))
     }
 
     async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {

@@ -1,15 +1,12 @@
 //! From values of PostgreSQL to those of the domain.
 
-use domain::{AsOf, Page, Seq, Timestamp};
+use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
 use sqlx::{FromRow, Row, postgres::PgRow};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::error::in_table;
-
-/// Later than every time that is stored: the last millisecond of the year 9999.
-pub(crate) const END_OF_TIME: Timestamp = Timestamp::from_milliseconds(253_402_300_799_999);
 
 /// Reads a row of `table`.
 pub(crate) fn read<R>(table: &'static str, row: &PgRow) -> Result<R, RepositoryError>
@@ -53,6 +50,39 @@ where
 {
     let found = as_of_many(table, rows, into)?;
     Ok(found.map(|items| Page::from_one_more(items, limit)))
+}
+
+/// Reads the rows of a statement that joins a listing to its tenant's head.
+pub(crate) fn as_of_listing<R, T>(
+    table: &'static str,
+    rows: &[PgRow],
+    limit: usize,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<Listed<T>>>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+{
+    as_of_page(table, rows, limit, |row: ListedRow<R>| {
+        Ok(Listed {
+            item: into(row.item)?,
+            sort_seq: row.sort_seq,
+        })
+    })
+}
+
+/// A row of a listing.
+pub(crate) struct ListedRow<R> {
+    pub(crate) item: R,
+    pub(crate) sort_seq: Seq,
+}
+
+impl<'r, R: FromRow<'r, PgRow>> FromRow<'r, PgRow> for ListedRow<R> {
+    fn from_row(row: &'r PgRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            item: R::from_row(row)?,
+            sort_seq: Seq(row.try_get("sort_seq")?),
+        })
+    }
 }
 
 fn as_of_many<'r, R, T>(

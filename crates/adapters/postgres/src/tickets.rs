@@ -1,25 +1,24 @@
 //! Tickets for sockets.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use domain::{SecretDigest, Ticket, Timestamp};
+use domain::{SecretDigest, Ticket};
 use ports::{RepositoryError, TicketRepository};
 use sqlx::types::Json;
-use time::OffsetDateTime;
 
-use crate::{PostgresStore, error::conflict_on, row};
+use crate::{PostgresStore, error::conflict_on, nodes::milliseconds, row};
 
-const INSERT: &str = "insert into tickets (digest, content, ends_at) values ($1, $2, $3)";
-const FIND: &str = "select content, ends_at from tickets where digest = $1";
-const REDEEM: &str = "delete from tickets where digest = $1 returning content, ends_at";
+const INSERT: &str = "\
+    insert into tickets (digest, content, ends_at) \
+    values ($1, $2, clock_timestamp() + $3 * interval '1 millisecond')";
+const FIND: &str = "\
+    select content from tickets where digest = $1 and ends_at > clock_timestamp()";
+const REDEEM: &str = "\
+    delete from tickets where digest = $1 and ends_at > clock_timestamp() returning content";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
-
-#[derive(sqlx::FromRow)]
-struct TicketRow {
-    content: Json<Ticket>,
-    ends_at: OffsetDateTime,
-}
 
 /// Tickets for sockets in PostgreSQL.
 pub(crate) struct PostgresTickets {
@@ -32,12 +31,12 @@ impl TicketRepository for PostgresTickets {
         &self,
         digest: &SecretDigest,
         ticket: &Ticket,
-        ends_at: Timestamp,
+        life: Duration,
     ) -> Result<(), RepositoryError> {
         let insert = sqlx::query(INSERT)
             .bind(digest.bytes().as_slice())
             .bind(Json(ticket))
-            .bind(ends_at.date_time());
+            .bind(milliseconds(life));
         self.store
             .connections
             .run(move |connection| {
@@ -49,37 +48,25 @@ impl TicketRepository for PostgresTickets {
             .await
     }
 
-    async fn find(
-        &self,
-        digest: &SecretDigest,
-        now: Timestamp,
-    ) -> Result<Option<Ticket>, RepositoryError> {
-        self.ticket(FIND, digest, now).await
+    async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+        self.ticket(FIND, digest).await
     }
 
-    async fn redeem(
-        &self,
-        digest: &SecretDigest,
-        now: Timestamp,
-    ) -> Result<Option<Ticket>, RepositoryError> {
-        self.ticket(REDEEM, digest, now).await
+    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+        self.ticket(REDEEM, digest).await
     }
 }
 
 impl PostgresTickets {
-    /// The ticket that a statement answers, if it has not ended yet.
+    /// Returns the ticket that a statement returns.
     async fn ticket(
         &self,
         statement: &'static str,
         digest: &SecretDigest,
-        now: Timestamp,
     ) -> Result<Option<Ticket>, RepositoryError> {
         let query = sqlx::query(statement).bind(digest.bytes().as_slice());
         let found = self.store.connections.fetch_optional(query).await?;
-        let found = found.as_ref().map(|row| row::read("tickets", row));
-        let found: Option<TicketRow> = found.transpose()?;
-        Ok(found
-            .filter(|found| now < row::time(found.ends_at))
-            .map(|found| found.content.0))
+        let found = found.map(|row| row::read::<(Json<Ticket>,)>("tickets", &row));
+        Ok(found.transpose()?.map(|(content,)| content.0))
     }
 }

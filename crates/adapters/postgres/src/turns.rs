@@ -11,6 +11,7 @@ use relational::{
     plan::{self, OpenTurn},
 };
 use sqlx::{FromRow, PgConnection, Row, postgres::PgRow};
+use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
@@ -36,14 +37,16 @@ const FIND: &str = concat!(
 /// would look at all turns of the tenant while tables are empty.
 const OPEN_OF_AGENT: &str = "\
     select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
-        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id \
+        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id, \
+        coalesce(r.started_at, r.created_at) as latest_time \
     from (select * from turns \
         where tenant_id = $1 and agent_id = $2 and status in ('queued', 'in_progress') offset 0) r \
     order by r.id";
 /// `offset 0` as in [`OPEN_OF_AGENT`].
 const OPEN_OF_CONVERSATION: &str = "\
     select r.id, r.conversation_id, r.agent_id, (select c.user_id from conversations c \
-        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id \
+        where c.tenant_id = r.tenant_id and c.id = r.conversation_id) as user_id, \
+        coalesce(r.started_at, r.created_at) as latest_time \
     from (select * from turns \
         where tenant_id = $1 and agent_id = $2 and conversation_id = $3 \
             and status in ('queued', 'in_progress') offset 0) r \
@@ -86,6 +89,7 @@ struct OpenRow {
     conversation_id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
+    latest_time: OffsetDateTime,
 }
 
 impl From<OpenRow> for OpenTurn {
@@ -95,6 +99,7 @@ impl From<OpenRow> for OpenTurn {
             conversation_id: ConversationId::new(row.conversation_id),
             agent_id: AgentId::new(row.agent_id),
             user_id: row.user_id,
+            latest_time: row::time(row.latest_time),
         }
     }
 }

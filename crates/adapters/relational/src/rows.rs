@@ -42,6 +42,8 @@ pub struct ConversationRow {
     pub conversation: Conversation,
     /// Turns that have started.
     pub turn_count: i64,
+    /// Its place in listings: the position of its newest event.
+    pub sort_seq: Seq,
 }
 
 /// How far a conversation has come.
@@ -59,6 +61,8 @@ pub struct ConversationAdvance {
     pub updated_at: Timestamp,
     /// When the last message was written, if there is a new one.
     pub last_message_at: Option<Timestamp>,
+    /// Its new place in listings: the position of its newest event.
+    pub sort_seq: Seq,
 }
 
 /// A row of `turns`. The turn's reply is a row of `messages`; it stands here when it was joined.

@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Page, Stamp, TenantId, text::search_key};
+use domain::{
+    Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId, text::search_key,
+};
 use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
 use relational::{event_rows, plan, text_range::prefix_end};
 use sqlx::SqliteConnection;
@@ -26,9 +28,9 @@ macro_rules! columns {
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, ",
+            "select t.head_seq, a.sort_seq, ",
             columns!(),
-            " from tenants t left join (select a.name_key, ",
+            " from tenants t left join (select a.name_key, a.sort_seq, ",
             columns!(),
             " from ",
             $from,
@@ -42,13 +44,15 @@ macro_rules! list {
 
 const INSERT: &str = "\
     insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
-        version, created_at, updated_at) \
-    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)";
+        version, created_at, updated_at, sort_seq) \
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
 const INSERT_CAPABILITIES: &str = "\
-    insert into agent_capabilities (tenant_id, capability, agent_id) \
-    select ?1, value, ?2 from json_each(?3)";
-const DELETE_CAPABILITIES: &str =
-    "delete from agent_capabilities where tenant_id = ?1 and agent_id = ?2";
+    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+    select ?1, c.value, ?2, a.sort_seq from agents a, json_each(?3) c \
+    where a.tenant_id = ?1 and a.id = ?2";
+const DELETE_CAPABILITIES: &str = "\
+    delete from agent_capabilities indexed by agent_capabilities_by_agent \
+    where tenant_id = ?1 and agent_id = ?2";
 const FIND: &str = concat!(
     "select t.head_seq, ",
     columns!(),
@@ -57,9 +61,9 @@ const FIND: &str = concat!(
      where t.id = ?1"
 );
 const LIST_ALL: &str = list!(
-    "agents a where a.tenant_id = ?1 and a.id < ?3",
-    "a.id desc",
-    "a.id desc"
+    "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
+    "a.sort_seq desc, a.id desc",
+    "a.sort_seq desc, a.id desc"
 );
 const LIST_BY_NAME: &str = list!(
     "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
@@ -68,9 +72,9 @@ const LIST_BY_NAME: &str = list!(
 );
 const LIST_BY_CAPABILITY: &str = list!(
     "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
-     where c.tenant_id = ?1 and c.capability = ?4 and c.agent_id < ?3",
-    "c.agent_id desc",
-    "a.id desc"
+     where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
+    "c.sort_seq desc, c.agent_id desc",
+    "a.sort_seq desc, a.id desc"
 );
 const VERSION: &str = "\
     select version from agents where tenant_id = ?1 and id = ?2 and deleted_at is null";
@@ -169,7 +173,7 @@ impl AgentRepository for SqliteAgents {
         &self,
         tenant: &TenantId,
         query: &AgentQuery,
-    ) -> Result<AsOf<Page<Agent>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
         let statement = match &query.filter {
             AgentFilter::All => LIST_ALL,
             AgentFilter::NamePrefix(_) => LIST_BY_NAME,
@@ -179,9 +183,11 @@ impl AgentRepository for SqliteAgents {
             .bind(tenant.as_str())
             .bind(row::one_more(query.limit));
         let after = query.after.as_ref();
-        let before_id = after.map_or(Uuid::max(), |after| after.id.uuid());
+        let before = after.map_or((Seq(i64::MAX), Uuid::max()), |after| {
+            (after.sort_seq, after.id.uuid())
+        });
         let page = match &query.filter {
-            AgentFilter::All => page.bind(before_id),
+            AgentFilter::All => page.bind(before.0.0).bind(before.1),
             AgentFilter::NamePrefix(prefix) => {
                 let prefix = search_key(prefix);
                 let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
@@ -193,13 +199,15 @@ impl AgentRepository for SqliteAgents {
                 };
                 page.bind(name_key).bind(id).bind(end)
             }
-            AgentFilter::Capability(capability) => page.bind(before_id).bind(capability),
+            AgentFilter::Capability(capability) => {
+                page.bind(before.0.0).bind(before.1).bind(capability)
+            }
         };
         let rows = page
             .fetch_all(&self.store.readers)
             .await
             .map_err(from_sqlx)?;
-        row::as_of_page("agents", &rows, query.limit, |row: AgentRow| row.try_into())
+        row::as_of_listing("agents", &rows, query.limit, |row: AgentRow| row.try_into())
     }
 
     async fn update(
@@ -250,6 +258,9 @@ async fn insert(
     if let Some(record) = claims::used(connection, tenant, claim).await? {
         return Ok(Once::Repeated(record));
     }
+    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
+        event_rows::agent_created(place, agent)
+    });
     sqlx::query(INSERT)
         .bind(tenant.as_str())
         .bind(agent.id.uuid())
@@ -261,13 +272,11 @@ async fn insert(
         .bind(agent.version)
         .bind(agent.created_at.milliseconds())
         .bind(agent.updated_at.milliseconds())
+        .bind(committed.last.0)
         .execute(&mut *connection)
         .await
         .map_err(conflict_on("agent"))?;
     insert_capabilities(connection, tenant, agent).await?;
-    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_created(place, agent)
-    });
     rows.claims.extend(claims::row(tenant, claim));
     rows::write(connection, &rows).await?;
     Ok(Once::Done(committed))

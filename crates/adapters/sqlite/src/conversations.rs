@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page,
-    Stamp, TenantId, Utterance,
+    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Listed,
+    Message, Page, Stamp, TenantId, Utterance,
 };
 use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
@@ -27,15 +27,15 @@ use crate::{
 macro_rules! list {
     ($filter:literal) => {
         concat!(
-            "select t.head_seq, ",
+            "select t.head_seq, c.sort_seq, ",
             conversation_columns!(),
-            " from tenants t left join (select ",
+            " from tenants t left join (select c.sort_seq, ",
             conversation_columns!(),
-            " from conversations c where c.tenant_id = ?1 and (c.updated_at, c.id) < (?3, ?4) and ",
+            " from conversations c where c.tenant_id = ?1 and (c.sort_seq, c.id) < (?3, ?4) and ",
             visible!(),
             $filter,
-            " order by c.updated_at desc, c.id desc limit ?2) c on true where t.id = ?1 \
-             order by c.updated_at desc, c.id desc"
+            " order by c.sort_seq desc, c.id desc limit ?2) c on true where t.id = ?1 \
+             order by c.sort_seq desc, c.id desc"
         )
     };
 }
@@ -70,7 +70,7 @@ const AGENT_EXISTS: &str = "\
     select exists (select 1 from agents \
         where tenant_id = ?1 and id = ?2 and deleted_at is null)";
 const UPDATE: &str = "\
-    update conversations set title = ?3, metadata = ?4, version = ?5, updated_at = ?6 \
+    update conversations set title = ?3, metadata = ?4, version = ?5, updated_at = ?6, sort_seq = ?7 \
     where tenant_id = ?1 and id = ?2";
 const DELETE: &str = "update conversations set deleted_at = ?3 where tenant_id = ?1 and id = ?2";
 
@@ -167,7 +167,7 @@ impl ConversationRepository for SqliteConversations {
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
-    ) -> Result<AsOf<Page<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         let filter = &query.filter;
         let statement = match (filter.agent_id, &filter.user_id) {
             (None, None) => LIST,
@@ -179,7 +179,7 @@ impl ConversationRepository for SqliteConversations {
         let mut page = sqlx::query(statement)
             .bind(tenant.as_str())
             .bind(row::one_more(query.limit))
-            .bind(after.map_or(i64::MAX, |after| after.updated_at.milliseconds()))
+            .bind(after.map_or(i64::MAX, |after| after.sort_seq.0))
             .bind(after.map_or(Uuid::max(), |after| after.id.uuid()));
         if let Some(agent_id) = filter.agent_id {
             page = page.bind(agent_id.uuid());
@@ -191,7 +191,7 @@ impl ConversationRepository for SqliteConversations {
             .fetch_all(&self.store.readers)
             .await
             .map_err(from_sqlx)?;
-        row::as_of_page(
+        row::as_of_listing(
             "conversations",
             &rows,
             query.limit,
@@ -299,6 +299,9 @@ async fn update(
         updated_at: conversation.updated_at.max(stored.updated_at),
         ..stored
     };
+    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
+        event_rows::conversation_updated(place, &updated)
+    });
     sqlx::query(UPDATE)
         .bind(tenant.as_str())
         .bind(updated.id.uuid())
@@ -306,12 +309,10 @@ async fn update(
         .bind(row::to_json(&updated.metadata)?)
         .bind(updated.version)
         .bind(updated.updated_at.milliseconds())
+        .bind(committed.last.0)
         .execute(&mut *connection)
         .await
         .map_err(from_sqlx)?;
-    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::conversation_updated(place, &updated)
-    });
     rows::write(connection, &rows).await?;
     Ok(Some((committed, updated)))
 }

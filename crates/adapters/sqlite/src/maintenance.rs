@@ -28,6 +28,7 @@ macro_rules! doomed_messages {
 }
 
 const PING: &str = "select 1";
+const NOW: &str = concat!("select ", now!());
 const MARK_CONVERSATIONS: &str = "\
     update conversations set deleted_at = ( \
         select a.deleted_at from agents a \
@@ -82,6 +83,7 @@ const DELETE_SIGNING_KEYS: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     PING,
+    NOW,
     MARK_CONVERSATIONS,
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
@@ -126,6 +128,11 @@ impl Maintenance for SqliteMaintenance {
         self.store.writer.check()?;
         let pong = sqlx::query(PING).execute(&self.store.readers).await;
         pong.map(drop).map_err(from_sqlx)
+    }
+
+    async fn now(&self) -> Result<Timestamp, RepositoryError> {
+        let now = sqlx::query_scalar(NOW).fetch_one(&self.store.readers).await;
+        now.map(row::time).map_err(from_sqlx)
     }
 
     async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {

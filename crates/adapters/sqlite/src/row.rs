@@ -1,7 +1,7 @@
 //! From values of SQLite to those of the domain: ids are 16 bytes, times are milliseconds, JSON is
 //! text.
 
-use domain::{AsOf, Page, Seq, Timestamp};
+use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
 use relational::column::corrupt;
 use serde::{Serialize, de::DeserializeOwned};
@@ -57,6 +57,39 @@ where
 {
     let found = as_of_many(table, rows, into)?;
     Ok(found.map(|items| Page::from_one_more(items, limit)))
+}
+
+/// Reads the rows of a statement that joins a listing to its tenant's head.
+pub(crate) fn as_of_listing<R, T>(
+    table: &'static str,
+    rows: &[SqliteRow],
+    limit: usize,
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<Listed<T>>>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, SqliteRow>,
+{
+    as_of_page(table, rows, limit, |row: ListedRow<R>| {
+        Ok(Listed {
+            item: into(row.item)?,
+            sort_seq: row.sort_seq,
+        })
+    })
+}
+
+/// A row of a listing.
+pub(crate) struct ListedRow<R> {
+    pub(crate) item: R,
+    pub(crate) sort_seq: Seq,
+}
+
+impl<'r, R: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for ListedRow<R> {
+    fn from_row(row: &'r SqliteRow) -> sqlx::Result<Self> {
+        Ok(Self {
+            item: R::from_row(row)?,
+            sort_seq: Seq(row.try_get("sort_seq")?),
+        })
+    }
 }
 
 fn as_of_many<'r, R, T>(

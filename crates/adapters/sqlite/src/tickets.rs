@@ -1,18 +1,32 @@
 //! Tickets for sockets.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
-use domain::{SecretDigest, Ticket, Timestamp};
+use domain::{SecretDigest, Ticket};
 use ports::{RepositoryError, TicketRepository};
 
 use crate::{
     SqliteStore,
     error::{conflict_on, in_table},
+    nodes::milliseconds,
     row,
 };
 
-const INSERT: &str = "insert into tickets (digest, content, ends_at) values (?1, ?2, ?3)";
-const FIND: &str = "select content, ends_at from tickets where digest = ?1";
-const REDEEM: &str = "delete from tickets where digest = ?1 returning content, ends_at";
+const INSERT: &str = concat!(
+    "insert into tickets (digest, content, ends_at) values (?1, ?2, ",
+    now!(),
+    " + ?3)"
+);
+const FIND: &str = concat!(
+    "select content from tickets where digest = ?1 and ends_at > ",
+    now!()
+);
+const REDEEM: &str = concat!(
+    "delete from tickets where digest = ?1 and ends_at > ",
+    now!(),
+    " returning content"
+);
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
@@ -28,12 +42,12 @@ impl TicketRepository for SqliteTickets {
         &self,
         digest: &SecretDigest,
         ticket: &Ticket,
-        ends_at: Timestamp,
+        life: Duration,
     ) -> Result<(), RepositoryError> {
         let insert = sqlx::query(INSERT)
             .bind(digest.bytes().to_vec())
             .bind(row::to_json(ticket)?)
-            .bind(ends_at.milliseconds());
+            .bind(milliseconds(life));
         self.store
             .writer
             .transaction(move |connection| {
@@ -45,25 +59,17 @@ impl TicketRepository for SqliteTickets {
             .await
     }
 
-    async fn find(
-        &self,
-        digest: &SecretDigest,
-        now: Timestamp,
-    ) -> Result<Option<Ticket>, RepositoryError> {
-        let found = sqlx::query_as(FIND)
+    async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+        let found = sqlx::query_scalar(FIND)
             .bind(digest.bytes().to_vec())
             .fetch_optional(&self.store.readers)
             .await
             .map_err(in_table("tickets"))?;
-        good(found, now)
+        ticket(found)
     }
 
-    async fn redeem(
-        &self,
-        digest: &SecretDigest,
-        now: Timestamp,
-    ) -> Result<Option<Ticket>, RepositoryError> {
-        let redeem = sqlx::query_as(REDEEM).bind(digest.bytes().to_vec());
+    async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
+        let redeem = sqlx::query_scalar(REDEEM).bind(digest.bytes().to_vec());
         let redeemed = self
             .store
             .writer
@@ -74,14 +80,12 @@ impl TicketRepository for SqliteTickets {
                 })
             })
             .await?;
-        good(redeemed, now)
+        ticket(redeemed)
     }
 }
 
-/// A ticket that has not ended yet.
-fn good(found: Option<(String, i64)>, now: Timestamp) -> Result<Option<Ticket>, RepositoryError> {
-    found
-        .filter(|(_, ends_at)| now < row::time(*ends_at))
-        .map(|(content, _)| row::from_json("tickets.content", &content))
+fn ticket(content: Option<String>) -> Result<Option<Ticket>, RepositoryError> {
+    content
+        .map(|content| row::from_json("tickets.content", &content))
         .transpose()
 }

@@ -31,13 +31,15 @@ const FIND: &str = concat!(
      where t.id = ?1"
 );
 const OPEN_OF_AGENT: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id \
+    select r.id, r.conversation_id, r.agent_id, c.user_id, \
+        coalesce(r.started_at, r.created_at) as latest_time \
     from turns r indexed by turns_open left join conversations c \
         on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
     where r.tenant_id = ?1 and r.agent_id = ?2 and r.status in ('queued', 'in_progress') \
     order by r.id";
 const OPEN_OF_CONVERSATION: &str = "\
-    select r.id, r.conversation_id, r.agent_id, c.user_id \
+    select r.id, r.conversation_id, r.agent_id, c.user_id, \
+        coalesce(r.started_at, r.created_at) as latest_time \
     from turns r indexed by turns_open left join conversations c \
         on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
     where r.tenant_id = ?1 and r.agent_id = ?2 and r.conversation_id = ?3 \
@@ -81,6 +83,7 @@ struct OpenRow {
     conversation_id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
+    latest_time: i64,
 }
 
 impl From<OpenRow> for OpenTurn {
@@ -90,6 +93,7 @@ impl From<OpenRow> for OpenTurn {
             conversation_id: ConversationId::new(row.conversation_id),
             agent_id: AgentId::new(row.agent_id),
             user_id: row.user_id,
+            latest_time: row::time(row.latest_time),
         }
     }
 }

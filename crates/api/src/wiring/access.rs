@@ -81,7 +81,6 @@ pub(super) async fn wire(
     let tickets = Tickets::new(
         Arc::clone(&storage.tickets),
         Arc::clone(&authenticator),
-        Arc::clone(clock),
         Arc::clone(ids),
     );
 

@@ -9,16 +9,16 @@ use std::{
 use async_trait::async_trait;
 use domain::{
     Agent, AgentId, AsOf, Conversation, ConversationHead, ConversationId, Credential, CredentialId,
-    CredentialKind, IdempotencyClaim, IdempotencyRecord, Message, NodeId, Page, SecretDigest, Seq,
-    SigningKey, Stamp, TenantId, Timestamp, TurnId, Utterance,
+    CredentialKind, IdempotencyClaim, IdempotencyRecord, Listed, Message, NodeId, Page,
+    SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, TurnId, Utterance,
 };
 use ports::{
     AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, ClaimRepository,
-    Committed, ConversationQuery, ConversationRepository, CredentialPosition, CredentialRepository,
-    Deletion, EventLog, EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome,
-    FinishTurn, FoundTurn, HistoryQuery, LogBounds, LogHead, LoggedChange, Maintenance,
-    MessageQuery, NewProof, NodeRepository, Once, Outdated, Reply, RepositoryError, ShowKey,
-    SigningKeyRepository, Storage, TokenRepository, TurnRepository,
+    Committed, ConversationQuery, ConversationRepository, CredentialRepository, Deletion, EventLog,
+    EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn, FoundTurn,
+    HistoryQuery, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof,
+    NodeRepository, Once, Outdated, Reply, RepositoryError, ShowKey, SigningKeyRepository, Storage,
+    TokenRepository, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
@@ -100,6 +100,7 @@ impl Probe {
             "credentials.access_version",
             "credentials.touch",
             "signing_keys.list",
+            "maintenance.now",
             "maintenance.purge",
             "maintenance.trim_log",
             "nodes.renew",
@@ -162,7 +163,7 @@ macro_rules! probed {
 probed! { Agents of AgentRepository as "agents" {
     fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Committed>;
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
-    fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Agent>>;
+    fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
     fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
     fn delete(tenant: &TenantId, id: AgentId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
 } }
@@ -171,7 +172,7 @@ probed! { Conversations of ConversationRepository as "conversations" {
     fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Option<Committed>>;
     fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Conversation>>;
     fn find_head(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationHead>>>;
-    fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Conversation>>;
+    fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
@@ -202,7 +203,7 @@ probed! { Credentials of CredentialRepository as "credentials" {
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
-    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
+    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
     fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
@@ -228,6 +229,7 @@ probed! { Nodes of NodeRepository as "nodes" {
 
 probed! { Upkeep of Maintenance as "maintenance" {
     fn ping() -> ();
+    fn now() -> Timestamp;
     fn purge(limit: usize, outdated: Outdated) -> u64;
     fn trim_log(before: Timestamp, limit: usize) -> u64;
 } }

@@ -1,6 +1,6 @@
 //! Tickets for sockets: fetched with a credential, and taken where none can be sent.
 
-use domain::{ProblemCode, Scope, TicketText, Timestamp};
+use domain::{ProblemCode, Scope, TicketText};
 use serde_json::{Value, json};
 
 use crate::{
@@ -264,8 +264,7 @@ async fn the_store_knows_a_ticket_by_its_digest_alone() {
     let api = Api::start().await;
     let ticket = ticket(&api.reader(), None).await;
     let digest = TicketText::parse(&ticket).expect("a ticket").digest();
-    let epoch = Timestamp::from_milliseconds(0);
-    let stored = api.storage.tickets.redeem(&digest, epoch).await.unwrap();
+    let stored = api.storage.tickets.redeem(&digest).await.unwrap();
     let stored = serde_json::to_string(&stored.expect("the ticket")).expect("JSON");
     assert!(!stored.contains(&ticket[4..]), "{stored}");
     assert!(!lets_in(&api, &ticket, None).await);

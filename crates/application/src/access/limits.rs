@@ -3,12 +3,12 @@
 use std::{
     sync::{
         Arc,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
-use domain::{LimitOverrides, Quota, QuotaHolder, RateLimits, RatePolicy, Timestamp};
+use domain::{LimitOverrides, Quota, QuotaHolder, RateLimits, RatePolicy};
 use ports::{Clock, RateLimiter, RateLimiterError, StreamSlot, Taken};
 
 use super::Entrant;
@@ -24,7 +24,8 @@ pub struct Limits {
     limiter: Arc<dyn RateLimiter>,
     defaults: RateLimits,
     clock: Arc<dyn Clock>,
-    warned_at: AtomicI64,
+    /// When the next warning may be logged, in milliseconds of the monotonic time.
+    next_warning: AtomicU64,
 }
 
 /// As many streams of a principal are open as may be.
@@ -59,7 +60,7 @@ impl Limits {
             limiter,
             defaults,
             clock,
-            warned_at: AtomicI64::new(0),
+            next_warning: AtomicU64::new(0),
         }
     }
 
@@ -136,7 +137,7 @@ impl Limits {
     }
 
     fn warn(&self, error: &RateLimiterError) {
-        if self.may_warn(self.clock.now()) {
+        if self.may_warn(self.clock.running_for()) {
             tracing::warn!(
                 error = ports::error::chain(error),
                 "nothing can be counted, so all are let in"
@@ -144,15 +145,15 @@ impl Limits {
         }
     }
 
-    fn may_warn(&self, now: Timestamp) -> bool {
-        let last = self.warned_at.load(Ordering::Relaxed);
-        if now.since(Timestamp::from_milliseconds(last)) < WARNING_INTERVAL {
+    fn may_warn(&self, now: Duration) -> bool {
+        let due = self.next_warning.load(Ordering::Relaxed);
+        if now < Duration::from_millis(due) {
             return false;
         }
-        // Of those who come at the same moment one says it.
-        let (relaxed, now) = (Ordering::Relaxed, now.milliseconds());
-        self.warned_at
-            .compare_exchange(last, now, relaxed, relaxed)
+        let next = u64::try_from((now + WARNING_INTERVAL).as_millis()).unwrap_or(u64::MAX);
+        // Of concurrent callers one logs it.
+        self.next_warning
+            .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()
     }
 }

@@ -1,6 +1,6 @@
 //! Agents by the page.
 
-use domain::{Agent, AgentId, AsOf, Page, Principal, cursor, text};
+use domain::{Agent, AgentId, AsOf, Page, Principal, Seq, cursor, text};
 use ports::{AgentFilter, AgentPosition, AgentQuery};
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
@@ -22,6 +22,7 @@ pub enum AgentListing {
 /// Where a page of agents ended.
 #[derive(Serialize, Deserialize)]
 struct Position {
+    sort_seq: Seq,
     id: Uuid,
     #[serde(default, skip_serializing_if = "String::is_empty")]
     name: String,
@@ -42,6 +43,7 @@ impl AgentService {
             .transpose()
             .map_err(|_invalid| AgentError::InvalidCursor)?
             .map(|at| AgentPosition {
+                sort_seq: at.sort_seq,
                 id: AgentId::new(at.id),
                 name_key: at.name,
             });
@@ -58,7 +60,8 @@ impl AgentService {
         let page = self.agents.list(&caller.tenant, &query).await?;
         Ok(page.map(|page| {
             let last = page.items.last().filter(|_| page.has_more);
-            let next = last.map(|agent| {
+            let next = last.map(|last| {
+                let agent = &last.item;
                 let name = match listing {
                     AgentListing::Name(_) => text::search_key(&agent.name),
                     AgentListing::All | AgentListing::Capability(_) => String::new(),
@@ -66,12 +69,13 @@ impl AgentService {
                 cursor::encode(
                     &binding,
                     &Position {
+                        sort_seq: last.sort_seq,
                         id: agent.id.uuid(),
                         name,
                     },
                 )
             });
-            (page, next)
+            (page.into_items(), next)
         }))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Page, Seq, Stamp, TenantId};
+use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId};
 use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Once, RepositoryError};
 
 use super::Caches;
@@ -58,7 +58,7 @@ impl AgentRepository for CachedAgents {
         let key = (tenant.clone(), id);
         // The position first: a change between the two reads may be told twice, never missed.
         let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
-        if self.caches.applied.is_trusted(self.clock.now())
+        if self.caches.applied.is_trusted(self.clock.running_for())
             && let Some((agent, entry_position)) = self.caches.agents.get(&key)
         {
             let position = applied.max(entry_position);
@@ -83,7 +83,7 @@ impl AgentRepository for CachedAgents {
         &self,
         tenant: &TenantId,
         query: &AgentQuery,
-    ) -> Result<AsOf<Page<Agent>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
         self.inner.list(tenant, query).await
     }
 

@@ -4,11 +4,12 @@ use std::{
     collections::{BTreeMap, HashMap},
     sync::{
         Arc, PoisonError, RwLock,
-        atomic::{AtomicI64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
+    time::Duration,
 };
 
-use domain::{Seq, TenantId, Timestamp};
+use domain::{Seq, TenantId};
 use ports::{Committed, EventBus, Signal};
 
 use super::TRUSTED_FOR;
@@ -57,8 +58,8 @@ impl Applied {
 pub struct AppliedLog {
     bus: Arc<dyn EventBus>,
     tenants: RwLock<HashMap<TenantId, Applied>>,
-    /// When the heads were last read, in milliseconds since 1970.
-    confirmed_at: AtomicI64,
+    /// Until when the caches may answer, in milliseconds of the monotonic time.
+    trusted_until: AtomicU64,
 }
 
 impl AppliedLog {
@@ -67,7 +68,7 @@ impl AppliedLog {
         Self {
             bus,
             tenants: RwLock::default(),
-            confirmed_at: AtomicI64::new(0),
+            trusted_until: AtomicU64::new(0),
         }
     }
 
@@ -132,16 +133,16 @@ impl AppliedLog {
         tenants.get(tenant).map(|applied| Seq(applied.up_to))
     }
 
-    /// Notes when the heads were read. Everything before is applied.
-    pub(super) fn confirm(&self, at: Timestamp) {
-        self.confirmed_at
-            .store(at.milliseconds(), Ordering::Release);
+    /// Notes when the heads were read, as `Clock::running_for` measures it. Everything before is
+    /// applied.
+    pub(super) fn confirm(&self, at: Duration) {
+        let until = u64::try_from((at + TRUSTED_FOR).as_millis()).unwrap_or(u64::MAX);
+        self.trusted_until.store(until, Ordering::Release);
     }
 
-    /// Whether the caches may answer at `now`.
-    pub fn is_trusted(&self, now: Timestamp) -> bool {
-        let confirmed = Timestamp::from_milliseconds(self.confirmed_at.load(Ordering::Acquire));
-        now.since(confirmed) < TRUSTED_FOR
+    /// Whether the caches may answer at `now`, as `Clock::running_for` measures it.
+    pub fn is_trusted(&self, now: Duration) -> bool {
+        now < Duration::from_millis(self.trusted_until.load(Ordering::Acquire))
     }
 }
 
@@ -232,9 +233,9 @@ mod tests {
     #[test]
     fn is_trusted_only_shortly_after_the_log_was_read() {
         let (log, _) = log();
-        assert!(!log.is_trusted(Timestamp::from_milliseconds(1_000_000)));
-        log.confirm(Timestamp::from_milliseconds(1_000_000));
-        assert!(log.is_trusted(Timestamp::from_milliseconds(1_004_999)));
-        assert!(!log.is_trusted(Timestamp::from_milliseconds(1_005_000)));
+        assert!(!log.is_trusted(Duration::ZERO));
+        log.confirm(Duration::from_millis(1_000));
+        assert!(log.is_trusted(Duration::from_millis(5_999)));
+        assert!(!log.is_trusted(Duration::from_millis(6_000)));
     }
 }

@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Message, Page, Seq,
-    Stamp, TenantId, Utterance,
+    AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Listed, Message, Page,
+    Seq, Stamp, TenantId, Utterance,
 };
 use ports::{
     Clock, Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery,
@@ -84,7 +84,7 @@ impl ConversationRepository for CachedConversations {
         let key = (tenant.clone(), id);
         // The position first: a change between the two reads may be told twice, never missed.
         let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
-        if self.caches.applied.is_trusted(self.clock.now())
+        if self.caches.applied.is_trusted(self.clock.running_for())
             && let Some((head, entry_position)) = self.caches.heads.get(&key)
         {
             let position = applied.max(entry_position);
@@ -109,7 +109,7 @@ impl ConversationRepository for CachedConversations {
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
-    ) -> Result<AsOf<Page<Conversation>>, RepositoryError> {
+    ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError> {
         self.inner.list(tenant, query).await
     }
 

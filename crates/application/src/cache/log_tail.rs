@@ -107,7 +107,7 @@ impl LogTail {
 
     /// Reads the heads once and applies what grew.
     pub async fn catch_up(&self) -> Result<(), RepositoryError> {
-        let asked_at = self.clock.now();
+        let asked_at = self.clock.running_for();
         let heads = self.events.heads().await?;
         for head in &heads {
             metrics::gauge!("log_position", "tenant" => head.tenant.to_string())

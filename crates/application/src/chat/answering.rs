@@ -37,7 +37,8 @@ pub(super) async fn exchange(
         return Ok(None);
     };
     let engine_time = started.elapsed();
-    let finished_at = ports.clock.now();
+    // The clock may have been set back while the engine answered.
+    let finished_at = ports.clock.now().max(question.stamp.time);
     let reply = reply_of(MessageId::new(ports.ids.next_id()), answer);
     let chat_reply = chat_reply(
         &reply,

@@ -1,8 +1,6 @@
 //! Conversations and their messages by the page.
 
-use domain::{
-    AgentId, AsOf, Conversation, ConversationId, Message, Page, Principal, Timestamp, cursor,
-};
+use domain::{AgentId, AsOf, Conversation, ConversationId, Message, Page, Principal, Seq, cursor};
 use ports::{
     ConversationFilter, ConversationPosition, ConversationQuery, MessageOrder, MessageQuery,
 };
@@ -23,7 +21,7 @@ pub struct ConversationListing {
 
 #[derive(Serialize, Deserialize)]
 struct Position {
-    at: i64,
+    sort_seq: Seq,
     id: Uuid,
 }
 
@@ -44,7 +42,7 @@ impl ConversationService {
             .transpose()
             .map_err(|_invalid| ConversationError::InvalidCursor)?
             .map(|position| ConversationPosition {
-                updated_at: Timestamp::from_milliseconds(position.at),
+                sort_seq: position.sort_seq,
                 id: ConversationId::new(position.id),
             });
         let filter = ConversationFilter {
@@ -60,16 +58,13 @@ impl ConversationService {
         Ok(page.map(|page| {
             let last = page.items.last().filter(|_| page.has_more);
             let next = last.map(|last| {
-                let at = last.updated_at.milliseconds();
-                cursor::encode(
-                    &binding,
-                    &Position {
-                        at,
-                        id: last.id.uuid(),
-                    },
-                )
+                let position = Position {
+                    sort_seq: last.sort_seq,
+                    id: last.item.id.uuid(),
+                };
+                cursor::encode(&binding, &position)
             });
-            (page, next)
+            (page.into_items(), next)
         }))
     }
 

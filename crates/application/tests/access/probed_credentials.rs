@@ -7,9 +7,10 @@ use std::sync::{
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Page, TenantId, Timestamp,
+    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, Seq, TenantId,
+    Timestamp,
 };
-use ports::{CredentialPosition, CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
+use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
 use tokio::sync::RwLock;
 
 use crate::world::World;
@@ -113,7 +114,7 @@ handed_on! {
     fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
-    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<&CredentialPosition>, limit: usize) -> Page<Credential>;
+    fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
     fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();

@@ -9,15 +9,17 @@ use crate::joint_statement::JointStatement;
 
 const INSERT: &str = "\
     insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at) \
+        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq) \
     select * from unnest($1::text[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::jsonb[], \
         $7::bigint[], $8::bigint[], $9::bigint[], $10::timestamptz[], $11::timestamptz[], \
-        $12::timestamptz[])";
+        $12::timestamptz[], $13::bigint[])";
 const ADVANCE: &str = "\
     update conversations set message_count = n.messages, turn_count = n.turns, \
-        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at) \
+        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at), \
+        sort_seq = n.sort_seq \
     from unnest($1::text[], $2::uuid[], $3::bigint[], $4::bigint[], $5::timestamptz[], \
-        $6::timestamptz[]) as n (tenant, id, messages, turns, updated, last_message) \
+        $6::timestamptz[], $7::bigint[]) \
+        as n (tenant, id, messages, turns, updated, last_message, sort_seq) \
     where conversations.tenant_id = n.tenant and conversations.id = n.id";
 
 /// The statements of this file.
@@ -41,6 +43,7 @@ pub(super) fn insert(joint: &mut JointStatement, rows: &[ConversationRow]) {
             .bind(column(rows, |row| {
                 row.conversation.last_message_at.map(Timestamp::date_time)
             }))
+            .bind(column(rows, |row| row.sort_seq.0))
     });
 }
 
@@ -56,5 +59,6 @@ pub(super) fn advance(joint: &mut JointStatement, rows: &[ConversationAdvance]) 
             .bind(column(rows, |row| {
                 row.last_message_at.map(Timestamp::date_time)
             }))
+            .bind(column(rows, |row| row.sort_seq.0))
     });
 }

@@ -4,10 +4,11 @@ use std::time::Duration;
 
 use contract::samples;
 use domain::{
-    Credential, CredentialKind, LimitOverrides, SecretDigest,
+    AgentId, ConversationId, Credential, CredentialKind, LimitOverrides, SecretDigest,
     credential::{Proof, StoredSecret},
 };
-use sqlx::migrate::Migrator;
+use ports::{AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, Storage};
+use sqlx::{PgConnection, migrate::Migrator};
 
 use crate::database::Database;
 
@@ -26,6 +27,83 @@ const INSERT_TURNS: &str = "\
         message_id, node_id, queued_seq, created_at) \
     values ('default', $1, $3, $4, 'in_progress', 'key:any', 'Hi', $1, $5, null, $6), \
         ('default', $2, $3, $4, 'queued', 'key:any', 'Hi', $2, null, 7, $6)";
+
+const INSERT_AGENT: &str = "\
+    insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
+        version, created_at, updated_at) \
+    values ('default', $1, 'Ada', 'ada', '', '[]', '{}', 1, $2, $2)";
+const INSERT_CONVERSATION: &str = "\
+    insert into conversations (tenant_id, id, agent_id, metadata, version, message_count, \
+        turn_count, created_at, updated_at) \
+    values ('default', $1, $2, '{}', 1, 0, 0, $3, $3)";
+const RAISE_HEAD: &str = "update tenants set head_seq = head_seq + 2 where id = 'default'";
+
+/// An agent and a conversation of it, as nodes of the third version store them.
+async fn store_as_third_version(connection: &mut PgConnection, number: u32, at: i64) {
+    let (agent, at) = (
+        samples::agent_id(number).uuid(),
+        samples::at(at).date_time(),
+    );
+    let agents = sqlx::query(INSERT_AGENT).bind(agent).bind(at);
+    agents
+        .execute(&mut *connection)
+        .await
+        .expect("the database takes it");
+    let conversations = sqlx::query(INSERT_CONVERSATION)
+        .bind(samples::conversation_id(number).uuid())
+        .bind(agent)
+        .bind(at);
+    conversations
+        .execute(&mut *connection)
+        .await
+        .expect("the database takes it");
+    let raised = sqlx::query(RAISE_HEAD).execute(connection).await;
+    raised.expect("the database takes it");
+}
+
+/// The ids of all agents and conversations, in the order of their listings.
+async fn listed(storage: &Storage) -> (Vec<AgentId>, Vec<ConversationId>) {
+    let (tenant, limit) = (samples::tenant(), 10);
+    let query = AgentQuery {
+        filter: AgentFilter::All,
+        after: None,
+        limit,
+    };
+    let agents = storage
+        .agents
+        .list(&tenant, &query)
+        .await
+        .expect("the database takes it")
+        .value;
+    let query = ConversationQuery {
+        filter: ConversationFilter::default(),
+        after: None,
+        limit,
+    };
+    let conversations = storage.conversations.list(&tenant, &query).await;
+    let conversations = conversations.expect("the database takes it").value;
+    let agents = agents.items.iter().map(|listed| listed.item.id);
+    let conversations = conversations.items.iter().map(|listed| listed.item.id);
+    (agents.collect(), conversations.collect())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn listings_keep_their_order_and_nodes_of_the_third_version_go_on_writing() {
+    let database = Database::make_empty().await;
+    let mut third = database.connect().await;
+    MIGRATOR.run_to(3, &mut third).await.unwrap();
+    store_as_third_version(&mut third, 1, 20).await;
+    store_as_third_version(&mut third, 2, 10).await;
+
+    database.store.migrate().await.unwrap();
+    let (agents, conversations) = listed(&database).await;
+    assert_eq!(agents, [2, 1].map(samples::agent_id));
+    assert_eq!(conversations, [1, 2].map(samples::conversation_id));
+    store_as_third_version(&mut third, 3, 5).await;
+    let (agents, conversations) = listed(&database).await;
+    assert_eq!(agents, [3, 2, 1].map(samples::agent_id));
+    assert_eq!(conversations, [3, 1, 2].map(samples::conversation_id));
+}
 
 fn secret() -> StoredSecret {
     StoredSecret {

@@ -1,7 +1,7 @@
 //! Turns that are ended from outside.
 
 use domain::{
-    AgentId, ConversationId, EventType, NodeId, Seq, Stamp, TenantId, TurnId, TurnStatus,
+    AgentId, ConversationId, EventType, NodeId, Seq, Stamp, TenantId, Timestamp, TurnId, TurnStatus,
 };
 use ports::{CancelOutcome, Committed, Reply};
 
@@ -55,6 +55,8 @@ pub struct OpenTurn {
     pub agent_id: AgentId,
     /// The person its conversation belongs to.
     pub user_id: Option<String>,
+    /// When it started, or was made if it waits.
+    pub latest_time: Timestamp,
 }
 
 /// Logs one change of an agent or a conversation. `head` is the tenant's newest event.
@@ -96,7 +98,7 @@ pub fn delete(
             degraded: false,
             tool_calls: Vec::new(),
             error: None,
-            finished_at: stamp.time,
+            finished_at: stamp.time.max(turn.latest_time),
         });
     }
     let last = planner.log(tenant, stamp, deletion);

@@ -23,6 +23,7 @@ pub fn new_conversation(
             tenant: tenant.clone(),
             conversation: conversation.clone(),
             turn_count: 0,
+            sort_seq: committed.last,
         }],
         messages: greeting
             .map(|message| MessageRow {

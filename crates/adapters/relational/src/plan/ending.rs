@@ -41,11 +41,13 @@ impl Planner<'_> {
         let reply = end.reply.filter(|_| was_running);
         let first = self.log_turn(&row.tenant, stamp, end.kind, place(&row.turn, conversation));
         let place = (&row.tenant, row.turn.conversation_id);
-        let mut after = as_it_stands(place, conversation, stamp.time);
+        // Whoever ends the turn may have another clock than whoever began it.
+        let finished_at = stamp.time.max(row.turn.latest_time());
+        let mut after = as_it_stands(place, conversation, finished_at);
         if let Some(reply) = reply {
             after.message_count += 1;
-            after.last_message_at = Some(stamp.time);
-            let message = reply.message(&row.turn, after.message_count, stamp.time);
+            after.last_message_at = Some(finished_at);
+            let message = reply.message(&row.turn, after.message_count, finished_at);
             self.say(&row.tenant, message);
         }
         self.rows.ends.push(TurnEnd {
@@ -60,14 +62,14 @@ impl Planner<'_> {
                 Vec::new()
             },
             error: end.error.cloned(),
-            finished_at: stamp.time,
+            finished_at,
         });
         if end.error.is_some_and(|problem| problem.retryable) {
             self.release(row);
         }
         let promoted = node
             .filter(|_| was_running)
-            .and_then(|node| self.promote(conversation, &mut after, node, stamp.time));
+            .and_then(|node| self.promote(conversation, &mut after, node, finished_at));
         let last = promoted.as_ref().map_or(first, |(seq, _)| *seq);
         if after.last_message_at.is_some() {
             self.advance(conversation, after);
@@ -116,7 +118,9 @@ impl Planner<'_> {
         if !facts.live_nodes.contains(&node) {
             return None;
         }
+        let at = at.max(waiting.turn.created_at);
         after.message_count += 1;
+        after.updated_at = after.updated_at.max(at);
         after.last_message_at = Some(at);
         let row = TurnRow {
             turn: Turn {
@@ -178,6 +182,7 @@ fn as_it_stands(
         turn_count: conversation.turn_count,
         updated_at: at,
         last_message_at: None,
+        sort_seq: Seq::default(),
     }
 }
 

@@ -36,10 +36,11 @@ fn write(planner: &mut Planner<'_>, exchange: &Exchange, room: &Room<'_>) -> Exc
         reply,
         finished_at,
     } = exchange;
+    let finished_at = (*finished_at).max(question.stamp.time);
     let tenant = &question.tenant;
     let place = turn_place(question, room);
     let finished = Stamp {
-        time: *finished_at,
+        time: finished_at,
         actor: question.stamp.actor.clone(),
     };
     let created = planner.log_creation(question, room);
@@ -51,14 +52,14 @@ fn write(planner: &mut Planner<'_>, exchange: &Exchange, room: &Room<'_>) -> Exc
         planner.say(tenant, message);
     }
     let reply_seq = room.message_count() + 2;
-    planner.say(tenant, reply.message(&row.turn, reply_seq, *finished_at));
+    planner.say(tenant, reply.message(&row.turn, reply_seq, finished_at));
     row.reply_seq = Some(reply_seq);
     row.turn.status = TurnStatus::Completed;
     row.turn.degraded = reply.degraded;
     row.turn.tool_calls.clone_from(&reply.tool_calls);
-    row.turn.finished_at = Some(*finished_at);
+    row.turn.finished_at = Some(finished_at);
     planner.rows.turns.push(row);
-    planner.enter(question, room, 2, *finished_at);
+    planner.enter(question, room, 2, finished_at);
     planner.claim(question);
     ExchangeOutcome::Recorded {
         committed: committed(created.unwrap_or(started), last),

@@ -78,7 +78,8 @@ fn promoted_by(facts: &Facts, finish: &FinishTurn, ended: &TurnRow) -> Option<Pr
     let conversation = facts.conversation(&finish.tenant, finish.conversation_id)?;
     let row = facts.turn(&finish.tenant, conversation.running?)?;
     let is_next = row.turn_number == Some(ended.turn_number? + 1);
-    let is_of_then = row.queued_seq.is_some() && row.turn.started_at == ended.turn.finished_at;
+    let promoted_at = ended.turn.finished_at?.max(row.turn.created_at);
+    let is_of_then = row.queued_seq.is_some() && row.turn.started_at == Some(promoted_at);
     (is_next && is_of_then && row.node == Some(finish.node))
         .then(|| promoted(row, conversation.user_id.as_deref()))
         .flatten()

@@ -82,6 +82,13 @@ impl<'a> Planner<'a> {
         }
     }
 
+    /// Returns the position of the tenant's newest event, those of this plan included.
+    fn head(&self, tenant: &TenantId) -> Seq {
+        let known = self.heads.get(tenant);
+        let known = known.or_else(|| self.facts.heads.get(tenant));
+        known.copied().unwrap_or_default()
+    }
+
     /// Adds an event at the end of its tenant's log, as `row` makes it for its place.
     fn log(
         &mut self,
@@ -89,13 +96,7 @@ impl<'a> Planner<'a> {
         stamp: &Stamp,
         row: impl FnOnce(LogPlace<'_>) -> EventRow,
     ) -> Seq {
-        let before = || self.facts.heads.get(tenant).copied().unwrap_or_default();
-        let seq = self
-            .heads
-            .get(tenant)
-            .copied()
-            .unwrap_or_else(before)
-            .plus(1);
+        let seq = self.head(tenant).plus(1);
         self.heads.insert(tenant.clone(), seq);
         self.rows.events.push(row(LogPlace { tenant, seq, stamp }));
         seq
@@ -111,10 +112,13 @@ impl<'a> Planner<'a> {
         self.log(tenant, stamp, |place| event_rows::turn(place, kind, turn))
     }
 
-    /// Notes how far an existing conversation has come; it never seems to have rested longer than
-    /// it has.
+    /// Stores how far an existing conversation has come. Its times never run backwards, although
+    /// the clocks of nodes differ.
     fn advance(&mut self, conversation: &ConversationFacts, mut advance: ConversationAdvance) {
-        advance.updated_at = advance.updated_at.max(conversation.updated_at);
+        let not_before = conversation.updated_at;
+        advance.updated_at = advance.updated_at.max(not_before);
+        advance.last_message_at = advance.last_message_at.map(|at| at.max(not_before));
+        advance.sort_seq = self.head(&advance.tenant);
         self.rows.advances.push(advance);
     }
 }

@@ -138,16 +138,18 @@ impl Planner<'_> {
     ) {
         let message_count = room.message_count() + messages;
         let turn_count = room.turn_count() + 1;
+        let sort_seq = self.head(&question.tenant);
         match room {
             Room::New(conversation) => self.rows.conversations.push(ConversationRow {
                 tenant: question.tenant.clone(),
                 conversation: Conversation {
                     message_count,
                     updated_at: at.max(conversation.updated_at),
-                    last_message_at: Some(at),
+                    last_message_at: Some(at.max(conversation.created_at)),
                     ..(*conversation).clone()
                 },
                 turn_count,
+                sort_seq,
             }),
             Room::Existing(found) => self.advance(
                 found,
@@ -158,6 +160,7 @@ impl Planner<'_> {
                     turn_count,
                     updated_at: at,
                     last_message_at: Some(at),
+                    sort_seq,
                 },
             ),
         }

@@ -103,7 +103,7 @@ fn turn(number: u32, status: TurnStatus) -> TurnRow {
     row.turn.status = status;
     if status == TurnStatus::InProgress {
         row.turn.agent_version = Some(agent().version);
-        row.turn.started_at = Some(samples::at(5));
+        row.turn.started_at = Some(question.stamp.time);
         row.node = Some(samples::node_id(1));
         row.message_seq = Some(4);
         row.turn_number = Some(1);

@@ -11,20 +11,22 @@ use crate::{row, script::Script};
 const INSERT: &str = concat!(
     given!(),
     "insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
-        message_count, turn_count, created_at, updated_at, last_message_at) \
+        message_count, turn_count, created_at, updated_at, last_message_at, sort_seq) \
     select entry ->> 'tenant', unhex(entry ->> 'id'), unhex(entry ->> 'agent'), \
         entry ->> 'user', entry ->> 'title', entry ->> 'metadata', entry ->> 'version', \
         entry ->> 'messages', entry ->> 'turns', entry ->> 'created', entry ->> 'updated', \
-        entry ->> 'lastMessage' \
+        entry ->> 'lastMessage', entry ->> 'sortSeq' \
     from given"
 );
 const ADVANCE: &str = concat!(
     given!(),
     "update conversations set message_count = n.messages, turn_count = n.turns, \
-        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at) \
+        updated_at = n.updated, last_message_at = coalesce(n.last_message, last_message_at), \
+        sort_seq = n.sort_seq \
     from (select entry ->> 'tenant' as tenant, unhex(entry ->> 'id') as id, \
         entry ->> 'messages' as messages, entry ->> 'turns' as turns, \
-        entry ->> 'updated' as updated, entry ->> 'lastMessage' as last_message \
+        entry ->> 'updated' as updated, entry ->> 'lastMessage' as last_message, \
+        entry ->> 'sortSeq' as sort_seq \
         from given) n \
     where conversations.tenant_id = n.tenant and conversations.id = n.id"
 );
@@ -47,6 +49,7 @@ struct NewConversation<'r> {
     created: i64,
     updated: i64,
     last_message: Option<i64>,
+    sort_seq: i64,
 }
 
 #[derive(Serialize)]
@@ -58,6 +61,7 @@ struct Advance<'r> {
     turns: i64,
     updated: i64,
     last_message: Option<i64>,
+    sort_seq: i64,
 }
 
 /// New conversations.
@@ -77,6 +81,7 @@ pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<()
             created: conversation.created_at.milliseconds(),
             updated: conversation.updated_at.milliseconds(),
             last_message: conversation.last_message_at.map(Timestamp::milliseconds),
+            sort_seq: row.sort_seq.0,
         })
     })
 }
@@ -94,6 +99,7 @@ pub(super) fn advance(
             turns: row.turn_count,
             updated: row.updated_at.milliseconds(),
             last_message: row.last_message_at.map(Timestamp::milliseconds),
+            sort_seq: row.sort_seq.0,
         })
     })
 }

@@ -4,14 +4,11 @@ use std::sync::Arc;
 
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyClaim,
-    IdempotencyKey, Page, Principal, Timestamp,
+    IdempotencyKey, Page, Principal, Seq, Timestamp,
     credential::{Proof, PublicKeys},
     cursor,
 };
-use ports::{
-    ClaimRepository, Clock, CredentialPosition, CredentialRepository, IdSource, NewProof, Once,
-};
-use serde::{Deserialize, Serialize};
+use ports::{ClaimRepository, Clock, CredentialRepository, IdSource, NewProof, Once};
 
 use super::{
     CredentialError, Rotation, minting, privilege,
@@ -27,13 +24,6 @@ pub struct MintedCredential {
     pub credential: Credential,
     /// The whole secret, to be shown once; none for a client with keys of its own.
     pub secret: Option<CredentialSecret>,
-}
-
-/// Where a page ended.
-#[derive(Serialize, Deserialize)]
-struct Position {
-    at: i64,
-    id: String,
 }
 
 /// Keys and clients: make, list, rotate, take back. Every method sees and touches those of the
@@ -145,21 +135,16 @@ impl CredentialService {
     ) -> Result<(Page<Credential>, Option<String>), CredentialError> {
         let binding = (caller.tenant.as_str(), "credentials", kind.as_str());
         let after = cursor
-            .map(|cursor| position(&binding, cursor))
-            .transpose()?;
+            .map(|cursor| cursor::decode::<Seq>(&binding, cursor))
+            .transpose()
+            .map_err(|_invalid| CredentialError::InvalidCursor)?;
         let page = self
             .credentials
-            .list(kind, &caller.tenant, after.as_ref(), limit)
+            .list(kind, &caller.tenant, after, limit)
             .await?;
         let last = page.items.last().filter(|_| page.has_more);
-        let next = last.map(|last| {
-            let position = Position {
-                at: last.created_at.milliseconds(),
-                id: last.id.to_string(),
-            };
-            cursor::encode(&binding, &position)
-        });
-        Ok((page, next))
+        let next = last.map(|last| cursor::encode(&binding, &last.sort_seq));
+        Ok((page.into_items(), next))
     }
 
     /// Reads a key or client.
@@ -279,14 +264,4 @@ const fn replacement(kind: CredentialKind) -> &'static str {
         CredentialKind::Key => "keys.rotate",
         CredentialKind::Client => "clients.rotate",
     }
-}
-
-fn position(binding: &impl Serialize, cursor: &str) -> Result<CredentialPosition, CredentialError> {
-    let position: Position =
-        cursor::decode(binding, cursor).map_err(|_invalid| CredentialError::InvalidCursor)?;
-    let id = position.id.parse();
-    Ok(CredentialPosition {
-        created_at: Timestamp::from_milliseconds(position.at),
-        id: id.map_err(|_malformed| CredentialError::InvalidCursor)?,
-    })
 }

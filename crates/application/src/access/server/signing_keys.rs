@@ -39,7 +39,8 @@ pub struct SigningKeys {
 /// A look at the store because of an unknown key.
 #[derive(Default)]
 struct LastLook {
-    at: Option<Timestamp>,
+    /// As `Clock::running_for` measures it.
+    at: Option<Duration>,
     /// Why the keys could not be read, unless they were read since.
     failure: Option<Arc<RepositoryError>>,
 }
@@ -166,12 +167,13 @@ impl SigningKeys {
         &self,
         kid: &str,
     ) -> Result<Option<VerifyingKey>, RepositoryError> {
-        let now = self.clock.now();
-        if let Some(key) = self.ring().verifying(kid, now) {
+        if let Some(key) = self.ring().verifying(kid, self.clock.now()) {
             return Ok(Some(key));
         }
         let mut last_look = self.last_look.lock().await;
-        if last_look.at.is_none_or(|last| now.since(last) >= COOL_DOWN) {
+        let now = self.clock.running_for();
+        let is_due = |last: Duration| now.saturating_sub(last) >= COOL_DOWN;
+        if last_look.at.is_none_or(is_due) {
             let outcome = self.read().await;
             *last_look = LastLook {
                 at: Some(now),
@@ -180,7 +182,7 @@ impl SigningKeys {
         }
         match &last_look.failure {
             Some(failure) => Err(again(failure)),
-            None => Ok(self.ring().verifying(kid, now)),
+            None => Ok(self.ring().verifying(kid, self.clock.now())),
         }
     }
 

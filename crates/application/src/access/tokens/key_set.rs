@@ -5,7 +5,6 @@ use std::{
     time::Duration,
 };
 
-use domain::Timestamp;
 use ports::{Clock, DocumentSource, NamedBy};
 use tokio::{
     runtime::Handle,
@@ -94,7 +93,7 @@ struct Inner {
 #[derive(Default)]
 struct State {
     held: Option<Held>,
-    last_attempt: Option<Timestamp>,
+    last_attempt: Option<Duration>,
     /// Closed when the fetch has ended, in whatever way.
     under_way: Option<Fetch>,
 }
@@ -104,7 +103,8 @@ type Fetch = watch::Receiver<()>;
 #[derive(Clone)]
 struct Held {
     keys: Arc<VerifyingKeys>,
-    since: Timestamp,
+    /// When they were asked for, as `Clock::running_for` measures it.
+    since: Duration,
 }
 
 impl KeySet {
@@ -163,17 +163,17 @@ impl KeySet {
     }
 
     fn age(&self, held: &Held) -> Duration {
-        self.0.common.clock.now().since(held.since)
+        self.0.common.clock.running_for().saturating_sub(held.since)
     }
 
     /// Starts a fetch, unless one is under way or the last attempt is too recent. An error when it
     /// is due and too many others are under way: that is no attempt.
     fn start_fetch(&self) -> Result<Option<Fetch>, KeysUnavailable> {
         let mut state = self.0.state();
-        let now = self.0.common.clock.now();
+        let now = self.0.common.clock.running_for();
         let is_due = state
             .last_attempt
-            .is_none_or(|last| now.since(last) >= PAUSE_BETWEEN_FETCHES);
+            .is_none_or(|last| now.saturating_sub(last) >= PAUSE_BETWEEN_FETCHES);
         if !is_due || state.running_fetch().is_some() {
             return Ok(None);
         }
@@ -209,7 +209,7 @@ impl Inner {
         }
     }
 
-    async fn fetch(&self, since: Timestamp) {
+    async fn fetch(&self, since: Duration) {
         let documents = &*self.common.documents;
         match self.location.fetch(documents, self.named_by).await {
             Ok(keys) => {

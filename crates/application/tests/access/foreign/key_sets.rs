@@ -109,6 +109,16 @@ async fn keys_are_kept_for_ten_minutes() {
 }
 
 #[tokio::test]
+async fn keys_are_fetched_again_also_after_the_time_of_day_was_set_back() {
+    let (old, new) = (key("a"), key("b"));
+    let given = Given::fetched(&[&old]).await;
+    given.publish(&[&new]);
+    given.clock.run(Duration::from_mins(10));
+    assert_eq!(given.verify(&token(&new)).await, Ok(true));
+    assert_eq!(given.fetches(), 2);
+}
+
+#[tokio::test]
 async fn one_fetch_serves_all_who_wait() {
     let given = Given::new(NamedBy::Operator);
     let key = key("a");

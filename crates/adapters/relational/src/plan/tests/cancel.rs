@@ -64,6 +64,7 @@ fn ends_nothing_twice() {
 #[test]
 fn a_deletion_comes_after_the_turns_it_ends() {
     let open = |number| OpenTurn {
+        latest_time: samples::at(1),
         id: samples::turn_id(number),
         conversation_id: samples::conversation_id(1),
         agent_id: agent().id,

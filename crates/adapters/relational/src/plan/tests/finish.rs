@@ -49,6 +49,21 @@ fn promotes_the_turn_that_waits_first() {
 }
 
 #[test]
+fn times_of_a_row_never_run_backwards_when_clocks_differ() {
+    let mut facts = busy_facts();
+    facts.conversation_mut().updated_at = samples::at(50);
+    let mut finish = finish(TurnEnding::Completed(samples::reply(8)));
+    finish.stamp.time = samples::at(-1_000);
+    let (rows, _) = carried_out(item(finish), &facts);
+    let (ended, waiting) = (samples::turn_id(8), samples::turn_id(9));
+    assert_eq!((rows.ends[0].id, rows.starts[0].id), (ended, waiting));
+    assert_eq!(rows.ends[0].finished_at, samples::at(8), "its start");
+    assert_eq!(rows.starts[0].started_at, samples::at(9), "its creation");
+    assert_eq!(rows.advances[0].updated_at, samples::at(50));
+    assert_eq!(rows.advances[0].last_message_at, Some(samples::at(50)));
+}
+
+#[test]
 fn promotes_nothing_when_told_not_to_or_when_the_node_is_not_alive() {
     let mut draining = finish(TurnEnding::Completed(samples::reply(8)));
     let mut without_node = busy_facts();
@@ -89,12 +104,12 @@ fn ended_facts() -> Facts {
     let mut facts = busy_facts();
     let mut ended = turn(8, TurnStatus::InProgress);
     ended.turn.status = TurnStatus::Completed;
-    ended.turn.finished_at = Some(samples::at(6));
+    ended.turn.finished_at = Some(samples::at(10));
     let reply = samples::reply(8);
-    ended.turn.reply = Some(reply.message(&ended.turn, 5, samples::at(6)));
+    ended.turn.reply = Some(reply.message(&ended.turn, 5, samples::at(10)));
     facts.insert_turn(ended);
     let mut next = turn(9, TurnStatus::InProgress);
-    next.turn.started_at = Some(samples::at(6));
+    next.turn.started_at = Some(samples::at(10));
     next.queued_seq = Some(Seq(9));
     next.turn_number = Some(2);
     facts.insert_turn(next);
