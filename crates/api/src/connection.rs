@@ -36,8 +36,8 @@ pub use progress::Progress;
 const STALL_DEADLINE: Duration = Duration::from_secs(30);
 /// About half a kilobyte a second: the slowest of radios is faster.
 const LEAST_TAKEN: usize = 16 * 1024;
-/// A client that was sent its last bytes must take them in this time: who was asleep for a while
-/// finds them when it wakes, and they say what to do.
+/// A client that was sent its last bytes must take [`LEAST_TAKEN`] of them, or all, in this time: one
+/// that was asleep for a while finds them when it wakes, and they contain what to do.
 const PARTING_DEADLINE: Duration = Duration::from_secs(15);
 /// A client that is awake after all, and has had its last bytes, may take so long to close its side.
 const LINGER_DEADLINE: Duration = Duration::from_secs(2);
@@ -140,9 +140,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         polled: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
         if let Poll::Ready(written) = &polled {
+            self.progress.record_taken();
             self.taken += written.as_ref().copied().unwrap_or(0);
             if self.taken >= LEAST_TAKEN {
                 self.catch_up();
+                self.stall.extend(PARTING_DEADLINE);
             }
             return polled;
         }

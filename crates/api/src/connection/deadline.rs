@@ -40,6 +40,13 @@ impl Deadline {
         }
     }
 
+    /// Sets it anew where it was set once and for all.
+    pub(super) fn extend(&mut self, within: Duration) {
+        if self.is_final {
+            self.reset(within);
+        }
+    }
+
     /// Forgets it, unless it was set once and for all.
     pub(super) fn clear(&mut self) {
         self.is_set = self.is_final;

@@ -8,6 +8,7 @@ use std::{
 };
 
 use actix_web::HttpRequest;
+use tokio::time::Instant;
 
 /// What a connection is doing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -36,6 +37,8 @@ struct Shared {
     doing: Cell<Doing>,
     /// How many requests have begun: a request may be answered between two reads.
     begun: Cell<u64>,
+    /// When the system last took bytes for a client that speaks another protocol.
+    taken_at: Cell<Option<Instant>>,
     /// Whether the client has closed its side.
     is_left: Cell<bool>,
     /// Who waits for that.
@@ -55,6 +58,7 @@ impl Progress {
         Self(Rc::new(Shared {
             doing: Cell::new(Doing::First),
             begun: Cell::new(0),
+            taken_at: Cell::new(None),
             is_left: Cell::new(false),
             waiting: Cell::new(None),
             reader: Cell::new(None),
@@ -111,6 +115,19 @@ impl Progress {
     /// out when it is woken the next time.
     pub fn hang_up(&self) {
         self.0.doing.set(Doing::Done);
+    }
+
+    /// Records that the system took bytes for the client.
+    pub(super) fn record_taken(&self) {
+        if self.doing() == Doing::HandedOver {
+            self.0.taken_at.set(Some(Instant::now()));
+        }
+    }
+
+    /// When the system last took bytes for a client that speaks another protocol. It takes them
+    /// soon after the client has read as many.
+    pub fn taken_at(&self) -> Option<Instant> {
+        self.0.taken_at.get()
     }
 
     /// Notes that nothing more comes from the client.

@@ -131,6 +131,44 @@ async fn who_does_not_read_the_last_bytes_is_left_before_long() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_client_that_reads_its_last_bytes_steadily_gets_all_of_them() {
+    let (mut connection, mut client) = connected(LEAST_TAKEN);
+    connection.progress().part();
+    let bytes = vec![b'x'; 10 * LEAST_TAKEN];
+    let writing = async {
+        connection.write_all(&bytes).await.unwrap();
+        connection.shutdown().await.unwrap();
+        drop(connection);
+    };
+    let reading = async {
+        let mut part = vec![0; LEAST_TAKEN];
+        for _ in 0..10 {
+            tokio::time::sleep(Duration::from_secs(10)).await;
+            client.read_exact(&mut part).await.unwrap();
+        }
+    };
+    tokio::join!(writing, reading);
+}
+
+#[tokio::test(start_paused = true)]
+async fn notes_when_a_client_of_another_protocol_took_something() {
+    let (mut connection, mut client) = connected(4);
+    let progress = connection.progress();
+    connection.write_all(b"HTTP").await.unwrap();
+    assert_eq!(progress.taken_at(), None);
+    progress.hand_over();
+    let started = Instant::now();
+    let writing = connection.write_all(b"a frame");
+    let reading = async {
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        client.read_exact(&mut [0; 11]).await.unwrap();
+    };
+    let (written, ()) = tokio::join!(writing, reading);
+    written.unwrap();
+    assert_eq!(progress.taken_at(), Some(started + Duration::from_secs(5)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_is_done_is_not_read_any_more() {
     let (mut connection, mut client) = connected(4);
     client.write_all(b"more").await.unwrap();

@@ -162,8 +162,7 @@ impl Session {
         if let Some(member) = &mut self.member {
             member.advance(&self.outgoing)?;
         }
-        self.alarm
-            .set(self.deadlines.next(self.outgoing.stuck_since()));
+        self.alarm.set(self.deadlines.next(self.blocked_since()));
         Ok(())
     }
 
@@ -174,8 +173,15 @@ impl Session {
         }
     }
 
+    /// Since when the client has taken not one byte of what waits for it. A large frame is taken
+    /// in many parts, so the connection knows more of it than the queue.
+    fn blocked_since(&self) -> Option<Instant> {
+        let waiting_since = self.outgoing.stuck_since()?;
+        Some(waiting_since.max(self.progress.taken_at().unwrap_or(waiting_since)))
+    }
+
     fn look_at_the_clock(&mut self) -> Result<(), End> {
-        let stuck_since = self.outgoing.stuck_since();
+        let stuck_since = self.blocked_since();
         let is_listening = self.is_listening();
         match self
             .deadlines

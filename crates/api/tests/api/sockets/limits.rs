@@ -262,6 +262,35 @@ async fn a_client_that_does_not_read_is_left_and_delays_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_reads_slowly_but_steadily_is_kept() {
+    let times = SocketTimes {
+        write: Duration::from_secs(2),
+        ..SocketTimes::default()
+    };
+    let api = Plan::default().sockets(times).start().await;
+    let config = json!({"instructions": "y".repeat(30_000)});
+    let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
+    // More than the system buffers for a client.
+    for _ in 0..120 {
+        api.agent(draft.clone()).await;
+    }
+    let alone = api.holder_with(|key| key.limits.streams = Some(1)).await;
+    let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
+    slow.connect(json!({"channels": ["tenant"], "since": 0}))
+        .await;
+    let began = Instant::now();
+    let mut next = 1;
+    while began.elapsed() < times.write * 3 {
+        assert_eq!(slow.event().await["seq"], next);
+        next += 1;
+        tokio::time::sleep(Duration::from_millis(200)).await;
+    }
+    let second = Upgrade::of(&api).by(&alone).try_open().await;
+    assert!(second.is_err(), "the first was closed after {next} events");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_said_to_a_slow_reader_comes_in_few_pieces() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut socket = Upgrade::of(&api).by(&api.writer()).narrow().open().await;
