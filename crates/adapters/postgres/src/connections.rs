@@ -4,7 +4,16 @@
 //! Calls are tasks of their own because a connection belongs to the runtime that opened it, and
 //! because a caller that goes away must not leave one behind in the middle of a statement.
 
-use std::{future::Future, panic::resume_unwind, pin::Pin, time::Duration};
+use std::{
+    future::Future,
+    panic::resume_unwind,
+    pin::Pin,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
 
 use ports::RepositoryError;
 use relational::column::corrupt;
@@ -20,7 +29,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::error::{from_sqlx, in_table};
+use crate::error::{ReadOnlySession, from_sqlx, in_table};
 
 /// Within this time a caller gets an answer, if only that the store is unavailable.
 pub(crate) const CALL_LIMIT: Duration = Duration::from_millis(4_500);
@@ -52,6 +61,7 @@ pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryEr
 #[derive(Debug, Clone)]
 pub(crate) struct Connections {
     pool: PgPool,
+    retired: Retired,
     tasks: TaskTracker,
     runtime: Handle,
 }
@@ -59,15 +69,21 @@ pub(crate) struct Connections {
 impl Connections {
     /// Connects when first needed. Calls run on the present runtime.
     pub(crate) fn new(options: PgConnectOptions, most: u32, tasks: &TaskTracker) -> Self {
+        let retired = Retired::default();
+        let checked = retired.clone();
         let pool = PgPoolOptions::new()
             .max_connections(most)
             .acquire_timeout(CALL_LIMIT)
             .test_before_acquire(false)
-            .before_acquire(|connection, rest| Box::pin(is_alive(connection, rest)))
+            .before_acquire(move |connection, rest| {
+                let is_retired = checked.includes(rest.age);
+                Box::pin(async move { Ok(!is_retired && is_alive(connection, rest).await?) })
+            })
             .after_connect(|connection, _| Box::pin(prepare(connection)))
             .connect_lazy_with(options);
         Self {
             pool,
+            retired,
             tasks: tasks.clone(),
             runtime: Handle::current(),
         }
@@ -79,10 +95,11 @@ impl Connections {
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
     {
-        let pool = self.pool.clone();
-        let call = self
-            .tasks
-            .spawn_on(async move { run_on(&pool, work).await }, &self.runtime);
+        let connections = self.clone();
+        let call = self.tasks.spawn_on(
+            async move { connections.run_here(work).await },
+            &self.runtime,
+        );
         match call.await {
             Ok(outcome) => outcome,
             Err(ended) => match ended.try_into_panic() {
@@ -90,6 +107,30 @@ impl Connections {
                 Err(cancelled) => Err(RepositoryError::Unavailable(cancelled.into())),
             },
         }
+    }
+
+    async fn run_here<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T>,
+    {
+        let deadline = Instant::now() + CALL_LIMIT;
+        let elapsed =
+            |elapsed: tokio::time::error::Elapsed| RepositoryError::Unavailable(elapsed.into());
+        let acquired = timeout_at(deadline, self.pool.acquire())
+            .await
+            .map_err(elapsed)?;
+        let mut connection: PoolConnection<Postgres> = acquired.map_err(from_sqlx)?;
+        let outcome = timeout_at(deadline, work(&mut connection))
+            .await
+            .unwrap_or_else(|late| Err(elapsed(late)));
+        if let Err(RepositoryError::Unavailable(source)) = &outcome {
+            if source.is::<ReadOnlySession>() {
+                self.retired.include_all();
+            }
+            // It may still be busy: the server sees the socket close.
+            drop(connection.detach());
+        }
+        outcome
     }
 
     /// Runs `work` in a transaction and commits it; rolls back when it answers an error.
@@ -174,23 +215,37 @@ async fn is_alive(
     Ok(true)
 }
 
-async fn run_on<T, W>(pool: &PgPool, work: W) -> Result<T, RepositoryError>
-where
-    W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T>,
-{
-    let deadline = Instant::now() + CALL_LIMIT;
-    let elapsed =
-        |elapsed: tokio::time::error::Elapsed| RepositoryError::Unavailable(elapsed.into());
-    let acquired = timeout_at(deadline, pool.acquire())
-        .await
-        .map_err(elapsed)?;
-    let mut connection: PoolConnection<Postgres> = acquired.map_err(from_sqlx)?;
-    let outcome = timeout_at(deadline, work(&mut connection))
-        .await
-        .unwrap_or_else(|late| Err(elapsed(late)));
-    if matches!(outcome, Err(RepositoryError::Unavailable(_))) {
-        // Whatever it is still doing, nobody waits for it: the server sees the socket close.
-        drop(connection.detach());
+/// The connections that are not used again: those opened before a session refused a write because
+/// it is read-only. Sessions keep that setting after the database accepts writes again.
+#[derive(Debug, Clone)]
+struct Retired {
+    begun: Instant,
+    /// Microseconds from `begun` to the last refusal.
+    opened_before: Arc<AtomicU64>,
+}
+
+impl Default for Retired {
+    fn default() -> Self {
+        Self {
+            begun: Instant::now(),
+            opened_before: Arc::default(),
+        }
     }
-    outcome
+}
+
+impl Retired {
+    fn now(&self) -> u64 {
+        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// Includes all connections that are open now.
+    fn include_all(&self) {
+        self.opened_before.fetch_max(self.now(), Ordering::Relaxed);
+    }
+
+    /// Returns whether a connection of this age is one of them.
+    fn includes(&self, age: Duration) -> bool {
+        let age = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
+        self.now().saturating_sub(age) < self.opened_before.load(Ordering::Relaxed)
+    }
 }

@@ -4,8 +4,19 @@ use ports::RepositoryError;
 
 /// Classes of errors (the first two characters of their codes) that say nothing about what is
 /// stored, and pass by themselves or by the operator's hand: connections, refused logins, missing
-/// databases, transactions rolled back, resources, operator intervention, system errors.
-const PASSING: [&str; 7] = ["08", "28", "3D", "40", "53", "57", "58"];
+/// databases, transactions rolled back, resources, operator intervention, system errors; of a
+/// server that accepts no writes at present: transaction states, and objects not in the state that
+/// a statement needs (a lock that was not granted in time).
+const PASSING: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
+
+/// The code of a write in a read-only session.
+const READ_ONLY: &str = "25006";
+
+/// A session that accepts no writes: of a standby, or of a database that was set to read-only. It
+/// may stay so after the database accepts writes again.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub(crate) struct ReadOnlySession(pub(crate) String);
 
 /// Any error of a statement that no port promises anything about.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
@@ -22,6 +33,9 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
         },
+        sqlx::Error::Database(source) if source.code().as_deref() == Some(READ_ONLY) => {
+            RepositoryError::Unavailable(ReadOnlySession(told(&*source)).into())
+        }
         sqlx::Error::Database(source) => RepositoryError::Unavailable(told(&*source).into()),
         error => RepositoryError::Unavailable(error.into()),
     }

@@ -9,11 +9,11 @@ use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    error::{from_sqlx, in_table},
+    error::{ReadOnlySession, from_sqlx, in_table},
     log_trim, row,
 };
 
-const PING: &str = "select 1";
+const PING: &str = "select current_setting('transaction_read_only')::boolean";
 const NOW: &str = "select clock_timestamp()";
 // Several processes may purge at once: each takes what no other has taken.
 const MARK_CONVERSATIONS: &str = "\
@@ -166,8 +166,19 @@ pub(crate) struct PostgresMaintenance {
 impl Maintenance for PostgresMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
         self.store.group.check()?;
-        let pong = self.store.connections.fetch_all(sqlx::query(PING)).await;
-        pong.map(drop)
+        self.store
+            .connections
+            .run(|connection| {
+                Box::pin(async move {
+                    let read = sqlx::query_scalar(PING).fetch_one(connection).await;
+                    if read.map_err(from_sqlx)? {
+                        let reason = "the session is read-only".to_owned();
+                        return Err(RepositoryError::Unavailable(ReadOnlySession(reason).into()));
+                    }
+                    Ok(())
+                })
+            })
+            .await
     }
 
     async fn now(&self) -> Result<Timestamp, RepositoryError> {

@@ -33,11 +33,12 @@ use crate::{
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
 
+const ENCODING: &str = "select current_setting('server_encoding')";
 const MIGRATIONS_TABLE: &str = "select to_regclass('_sqlx_migrations') is not null";
 const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where success";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
+pub(crate) const STATEMENTS: &[&str] = &[ENCODING, MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
 /// How a store is connected.
 #[derive(Debug, Clone, Copy)]
@@ -63,7 +64,7 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database that `url` names and asks it for a sign of life. The task that
+    /// Connects to the database that `url` names and checks its encoding. The task that
     /// writes has a thread of its own and ends when the store is dropped; others run on the present
     /// runtime.
     pub async fn connect(
@@ -88,11 +89,23 @@ impl PostgresStore {
             connections,
             group,
         };
-        let reached = store.connections.run(|_| Box::pin(async { Ok(()) })).await;
-        match reached {
-            Ok(()) => Ok(store),
+        match store.encoding().await {
+            Ok(encoding) if encoding == "UTF8" => Ok(store),
+            Ok(encoding) => Err(RepositoryError::Unavailable(
+                format!(
+                    "the encoding of the database is {encoding}, which cannot hold all text; \
+                     create the database with encoding 'UTF8'"
+                )
+                .into(),
+            )),
             Err(error) => Err(store.obstacle().await.unwrap_or(error)),
         }
+    }
+
+    /// Returns the encoding in which the database stores text.
+    async fn encoding(&self) -> Result<String, RepositoryError> {
+        let read = sqlx::query(ENCODING);
+        self.connections.fetch_value("server_encoding", read).await
     }
 
     /// Why the server cannot be reached. The pool tries for as long as a call may take, and then

@@ -6,6 +6,7 @@ mod faults;
 mod log_trim;
 mod migrations;
 mod newer_version;
+mod read_only;
 mod signing_keys;
 mod statements;
 mod tenant_lock;

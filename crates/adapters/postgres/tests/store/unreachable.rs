@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use ports::error::told;
 use postgres_store::{PostgresOptions, PostgresStore};
-use sqlx::{ConnectOptions, postgres::PgConnectOptions};
+use sqlx::{AssertSqlSafe, ConnectOptions, Executor as _, postgres::PgConnectOptions};
 use tokio::net::TcpSocket;
 use tokio_util::task::TaskTracker;
 
@@ -28,6 +28,27 @@ async fn nobody_who_listens_is_told_as_that() {
     let refused = refusal(&nobody.expect("a URL").port(port)).await;
     assert!(refused.contains("Connection refused"), "{refused}");
     assert_eq!(refused.matches("refused").count(), 1, "{refused}");
+}
+
+#[tokio::test]
+async fn a_database_that_cannot_hold_all_text_is_refused() {
+    let server = Database::make_empty().await;
+    let name = format!(
+        "{}_latin1",
+        server.options().get_database().expect("a name")
+    );
+    let mut connection = server.connect().await;
+    let create = format!("create database {name} template template0 encoding 'LATIN1' locale 'C'");
+    let created = connection.execute(AssertSqlSafe(create)).await;
+    created.expect("a database");
+    let refused = refusal(&server.options().database(&name)).await;
+    let drop_it = format!("drop database {name} with (force)");
+    let dropped = connection.execute(AssertSqlSafe(drop_it)).await;
+    dropped.expect("its end");
+    assert!(
+        refused.contains("LATIN1") && refused.contains("UTF8"),
+        "{refused}"
+    );
 }
 
 #[tokio::test]
