@@ -1,12 +1,18 @@
 //! Where the database is, and whose it is.
 
 use std::{
-    fs::{self, File, TryLockError},
+    fs::{DirBuilder, File, OpenOptions, TryLockError},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _},
     path::{Path, PathBuf},
     str::FromStr,
 };
 
 use sqlx::sqlite::SqliteConnectOptions;
+
+/// Messages and signing keys lie in the files, so that only their owner may read them.
+const FOLDER_MODE: u32 = 0o700;
+const FILE_MODE: u32 = 0o600;
 
 /// Why the file cannot be used as a store.
 #[derive(Debug, thiserror::Error)]
@@ -24,7 +30,7 @@ pub enum LocationError {
         path: PathBuf,
         /// Why not.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// The folder or the lock file cannot be made.
     #[error("cannot make '{path}'")]
@@ -33,7 +39,7 @@ pub enum LocationError {
         path: PathBuf,
         /// Why not.
         #[source]
-        source: std::io::Error,
+        source: io::Error,
     },
     /// Another process serves this file.
     #[error("another process uses the database: it holds the lock on '{path}'")]
@@ -65,38 +71,71 @@ fn read(url: &str) -> Result<SqliteConnectOptions, LocationError> {
     Ok(options)
 }
 
-/// Reads a URL and makes the folder that it names.
+/// Reads a URL and makes the folder and the file that it names, for their owner alone.
 pub(crate) fn prepare(url: &str) -> Result<SqliteConnectOptions, LocationError> {
     let options = read(url)?;
     let path = options.get_filename();
     if let Some(folder) = path.parent().filter(|path| !path.as_os_str().is_empty()) {
-        fs::create_dir_all(folder).map_err(|source| LocationError::Unwritable {
-            path: folder.to_owned(),
-            source,
-        })?;
+        let mut builder = DirBuilder::new();
+        let made = builder.recursive(true).mode(FOLDER_MODE).create(folder);
+        made.map_err(unwritable(folder))?;
+    }
+    // SQLite would make the file readable for everyone. It gives its other files the same mode.
+    match create().create_new(true).open(path) {
+        Ok(_new) => {}
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => warn_if_accessible(path),
+        Err(error) => return Err(unwritable(path)(error)),
     }
     Ok(options)
+}
+
+fn create() -> OpenOptions {
+    let mut options = File::options();
+    options.write(true).mode(FILE_MODE);
+    options
+}
+
+fn unwritable(path: &Path) -> impl FnOnce(io::Error) -> LocationError {
+    |source| LocationError::Unwritable {
+        path: path.to_owned(),
+        source,
+    }
+}
+
+/// Logs a warning for each existing file of the database that other users may access.
+fn warn_if_accessible(database: &Path) {
+    for suffix in ["", "-wal", "-shm"] {
+        let path = beside(database, suffix);
+        let Ok(metadata) = path.metadata() else {
+            continue;
+        };
+        let mode = metadata.permissions().mode() & 0o777;
+        if mode & !FILE_MODE != 0 {
+            tracing::warn!(
+                file = %path.display(),
+                mode = format!("{mode:o}"),
+                "other users may access this file, which holds messages and signing keys; \
+                 restrict it with `chmod 600`"
+            );
+        }
+    }
+}
+
+fn beside(database: &Path, suffix: &str) -> PathBuf {
+    let mut path = database.as_os_str().to_owned();
+    path.push(suffix);
+    PathBuf::from(path)
 }
 
 /// Takes the lock file beside the database. The system frees it when the process ends, however
 /// it ends; the file itself stays, because removing it would let two processes hold two locks.
 pub(crate) fn lock(database: &Path) -> Result<File, LocationError> {
-    let mut path = database.as_os_str().to_owned();
-    path.push(".lock");
-    let path = PathBuf::from(path);
-    let unwritable = |source| LocationError::Unwritable {
-        path: path.clone(),
-        source,
-    };
-    let file = File::options()
-        .create(true)
-        .truncate(false)
-        .write(true)
-        .open(&path)
-        .map_err(unwritable)?;
+    let path = beside(database, ".lock");
+    let opened = create().create(true).truncate(false).open(&path);
+    let file = opened.map_err(unwritable(&path))?;
     match file.try_lock() {
         Ok(()) => Ok(file),
         Err(TryLockError::WouldBlock) => Err(LocationError::Taken { path }),
-        Err(TryLockError::Error(source)) => Err(unwritable(source)),
+        Err(TryLockError::Error(source)) => Err(unwritable(&path)(source)),
     }
 }

@@ -2,7 +2,7 @@
 
 mod database;
 
-use std::{error::Error, path::Path};
+use std::{error::Error, os::unix::fs::PermissionsExt as _, path::Path};
 
 use ports::RepositoryError;
 use sqlite_store::{LocationError, SqliteOptions, SqliteStore};
@@ -34,6 +34,25 @@ async fn makes_the_folder_and_the_file() {
         .await
         .unwrap();
     assert!(folder.path().join("data/test.db").exists());
+}
+
+fn mode(path: &Path) -> u32 {
+    path.metadata()
+        .expect("the file is there")
+        .permissions()
+        .mode()
+        & 0o777
+}
+
+#[tokio::test]
+async fn what_it_makes_is_for_its_owner_alone() {
+    let folder = TempDir::new().unwrap();
+    let _store = database::migrated(&database::url(&folder)).await;
+    let data = folder.path().join("data");
+    assert_eq!(mode(&data), 0o700);
+    for name in ["test.db", "test.db-wal", "test.db-shm", "test.db.lock"] {
+        assert_eq!(mode(&data.join(name)), 0o600, "{name}");
+    }
 }
 
 #[tokio::test]

@@ -1,6 +1,9 @@
 //! What the log tells, and what it leaves alone.
 
-use std::fs;
+use std::{
+    fs::{self, Permissions},
+    os::unix::fs::PermissionsExt as _,
+};
 
 use serde_json::{Value, json};
 
@@ -96,6 +99,22 @@ fn a_start_names_the_engines_and_the_servers_of_tools() {
         lines.iter().any(|line| line["message"] == named),
         "{lines:?}"
     );
+}
+
+#[test]
+fn a_store_that_other_users_may_read_is_warned_about() {
+    let folder = folder();
+    let warnings = || {
+        let lines = logged(Running::start(folder.path(), &[])).into_iter();
+        let modes = lines.filter(|line| line["level"] == "WARN" && line["mode"].is_string());
+        let modes = modes.map(|line| (line["file"].clone(), line["mode"].clone()));
+        modes.collect::<Vec<_>>()
+    };
+    assert_eq!(warnings(), []);
+    let file = folder.path().join("data/agent-service.db");
+    fs::set_permissions(file, Permissions::from_mode(0o644)).expect("the file is there");
+    let warned = warnings();
+    assert_eq!(warned[0], (json!("data/agent-service.db"), json!("644")));
 }
 
 /// Whether a service wants requests. It does not when it has ended, either.
