@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyClaim, IdempotencyKey, Principal,
-    Sizes, Stamp,
+    Sizes, Stamp, TenantId,
 };
 use ports::{AgentRepository, ClaimRepository, Clock, Deletion, IdSource, Once, RepositoryError};
 
-use crate::{Created, Engines, idempotency};
+use crate::{Created, Engines, idempotency, keyed_lock::KeyedLock};
 
 pub use changing::ConfigReplacement;
 pub use error::AgentError;
@@ -27,6 +27,7 @@ pub struct AgentService {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     sizes: Sizes,
+    contended: KeyedLock<(TenantId, AgentId)>,
 }
 
 impl AgentService {
@@ -49,6 +50,7 @@ impl AgentService {
             clock,
             ids,
             sizes,
+            contended: KeyedLock::default(),
         }
     }
 

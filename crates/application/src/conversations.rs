@@ -7,11 +7,13 @@ mod listing;
 
 use std::sync::Arc;
 
-use domain::{AsOf, Conversation, ConversationHead, ConversationId, Principal, Stamp};
+use domain::{AsOf, Conversation, ConversationHead, ConversationId, Principal, Stamp, TenantId};
 use ports::{
     AgentRepository, ClaimRepository, Clock, ConversationRepository, Deletion, IdSource,
     RepositoryError,
 };
+
+use crate::keyed_lock::KeyedLock;
 
 pub use creating::NewConversation;
 pub use error::ConversationError;
@@ -24,6 +26,7 @@ pub struct ConversationService {
     claims: Arc<dyn ClaimRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
+    contended: KeyedLock<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
@@ -41,6 +44,7 @@ impl ConversationService {
             claims,
             clock,
             ids,
+            contended: KeyedLock::default(),
         }
     }
 

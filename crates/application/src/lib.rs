@@ -16,6 +16,7 @@ pub mod conversations;
 pub mod engines;
 pub mod events;
 pub mod idempotency;
+mod keyed_lock;
 pub mod node;
 pub mod purge;
 pub mod realtime;

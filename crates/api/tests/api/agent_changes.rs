@@ -129,6 +129,32 @@ async fn no_change_is_lost_among_many() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn two_hundred_concurrent_changes_of_one_resource_all_succeed() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let draft = json!({"agentId": agent});
+    let conversation = api.writer().post("/api/conversations", draft).await.made();
+    let writer = api.writer();
+    for (path, member) in [
+        (format!("/api/agents/{agent}"), "name"),
+        (
+            format!("/api/conversations/{}", id_of(&conversation)),
+            "title",
+        ),
+    ] {
+        let changes = (0..200).map(|number| {
+            let change = json!({member: format!("{member} {number}")});
+            writer.patch(&path, change)
+        });
+        for answer in join_all(changes).await {
+            answer.ok();
+        }
+        assert_eq!(writer.get(&path).await.ok()["version"], 201);
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn with_its_agent_all_is_gone_but_the_turns() {
     let api = Api::start().await;
     let id = api.agent_id().await;

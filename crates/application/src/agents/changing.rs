@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{AgentError, AgentService};
 
-/// How often a change is computed again when others keep changing the same agent.
+/// How often a change is computed again when other processes keep changing the same agent.
 const CHANGE_ATTEMPTS: usize = 100;
 
 /// What `PUT …/config` replaces: the configuration as a whole, and what else the body carries.
@@ -78,6 +78,8 @@ impl AgentService {
         expected: Option<i64>,
         compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<Fault>>,
     ) -> Result<Agent, AgentError> {
+        // After a first conflict, the changes of this process run one after the other.
+        let mut turn = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let found = self.stored_agents.find(&caller.tenant, id).await?;
             let current = found.value.ok_or(AgentError::NotFound)?;
@@ -101,7 +103,10 @@ impl AgentService {
                 Err(RepositoryError::Stale { .. }) if expected.is_some() => {
                     return Err(AgentError::VersionMismatch);
                 }
-                Err(RepositoryError::Stale { .. }) => {}
+                Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
+                Err(RepositoryError::Stale { .. }) => {
+                    turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);
+                }
                 Err(error) => return Err(error.into()),
             }
         }

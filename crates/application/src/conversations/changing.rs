@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use super::{ConversationError, ConversationService};
 
-/// How often a change is computed again when others keep changing the same conversation.
+/// How often a change is computed again when other processes keep changing the same conversation.
 const CHANGE_ATTEMPTS: usize = 100;
 
 impl ConversationService {
@@ -21,6 +21,8 @@ impl ConversationService {
         patch: &Value,
         expected: Option<i64>,
     ) -> Result<Conversation, ConversationError> {
+        // After a first conflict, the changes of this process run one after the other.
+        let mut turn = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let current = self.get(caller, id).await?.value;
             if expected.is_some_and(|version| version != current.version) {
@@ -45,7 +47,10 @@ impl ConversationService {
                 Err(RepositoryError::Stale { .. }) if expected.is_some() => {
                     return Err(ConversationError::VersionMismatch);
                 }
-                Err(RepositoryError::Stale { .. }) => {}
+                Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
+                Err(RepositoryError::Stale { .. }) => {
+                    turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);
+                }
                 Err(error) => return Err(error.into()),
             }
         }
