@@ -94,6 +94,25 @@ pub async fn keeps_what_was_deleted_later(storage: &Storage) {
     assert_eq!(found::turn(storage, open.turn_id).await, None);
 }
 
+/// Agents that were deleted later are touched once, when their conversations are marked.
+pub async fn touches_what_was_deleted_later_only_once(storage: &Storage) {
+    given::node(storage, 1).await;
+    talk_with_turns(storage, 1).await;
+    given::agent(storage, 2).await;
+    for number in [1, 2] {
+        given::agent_deleted(storage, &samples::agent(number)).await;
+    }
+    let none = deleted_before(samples::at(0));
+    // Two agents and a conversation.
+    assert_eq!(purge_all(storage, 1, none).await, 3);
+    assert_eq!(purge_all(storage, 1, none).await, 0);
+    assert_ne!(
+        purge_all(storage, 1, deleted_before(samples::at(10_000))).await,
+        0
+    );
+    assert_eq!(found::turn(storage, samples::turn_id(100)).await, None);
+}
+
 /// Upkeep emits no events, and those of what is purged stay hidden.
 pub async fn upkeep_emits_no_events(storage: &Storage) {
     given::node(storage, 1).await;
@@ -256,10 +275,10 @@ pub async fn removes_everything_outdated_in_chunks_of_any_size(storage: &Storage
             claims_before: samples::at(10),
             ended_before: samples::at(30).max(now + Duration::from_secs(1)),
         };
-        // A conversation that is marked; 3 answered turns and 1 that was not; 7 messages; the
+        // A conversation that is marked, and its agent; 3 answered turns and 1 that was not; 7 messages; the
         // conversation; the agent; the claim; 4 tokens, the assertion and the ticket.
         let touched = purge_all(storage, limit, outdated).await;
-        assert_eq!(touched, 1 + 4 + 7 + 1 + 1 + 1 + 6, "in chunks of {limit}");
+        assert_eq!(touched, 2 + 4 + 7 + 1 + 1 + 1 + 6, "in chunks of {limit}");
         assert_eq!(found::claim(storage, &claim).await, None);
         let revoked = storage.tokens.is_revoked(samples::token(0)).await;
         assert!(!revoked.answered(), "in chunks of {limit}");

@@ -270,6 +270,7 @@ macro_rules! storage_promises {
                 removes_what_was_deleted_before,
                 removes_a_deleted_conversation_and_keeps_its_agent,
                 keeps_what_was_deleted_later,
+                touches_what_was_deleted_later_only_once,
                 upkeep_emits_no_events,
                 removes_old_idempotency_records,
                 removes_revoked_tokens_that_ended,

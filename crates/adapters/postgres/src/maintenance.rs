@@ -16,15 +16,35 @@ use crate::{
 const PING: &str = "select current_setting('transaction_read_only')::boolean";
 const NOW: &str = "select clock_timestamp()";
 // Several processes may purge at once: each takes what no other has taken.
-const MARK_CONVERSATIONS: &str = "\
-    with gone as materialized ( \
-        select c.tenant_id, c.id, a.deleted_at from agents a cross join lateral ( \
+
+/// Deleted agents whose conversations may not all be marked yet: new ones cannot be added to them.
+macro_rules! unmarked_agents {
+    () => {
+        "with unmarked as materialized ( \
+            select tenant_id, id, deleted_at from agents \
+            where deleted_at is not null and not conversations_marked \
+            order by deleted_at limit $1 for update skip locked) "
+    };
+}
+
+const MARK_CONVERSATIONS: &str = concat!(
+    unmarked_agents!(),
+    ", chosen as materialized ( \
+        select c.tenant_id, c.id, a.deleted_at from unmarked a cross join lateral ( \
             select * from conversations c \
             where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
             limit $1 for update skip locked) c \
-        where a.deleted_at is not null limit $1) \
-    update conversations c set deleted_at = gone.deleted_at from gone \
-    where c.tenant_id = gone.tenant_id and c.id = gone.id";
+        limit $1) \
+    update conversations c set deleted_at = chosen.deleted_at from chosen \
+    where c.tenant_id = chosen.tenant_id and c.id = chosen.id"
+);
+const MARK_AGENTS: &str = concat!(
+    unmarked_agents!(),
+    "update agents a set conversations_marked = true from unmarked u \
+    where a.tenant_id = u.tenant_id and a.id = u.id and (select c.id from conversations c \
+        where c.tenant_id = u.tenant_id and c.agent_id = u.id and c.deleted_at is null \
+        limit 1) is null"
+);
 /// The conversations that are removed next; a few, because all their messages are put in order.
 const DOOMED: &str = "\
     select tenant_id, id from conversations where deleted_at < $2 \
@@ -89,9 +109,7 @@ const DELETE_CONVERSATIONS: &str = "\
 const DELETE_AGENTS: &str = "\
     with chosen as materialized ( \
         select a.tenant_id, a.id from agents a \
-        where a.deleted_at < $2 and (select c.id from conversations c \
-            where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
-            limit 1) is null \
+        where a.deleted_at < $2 and a.conversations_marked \
         order by a.deleted_at limit $1 for update skip locked) \
     delete from agents a using chosen c where a.tenant_id = c.tenant_id and a.id = c.id";
 const DELETE_CLAIMS: &str = "\
@@ -127,6 +145,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PING,
     NOW,
     MARK_CONVERSATIONS,
+    MARK_AGENTS,
     DOOMED,
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
@@ -204,6 +223,7 @@ impl Maintenance for PostgresMaintenance {
                 Box::pin(async move {
                     let mut left = limit;
                     left -= remove(connection, MARK_CONVERSATIONS, left, None).await?;
+                    left -= remove(connection, MARK_AGENTS, left, None).await?;
                     left -= remove_conversations(connection, left, deleted).await?;
                     left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
                     left -= remove(connection, DELETE_CLAIMS, left, Some(claims)).await?;

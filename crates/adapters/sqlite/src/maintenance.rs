@@ -29,14 +29,37 @@ macro_rules! doomed_messages {
 
 const PING: &str = "select 1";
 const NOW: &str = concat!("select ", now!());
-const MARK_CONVERSATIONS: &str = "\
-    update conversations set deleted_at = ( \
+
+/// Deleted agents whose conversations may not all be marked yet: new ones cannot be added to them.
+macro_rules! unmarked_agents {
+    ($columns:literal) => {
+        concat!(
+            "(select ",
+            $columns,
+            " from agents where deleted_at is not null and conversations_marked = 0 \
+             order by deleted_at limit ?1) a "
+        )
+    };
+}
+
+const MARK_CONVERSATIONS: &str = concat!(
+    "update conversations set deleted_at = ( \
         select a.deleted_at from agents a \
         where a.tenant_id = conversations.tenant_id and a.id = conversations.agent_id) \
     where rowid in ( \
-        select c.rowid from agents a cross join conversations c \
-        on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null \
-        where a.deleted_at is not null limit ?1)";
+        select c.rowid from ",
+    unmarked_agents!("tenant_id, id"),
+    "cross join conversations c \
+        on c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null limit ?1)"
+);
+const MARK_AGENTS: &str = concat!(
+    "update agents set conversations_marked = 1 where rowid in ( \
+        select a.rowid from ",
+    unmarked_agents!("rowid, tenant_id, id"),
+    "where not exists ( \
+        select 1 from conversations c \
+        where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null))"
+);
 /// Turns that were answered are found by their messages.
 const DELETE_TURNS_OF_MESSAGES: &str = concat!(
     doomed_messages!(),
@@ -85,6 +108,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     PING,
     NOW,
     MARK_CONVERSATIONS,
+    MARK_AGENTS,
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
@@ -96,6 +120,9 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
+
+/// What is marked after the deletion of an agent, in this order.
+const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];
 
 /// What is removed after a deletion, in this order. Each step is reached only when the one before
 /// left nothing: a conversation goes after its messages and turns, an agent after all its
@@ -164,12 +191,14 @@ async fn remove_deleted(
     limit: i64,
     deleted_before: Timestamp,
 ) -> Result<i64, RepositoryError> {
-    let marked = sqlx::query(MARK_CONVERSATIONS)
-        .bind(limit)
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    let mut left = limit.saturating_sub_unsigned(marked.rows_affected());
+    let mut left = limit;
+    for statement in MARKS {
+        let marked = sqlx::query(statement).bind(left).execute(&mut *connection);
+        left = left.saturating_sub_unsigned(marked.await.map_err(from_sqlx)?.rows_affected());
+        if left <= 0 {
+            return Ok(0);
+        }
+    }
     for statement in REMOVALS {
         if left <= 0 {
             return Ok(0);

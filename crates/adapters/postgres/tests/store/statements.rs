@@ -26,7 +26,7 @@ async fn prepares_every_statement() {
 }
 
 /// Indexes of what waits: to be purged, or to be run. They are always read from the start.
-const OF_WHAT_WAITS: [&str; 2] = ["agents_deleted", "turns_waiting"];
+const OF_WHAT_WAITS: [&str; 2] = ["agents_unmarked", "turns_waiting"];
 
 /// The columns of every index, in their order.
 async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> {
