@@ -27,11 +27,14 @@ pub struct LimitsBody {
 
 /// How often the caller may come.
 #[derive(Debug, Serialize, ToSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Rates {
     /// Requests, and commands on sockets.
     requests: Quota,
     /// Chats, which are requests too.
     chat: Quota,
+    /// Bytes of events of agents that are created or changed: each event carries the whole agent.
+    log_bytes: Quota,
     /// Open streams and sockets at once.
     streams: u32,
     /// Requests from one address without a credential that was verified lately; absent when
@@ -46,11 +49,13 @@ impl Rates {
         let RateLimits {
             requests,
             chat,
+            log_bytes,
             streams,
         } = limits;
         Self {
             requests,
             chat,
+            log_bytes,
             streams,
             address,
         }

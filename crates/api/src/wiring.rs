@@ -111,11 +111,10 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         &realtime.caches,
     )
     .await?;
-    let authenticator = Arc::clone(&state.authenticator);
     let services = services::over(
         parts,
         &over_caches,
-        authenticator,
+        &state,
         engines,
         toolbox,
         &turns,

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyClaim, IdempotencyKey, Principal,
-    Sizes, Stamp, TenantId,
+    Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{AgentRepository, ClaimRepository, Clock, Deletion, IdSource, Once, RepositoryError};
 
-use crate::{Created, Engines, idempotency, keyed_lock::KeyedLock};
+use crate::{Created, Engines, access::Limits, idempotency, keyed_lock::KeyedLock};
 
 pub use changing::ConfigReplacement;
 pub use error::AgentError;
@@ -26,8 +26,16 @@ pub struct AgentService {
     engines: Arc<Engines>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
-    sizes: Sizes,
+    limits: AgentLimits,
     contended: KeyedLock<(TenantId, AgentId)>,
+}
+
+/// The limits of agents.
+pub struct AgentLimits {
+    /// The sizes of an agent's members.
+    pub sizes: Sizes,
+    /// Counts the bytes of events that principals write.
+    pub rates: Arc<Limits>,
 }
 
 impl AgentService {
@@ -40,7 +48,7 @@ impl AgentService {
         engines: Arc<Engines>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
-        sizes: Sizes,
+        limits: AgentLimits,
     ) -> Self {
         Self {
             agents,
@@ -49,7 +57,7 @@ impl AgentService {
             engines,
             clock,
             ids,
-            sizes,
+            limits,
             contended: KeyedLock::default(),
         }
     }
@@ -80,6 +88,7 @@ impl AgentService {
     ) -> Result<Once<Agent>, AgentError> {
         let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
         self.check(caller, &agent, None).await?;
+        self.take_log_bytes(caller, &agent).await?;
         let claim = idempotency::answering(claim, &*agent);
         let inserted = self
             .agents
@@ -127,6 +136,12 @@ impl AgentService {
         }
     }
 
+    /// Counts the event of an agent that is about to be written.
+    async fn take_log_bytes(&self, caller: &Principal, agent: &Agent) -> Result<(), AgentError> {
+        let bytes = json_bytes(agent);
+        Ok(self.limits.rates.take_log_bytes(caller, bytes).await?)
+    }
+
     /// Checks an agent that is about to be saved; `before` is its configuration until now.
     async fn check(
         &self,
@@ -134,7 +149,7 @@ impl AgentService {
         agent: &Arc<Agent>,
         before: Option<&AgentConfig>,
     ) -> Result<(), AgentError> {
-        let faults = agent.draft().check(&self.sizes);
+        let faults = agent.draft().check(&self.limits.sizes);
         if !faults.is_empty() {
             return Err(AgentError::Invalid(faults));
         }

@@ -26,7 +26,7 @@ pub mod toolbox;
 pub mod turns;
 
 pub use access::{Authenticator, CredentialService};
-pub use agents::{AgentError, AgentService};
+pub use agents::{AgentError, AgentLimits, AgentService};
 pub use chat::{ChatCommand, ChatError, ChatService};
 pub use conversations::{ConversationError, ConversationService};
 pub use engines::Engines;

@@ -5,6 +5,7 @@
 //! long as the limiter said.
 
 use std::{
+    num::NonZeroU32,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -28,6 +29,8 @@ macro_rules! rate_limiter_contract {
                 a_refusal_takes_nothing,
                 asking_in_vain_delays_nothing,
                 tells_truly_when_one_more_can_be_taken,
+                gives_several_units_or_none,
+                more_units_than_the_burst_count_as_the_burst,
                 counts_principals_apart,
                 counts_tenants_apart,
                 counts_policies_apart,
@@ -95,8 +98,18 @@ pub(crate) fn holder(number: u32) -> QuotaHolder {
 }
 
 async fn take(limiter: &Arc<dyn RateLimiter>, number: u32, quota: Quota) -> Taken {
+    take_units(limiter, number, quota, 1).await
+}
+
+async fn take_units(
+    limiter: &Arc<dyn RateLimiter>,
+    number: u32,
+    quota: Quota,
+    units: u32,
+) -> Taken {
+    let units = NonZeroU32::new(units).expect("some units");
     let (holder, policy) = (holder(number), RatePolicy::Requests);
-    let taken = limiter.take(&holder, policy, quota).await;
+    let taken = limiter.take(&holder, policy, quota, units).await;
     taken.expect("the limiter is there")
 }
 
@@ -204,6 +217,30 @@ pub async fn tells_truly_when_one_more_can_be_taken(limiter: &Arc<dyn RateLimite
     }
 }
 
+/// Several units are taken all at once or not at all, and come back evenly.
+pub async fn gives_several_units_or_none(limiter: &Arc<dyn RateLimiter>) {
+    let taken = take_units(limiter, 1, slow(10), 7).await;
+    assert!(taken.is_admitted);
+    assert_eq!(taken.remaining, 3);
+    assert!(!take_units(limiter, 1, slow(10), 4).await.is_admitted);
+    assert!(take_units(limiter, 1, slow(10), 3).await.is_admitted);
+
+    assert!(take_units(limiter, 2, fast(10), 10).await.is_admitted);
+    let refused = take_units(limiter, 2, fast(10), 5).await;
+    assert!(!refused.is_admitted);
+    assert!(refused.more_in <= 5 * INTERVAL, "{refused:?}");
+    sleep(refused.more_in).await;
+    assert!(take_units(limiter, 2, fast(10), 5).await.is_admitted);
+}
+
+/// What is larger than the burst is not refused for ever.
+pub async fn more_units_than_the_burst_count_as_the_burst(limiter: &Arc<dyn RateLimiter>) {
+    let taken = take_units(limiter, 1, slow(5), 1_000).await;
+    assert!(taken.is_admitted);
+    assert_eq!(taken.remaining, 0);
+    assert!(!take(limiter, 1, slow(5)).await.is_admitted);
+}
+
 /// What one principal takes, no other lacks.
 pub async fn counts_principals_apart(limiter: &Arc<dyn RateLimiter>) {
     for number in 1..=3 {
@@ -219,7 +256,9 @@ pub async fn counts_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
     for tenant in ["one", "other"] {
         for is_admitted in [true, false] {
             let holder = holder_in(tenant, 1);
-            let taken = limiter.take(&holder, RatePolicy::Requests, slow(1)).await;
+            let taken = limiter
+                .take(&holder, RatePolicy::Requests, slow(1), NonZeroU32::MIN)
+                .await;
             let taken = taken.expect("the limiter is there");
             assert_eq!(taken.is_admitted, is_admitted, "{tenant}");
         }
@@ -230,14 +269,18 @@ pub async fn counts_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
 pub async fn counts_policies_apart(limiter: &Arc<dyn RateLimiter>) {
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
         for left in [1, 0] {
-            let taken = limiter.take(&holder(1), policy, slow(2)).await;
+            let taken = limiter
+                .take(&holder(1), policy, slow(2), NonZeroU32::MIN)
+                .await;
             let taken = taken.expect("the limiter is there");
             assert!(taken.is_admitted, "{policy:?}");
             assert_eq!(taken.remaining, left);
         }
     }
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
-        let refused = limiter.take(&holder(1), policy, slow(2)).await;
+        let refused = limiter
+            .take(&holder(1), policy, slow(2), NonZeroU32::MIN)
+            .await;
         assert!(!refused.expect("the limiter is there").is_admitted);
     }
 }

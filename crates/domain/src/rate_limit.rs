@@ -13,6 +13,9 @@ pub enum RatePolicy {
     Requests,
     /// Chats, which are requests too.
     Chat,
+    /// Bytes of events written to the log. Events of agents carry the whole agent, however small
+    /// the request was; those of conversations and turns refer to what is stored once.
+    LogBytes,
 }
 
 impl RatePolicy {
@@ -21,6 +24,7 @@ impl RatePolicy {
         match self {
             Self::Requests => "requests",
             Self::Chat => "chat",
+            Self::LogBytes => "log_bytes",
         }
     }
 }
@@ -84,6 +88,8 @@ pub struct RateLimits {
     pub requests: Quota,
     /// Chats.
     pub chat: Quota,
+    /// Bytes of events of agents.
+    pub log_bytes: Quota,
     /// Open streams and sockets at once.
     pub streams: u32,
 }
@@ -97,6 +103,7 @@ impl RateLimits {
                 .requests
                 .overridden(by.requests_per_minute, by.requests_burst),
             chat: self.chat.overridden(by.chat_per_minute, by.chat_burst),
+            log_bytes: self.log_bytes,
             streams: by.streams.unwrap_or(self.streams),
         }
     }
@@ -106,6 +113,7 @@ impl RateLimits {
         match policy {
             RatePolicy::Requests => self.requests,
             RatePolicy::Chat => self.chat,
+            RatePolicy::LogBytes => self.log_bytes,
         }
     }
 }
@@ -119,6 +127,7 @@ mod tests {
         let limits = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(120, 30),
+            log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 32,
         };
         let own = LimitOverrides {
@@ -129,6 +138,7 @@ mod tests {
         let expected = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(6, 30),
+            log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 0,
         };
         assert_eq!(limits.overridden(&own), expected);

@@ -44,7 +44,7 @@ pub fn is_nested_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// How many bytes of JSON a value takes.
-pub fn json_bytes(value: &Value) -> usize {
+pub fn json_bytes(value: &impl Serialize) -> usize {
     let mut count = Count(0);
     // Neither counting nor writing out what is JSON already can fail.
     let _ = serde_json::to_writer(&mut count, value);

@@ -1,6 +1,6 @@
 //! Counts what principals do.
 
-use std::{any::Any, time::Duration};
+use std::{any::Any, num::NonZeroU32, time::Duration};
 
 use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RatePolicy};
@@ -15,14 +15,15 @@ pub enum RateLimiterError {
     Unavailable(#[source] BoxError),
 }
 
-/// The outcome of asking for one unit of a quota.
+/// The outcome of asking for units of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Whether the unit was given.
+    /// Whether the units were given.
     pub is_admitted: bool,
-    /// How many more could be taken at once now.
+    /// How many more could be taken at once now; 0 after a refusal.
     pub remaining: u32,
-    /// How long until one more than `remaining` can be taken.
+    /// How long until one more than `remaining` can be taken; after a refusal, until the units
+    /// asked for can be.
     pub more_in: Duration,
 }
 
@@ -42,14 +43,16 @@ impl StreamSlot {
 /// principals there were.
 #[async_trait]
 pub trait RateLimiter: Send + Sync {
-    /// Takes one unit of a holder's quota for a policy. MUST give `burst` units at once to a
-    /// holder that rested, and `per_minute` in every minute after that, evenly. MUST take
+    /// Takes units of a holder's quota for a policy, all or none. MUST give `burst` units at once
+    /// to a holder that rested, and `per_minute` in every minute after that, evenly. MUST take
     /// nothing when it refuses; asking again after `more_in` MUST succeed when nobody else asked.
+    /// More units than `burst` MUST count as `burst`.
     async fn take(
         &self,
         holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
+        units: NonZeroU32,
     ) -> Result<Taken, RateLimiterError>;
 
     /// Opens one stream of a principal; `None` when it has `most` open already. MUST free the

@@ -1,6 +1,6 @@
 //! The port, and the sweeper.
 
-use std::{sync::Arc, time::Duration};
+use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RatePolicy};
@@ -62,8 +62,9 @@ impl RateLimiter for LocalRateLimiter {
         holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
+        units: NonZeroU32,
     ) -> Result<Taken, RateLimiterError> {
-        Ok(self.rates.take(holder, policy, quota))
+        Ok(self.rates.take(holder, policy, quota, units))
     }
 
     async fn open_stream(
@@ -90,7 +91,9 @@ mod tests {
                 // Rested after two nanoseconds.
                 let quota = Quota::new(u32::MAX, 1);
                 let ada = holder("ada");
-                limiter.rates.take(&ada, RatePolicy::Chat, quota);
+                limiter
+                    .rates
+                    .take(&ada, RatePolicy::Chat, quota, NonZeroU32::MIN);
                 while limiter.rates.len() > 0 {
                     assert!(began.elapsed() < Duration::from_secs(20), "it stays");
                     tokio::task::yield_now().await;

@@ -4,7 +4,7 @@ use std::{num::NonZeroU32, time::Duration};
 
 use domain::{Quota, QuotaHolder};
 use governor::{
-    RateLimiter,
+    NotUntil, RateLimiter,
     clock::Clock,
     middleware::{RateLimitingMiddleware as _, StateInformationMiddleware, StateSnapshot},
     state::keyed::DashMapStateStore,
@@ -43,9 +43,9 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
         }
     }
 
-    /// Takes one unit.
-    pub(crate) fn take(&self, holder: &QuotaHolder) -> Taken {
-        match self.buckets.check_key(holder) {
+    /// Takes units, at most the burst.
+    pub(crate) fn take(&self, holder: &QuotaHolder, units: NonZeroU32) -> Taken {
+        match self.check(holder, units) {
             Ok(afterwards) => {
                 let remaining = afterwards.remaining_burst_capacity();
                 let full_in = self.full_in(holder, afterwards);
@@ -63,6 +63,16 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
                 more_in: refusal.wait_time_from(self.buckets.clock().now()),
             },
         }
+    }
+
+    fn check(
+        &self,
+        holder: &QuotaHolder,
+        units: NonZeroU32,
+    ) -> Result<StateSnapshot, NotUntil<C::Instant>> {
+        // The only units that are never there are those beyond the burst.
+        let checked = self.buckets.check_key_n(holder, units.min(self.burst));
+        checked.unwrap_or_else(|_beyond_burst| self.buckets.check_key(holder))
     }
 
     /// How long until the whole burst is there. Governor's snapshot does not tell; but the refusal

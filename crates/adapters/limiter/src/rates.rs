@@ -2,6 +2,7 @@
 
 use std::{
     collections::HashMap,
+    num::NonZeroU32,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
@@ -29,17 +30,23 @@ impl<C: Clock + Default> Default for Rates<C> {
 }
 
 impl<C: Clock + Clone> Rates<C> {
-    /// Takes one unit.
-    pub(crate) fn take(&self, holder: &QuotaHolder, policy: RatePolicy, quota: Quota) -> Taken {
+    /// Takes units of a quota.
+    pub(crate) fn take(
+        &self,
+        holder: &QuotaHolder,
+        policy: RatePolicy,
+        quota: Quota,
+        units: NonZeroU32,
+    ) -> Taken {
         let kind = (policy, quota);
         // The lock is held while it is taken, so that a sweep does not drop the limiter meanwhile.
         if let Some(limiter) = self.read().get(&kind) {
-            return limiter.take(holder);
+            return limiter.take(holder, units);
         }
         self.write()
             .entry(kind)
             .or_insert_with(|| Arc::new(QuotaLimiter::new(quota, &self.clock)))
-            .take(holder)
+            .take(holder, units)
     }
 
     /// Forgets the principals that have rested and the quotas that nobody uses. Takers do not wait

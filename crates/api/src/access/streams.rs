@@ -25,7 +25,7 @@ pub async fn open_stream(
 
 #[cfg(test)]
 mod tests {
-    use std::{sync::Arc, time::Duration};
+    use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
     use async_trait::async_trait;
     use domain::{
@@ -46,6 +46,7 @@ mod tests {
             _: &QuotaHolder,
             _: RatePolicy,
             _: Quota,
+            _: NonZeroU32,
         ) -> Result<Taken, RateLimiterError> {
             Err(RateLimiterError::Unavailable("not asked for".into()))
         }
@@ -75,6 +76,7 @@ mod tests {
         let defaults = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(120, 30),
+            log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 32,
         };
         let limits = Limits::new(Arc::new(OneOpen), defaults, Arc::new(Noon));

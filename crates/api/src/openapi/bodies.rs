@@ -88,7 +88,7 @@ fn rate_limit_problem() -> Value {
                 "properties": {
                     "violatedPolicies": {
                         "type": "array",
-                        "description": "The limits that refused, by their names in `RateLimit-Policy`; `streams` counts those that are open, `address` all that comes from one network address without a credential that was verified lately.",
+                        "description": "The limits that refused, by their names in `RateLimit-Policy`; `log_bytes` counts the bytes of agents' events, `streams` those that are open, `address` all that comes from one network address without a credential that was verified lately.",
                         "items": {"type": "string", "enum": LimitPolicy::ALL},
                     },
                 },

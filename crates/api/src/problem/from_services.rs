@@ -3,12 +3,14 @@
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
-    access::{AccessError, CredentialError, TicketError, tokens::PAUSE_BETWEEN_FETCHES},
+    access::{
+        AccessError, CredentialError, TicketError, TooManyLogBytes, tokens::PAUSE_BETWEEN_FETCHES,
+    },
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
 use ports::RepositoryError;
 
-use super::{ApiError, seconds_to_wait};
+use super::{ApiError, LimitPolicy, seconds_to_wait};
 use crate::{access, body::BodyError};
 
 /// The problem that an error of the store is to the caller.
@@ -63,6 +65,16 @@ impl From<TicketError> for ApiError {
     }
 }
 
+impl From<TooManyLogBytes> for ApiError {
+    fn from(refused: TooManyLogBytes) -> Self {
+        Self {
+            retry_after: Some(seconds_to_wait(refused.wait)),
+            violated_policy: Some(LimitPolicy::LogBytes),
+            ..Self::new(ProblemCode::RateLimited)
+        }
+    }
+}
+
 impl From<AgentError> for ApiError {
     fn from(error: AgentError) -> Self {
         match error {
@@ -72,6 +84,7 @@ impl From<AgentError> for ApiError {
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
             AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
             AgentError::Contended => Self::new(ProblemCode::Overloaded),
+            AgentError::TooManyLogBytes(refused) => refused.into(),
             AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             AgentError::Idempotency(refused) => refused.into(),
             AgentError::Store(error) => error.into(),

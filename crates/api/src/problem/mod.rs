@@ -124,6 +124,8 @@ pub enum LimitPolicy {
     Requests,
     /// Chats of a principal.
     Chat,
+    /// Bytes of events that a principal writes.
+    LogBytes,
     /// Streams and sockets of a principal that are open at once.
     Streams,
     /// Commands on one socket.
@@ -134,9 +136,10 @@ pub enum LimitPolicy {
 
 impl LimitPolicy {
     /// Every limit.
-    pub const ALL: [Self; 5] = [
+    pub const ALL: [Self; 6] = [
         Self::Requests,
         Self::Chat,
+        Self::LogBytes,
         Self::Streams,
         Self::Commands,
         Self::Address,
@@ -148,6 +151,7 @@ impl From<RatePolicy> for LimitPolicy {
         match policy {
             RatePolicy::Requests => Self::Requests,
             RatePolicy::Chat => Self::Chat,
+            RatePolicy::LogBytes => Self::LogBytes,
         }
     }
 }

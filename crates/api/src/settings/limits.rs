@@ -20,10 +20,14 @@ const PER_MINUTE: RangeInclusive<u32> = 1..=100_000_000;
 /// What may be saved up; the same holds for the limits of a credential.
 const BURST: RangeInclusive<u32> = 1..=1_000_000;
 
+/// Bytes of events a minute, and at once.
+const MIB: u32 = 1024 * 1024;
+const LOG_BYTES: RangeInclusive<u32> = 1..=u32::MAX;
+
 /// How much may come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…` and `LIMITS__STREAMS`: how often principals may
+    /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…`, `LIMITS__LOG_BYTES__…` and `LIMITS__STREAMS`: how often principals may
     /// come whose credential says nothing else.
     pub rates: RateLimits,
     /// `LIMITS__ADDRESS__…`: how often requests may come from one address whose credential is
@@ -67,6 +71,10 @@ fn rates(values: &mut Values) -> RateLimits {
             values,
             ("LIMITS__CHAT__PER_MINUTE", 120),
             ("LIMITS__CHAT__BURST", 30),
+        ),
+        log_bytes: Quota::new(
+            values.read_number("LIMITS__LOG_BYTES__PER_MINUTE", 8 * MIB, LOG_BYTES),
+            values.read_number("LIMITS__LOG_BYTES__BURST", 64 * MIB, LOG_BYTES),
         ),
         streams: values.read_number("LIMITS__STREAMS", 32, 0..=1_000_000),
     }

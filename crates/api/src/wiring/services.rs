@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use application::{
-    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
+    AgentLimits, AgentService, ChatService, ConversationService, CredentialService, Engines,
     EventService, Toolbox, TurnService,
     cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
     chat::ChatPorts,
@@ -11,13 +11,13 @@ use application::{
 use ports::{Clock, IdSource, Storage};
 
 use super::{Parts, Turns, realtime::Realtime};
-use crate::state::Services;
+use crate::state::{ApiState, Services};
 
 /// The use cases over cached ports.
 pub(super) fn over(
     parts: Parts<'_>,
     cached: &ChatPorts,
-    authenticator: Arc<Authenticator>,
+    state: &ApiState,
     engines: Arc<Engines>,
     toolbox: Arc<Toolbox>,
     turns: &Turns,
@@ -43,7 +43,10 @@ pub(super) fn over(
             Arc::clone(&engines),
             Arc::clone(&clock),
             Arc::clone(&ids),
-            settings.limits.sizes.clone(),
+            AgentLimits {
+                sizes: settings.limits.sizes.clone(),
+                rates: Arc::clone(&state.limits),
+            },
         ),
         conversations: ConversationService::new(
             Arc::clone(&cached.conversations),
@@ -57,7 +60,7 @@ pub(super) fn over(
         log: realtime.log,
         live: realtime.caches.live,
         typing: realtime.typing,
-        credentials: credentials.beside(authenticator),
+        credentials: credentials.beside(Arc::clone(&state.authenticator)),
         chat: ChatService::new(runner()),
         engines,
         toolbox,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{LimitOverrides, ProblemCode};
+use domain::{LimitOverrides, ProblemCode, Scope};
 use insta::assert_snapshot;
 use serde_json::json;
 
@@ -141,6 +141,7 @@ async fn callers_are_counted_apart_and_by_the_limits_of_their_own() {
         json!({
             "requests": {"perMinute": 90, "burst": 1_000},
             "chat": {"perMinute": 100_000_000, "burst": 1_000_000},
+            "logBytes": {"perMinute": u32::MAX, "burst": u32::MAX},
             "streams": 2,
         })
     );
@@ -318,5 +319,45 @@ async fn refused_chats_leave_nothing_behind() {
     assert_refused(&chat("second").await, "chat");
     let path = format!("/api/conversations/{conversation}");
     assert_eq!(api.reader().get(&path).await.ok()["messageCount"], 2);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn bytes_of_events_are_limited_for_each_principal() {
+    let api = Plan::default()
+        .setting("LIMITS__LOG_BYTES__PER_MINUTE", ONE_A_MINUTE)
+        .setting("LIMITS__LOG_BYTES__BURST", "10000")
+        .start()
+        .await;
+    let personality = "x".repeat(4_000);
+    let agent = api
+        .agent(json!({"name": "Ada", "personality": personality}))
+        .await;
+    let path = format!("/api/agents/{}", id_of(&agent));
+    let caller = api.writer();
+    caller.patch(&path, json!({"name": "Eve"})).await.ok();
+    let refused = caller.patch(&path, json!({"name": "Bob"})).await;
+    let problem = refused.problem(ProblemCode::RateLimited);
+    assert_eq!(problem["violatedPolicies"], json!(["log_bytes"]));
+    assert_eq!(
+        problem["retryAfter"].to_string(),
+        refused.header("retry-after")
+    );
+    let config = caller
+        .put(
+            &format!("{path}/config"),
+            json!({"llm": {"temperature": 0.5}}),
+        )
+        .await;
+    config.problem(ProblemCode::RateLimited);
+    assert_eq!(caller.get(&path).await.ok()["name"], "Eve");
+    let quota = json!({"perMinute": 1, "burst": 10_000});
+    assert_eq!(
+        caller.get("/api/limits").await.ok()["rates"]["logBytes"],
+        quota
+    );
+
+    let other = api.holder_of(&[Scope::AgentsWrite]).await;
+    other.patch(&path, json!({"name": "Bob"})).await.ok();
     api.stop().await;
 }

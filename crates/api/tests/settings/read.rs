@@ -24,6 +24,7 @@ fn without_any_setting_the_documented_defaults_hold() {
     let rates = RateLimits {
         requests: Quota::new(600, 100),
         chat: Quota::new(120, 30),
+        log_bytes: Quota::new(8_388_608, 67_108_864),
         streams: 32,
     };
     assert_eq!(settings.limits.rates, rates);
@@ -58,6 +59,8 @@ fn every_section_reads_its_variables() {
         ("LIMITS__REQUESTS__BURST", "10"),
         ("LIMITS__CHAT__PER_MINUTE", "30"),
         ("LIMITS__CHAT__BURST", "5"),
+        ("LIMITS__LOG_BYTES__PER_MINUTE", "1000000"),
+        ("LIMITS__LOG_BYTES__BURST", "2000000"),
         ("LIMITS__STREAMS", "0"),
         ("LIMITS__ADDRESS__PER_MINUTE", "600"),
         ("LIMITS__ADDRESS__BURST", "50"),
@@ -84,6 +87,7 @@ fn every_section_reads_its_variables() {
     let rates = RateLimits {
         requests: Quota::new(60, 10),
         chat: Quota::new(30, 5),
+        log_bytes: Quota::new(1_000_000, 2_000_000),
         streams: 0,
     };
     assert_eq!(settings.limits.rates, rates);

@@ -1,6 +1,7 @@
 //! How often a principal may come.
 
 use std::{
+    num::NonZeroU32,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -8,7 +9,7 @@ use std::{
     time::Duration,
 };
 
-use domain::{LimitOverrides, Quota, QuotaHolder, RateLimits, RatePolicy};
+use domain::{LimitOverrides, Principal, Quota, QuotaHolder, RateLimits, RatePolicy};
 use ports::{Clock, RateLimiter, RateLimiterError, StreamSlot, Taken};
 
 use super::Entrant;
@@ -32,6 +33,14 @@ pub struct Limits {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many open streams")]
 pub struct TooManyStreams;
+
+/// A principal has written more bytes of events than it may.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("too many bytes of events written")]
+pub struct TooManyLogBytes {
+    /// The time until the refused event may be written.
+    pub wait: Duration,
+}
 
 /// What was counted for one policy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,7 +98,8 @@ impl Limits {
         for &policy in policies {
             let quota = limits.quota(policy);
             let taken = if is_admitted {
-                self.take_one(holder, policy, quota).await
+                self.take_units(holder, policy, quota, NonZeroU32::MIN)
+                    .await
             } else {
                 None
             };
@@ -103,13 +113,35 @@ impl Limits {
         counts
     }
 
-    async fn take_one(
+    /// Takes the bytes of an event that is about to be written, for the principal that causes it.
+    /// No credential overrides this quota.
+    pub async fn take_log_bytes(
+        &self,
+        principal: &Principal,
+        bytes: usize,
+    ) -> Result<(), TooManyLogBytes> {
+        let units = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let Some(units) = NonZeroU32::new(units) else {
+            return Ok(());
+        };
+        let holder = QuotaHolder::from(principal);
+        let (policy, quota) = (RatePolicy::LogBytes, self.defaults.log_bytes);
+        match self.take_units(&holder, policy, quota, units).await {
+            Some(taken) if !taken.is_admitted => Err(TooManyLogBytes {
+                wait: taken.more_in,
+            }),
+            _ => Ok(()),
+        }
+    }
+
+    async fn take_units(
         &self,
         holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
+        units: NonZeroU32,
     ) -> Option<Taken> {
-        match self.limiter.take(holder, policy, quota).await {
+        match self.limiter.take(holder, policy, quota, units).await {
             Ok(taken) => Some(taken),
             Err(error) => {
                 self.warn(&error);

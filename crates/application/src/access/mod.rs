@@ -22,7 +22,7 @@ pub use credentials::{CredentialError, CredentialService, MintedCredential, Rota
 pub use entrant::{AccessError, Entrant};
 pub use entrant_watch::{EntrantWatch, Over};
 pub use last_used::LastUsed;
-pub use limits::{Count, Limits, TooManyStreams};
+pub use limits::{Count, Limits, TooManyLogBytes, TooManyStreams};
 pub use presented_credential::PresentedCredential;
 pub use standing::StandingNow;
 pub use tickets::{IssuedTicket, TicketError, Tickets};

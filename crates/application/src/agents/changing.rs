@@ -93,6 +93,7 @@ impl AgentService {
             };
             let changed = Arc::new(changed);
             self.check(caller, &changed, Some(&current.config)).await?;
+            self.take_log_bytes(caller, &changed).await?;
             let stamp = Stamp {
                 time: now,
                 actor: caller.id.clone(),

@@ -3,7 +3,7 @@
 use domain::Fault;
 use ports::RepositoryError;
 
-use crate::{IdempotencyRefused, idempotency::Refusal};
+use crate::{IdempotencyRefused, access::TooManyLogBytes, idempotency::Refusal};
 
 /// Why a use case of agents was refused.
 #[derive(Debug, thiserror::Error)]
@@ -26,6 +26,9 @@ pub enum AgentError {
     /// Others kept changing it at the same time; nothing was written.
     #[error("the agent is changed too often at once")]
     Contended,
+    /// The caller has written more bytes of events than it may.
+    #[error(transparent)]
+    TooManyLogBytes(#[from] TooManyLogBytes),
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,

@@ -32,6 +32,7 @@ impl Allowance {
         let defaults = RateLimits {
             requests: QUOTA,
             chat: QUOTA,
+            log_bytes: QUOTA,
             streams: 1,
         };
         let limits = Limits::new(allowance.clone(), defaults, clock);
@@ -50,6 +51,7 @@ impl RateLimiter for Allowance {
         _: &QuotaHolder,
         policy: RatePolicy,
         _: Quota,
+        _: NonZeroU32,
     ) -> Result<Taken, RateLimiterError> {
         assert_eq!(policy, RatePolicy::Requests);
         let order = Ordering::SeqCst;

@@ -17,12 +17,14 @@ use super::{
 use crate::process::{output, signal};
 
 /// Rate limits that no generator of load meets: requests are counted as ever, but none is refused.
-const NO_LIMITS: [(&str, &str); 7] = [
+const NO_LIMITS: [(&str, &str); 9] = [
     ("LIMITS__STREAMS", "100000"),
     ("LIMITS__REQUESTS__PER_MINUTE", "100000000"),
     ("LIMITS__REQUESTS__BURST", "1000000"),
     ("LIMITS__CHAT__PER_MINUTE", "100000000"),
     ("LIMITS__CHAT__BURST", "1000000"),
+    ("LIMITS__LOG_BYTES__PER_MINUTE", "4294967295"),
+    ("LIMITS__LOG_BYTES__BURST", "4294967295"),
     ("LIMITS__ADDRESS__PER_MINUTE", "100000000"),
     ("LIMITS__ADDRESS__BURST", "1000000"),
 ];
@@ -69,8 +71,14 @@ impl Settings {
 
     /// Brings the store's schema up to date, without serving.
     pub(crate) fn migrate(&self) -> Result<()> {
-        output(self.command()?.arg("migrate"))?;
+        self.run(&["migrate"])?;
         Ok(())
+    }
+
+    /// Runs another command of the service on the store, and returns the line that it prints.
+    pub(crate) fn run(&self, arguments: &[&str]) -> Result<String> {
+        let printed = output(self.command()?.args(arguments))?;
+        Ok(printed.trim().to_owned())
     }
 }
 

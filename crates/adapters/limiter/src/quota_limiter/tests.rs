@@ -25,7 +25,12 @@ impl Given {
     }
 
     fn take(&self) -> Taken {
-        self.limiter.take(&self.ada)
+        self.take_units(1)
+    }
+
+    fn take_units(&self, units: u32) -> Taken {
+        let units = NonZeroU32::new(units).expect("some units");
+        self.limiter.take(&self.ada, units)
     }
 
     fn wait(&self, milliseconds: u64) {
@@ -118,7 +123,7 @@ fn a_refusal_costs_nothing() {
 fn principals_do_not_share() {
     let given = Given::new(60, 1);
     assert_eq!(given.take(), admitted(0, 1_000));
-    let bob = given.limiter.take(&holder("bob"));
+    let bob = given.limiter.take(&holder("bob"), NonZeroU32::MIN);
     assert_eq!(bob, admitted(0, 1_000));
 }
 
@@ -143,7 +148,7 @@ fn a_sweep_forgets_only_those_that_have_rested() {
     let given = Given::new(600, 3);
     given.take();
     given.take();
-    given.limiter.take(&holder("bob"));
+    given.limiter.take(&holder("bob"), NonZeroU32::MIN);
     given.wait(250);
     given.limiter.sweep();
     assert_eq!(given.limiter.len(), 1, "ada rested for half an interval");
@@ -161,7 +166,7 @@ fn a_second_crowd_of_principals_takes_no_more_room_than_the_first() {
     for crowd in 0..2 {
         for number in 0..CROWD {
             let user = holder(&format!("user {crowd} {number}"));
-            assert!(given.limiter.take(&user).is_admitted);
+            assert!(given.limiter.take(&user, NonZeroU32::MIN).is_admitted);
         }
         // And ada, who is there from the first crowd on.
         assert_eq!(given.limiter.len(), CROWD + crowd);

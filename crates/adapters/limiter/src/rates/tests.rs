@@ -15,16 +15,32 @@ fn ada() -> QuotaHolder {
 fn policies_with_the_same_quota_are_counted_apart() {
     let rates = Rates::<FakeRelativeClock>::default();
     let quota = Quota::new(60, 1);
-    assert!(rates.take(&ada(), RatePolicy::Requests, quota).is_admitted);
-    assert!(rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
-    assert!(!rates.take(&ada(), RatePolicy::Requests, quota).is_admitted);
-    assert!(!rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
+    assert!(
+        rates
+            .take(&ada(), RatePolicy::Requests, quota, NonZeroU32::MIN)
+            .is_admitted
+    );
+    assert!(
+        rates
+            .take(&ada(), RatePolicy::Chat, quota, NonZeroU32::MIN)
+            .is_admitted
+    );
+    assert!(
+        !rates
+            .take(&ada(), RatePolicy::Requests, quota, NonZeroU32::MIN)
+            .is_admitted
+    );
+    assert!(
+        !rates
+            .take(&ada(), RatePolicy::Chat, quota, NonZeroU32::MIN)
+            .is_admitted
+    );
 }
 
 #[test]
 fn a_changed_quota_is_in_force_at_once() {
     let rates = Rates::<FakeRelativeClock>::default();
-    let take = |quota| rates.take(&ada(), RatePolicy::Chat, quota);
+    let take = |quota| rates.take(&ada(), RatePolicy::Chat, quota, NonZeroU32::MIN);
     assert!(take(Quota::new(60, 1)).is_admitted);
     assert!(!take(Quota::new(60, 1)).is_admitted);
     let more = take(Quota::new(600, 3));
@@ -40,23 +56,31 @@ fn a_sweep_drops_the_quotas_that_nobody_uses() {
     let rates = Rates::<FakeRelativeClock>::default();
     for burst in 1..=10_000 {
         let quota = Quota::new(600, burst);
-        assert!(rates.take(&ada(), RatePolicy::Chat, quota).is_admitted);
+        assert!(
+            rates
+                .take(&ada(), RatePolicy::Chat, quota, NonZeroU32::MIN)
+                .is_admitted
+        );
     }
     let used = Quota::new(600, 5);
     rates.clock.advance(Duration::from_secs(1));
-    assert!(rates.take(&ada(), RatePolicy::Chat, used).is_admitted);
+    assert!(
+        rates
+            .take(&ada(), RatePolicy::Chat, used, NonZeroU32::MIN)
+            .is_admitted
+    );
     assert_eq!(rates.len(), 10_000);
     rates.sweep();
     assert_eq!(rates.len(), 1);
     assert!(rates.read().capacity() < 10);
-    let next = rates.take(&ada(), RatePolicy::Chat, used);
+    let next = rates.take(&ada(), RatePolicy::Chat, used, NonZeroU32::MIN);
     assert_eq!(next.remaining, 3, "what was taken is not forgotten");
 }
 
 #[test]
 fn a_sweep_beside_a_taker_loses_nothing_that_was_taken() {
     let rates = Rates::<FakeRelativeClock>::default();
-    let take = || rates.take(&ada(), RatePolicy::Chat, Quota::new(60, 1));
+    let take = || rates.take(&ada(), RatePolicy::Chat, Quota::new(60, 1), NonZeroU32::MIN);
     std::thread::scope(|scope| {
         let taker = scope.spawn(|| {
             for round in 0..20_000 {

@@ -15,6 +15,10 @@ const QUOTAS: RateLimits = RateLimits {
         per_minute: NonZeroU32::new(120).unwrap(),
         burst: NonZeroU32::new(30).unwrap(),
     },
+    log_bytes: Quota {
+        per_minute: NonZeroU32::new(1_000_000).unwrap(),
+        burst: NonZeroU32::new(5_000_000).unwrap(),
+    },
     streams: 32,
 };
 
@@ -33,6 +37,7 @@ impl RateLimiter for Script {
         holder: &QuotaHolder,
         policy: RatePolicy,
         _: Quota,
+        units: NonZeroU32,
     ) -> Result<Taken, RateLimiterError> {
         let (tenant, principal) = (holder.tenant.as_str(), holder.principal.as_str());
         assert_eq!((tenant, principal), ("default", "ada"));
@@ -40,8 +45,10 @@ impl RateLimiter for Script {
         let left = left
             .get_mut(&policy)
             .ok_or_else(|| RateLimiterError::Unavailable("away".into()))?;
-        let is_admitted = *left > 0;
-        *left = left.saturating_sub(1);
+        let is_admitted = *left >= units.get();
+        if is_admitted {
+            *left -= units.get();
+        }
         Ok(Taken {
             is_admitted,
             remaining: *left,
@@ -107,7 +114,7 @@ fn entrant(limits: LimitOverrides) -> Entrant {
     }
 }
 
-use RatePolicy::{Chat, Requests};
+use RatePolicy::{Chat, LogBytes, Requests};
 
 #[tokio::test]
 async fn each_policy_is_counted_by_the_quota_in_force() {
@@ -151,6 +158,19 @@ async fn a_limiter_that_cannot_be_reached_lets_in() {
         counts[1].refused_for().is_some(),
         "what can be counted still refuses"
     );
+}
+
+#[tokio::test]
+async fn bytes_of_events_are_counted_as_many_units() {
+    let ada = entrant(LimitOverrides::default()).principal;
+    let (counted, _) = limits(&[(LogBytes, 100)]);
+    assert_eq!(counted.take_log_bytes(&ada, 60).await, Ok(()));
+    let wait = Duration::from_millis(100);
+    let refused = Err(TooManyLogBytes { wait });
+    assert_eq!(counted.take_log_bytes(&ada, 60).await, refused);
+    assert_eq!(counted.take_log_bytes(&ada, 0).await, Ok(()));
+    let (unreachable, _) = limits(&[]);
+    assert_eq!(unreachable.take_log_bytes(&ada, 60).await, Ok(()));
 }
 
 #[tokio::test]
