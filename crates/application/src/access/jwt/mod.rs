@@ -13,4 +13,4 @@ pub use claims::{Claims, LEEWAY};
 pub use provider::install_provider;
 pub use token::{ACCESS_TOKEN, UnverifiedToken};
 pub use verifying_key::VerifyingKey;
-pub use verifying_keys::{SignatureCheck, VerifyingKeys};
+pub use verifying_keys::{KeyBounds, SignatureCheck, VerifyingKeys};

@@ -5,7 +5,6 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use domain::{
     Credential, SecretDigest, Timestamp,
     credential::{Proof, PublicKeys},
-    public_key_set::MOST_KEYS,
 };
 use ports::{NamedBy, TokenRepository};
 use quick_cache::sync::Cache;
@@ -13,7 +12,10 @@ use sha2::{Digest, Sha256};
 
 use super::OAuthError;
 use crate::access::{
-    jwt::{Claims, LEEWAY, SignatureAlgorithm, SignatureCheck, UnverifiedToken, VerifyingKeys},
+    jwt::{
+        Claims, KeyBounds, LEEWAY, SignatureAlgorithm, SignatureCheck, UnverifiedToken,
+        VerifyingKeys,
+    },
     tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
 };
 
@@ -68,7 +70,7 @@ impl Assertions {
         match &client.proof {
             Proof::Secret(_) => Ok(None),
             Proof::Keys(PublicKeys::Set(set)) => {
-                let keys = VerifyingKeys::read(set, MOST_KEYS);
+                let keys = VerifyingKeys::read(set, KeyBounds::TENANT);
                 match keys.map(|keys| keys.prove(assertion, allowed)) {
                     Some(SignatureCheck::Proven(claims)) => Ok(Some(claims)),
                     Some(SignatureCheck::Refused | SignatureCheck::UnknownKey) | None => Ok(None),

@@ -1,16 +1,12 @@
 //! Where a party publishes its keys.
 
-use domain::{
-    public_key_set::MOST_KEYS,
-    web_address::{host, is_https_address, is_https_or_loopback_address, is_loopback_address},
+use domain::web_address::{
+    host, is_https_address, is_https_or_loopback_address, is_loopback_address,
 };
 use ports::{DocumentError, DocumentSource, NamedBy};
 use serde_json::Value;
 
 use crate::access::jwt::VerifyingKeys;
-
-/// Keys of a set that the operator named.
-const MOST_KEYS_OF_OPERATORS: usize = 100;
 
 /// Where a party publishes its keys.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,16 +46,8 @@ impl KeyLocation {
             Self::MetadataOf(issuer) => key_address(issuer, documents, named_by).await?,
         };
         let set = read(documents, &url, named_by).await?;
-        VerifyingKeys::read(&set, most_keys(named_by))
+        VerifyingKeys::read(&set, named_by.into())
             .ok_or_else(|| NoKeys::NoKeySet(host(&url).to_owned()))
-    }
-}
-
-/// Keys of a set that are read. Many tenants may name sets, and all are kept in memory.
-const fn most_keys(named_by: NamedBy) -> usize {
-    match named_by {
-        NamedBy::Operator => MOST_KEYS_OF_OPERATORS,
-        NamedBy::Tenant => MOST_KEYS,
     }
 }
 

@@ -1,7 +1,7 @@
 //! Which keys of a key set can prove anything.
 
 use application::access::jwt::{
-    SignatureAlgorithm,
+    KeyBounds, SignatureAlgorithm,
     SignatureAlgorithm::{EdDsa, Es256, Es384, Rs256},
     VerifyingKey, VerifyingKeys,
 };
@@ -131,6 +131,10 @@ fn a_key_set_is_an_object_with_a_list_of_keys() {
         (json!([]), false),
         (json!("keys"), false),
     ] {
-        assert_eq!(VerifyingKeys::read(&set, 10).is_some(), expected, "{set}");
+        assert_eq!(
+            VerifyingKeys::read(&set, KeyBounds::TENANT).is_some(),
+            expected,
+            "{set}"
+        );
     }
 }

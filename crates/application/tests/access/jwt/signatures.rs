@@ -1,7 +1,7 @@
 //! Which signatures count.
 
 use application::access::jwt::{
-    SignatureAlgorithm,
+    KeyBounds, SignatureAlgorithm,
     SignatureAlgorithm::{EdDsa, Es256, Es384, Ps256, Rs256},
     SignatureCheck, UnverifiedToken, VerifyingKey, VerifyingKeys,
 };
@@ -159,7 +159,11 @@ fn keys_and_addresses_in_the_header_are_not_looked_at() {
 
 /// What a set of these keys says of a token.
 fn proof(keys: &[Value], text: &str) -> SignatureCheck {
-    let keys = VerifyingKeys::read(&json!({"keys": keys}), 100).expect("a key set");
+    proof_within(KeyBounds::OPERATOR, keys, text)
+}
+
+fn proof_within(bounds: KeyBounds, keys: &[Value], text: &str) -> SignatureCheck {
+    let keys = VerifyingKeys::read(&json!({"keys": keys}), bounds).expect("a key set");
     keys.prove(&UnverifiedToken::read(text).expect("a token"), ALL)
 }
 
@@ -203,6 +207,21 @@ fn for_a_token_that_names_no_key_eight_that_fit_are_tried() {
 }
 
 #[test]
+fn of_a_tenants_keys_two_that_fit_are_tried() {
+    let key = || NamedKey::new(Es256, "same");
+    for (signer, others) in [(key().nameless(), key().nameless()), (key(), key())] {
+        let text = signer.sign(&json!({}));
+        let proven = |keys: &[&NamedKey]| {
+            let keys: Vec<_> = keys.iter().map(|key| key.public()).collect();
+            let check = proof_within(KeyBounds::TENANT, &keys, &text);
+            matches!(check, SignatureCheck::Proven(_))
+        };
+        assert!(proven(&[&others, &signer]));
+        assert!(!proven(&[&others, &others, &signer]));
+    }
+}
+
+#[test]
 fn of_a_set_so_many_keys_are_read_as_may_be() {
     let signer = NamedKey::new(Es256, "signer");
     let text = signer.sign(&json!({}));
@@ -210,7 +229,7 @@ fn of_a_set_so_many_keys_are_read_as_may_be() {
     let unread = json!({"kty": "oct", "k": "c2VjcmV0", "kid": "signer"});
     for (others, is_read) in [(9, true), (10, false)] {
         let keys = [vec![unread.clone(); others], vec![signer.public()]].concat();
-        let keys = VerifyingKeys::read(&json!({"keys": keys}), 10).unwrap();
+        let keys = VerifyingKeys::read(&json!({"keys": keys}), KeyBounds::TENANT).unwrap();
         let check = keys.prove(&token, SignatureAlgorithm::ALL);
         assert_eq!(matches!(check, SignatureCheck::Proven(_)), is_read);
         assert_eq!(check == SignatureCheck::UnknownKey, !is_read);
