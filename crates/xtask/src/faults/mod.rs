@@ -22,6 +22,7 @@ mod others;
 mod probes;
 mod resume;
 mod store_away;
+mod tenants;
 mod terminate;
 mod told;
 
@@ -94,6 +95,9 @@ enum Fault {
     /// Sockets come and go
     #[value(name = "F8")]
     F8,
+    /// One tenant harms another
+    #[value(name = "F9")]
+    F9,
     /// Clients lose their sockets and resume
     #[value(name = "resume")]
     Resume,
@@ -167,6 +171,9 @@ fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Ve
         }
         if options.wants(Fault::F7) {
             all.push(steps.take("F7", || runtime.block_on(terminate::run(ground, store)))?);
+        }
+        if options.wants(Fault::F9) {
+            all.extend(steps.take("F9", || runtime.block_on(tenants::run(ground, store)))?);
         }
         if options.wants(Fault::Resume) {
             all.push(steps.take("resume", || runtime.block_on(resume::run(ground, store)))?);
