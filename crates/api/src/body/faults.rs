@@ -35,10 +35,6 @@ impl Faults {
         }
     }
 
-    pub(super) fn len(&self) -> usize {
-        self.found.len()
-    }
-
     /// This point, to come back to by [`Self::forget_after`].
     pub(super) fn mark(&self) -> Mark {
         Mark {

@@ -15,5 +15,5 @@ mod union;
 
 pub use faults::MOST_FAULTS;
 pub use json::MOST_DEPTH;
-pub use parse::{BodyError, Unchecked, parse, parse_value, read, typed};
+pub use parse::{BodyError, Unchecked, parse_value, read, typed};
 pub use schema::{SchemaError, Schemas};

@@ -18,18 +18,6 @@ pub enum BodyError {
     Faults(Vec<Fault>),
 }
 
-/// Reads a body that the component `schema` of the document describes.
-///
-/// # Panics
-/// When `schema` was not compiled (see [`Schemas::check`]).
-pub fn parse<T: DeserializeOwned>(
-    bytes: &[u8],
-    schema: &str,
-    schemas: &Schemas,
-) -> Result<T, BodyError> {
-    typed(parse_value(bytes, schema, schemas)?, schema)
-}
-
 /// Gives a value that component `schema` allows its type.
 pub fn typed<T: DeserializeOwned>(value: Value, schema: &str) -> Result<T, BodyError> {
     serde_json::from_value(value).map_err(|error| {
@@ -42,8 +30,10 @@ pub fn typed<T: DeserializeOwned>(value: Value, schema: &str) -> Result<T, BodyE
     })
 }
 
-/// Like [`parse`], for bodies that are not one type: merge patches, and the configuration with
-/// members of the agent beside it.
+/// Reads a body that the component `schema` of the document describes.
+///
+/// # Panics
+/// When `schema` was not compiled (see [`Schemas::check`]).
 pub fn parse_value(bytes: &[u8], schema: &str, schemas: &Schemas) -> Result<Value, BodyError> {
     read(bytes)?.checked(schema, schemas)
 }

@@ -1,16 +1,23 @@
 //! Bodies are checked against the published document itself, so that it cannot say anything else
 //! than the server does.
 
-use std::collections::HashMap;
+use std::{borrow::Cow, collections::HashMap};
 
 use domain::{Fault, Timestamp};
-use jsonschema::{Draft, PatternOptions, ValidationError, Validator};
+use jsonschema::{
+    Draft, PatternOptions, ValidationError, Validator, error::ValidationErrorKind as Kind,
+};
 use serde_json::{Map, Value, json};
 
 use super::{excerpt::excerpt, explain::explain, faults::Faults};
 
 /// Where components stand in the document.
 const COMPONENT: &str = "#/components/schemas/";
+
+/// Faults are first looked for in so many items of all lists together, and in four times as many
+/// as long as there are fewer faults than an answer reports: the work depends on what is reported,
+/// not on what is wrong.
+const FIRST_ITEMS: usize = 256;
 
 /// Validators for the components of the OpenAPI document that are request bodies.
 #[derive(Debug)]
@@ -68,17 +75,27 @@ impl Schemas {
         if validator.is_valid(value) {
             return;
         }
-        let before = faults.len();
-        self.explain_all(validator, &excerpt(value), faults);
-        if faults.len() == before && !faults.is_full() {
-            // What is wrong stands where the lists were cut.
-            self.explain_all(validator, value, faults);
+        let (before, mut most) = (faults.mark(), FIRST_ITEMS);
+        loop {
+            let excerpt = excerpt(value, most);
+            self.explain_all(validator, &excerpt, faults);
+            if faults.is_full() || matches!(excerpt, Cow::Borrowed(_)) {
+                return;
+            }
+            // More faults stand where the lists were cut.
+            faults.forget_after(before);
+            most *= 4;
         }
     }
 
+    /// Explains counts first: a list that is too long is worth more than what is wrong with each
+    /// of its items.
     fn explain_all(&self, validator: &Validator, value: &Value, faults: &mut Faults) {
-        for error in validator.iter_errors(value) {
-            explain(&error, &self.document, faults);
+        let (counts, others): (Vec<_>, Vec<_>) = validator
+            .iter_errors(value)
+            .partition(|error| matches!(error.kind(), Kind::MaxItems { .. }));
+        for error in counts.iter().chain(&others) {
+            explain(error, &self.document, faults);
         }
     }
 }

@@ -1,5 +1,7 @@
 //! JSON bodies.
 
+use std::{num::NonZero, sync::LazyLock, thread::available_parallelism};
+
 use actix_web::{
     FromRequest, HttpRequest,
     dev::Payload,
@@ -8,10 +10,22 @@ use actix_web::{
 };
 use domain::ProblemCode;
 use futures::{FutureExt, future::LocalBoxFuture};
+use ports::BoxError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use tokio::{sync::Semaphore, task::spawn_blocking};
 
 use crate::{body, problem::ApiError, state::ApiState};
+
+/// Longest body, in bytes, that is checked on the request's thread: the worst takes some
+/// milliseconds.
+const INLINE_BYTES: usize = 16 * 1024;
+
+/// Half of the cores: as many longer bodies are checked at a time.
+static CHECKS: LazyLock<Semaphore> = LazyLock::new(|| {
+    let cores = available_parallelism().map_or(1, NonZero::get);
+    Semaphore::new((cores / 2).max(1))
+});
 
 /// A type that is a request's body.
 pub trait JsonBody {
@@ -28,12 +42,13 @@ impl<T: JsonBody + DeserializeOwned + 'static> FromRequest for Json<T> {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        receive(request, payload, &["application/json"])
-            .map(|received| {
-                let (bytes, state) = received?;
-                Ok(Self(body::parse(&bytes, T::SCHEMA, &state.schemas)?))
-            })
-            .boxed_local()
+        let received = receive(request, payload, &["application/json"]);
+        async move {
+            let (bytes, state) = received.await?;
+            let value = check(bytes, T::SCHEMA, state).await?;
+            Ok(Self(body::typed(value, T::SCHEMA)?))
+        }
+        .boxed_local()
     }
 }
 
@@ -47,16 +62,17 @@ impl<T: JsonBody + DeserializeOwned + Default + 'static> FromRequest for Optiona
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let checked = check_media_type(request, &["application/json"]);
-        whole_body(request, payload)
-            .map(|received| {
-                let (bytes, state) = received?;
-                if bytes.is_empty() {
-                    return Ok(Self(T::default()));
-                }
-                checked?;
-                Ok(Self(body::parse(&bytes, T::SCHEMA, &state.schemas)?))
-            })
-            .boxed_local()
+        let received = whole_body(request, payload);
+        async move {
+            let (bytes, state) = received.await?;
+            if bytes.is_empty() {
+                return Ok(Self(T::default()));
+            }
+            checked?;
+            let value = check(bytes, T::SCHEMA, state).await?;
+            Ok(Self(body::typed(value, T::SCHEMA)?))
+        }
+        .boxed_local()
     }
 }
 
@@ -73,21 +89,37 @@ impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        receive(
-            request,
-            payload,
-            &["application/merge-patch+json", "application/json"],
-        )
-        .map(|received| {
-            let (bytes, state) = received?;
-            let value = body::parse_value(&bytes, T::SCHEMA, &state.schemas)?;
+        let media_types = ["application/merge-patch+json", "application/json"];
+        let received = receive(request, payload, &media_types);
+        async move {
+            let (bytes, state) = received.await?;
             Ok(Self {
-                value,
+                value: check(bytes, T::SCHEMA, state).await?,
                 target: std::marker::PhantomData,
             })
-        })
+        }
         .boxed_local()
     }
+}
+
+/// Reads and checks a body; a long one beside the request threads, which serve other callers
+/// meanwhile.
+async fn check(
+    bytes: Bytes,
+    schema: &'static str,
+    state: Data<ApiState>,
+) -> Result<Value, ApiError> {
+    if bytes.len() <= INLINE_BYTES {
+        return Ok(body::parse_value(&bytes, schema, &state.schemas)?);
+    }
+    let internal = |error: BoxError| ApiError::new(ProblemCode::Internal).because(error);
+    let permit = CHECKS.acquire().await.map_err(|it| internal(it.into()))?;
+    let checked = spawn_blocking(move || {
+        let checked = body::parse_value(&bytes, schema, &state.schemas);
+        drop(permit);
+        checked
+    });
+    Ok(checked.await.map_err(|it| internal(it.into()))??)
 }
 
 fn receive(

@@ -4,8 +4,7 @@ use domain::{AgentDraft, ConversationDraft};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::{BodyError, schemas};
-use crate::body::parse;
+use super::{BodyError, parse, schemas};
 
 /// Values on both sides of the limits of most members.
 fn any_value() -> impl Strategy<Value = Value> {

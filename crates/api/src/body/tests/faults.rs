@@ -246,3 +246,25 @@ fn what_is_wrong_behind_thousands_of_good_items_is_found() {
     assert_eq!(faults.len(), 1);
     assert_eq!(faults[0].pointer, "/20000");
 }
+
+#[test]
+fn a_list_that_is_too_long_is_reported_before_its_items() {
+    let rules = vec![json!({"z": 1}); 32_700];
+    let faults = faults_of("ConfigBody", &json!({ "rules": rules }));
+    assert_eq!(faults.len(), 100);
+    assert!(faults.contains(&"/rules too_many: at most 200 items".to_owned()));
+}
+
+#[test]
+fn a_fault_behind_many_good_items_is_found() {
+    let mut keywords = vec![json!("a"); 20_000];
+    keywords.push(json!(1));
+    let rule = json!({"keywords": keywords, "reply": "x"});
+    let faults = faults_of("ConfigBody", &json!({ "rules": [rule] }));
+    assert!(
+        faults
+            .iter()
+            .any(|it| it.starts_with("/rules/0/keywords/20000 ")),
+        "{faults:?}"
+    );
+}

@@ -4,9 +4,10 @@ mod json;
 mod parse;
 mod unions;
 
+use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::{BodyError, Schemas, parse_value};
+use super::{BodyError, Schemas, parse_value, typed};
 use crate::openapi::tests::document;
 
 /// Validators for what the tests send.
@@ -23,6 +24,15 @@ fn schemas() -> &'static Schemas {
         Schemas::new(&document(), &names).unwrap()
     });
     &SCHEMAS
+}
+
+/// Reads and checks a body, and gives it its type.
+fn parse<T: DeserializeOwned>(
+    bytes: &[u8],
+    schema: &str,
+    schemas: &Schemas,
+) -> Result<T, BodyError> {
+    typed(parse_value(bytes, schema, schemas)?, schema)
 }
 
 /// What is wrong with `body`, a line each: pointer, code, detail.

@@ -3,8 +3,8 @@
 use domain::{AgentDraft, FaultCode};
 use serde_json::json;
 
-use super::{BodyError, parse_value, schemas};
-use crate::body::{Schemas, parse};
+use super::{BodyError, parse, parse_value, schemas};
+use crate::body::Schemas;
 
 #[test]
 fn a_body_becomes_its_type() {
