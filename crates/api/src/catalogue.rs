@@ -95,7 +95,7 @@ impl From<Kind> for CapabilityKind {
     responses((status = 200, description = "The engines.", body = Listing<EngineEntry>)),
 )]
 pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse {
-    let engines = authorized.engines.list().await;
+    let engines = authorized.engines.list(&authorized.caller().tenant).await;
     let entries: Vec<EngineEntry> = engines.into_iter().map(Into::into).collect();
     HttpResponse::Ok().json(Listing { data: entries })
 }

@@ -10,7 +10,10 @@ use domain::{
     Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyClaim, IdempotencyKey, Principal,
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
-use ports::{AgentRepository, ClaimRepository, Clock, Deletion, IdSource, Once, RepositoryError};
+use ports::{
+    AgentRepository, ClaimRepository, Clock, Deletion, IdSource, Once, PrepareError,
+    RepositoryError,
+};
 
 use crate::{Created, Engines, access::Limits, idempotency, keyed_lock::KeyedLock};
 
@@ -160,6 +163,9 @@ impl AgentService {
         self.engines
             .prepare(&caller.tenant, agent)
             .await
-            .map_err(AgentError::InvalidRule)
+            .map_err(|error| match error {
+                PrepareError::Invalid(faults) => AgentError::InvalidRule(faults),
+                PrepareError::Overloaded => AgentError::Overloaded,
+            })
     }
 }

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use domain::{Agent, AgentConfig, Fault, FaultCode, TenantId, fault::push_index};
 use futures::future::join_all;
-use ports::ReplyEngine;
+use ports::{PrepareError, ReplyEngine};
 
-use breaker::Breaker;
+use breakers::{BreakerPair, Breakers};
 
-pub(crate) mod breaker;
+mod breaker;
+pub(crate) mod breakers;
 
 /// The reply engines that this server has, by name, and which one is the default.
 pub struct Engines {
@@ -18,7 +19,7 @@ pub struct Engines {
 
 struct Registered {
     engine: Arc<dyn ReplyEngine>,
-    breaker: Arc<Breaker>,
+    breakers: Breakers,
 }
 
 /// The default engine is not among the engines.
@@ -50,7 +51,7 @@ pub struct Candidate {
     /// Whether it stands in for the agent's own engine.
     pub is_fallback: bool,
     /// Whether it is known to be down.
-    pub(crate) breaker: Arc<Breaker>,
+    pub(crate) breakers: BreakerPair,
 }
 
 impl Engines {
@@ -63,8 +64,8 @@ impl Engines {
             return Err(NoDefaultEngine(default));
         }
         let registered = by_name.into_iter().map(|(name, engine)| {
-            let breaker = Breaker::new(name.clone());
-            (name, Registered { engine, breaker })
+            let breakers = Breakers::new(name.clone());
+            (name, Registered { engine, breakers })
         });
         Ok(Self {
             by_name: registered.collect(),
@@ -72,22 +73,22 @@ impl Engines {
         })
     }
 
-    /// Every engine, in order of name.
-    pub async fn list(&self) -> Vec<EngineInfo> {
+    /// Every engine as it is to a tenant, in order of name.
+    pub async fn list(&self, tenant: &TenantId) -> Vec<EngineInfo> {
         let infos = self.by_name.iter().map(|(name, registered)| async move {
             EngineInfo {
                 name: name.clone(),
                 is_default: *name == self.default,
-                is_available: !registered.breaker.is_open(),
+                is_available: !registered.breakers.is_open(tenant),
                 models: registered.engine.models().await,
             }
         });
         join_all(infos).await
     }
 
-    /// The engines that may answer for an agent, in the order in which they are tried, each once.
+    /// The engines that may answer for a tenant's agent, in the order in which they are tried, each once.
     /// Names that this server no longer has are passed over.
-    pub fn chain(&self, agent: &Agent) -> Vec<Candidate> {
+    pub fn chain(&self, tenant: &TenantId, agent: &Agent) -> Vec<Candidate> {
         let mut chain: Vec<Candidate> = Vec::new();
         for (index, name) in self.names(agent).enumerate() {
             if chain.iter().any(|earlier| earlier.name == name) {
@@ -97,11 +98,18 @@ impl Engines {
                 tracing::warn!(engine = name, "this server has no engine of that name");
                 continue;
             };
+            let engine = Arc::clone(&registered.engine);
+            let is_fallback = index > 0;
+            let llm = agent.config.llm.as_ref().filter(|_| !is_fallback);
+            let model = llm.and_then(|llm| llm.model.as_deref());
+            // The model means nothing to an engine that answers from the request alone.
+            let model = model.filter(|_| !engine.is_immediate());
+            let breakers = registered.breakers.of(tenant, model, engine.is_immediate());
             chain.push(Candidate {
                 name: name.to_owned(),
-                engine: Arc::clone(&registered.engine),
-                is_fallback: index > 0,
-                breaker: Arc::clone(&registered.breaker),
+                engine,
+                is_fallback,
+                breakers,
             });
         }
         chain
@@ -140,16 +148,19 @@ impl Engines {
 
     /// Lets every engine check and prepare for an agent that is about to be saved: a rule must
     /// work also while another engine is chosen, since it may be a fallback tomorrow.
-    pub async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
+    pub async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), PrepareError> {
         let mut faults = Vec::new();
         for registered in self.by_name.values() {
-            let prepared = registered.engine.prepare(tenant, agent).await;
-            faults.extend(prepared.err().unwrap_or_default());
+            match registered.engine.prepare(tenant, agent).await {
+                Ok(()) => {}
+                Err(PrepareError::Invalid(found)) => faults.extend(found),
+                Err(PrepareError::Overloaded) => return Err(PrepareError::Overloaded),
+            }
         }
         if faults.is_empty() {
             Ok(())
         } else {
-            Err(faults)
+            Err(PrepareError::Invalid(faults))
         }
     }
 }

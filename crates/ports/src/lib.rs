@@ -52,7 +52,7 @@ pub use node_repository::NodeRepository;
 pub use once::{Committed, Deletion, Once};
 pub use rate_limiter::{RateLimiter, RateLimiterError, StreamSlot, Taken};
 pub use reply_engine::{
-    ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UselessAnswer,
+    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UselessAnswer,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;

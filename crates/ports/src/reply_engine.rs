@@ -72,13 +72,19 @@ pub enum ReplyError {
         /// When it may be asked again, if it said so.
         retry_after: Option<Duration>,
     },
+    /// The tenant has too much work waiting at the engine already; nothing was asked of it.
+    #[error("the engine is overloaded")]
+    Overloaded,
     /// It did not answer in time.
     #[error("the engine took too long")]
     TimedOut,
     /// It will not answer this request, however often it is asked.
     #[error("the engine refused")]
     Refused(#[source] BoxError),
-    /// Its answer was malformed, cut, too large, or, with [`UselessAnswer`] as the cause, none.
+    /// Its answer was cut off.
+    #[error("the engine's answer was cut off")]
+    CutOff(#[source] BoxError),
+    /// Its answer was malformed, too large, or, with [`UselessAnswer`] as the cause, none.
     #[error("the engine's answer was bad")]
     BadAnswer(#[source] BoxError),
 }
@@ -102,6 +108,17 @@ impl ReplyError {
     }
 }
 
+/// Why an engine accepts no agent.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+pub enum PrepareError {
+    /// Something in the configuration does not work; pointers are inside the agent.
+    #[error("the configuration does not work")]
+    Invalid(Vec<Fault>),
+    /// The tenant has too much work waiting at the engine already; nothing was checked.
+    #[error("the engine is overloaded")]
+    Overloaded,
+}
+
 /// An engine that answers. To add one: implement this, and register it by name in
 /// `api/src/wiring.rs`.
 #[async_trait]
@@ -114,8 +131,8 @@ pub trait ReplyEngine: Send + Sync {
     }
 
     /// Checks what the agent's configuration says to this engine, and prepares for it. Called
-    /// before an agent is saved, whichever engine it names; pointers are inside the agent.
-    async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
+    /// before an agent is saved, whichever engine it names.
+    async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), PrepareError> {
         Ok(())
     }
 

@@ -20,6 +20,9 @@ pub(crate) enum Fault {
     /// The connection broke within the answer.
     #[error("the upstream's answer was cut")]
     Cut(#[source] BoxError),
+    /// The answer ended before its end.
+    #[error("the upstream's answer has no end")]
+    Unfinished,
     /// It took too long.
     #[error("the upstream took too long")]
     TimedOut,
@@ -47,7 +50,7 @@ impl Fault {
     pub(crate) fn may_pass(&self) -> bool {
         match self {
             Self::Unreachable(_) | Self::Cut(_) => true,
-            Self::TimedOut | Self::Malformed(_) | Self::Useless(_) => false,
+            Self::TimedOut | Self::Unfinished | Self::Malformed(_) | Self::Useless(_) => false,
             Self::Complaint(complaint) => {
                 complaint.status.is_server_error()
                     || complaint.status == StatusCode::TOO_MANY_REQUESTS
@@ -96,7 +99,8 @@ impl From<Fault> for ReplyError {
         match &fault {
             Fault::Unreachable(_) => Self::Unavailable(fault.into()),
             Fault::TimedOut => Self::TimedOut,
-            Fault::Cut(_) | Fault::Malformed(_) => Self::BadAnswer(fault.into()),
+            Fault::Cut(_) | Fault::Unfinished => Self::CutOff(fault.into()),
+            Fault::Malformed(_) => Self::BadAnswer(fault.into()),
             Fault::Useless(what) => Self::BadAnswer(UselessAnswer(what).into()),
             Fault::Complaint(complaint) => match complaint.status {
                 StatusCode::TOO_MANY_REQUESTS => Self::RateLimited {

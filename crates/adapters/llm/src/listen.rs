@@ -50,7 +50,7 @@ pub(crate) async fn listen(
     }
     match heard.finish_reason {
         Some(_) => Ok(()),
-        None => Err(Fault::Malformed("the upstream's answer has no end")),
+        None => Err(Fault::Unfinished),
     }
 }
 

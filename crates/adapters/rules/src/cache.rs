@@ -3,14 +3,11 @@
 use std::sync::Arc;
 
 use domain::{Agent, AgentId, Fault, TenantId};
-use quick_cache::{
-    DefaultHashBuilder, Options, OptionsBuilder, Weighter,
-    sync::{Cache, DefaultLifecycle},
-};
+use quick_cache::{DefaultHashBuilder, Lifecycle, Options, OptionsBuilder, Weighter, sync::Cache};
 
 use crate::{
-    rule_book::RuleBook,
-    workbench::{Interrupted, Workbench},
+    cpu_pool::{Admission, PoolError},
+    rule_book::{Compilation, RuleBook},
 };
 
 /// Most bytes of all books together.
@@ -22,8 +19,7 @@ const EXPECTED_AGENTS: usize = 2_000;
 /// many ask for it at a time.
 #[derive(Debug)]
 pub(crate) struct RuleBooks {
-    cache: Cache<Key, Arc<Entry>, ByBytes>,
-    workbench: Arc<Workbench>,
+    cache: Cache<Key, Arc<Entry>, ByBytes, DefaultHashBuilder, PinnedInUse>,
 }
 
 type Key = (TenantId, AgentId, i64);
@@ -45,60 +41,79 @@ impl Weighter<Key, Arc<Entry>> for ByBytes {
     }
 }
 
+/// Keeps books that are in use, so that they count: one that was dropped from the cache would
+/// take memory beside it.
+#[derive(Debug, Clone)]
+struct PinnedInUse;
+
+impl Lifecycle<Key, Arc<Entry>> for PinnedInUse {
+    type RequestState = ();
+
+    fn is_pinned(&self, _key: &Key, entry: &Arc<Entry>) -> bool {
+        let book = entry.outcome.as_ref();
+        book.is_ok_and(|book| Arc::strong_count(book) > 1)
+    }
+}
+
 impl RuleBooks {
-    pub(crate) fn new(workbench: Arc<Workbench>) -> Self {
-        Self::with_capacity(workbench, CACHE_BYTES)
+    pub(crate) fn new() -> Self {
+        Self::with_capacity(CACHE_BYTES)
     }
 
-    fn with_capacity(workbench: Arc<Workbench>, bytes: u64) -> Self {
+    fn with_capacity(bytes: u64) -> Self {
         let cache = Cache::with_options(
             options(bytes),
             ByBytes,
             DefaultHashBuilder::default(),
-            DefaultLifecycle::default(),
+            PinnedInUse,
         );
-        Self { cache, workbench }
+        Self { cache }
+    }
+
+    /// The book of this very agent, if it is at hand without much work.
+    pub(crate) fn get(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Option<Arc<Entry>> {
+        if agent.config.rules.as_ref().is_none_or(Vec::is_empty) {
+            return Some(Arc::new(Entry::new(
+                Arc::clone(agent),
+                RuleBook::compile(agent),
+            )));
+        }
+        let key = (tenant.clone(), agent.id, agent.version);
+        self.cache.get(&key).filter(|entry| entry.is_of(agent))
     }
 
     /// The book of this very agent. A version alone does not name it: two changes may be prepared
     /// as the same next version, and only one of them is saved.
-    pub(crate) async fn of(
+    pub(crate) async fn get_or_compile(
         &self,
         tenant: &TenantId,
         agent: &Arc<Agent>,
-    ) -> Result<Arc<Entry>, Interrupted> {
-        if agent.config.rules.as_ref().is_none_or(Vec::is_empty) {
-            return Ok(Arc::new(Entry::compile(Arc::clone(agent))));
-        }
+        admission: &Admission,
+    ) -> Result<Arc<Entry>, PoolError> {
         let key = (tenant.clone(), agent.id, agent.version);
-        let entry = self.get_or_compile(&key, agent).await?;
+        let load = || {
+            let compilation = compile(agent, admission);
+            self.cache.get_or_insert_async(&key, compilation)
+        };
+        let entry = load().await?;
         if entry.is_of(agent) {
             return Ok(entry);
         }
         let is_that = |held: &Arc<Entry>| Arc::ptr_eq(held, &entry);
         self.cache.remove_if(&key, is_that);
-        let entry = self.get_or_compile(&key, agent).await?;
+        let entry = load().await?;
         if entry.is_of(agent) {
             return Ok(entry);
         }
-        self.compile(agent).await
+        compile(agent, admission).await
     }
+}
 
-    async fn get_or_compile(
-        &self,
-        key: &Key,
-        agent: &Arc<Agent>,
-    ) -> Result<Arc<Entry>, Interrupted> {
-        self.cache
-            .get_or_insert_async(key, self.compile(agent))
-            .await
-    }
-
-    async fn compile(&self, agent: &Arc<Agent>) -> Result<Arc<Entry>, Interrupted> {
-        let agent = Arc::clone(agent);
-        let entry = self.workbench.run(|| Entry::compile(agent)).await?;
-        Ok(Arc::new(entry))
-    }
+async fn compile(agent: &Arc<Agent>, admission: &Admission) -> Result<Arc<Entry>, PoolError> {
+    let mut compilation = Compilation::new(Arc::clone(agent));
+    let job = move |slice| compilation.advance(slice);
+    let outcome = admission.run(job).await?;
+    Ok(Arc::new(Entry::new(Arc::clone(agent), outcome)))
 }
 
 /// One shard, because a shard takes no entry heavier than itself.
@@ -112,9 +127,11 @@ fn options(bytes: u64) -> Options {
 }
 
 impl Entry {
-    fn compile(agent: Arc<Agent>) -> Self {
-        let outcome = RuleBook::compile(&agent).map(Arc::new);
-        Self { agent, outcome }
+    fn new(agent: Arc<Agent>, outcome: Result<RuleBook, Vec<Fault>>) -> Self {
+        Self {
+            agent,
+            outcome: outcome.map(Arc::new),
+        }
     }
 
     pub(crate) fn outcome(&self) -> Result<&Arc<RuleBook>, &[Fault]> {
@@ -170,10 +187,15 @@ mod tests {
     use futures::future::join_all;
 
     use super::*;
-    use crate::samples::{agent, pattern_rule};
+    use crate::{
+        cpu_pool::CpuPool,
+        samples::{agent, pattern_rule},
+    };
 
-    fn books(capacity: u64) -> RuleBooks {
-        RuleBooks::with_capacity(Arc::new(Workbench::new()), capacity)
+    async fn load(books: &RuleBooks, tenant: &TenantId, agent: &Arc<Agent>) -> Arc<Entry> {
+        let admission = Arc::new(CpuPool::new()).admit(tenant).await.unwrap();
+        let entry = books.get_or_compile(tenant, agent, &admission).await;
+        entry.unwrap()
     }
 
     fn agent_with(rules: impl Into<Vec<Rule>>) -> Arc<Agent> {
@@ -188,29 +210,28 @@ mod tests {
 
     #[tokio::test(flavor = "multi_thread")]
     async fn many_who_ask_at_once_get_the_same_book() {
-        let books = books(CACHE_BYTES);
+        let books = RuleBooks::new();
         let agent = agent_with([pattern_rule("hello", "hi")]);
         let tenant = tenant("default");
-        let found = join_all((0..32).map(|_| books.of(&tenant, &agent))).await;
-        let first = found[0].as_ref().unwrap();
+        let found = join_all((0..32).map(|_| load(&books, &tenant, &agent))).await;
         for entry in &found {
-            assert!(Arc::ptr_eq(entry.as_ref().unwrap(), first));
+            assert!(Arc::ptr_eq(entry, &found[0]));
         }
         assert_eq!(books.cache.len(), 1);
     }
 
     #[tokio::test]
     async fn two_changes_of_the_same_version_are_told_apart() {
-        let books = books(CACHE_BYTES);
+        let books = RuleBooks::new();
         let tenant = tenant("default");
         let lost = agent_with([pattern_rule("hello", "lost")]);
         let saved = agent_with([pattern_rule("hello", "saved")]);
         for agent in [&lost, &saved, &lost, &saved] {
-            let entry = books.of(&tenant, agent).await.unwrap();
+            let entry = load(&books, &tenant, agent).await;
             assert!(entry.is_of(agent));
         }
         let again = Arc::new(Agent::clone(&saved));
-        let entry = books.of(&tenant, &again).await.unwrap();
+        let entry = load(&books, &tenant, &again).await;
         assert!(
             Arc::ptr_eq(&entry.agent, &saved),
             "the same rules were compiled again"
@@ -220,11 +241,11 @@ mod tests {
     #[tokio::test]
     async fn stays_within_its_bytes_however_many_agents_there_are() {
         let capacity = 300_000;
-        let books = books(capacity);
+        let books = RuleBooks::with_capacity(capacity);
         let agent = agent_with([pattern_rule("hello", "hi"), pattern_rule("bye", "bye")]);
         for number in 0..50 {
             let tenant = tenant(&format!("t{number}"));
-            let entry = books.of(&tenant, &agent).await.unwrap();
+            let entry = load(&books, &tenant, &agent).await;
             assert!(entry.outcome().is_ok());
             assert!(books.cache.weight() <= capacity);
         }
@@ -233,6 +254,21 @@ mod tests {
             "{}",
             books.cache.len()
         );
+    }
+
+    #[tokio::test]
+    async fn books_in_use_count_against_its_bytes() {
+        let capacity = 300_000;
+        let books = RuleBooks::with_capacity(capacity);
+        let agent = agent_with([pattern_rule("hello", "hi"), pattern_rule("bye", "bye")]);
+        let used = load(&books, &tenant("used"), &agent).await;
+        let in_use = Arc::clone(used.outcome().unwrap());
+        for number in 0..50 {
+            load(&books, &tenant(&format!("t{number}")), &agent).await;
+        }
+        assert!(books.cache.weight() <= capacity);
+        let found = books.get(&tenant("used"), &agent).unwrap();
+        assert!(Arc::ptr_eq(found.outcome().unwrap(), &in_use));
     }
 
     #[test]

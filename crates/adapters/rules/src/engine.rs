@@ -1,34 +1,33 @@
 //! The engine: the port's promises kept with rule books, searches and answers.
 
-use std::{sync::Arc, time::Duration};
+use std::{ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
 use domain::{Agent, Fault, FinishReason, TenantId};
 use futures::{StreamExt as _, stream};
-use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
+use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
 use crate::{
     answer::answer,
-    cache::RuleBooks,
+    cache::{Entry, RuleBooks},
+    cpu_pool::{CpuPool, PoolError},
     deltas::Deltas,
-    search::{Match, Progress, Search},
+    search::{Search, TooMuchWork},
+    slice::Slice,
     template::Answer,
-    workbench::{Interrupted, Workbench},
 };
 
-/// Longest message, in bytes, that is searched on the async thread: on it, one rule of the worst
-/// kind takes some ten milliseconds.
+/// Longest message, in bytes, that is searched on the async thread: what takes time and cannot
+/// pause, such as finding its words, takes less than a millisecond.
 const INLINE_MESSAGE_BYTES: usize = 4 * 1024;
 /// How long a search may take on the async thread. Ordinary rules are through in a tenth of it.
 const INLINE_SLICE: Duration = Duration::from_millis(1);
-/// How long a search may hold a place of the workbench at a time.
-const WORKBENCH_SLICE: Duration = Duration::from_millis(10);
 
 /// The rule engine. Answers at once and from the request alone.
 #[derive(Debug)]
 pub struct RuleReplyEngine {
     books: RuleBooks,
-    workbench: Arc<Workbench>,
+    pool: Arc<CpuPool>,
 }
 
 /// The agent's stored rules are not such that this engine accepts.
@@ -42,32 +41,46 @@ struct UnusableRules {
 impl RuleReplyEngine {
     /// An engine with an empty cache; one serves all tenants.
     pub fn new() -> Self {
-        let workbench = Arc::new(Workbench::new());
         Self {
-            books: RuleBooks::new(Arc::clone(&workbench)),
-            workbench,
+            books: RuleBooks::new(),
+            pool: Arc::new(CpuPool::new()),
         }
     }
 
-    /// Searches a little on this thread and goes on at the workbench, slice by slice, so that a
-    /// caller who gives up ends the search.
-    async fn search(&self, mut search: Search) -> Result<(Search, Option<Match>), Interrupted> {
-        let mut progress = Progress::Paused;
-        if search.request.message.len() <= INLINE_MESSAGE_BYTES {
-            progress = search.advance(INLINE_SLICE);
+    /// Answers on this thread if that is quick; otherwise continues with the request.
+    fn answer_inline(
+        &self,
+        request: ReplyRequest,
+    ) -> ControlFlow<Result<Answer, ReplyError>, ReplyRequest> {
+        if request.message.len() > INLINE_MESSAGE_BYTES {
+            return ControlFlow::Continue(request);
         }
-        loop {
-            match progress {
-                Progress::Found(found) => return Ok((search, Some(found))),
-                Progress::Nothing => return Ok((search, None)),
-                Progress::Paused => {}
-            }
-            let slice = move || {
-                let progress = search.advance(WORKBENCH_SLICE);
-                (search, progress)
-            };
-            (search, progress) = self.workbench.run(slice).await?;
+        let Some(entry) = self.books.get(&request.tenant, &request.agent) else {
+            return ControlFlow::Continue(request);
+        };
+        let mut search = match search(&entry, request) {
+            Ok(search) => search,
+            Err(refused) => return ControlFlow::Break(Err(refused)),
+        };
+        match advance(&mut search, Slice::new(INLINE_SLICE)) {
+            Poll::Ready(answer) => ControlFlow::Break(answer),
+            Poll::Pending => ControlFlow::Continue(search.request),
         }
+    }
+
+    /// Answers on the pool. A request that waits for its turn there holds no book.
+    async fn answer_on_pool(&self, request: ReplyRequest) -> Result<Answer, ReplyError> {
+        let admission = self.pool.admit(&request.tenant).await;
+        let admission = admission.map_err(unavailable)?;
+        let (tenant, agent) = (&request.tenant, &request.agent);
+        let entry = self.books.get_or_compile(tenant, agent, &admission).await;
+        let entry = entry.map_err(unavailable)?;
+        let mut search = search(&entry, request)?;
+        drop(entry);
+        let answer = admission
+            .run(move |slice| advance(&mut search, slice))
+            .await;
+        answer.map_err(unavailable)?
     }
 }
 
@@ -83,22 +96,44 @@ impl ReplyEngine for RuleReplyEngine {
         true
     }
 
-    async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), Vec<Fault>> {
-        match self.books.of(tenant, agent).await {
-            Ok(entry) => entry.outcome().map(drop).map_err(<[Fault]>::to_vec),
+    async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), PrepareError> {
+        let entry = match self.books.get(tenant, agent) {
+            Some(entry) => Ok(entry),
+            None => match self.pool.admit(tenant).await {
+                Ok(admission) => self.books.get_or_compile(tenant, agent, &admission).await,
+                Err(error) => Err(error),
+            },
+        };
+        match entry {
+            Ok(entry) => match entry.outcome() {
+                Ok(_) => Ok(()),
+                Err(faults) => Err(PrepareError::Invalid(faults.to_vec())),
+            },
+            Err(PoolError::Overloaded) => Err(PrepareError::Overloaded),
             // The process is stopping, and nothing is known against the rules.
-            Err(_interrupted) => Ok(()),
+            Err(PoolError::Closed(_) | PoolError::Unfinished(_)) => Ok(()),
         }
     }
 
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        let entry = self.books.of(&request.tenant, &request.agent).await;
-        let entry = entry.map_err(unavailable)?;
-        let book = entry.outcome().map_err(refused)?;
-        let search = Search::new(Arc::clone(book), request);
-        let (search, found) = self.search(search).await.map_err(unavailable)?;
-        Ok(stream_of(answer(&search, found.as_ref())))
+        let answer = match self.answer_inline(request) {
+            ControlFlow::Break(answer) => answer,
+            ControlFlow::Continue(request) => self.answer_on_pool(request).await,
+        };
+        answer.map(stream_of)
     }
+}
+
+fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
+    let book = entry.outcome().map_err(refused)?;
+    Ok(Search::new(Arc::clone(book), request))
+}
+
+fn advance(search: &mut Search, slice: Slice) -> Poll<Result<Answer, ReplyError>> {
+    search.advance(slice).map(|found| match found {
+        Ok(found) => Ok(answer(search, found.as_ref())),
+        Err(TooMuchWork) => Err(ReplyError::TimedOut),
+    })
 }
 
 /// The answer, sentence by sentence, and the end.
@@ -116,8 +151,11 @@ fn stream_of(answer: Answer) -> ReplyStream {
     stream::iter(deltas.chain([end]).map(Ok)).boxed()
 }
 
-fn unavailable(interrupted: Interrupted) -> ReplyError {
-    ReplyError::Unavailable(interrupted.into())
+fn unavailable(error: PoolError) -> ReplyError {
+    match error {
+        PoolError::Overloaded => ReplyError::Overloaded,
+        PoolError::Closed(_) | PoolError::Unfinished(_) => ReplyError::Unavailable(error.into()),
+    }
 }
 
 fn refused(faults: &[Fault]) -> ReplyError {

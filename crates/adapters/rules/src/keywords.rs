@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
 /// Text in the form in which words are compared, and where its words stand.
@@ -99,10 +100,20 @@ impl Keyword {
 }
 
 /// Folds case, makes each run of white space one space, and the apostrophe of phone keyboards the
-/// plain one.
+/// plain one. The result is in normal form C, so that a letter with an accent is the same however
+/// it was typed.
 fn fold(source: &str) -> String {
-    let mut folded = String::with_capacity(source.len());
-    for character in source.trim().chars() {
+    let folded = fold_characters(source.trim().chars());
+    if is_nfc_quick(folded.chars()) == IsNormalized::Yes {
+        return folded;
+    }
+    // Composing can make a character that folds further.
+    fold_characters(folded.nfc()).nfc().collect()
+}
+
+fn fold_characters(source: impl Iterator<Item = char>) -> String {
+    let mut folded = String::with_capacity(source.size_hint().0);
+    for character in source {
         if character.is_ascii_graphic() {
             folded.push(character.to_ascii_lowercase());
         } else if character.is_whitespace() {
@@ -173,6 +184,10 @@ mod tests {
     #[case("नमस", "नमस्ते!", false)]
     #[case("42", "the answer is 42", true)]
     #[case("42", "room 421", false)]
+    #[case::composed_and_decomposed("caf\u{e9}", "a CAFE\u{301}, please", true)]
+    #[case::decomposed_and_composed("cafe\u{301}", "a CAF\u{c9}, please", true)]
+    #[case::hangul("\u{1112}\u{1161}\u{11ab}", "\u{d55c}", true)]
+    #[case::without_the_accent("cafe", "caf\u{e9}", false)]
     fn finds_whole_words_in_any_case(
         #[case] keyword: &str,
         #[case] message: &str,

@@ -2,7 +2,10 @@
 
 use std::{
     cmp::Reverse,
-    sync::{Mutex, PoisonError},
+    mem,
+    sync::{Arc, Mutex, PoisonError},
+    task::Poll,
+    time::Duration,
 };
 
 use domain::{
@@ -13,6 +16,7 @@ use domain::{
 use crate::{
     keywords::{FoldedText, Keyword},
     pattern::{Captures, Pattern, PatternMemory},
+    slice::Slice,
     template::{KnownCaptures, Template, names_a_capture},
 };
 
@@ -35,8 +39,24 @@ pub(crate) struct RuleBook {
     bytes: usize,
 }
 
-/// What one thread needs to match the rules of a book, by their place in it.
-pub(crate) type Memories = Vec<PatternMemory>;
+/// What one thread needs to match the rules of a book.
+#[derive(Debug)]
+pub(crate) struct Memories {
+    /// By the rules' places in the book.
+    patterns: Vec<PatternMemory>,
+    /// The number of keywords that were found already of the rule that is being tried.
+    found_keywords: usize,
+}
+
+/// The compilation of an agent's rules, which can pause between two of them.
+#[derive(Debug)]
+pub(crate) struct Compilation {
+    agent: Arc<Agent>,
+    next: usize,
+    counting: Vec<(i32, CompiledRule)>,
+    faults: Vec<Fault>,
+    bytes: usize,
+}
 
 #[derive(Debug)]
 struct CompiledRule {
@@ -46,7 +66,7 @@ struct CompiledRule {
 
 #[derive(Debug)]
 enum Matcher {
-    Pattern(Pattern),
+    Pattern(Box<Pattern>),
     /// All must occur.
     Keywords(Box<[Keyword]>),
 }
@@ -56,45 +76,14 @@ impl RuleBook {
     /// anew for every message.
     pub(crate) const MOST_BYTES: usize = 48 * 1024 * 1024;
 
-    /// Compiles every rule, also those that do not count because the agent lacks their
-    /// capability, so that all faults are told at once; pointers are inside the agent.
-    pub(crate) fn compile(agent: &Agent) -> Result<Self, Vec<Fault>> {
-        let rules = agent.config.rules.as_deref().unwrap_or_default();
-        let mut counting: Vec<(i32, CompiledRule)> = Vec::new();
-        let mut faults = Vec::new();
-        let mut bytes = size_of::<Self>();
-        for (index, rule) in rules.iter().enumerate() {
-            match CompiledRule::compile(rule) {
-                Ok(compiled) => {
-                    bytes += compiled.bytes();
-                    if counts(rule, agent) {
-                        counting.push((rule.priority.unwrap_or(0), compiled));
-                    }
-                }
-                Err(found) => {
-                    let mut prefix = String::from("/config/rules");
-                    push_index(&mut prefix, index);
-                    faults.extend(found.into_iter().map(|fault| fault.below(&prefix)));
-                }
-            }
-            if bytes > Self::MOST_BYTES {
-                faults.push(too_large());
-                break;
+    /// Compiles an agent's rules without a pause.
+    pub(crate) fn compile(agent: &Arc<Agent>) -> Result<Self, Vec<Fault>> {
+        let mut compilation = Compilation::new(Arc::clone(agent));
+        loop {
+            if let Poll::Ready(result) = compilation.advance(Slice::new(Duration::MAX)) {
+                return result;
             }
         }
-        let fallback = compile_fallback(agent, &mut faults);
-        if !faults.is_empty() {
-            return Err(faults);
-        }
-        // A stable sort: equal priorities stay in their order.
-        counting.sort_by_key(|&(priority, _)| Reverse(priority));
-        Ok(Self {
-            rules: counting.into_iter().map(|(_, rule)| rule).collect(),
-            has_rules: !rules.is_empty(),
-            bytes: bytes + fallback.as_ref().map_or(0, Template::bytes),
-            fallback,
-            spare_memories: Mutex::default(),
-        })
     }
 
     /// How many rules count.
@@ -117,20 +106,32 @@ impl RuleBook {
         self.bytes
     }
 
-    /// Asks one rule. `folded` gives the message in folded form.
+    /// Tries one rule; pending when the slice is over. `folded` gives the message in folded form.
     pub(crate) fn try_rule<'a>(
         &self,
         place: usize,
         memories: &mut Memories,
         message: &str,
         folded: impl FnOnce() -> &'a FoldedText,
-    ) -> Option<Captures> {
+        slice: Slice,
+    ) -> Poll<Option<Captures>> {
         match &self.rules[place].matcher {
-            Matcher::Pattern(pattern) => pattern.find(&mut memories[place], message),
+            Matcher::Pattern(pattern) => {
+                pattern.find(&mut memories.patterns[place], message, slice)
+            }
             Matcher::Keywords(keywords) => {
                 let folded = folded();
-                let all_occur = keywords.iter().all(|keyword| keyword.occurs_in(folded));
-                all_occur.then(Captures::new)
+                let found_before = mem::take(&mut memories.found_keywords);
+                for (place, keyword) in keywords.iter().enumerate().skip(found_before) {
+                    if place > found_before && slice.is_over() {
+                        memories.found_keywords = place;
+                        return Poll::Pending;
+                    }
+                    if !keyword.occurs_in(folded) {
+                        return Poll::Ready(None);
+                    }
+                }
+                Poll::Ready(Some(Captures::new()))
             }
         }
     }
@@ -146,7 +147,13 @@ impl RuleBook {
     /// Lends the memory of a search.
     pub(crate) fn take_memories(&self) -> Memories {
         let mut spare = self.lock_spare_memories();
-        spare.pop().unwrap_or_else(|| vec![None; self.len()])
+        spare.pop().unwrap_or_else(|| {
+            let patterns = self.rules.iter().map(|_| PatternMemory::default());
+            Memories {
+                patterns: patterns.collect(),
+                found_keywords: 0,
+            }
+        })
     }
 
     /// Takes it back.
@@ -161,6 +168,72 @@ impl RuleBook {
         // Pushing and popping leave the list whole, whatever panicked elsewhere.
         let locked = self.spare_memories.lock();
         locked.unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Compilation {
+    pub(crate) fn new(agent: Arc<Agent>) -> Self {
+        Self {
+            agent,
+            next: 0,
+            counting: Vec::new(),
+            faults: Vec::new(),
+            bytes: size_of::<RuleBook>(),
+        }
+    }
+
+    /// Continues until it is done or the slice is over; compiles at least one rule. Every rule is
+    /// compiled, also those that do not count because the agent lacks their capability, so that
+    /// all faults are found at once; pointers are inside the agent.
+    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<RuleBook, Vec<Fault>>> {
+        let agent = Arc::clone(&self.agent);
+        let rules = agent.config.rules.as_deref().unwrap_or_default();
+        while let Some(rule) = rules.get(self.next) {
+            self.add(rule);
+            if self.bytes > RuleBook::MOST_BYTES {
+                self.faults.push(too_large());
+                break;
+            }
+            self.next += 1;
+            if self.next < rules.len() && slice.is_over() {
+                return Poll::Pending;
+            }
+        }
+        Poll::Ready(self.finish())
+    }
+
+    fn add(&mut self, rule: &Rule) {
+        match CompiledRule::compile(rule) {
+            Ok(compiled) => {
+                self.bytes += compiled.bytes();
+                if counts(rule, &self.agent) {
+                    self.counting.push((rule.priority.unwrap_or(0), compiled));
+                }
+            }
+            Err(found) => {
+                let mut prefix = String::from("/config/rules");
+                push_index(&mut prefix, self.next);
+                let found = found.into_iter().map(|fault| fault.below(&prefix));
+                self.faults.extend(found);
+            }
+        }
+    }
+
+    fn finish(&mut self) -> Result<RuleBook, Vec<Fault>> {
+        let fallback = compile_fallback(&self.agent, &mut self.faults);
+        if !self.faults.is_empty() {
+            return Err(mem::take(&mut self.faults));
+        }
+        let mut counting = mem::take(&mut self.counting);
+        // A stable sort: equal priorities stay in their order.
+        counting.sort_by_key(|&(priority, _)| Reverse(priority));
+        Ok(RuleBook {
+            rules: counting.into_iter().map(|(_, rule)| rule).collect(),
+            has_rules: self.next > 0,
+            bytes: self.bytes + fallback.as_ref().map_or(0, Template::bytes),
+            fallback,
+            spare_memories: Mutex::default(),
+        })
     }
 }
 
@@ -218,7 +291,7 @@ impl Matcher {
                     faults.push(Fault::new("/pattern", FaultCode::BadFormat, reason));
                 })
                 .ok()
-                .map(Self::Pattern);
+                .map(|pattern| Self::Pattern(Box::new(pattern)));
         }
         let sources = rule.keywords.as_deref().unwrap_or_default();
         let mut keywords = Vec::with_capacity(sources.len());

@@ -3,32 +3,33 @@
 use std::{
     cell::OnceCell,
     sync::Arc,
+    task::Poll,
     time::{Duration, Instant},
 };
 
 use ports::ReplyRequest;
 
-use crate::{keywords::FoldedText, pattern::Captures, rule_book::RuleBook};
+use crate::{
+    keywords::FoldedText,
+    pattern::Captures,
+    rule_book::{Memories, RuleBook},
+    slice::Slice,
+};
 
-/// A search that can pause between two rules and go on elsewhere: one rule is quick, but two
-/// hundred of the worst kind on a long message are not.
+/// The longest time for which a message is searched, pauses aside. Two hundred ordinary rules
+/// take a small part of it on the longest message.
+const LONGEST_SEARCH: Duration = Duration::from_secs(3);
+
+/// A search that can pause between two rules, and inside of one.
 #[derive(Debug)]
 pub(crate) struct Search {
     pub(crate) book: Arc<RuleBook>,
     pub(crate) request: ReplyRequest,
     folded: OnceCell<FoldedText>,
     next: usize,
-}
-
-/// How far a search has come.
-#[derive(Debug)]
-pub(crate) enum Progress {
-    /// A rule matches, and none before it.
-    Found(Match),
-    /// No rule matches.
-    Nothing,
-    /// The slice of time is over.
-    Paused,
+    /// Present while the search is paused.
+    memories: Option<Memories>,
+    spent: Duration,
 }
 
 /// The rule that matches, and what its groups caught.
@@ -38,6 +39,10 @@ pub(crate) struct Match {
     pub(crate) captures: Captures,
 }
 
+/// The rules take too much work on this message.
+#[derive(Debug)]
+pub(crate) struct TooMuchWork;
+
 impl Search {
     pub(crate) fn new(book: Arc<RuleBook>, request: ReplyRequest) -> Self {
         Self {
@@ -45,33 +50,45 @@ impl Search {
             request,
             folded: OnceCell::new(),
             next: 0,
+            memories: None,
+            spent: Duration::ZERO,
         }
     }
 
-    /// Goes on until it is done or `slice` is over; asks at least one rule.
-    pub(crate) fn advance(&mut self, slice: Duration) -> Progress {
-        if self.next == self.book.len() {
-            return Progress::Nothing;
-        }
-        let mut memories = self.book.take_memories();
+    /// Continues until the first rule that matches is found, no rule is left, or the slice is
+    /// over.
+    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<Option<Match>, TooMuchWork>> {
         let started = Instant::now();
-        let progress = loop {
-            let place = self.next;
-            let message = &self.request.message;
+        let memories = self.memories.take();
+        let mut memories = memories.unwrap_or_else(|| self.book.take_memories());
+        if let Poll::Ready(found) = self.try_rules(&mut memories, slice) {
+            self.book.give_back(memories);
+            return Poll::Ready(Ok(found));
+        }
+        self.spent += started.elapsed();
+        if self.spent >= LONGEST_SEARCH {
+            return Poll::Ready(Err(TooMuchWork));
+        }
+        self.memories = Some(memories);
+        Poll::Pending
+    }
+
+    fn try_rules(&mut self, memories: &mut Memories, slice: Slice) -> Poll<Option<Match>> {
+        while self.next < self.book.len() {
+            let (place, message) = (self.next, &self.request.message);
             let folded = || self.folded.get_or_init(|| FoldedText::new(message));
-            if let Some(captures) = self.book.try_rule(place, &mut memories, message, folded) {
-                break Progress::Found(Match { place, captures });
+            match self.book.try_rule(place, memories, message, folded, slice) {
+                Poll::Pending => return Poll::Pending,
+                Poll::Ready(Some(captures)) => {
+                    return Poll::Ready(Some(Match { place, captures }));
+                }
+                Poll::Ready(None) => self.next += 1,
             }
-            self.next += 1;
-            if self.next == self.book.len() {
-                break Progress::Nothing;
+            if slice.is_over() && self.next < self.book.len() {
+                return Poll::Pending;
             }
-            if started.elapsed() >= slice {
-                break Progress::Paused;
-            }
-        };
-        self.book.give_back(memories);
-        progress
+        }
+        Poll::Ready(None)
     }
 }
 
@@ -85,11 +102,16 @@ mod tests {
     fn search(message: &str) -> Search {
         let mut agent = agent();
         let sources = ["never", "nor this", "hello"];
-        agent.config.rules = Some(sources.map(|source| pattern_rule(source, "x")).to_vec());
+        agent.config.rules = Some(
+            sources
+                .map(|source| pattern_rule(source, "{{capture.0}}"))
+                .to_vec(),
+        );
+        let agent = Arc::new(agent);
         let book = RuleBook::compile(&agent).unwrap();
         let request = ReplyRequest {
             tenant: TenantId::DEFAULT.parse().unwrap(),
-            agent: Arc::new(agent),
+            agent,
             turn_id: TurnId::new(uuid::Uuid::nil()),
             turn_number: 0,
             user_id: None,
@@ -105,9 +127,9 @@ mod tests {
     fn pauses_between_rules_and_goes_on_where_it_was() {
         let mut search = search("oh, hello");
         for _ in 0..2 {
-            assert!(matches!(search.advance(Duration::ZERO), Progress::Paused));
+            assert!(search.advance(Slice::new(Duration::ZERO)).is_pending());
         }
-        let Progress::Found(found) = search.advance(Duration::ZERO) else {
+        let Poll::Ready(Ok(Some(found))) = search.advance(Slice::new(Duration::MAX)) else {
             panic!("the third rule matches");
         };
         assert_eq!((found.place, found.captures), (2, vec![Some(4..9)]));
@@ -117,8 +139,16 @@ mod tests {
     fn ends_when_no_rule_is_left() {
         let mut search = search("good-bye");
         for _ in 0..2 {
-            let progress = search.advance(Duration::MAX);
-            assert!(matches!(progress, Progress::Nothing));
+            let found = search.advance(Slice::new(Duration::MAX));
+            assert!(matches!(found, Poll::Ready(Ok(None))));
         }
+    }
+
+    #[test]
+    fn ends_when_it_takes_too_much_work() {
+        let mut search = search("good-bye");
+        search.spent = LONGEST_SEARCH;
+        let found = search.advance(Slice::new(Duration::ZERO));
+        assert!(matches!(found, Poll::Ready(Err(TooMuchWork))));
     }
 }

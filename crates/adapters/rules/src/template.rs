@@ -200,11 +200,13 @@ fn next_placeholder(source: &str) -> Option<(&str, &str, &str)> {
 
 #[cfg(test)]
 mod tests {
+    use std::{task::Poll, time::Duration};
+
     use proptest::prelude::*;
     use rstest::rstest;
 
     use super::*;
-    use crate::samples::agent;
+    use crate::{pattern::PatternMemory, samples::agent, slice::Slice};
 
     fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &str) -> Answer {
         let values = Values {
@@ -255,7 +257,10 @@ mod tests {
             assert!(Template::parse(unknown, known).is_err(), "{unknown}");
         }
         let message = "Call me Bob!";
-        let found = pattern.find(&mut None, message).unwrap();
+        let (mut memory, slice) = (PatternMemory::default(), Slice::new(Duration::MAX));
+        let Poll::Ready(Some(found)) = pattern.find(&mut memory, message, slice) else {
+            panic!("the pattern matches");
+        };
         let source = "{{capture.name}}/{{capture.1}}/{{capture.2}}/{{capture.0}}";
         assert_eq!(
             fill(source, known, &found, message).text,

@@ -83,7 +83,7 @@ impl From<AgentError> for ApiError {
             AgentError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             AgentError::InvalidRule(faults) => Self::faults(ProblemCode::InvalidRule, faults),
             AgentError::UnknownEngine(faults) => Self::faults(ProblemCode::UnknownEngine, faults),
-            AgentError::Contended => Self::new(ProblemCode::Overloaded),
+            AgentError::Contended | AgentError::Overloaded => Self::new(ProblemCode::Overloaded),
             AgentError::TooManyLogBytes(refused) => refused.into(),
             AgentError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             AgentError::Idempotency(refused) => refused.into(),
@@ -154,6 +154,7 @@ impl From<ChatError> for ApiError {
             ChatError::Overloaded => Self::new(ProblemCode::Overloaded),
             ChatError::Failed(problem) => Self {
                 retry_after: problem.retry_after,
+                retryable: problem.retryable,
                 ..Self::new(problem.code)
             },
             ChatError::Idempotency(refused) => refused.into(),

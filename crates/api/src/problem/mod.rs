@@ -28,6 +28,8 @@ pub struct ApiError {
     pub faults: Vec<ProblemFault>,
     /// Whole seconds after which to try again; what is usual for the code when none.
     pub retry_after: Option<u32>,
+    /// Whether the same request can succeed later.
+    pub retryable: bool,
     /// The rate limit that refuses the request.
     pub violated_policy: Option<LimitPolicy>,
     /// What `WWW-Authenticate` says.
@@ -50,6 +52,7 @@ impl ApiError {
             detail: None,
             faults: Vec::new(),
             retry_after: None,
+            retryable: code.is_retryable(),
             violated_policy: None,
             challenge: None,
             log_bounds: None,

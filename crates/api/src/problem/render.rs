@@ -98,6 +98,7 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
     problem.instance = instance;
     problem.request_id = request_id;
     problem.retry_after = retry_after(error);
+    problem.retryable = error.retryable;
     problem.errors.clone_from(&error.faults);
     problem
 }

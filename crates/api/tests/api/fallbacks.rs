@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::{
     engines::{contents, scripted_agent, turn},
     harness::{Plan, id_of},
-    script::{Always, scripted},
+    script::{Always, Immediate, scripted},
 };
 
 #[tokio::test(flavor = "multi_thread")]
@@ -132,5 +132,91 @@ async fn an_engine_that_is_left_alone_is_answered_for_or_fails_at_once() {
     // What was asked is not lost for that.
     let conversation = problem["conversationId"].as_str().unwrap();
     assert_eq!(contents(&api, conversation).await, ["xyzzy"]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_engine_that_answers_at_once_is_asked_once_in_a_turn() {
+    let (engine, mut script) = scripted();
+    let plan = Plan::default().engine("quick", Immediate(engine));
+    let api = plan.start().await;
+    for (fallbacks, code) in [
+        (json!([]), Some(ProblemCode::EngineTimeout)),
+        (json!(["rules"]), None),
+    ] {
+        let config = json!({"engine": "quick", "fallbacks": fallbacks, "fallbackReply": "Hm."});
+        let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+        let command = json!({"agentId": agent, "message": "xyzzy"});
+        let writer = api.writer();
+        let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+            script.next_call().await.fail(ReplyError::TimedOut);
+        });
+        match code {
+            Some(code) => {
+                let problem = answer.problem(code);
+                let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
+                assert_eq!(turn["status"], "failed");
+            }
+            None => assert_eq!(answer.json()["degraded"], true),
+        }
+        script.assert_no_more_calls();
+    }
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_overloaded_engine_is_503_and_nothing_is_stored() {
+    let full = Immediate(Always(|| Err(ReplyError::Overloaded)));
+    let api = Plan::default().engine("full", full).start().await;
+    let config = json!({"engine": "full"});
+    let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+    let command = json!({"agentId": agent, "message": "xyzzy"});
+    let problem = api.writer().post("/api/chat", command).await;
+    let problem = problem.problem(ProblemCode::Overloaded);
+    assert_eq!(problem.get("turnId"), None);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_fallback_is_asked_for_the_model_of_its_operator() {
+    let (engine, mut script) = scripted();
+    let (fallback, mut fallback_script) = scripted();
+    let plan = Plan::default().engine("own", engine);
+    let api = plan.engine("other", fallback).start().await;
+    let llm = json!({"model": "large", "temperature": 0.5});
+    let config = json!({"engine": "own", "fallbacks": ["other"], "llm": llm});
+    let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+    let command = json!({"agentId": agent, "message": "Hello"});
+    let writer = api.writer();
+    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        let call = script.next_call().await;
+        let llm = call.request.agent.config.llm.clone().unwrap();
+        assert_eq!(llm.model.as_deref(), Some("large"));
+        call.fail(ReplyError::TimedOut);
+        let call = fallback_script.next_call().await;
+        let llm = call.request.agent.config.llm.clone().unwrap();
+        assert_eq!((llm.model, llm.temperature), (None, Some(0.5)));
+        call.fail(ReplyError::TimedOut);
+    });
+    answer.problem(ProblemCode::EngineTimeout);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_answer_that_is_cut_off_is_retryable_and_a_malformed_one_is_not() {
+    let cut = Always(|| Err(ReplyError::CutOff("cut".into())));
+    let malformed = Always(|| Err(ReplyError::BadAnswer("malformed".into())));
+    let plan = Plan::default().engine("cut", cut);
+    let api = plan.engine("malformed", malformed).start().await;
+    for (engine, retryable) in [("cut", true), ("malformed", false)] {
+        let config = json!({"engine": engine});
+        let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
+        let command = json!({"agentId": agent, "message": "Hello"});
+        let answer = api.writer().post("/api/chat", command).await;
+        let problem = answer.problem(ProblemCode::EngineFailed);
+        assert_eq!(problem["retryable"], retryable);
+        let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
+        assert_eq!(turn["error"]["retryable"], retryable);
+    }
     api.stop().await;
 }

@@ -176,3 +176,17 @@ impl ReplyEngine for Always {
         (self.0)()
     }
 }
+
+/// An engine that claims to answer at once.
+pub(crate) struct Immediate<E>(pub(crate) E);
+
+#[async_trait]
+impl<E: ReplyEngine> ReplyEngine for Immediate<E> {
+    fn is_immediate(&self) -> bool {
+        true
+    }
+
+    async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
+        self.0.reply(request).await
+    }
+}

@@ -23,6 +23,9 @@ pub enum AgentError {
     /// The server has no engine of that name.
     #[error("unknown engine")]
     UnknownEngine(Vec<Fault>),
+    /// The tenant has too many agents waiting to be checked; nothing was written.
+    #[error("too many agents wait to be checked")]
+    Overloaded,
     /// Others kept changing it at the same time; nothing was written.
     #[error("the agent is changed too often at once")]
     Contended,

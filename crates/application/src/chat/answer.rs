@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use domain::{ConversationId, FinishReason, Problem, ProblemCode, ToolCall, Usage};
+use domain::{ConversationId, FinishReason, LlmSettings, Problem, ProblemCode, ToolCall, Usage};
 use futures::StreamExt;
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, UselessAnswer};
 
@@ -15,7 +15,7 @@ use super::{
     said::{Said, ToolStep, Unreturned},
     tool_meter::ToolMeter,
 };
-use crate::engines::{Candidate, breaker::Attempt};
+use crate::engines::{Candidate, breakers::Leave};
 
 /// An engine that has not answered before may still do so, and one that has not after is down.
 const REASONABLE_TIME: Duration = Duration::from_secs(10);
@@ -96,16 +96,17 @@ impl Hearer for Notes<'_> {
 
 /// Asks the engines in turn, passing over those that are known to be down. The next one is asked
 /// only while nothing was said and no tool was called: an answer is never a mix of two voices, and
-/// nothing is done twice. Without an answer it is the last engine asked that says why.
+/// nothing is done twice. Without an answer it is the last engine asked that says why; `failure`
+/// is that of an engine that was asked before these.
 pub(super) async fn answer(
     chain: &[Candidate],
     request: &ReplyRequest,
+    mut failure: Option<Problem>,
     hearer: &impl Hearer,
 ) -> Result<Answer, Problem> {
-    let mut failure = None;
     let mut shortest_wait = None;
     for candidate in chain {
-        let mut leave = match candidate.breaker.enter() {
+        let mut leave = match candidate.breakers.enter() {
             Ok(leave) => leave,
             Err(wait) => {
                 shortest_wait = Some(shortest_wait.map_or(wait, |other| wait.min(other)));
@@ -117,9 +118,19 @@ pub(super) async fn answer(
             said.degraded = candidate.is_fallback;
         });
         let started = Instant::now();
-        let result = attempt(candidate, &mut leave, request.clone(), hearer).await;
+        let result = attempt(
+            candidate,
+            &mut leave,
+            request_to(candidate, request),
+            hearer,
+        )
+        .await;
         record(candidate, started.elapsed(), &result);
-        judge(leave, request.agent.config.timeout(), &result);
+        if candidate.engine.is_immediate() {
+            judge_immediate(leave, &result);
+        } else {
+            judge(leave, request.agent.config.timeout(), &result);
+        }
         match result {
             Ok(end) => return Ok(answered(candidate, end, hearer)),
             Err(Unanswered { error, .. }) => {
@@ -189,23 +200,49 @@ struct Unanswered {
 /// spoke, or had less time than an engine may reasonably take, says nothing, and neither does one
 /// whose answer is of no use though nothing is wrong with it, or one agent could have it left alone
 /// for all. One that falls silent by its own measure does not work, whatever it had said before.
-fn judge<T>(leave: Attempt, time: Duration, result: &Result<T, Unanswered>) {
+fn judge<T>(leave: Leave, time: Duration, result: &Result<T, Unanswered>) {
     let Err(Unanswered { error, was_cut }) = result else {
         return leave.succeeded();
     };
     match error {
         ReplyError::Refused(_) => leave.succeeded(),
+        ReplyError::Overloaded => {}
         ReplyError::TimedOut if time < REASONABLE_TIME => {}
         ReplyError::TimedOut if *was_cut && leave.has_begun() => {}
+        ReplyError::TimedOut if *was_cut => leave.timed_out(),
         error if error.is_useless_answer() => {}
         _ => leave.failed(),
     }
 }
 
+/// Judges an engine that answers from the request alone: that takes too long by the agent's own
+/// doing.
+fn judge_immediate<T>(leave: Leave, result: &Result<T, Unanswered>) {
+    match result {
+        Err(Unanswered {
+            error: ReplyError::TimedOut,
+            ..
+        }) => {}
+        _ => judge(leave, Duration::MAX, result),
+    }
+}
+
+/// The request as an engine gets it. The agent's model is a name of its own engine; a fallback
+/// takes the model that the operator chose for it.
+fn request_to(candidate: &Candidate, request: &ReplyRequest) -> ReplyRequest {
+    let mut request = request.clone();
+    let llm = request.agent.config.llm.as_ref();
+    if candidate.is_fallback && llm.is_some_and(|llm| llm.model.is_some()) {
+        let llm = &mut Arc::make_mut(&mut request.agent).config.llm;
+        *llm = llm.take().map(|llm| LlmSettings { model: None, ..llm });
+    }
+    request
+}
+
 /// One engine's attempt, within the agent's time.
 async fn attempt(
     candidate: &Candidate,
-    leave: &mut Attempt,
+    leave: &mut Leave,
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), Unanswered> {
@@ -220,7 +257,7 @@ async fn attempt(
 
 async fn collect(
     engine: &Arc<dyn ReplyEngine>,
-    leave: &mut Attempt,
+    leave: &mut Leave,
     request: ReplyRequest,
     hearer: &impl Hearer,
 ) -> Result<(FinishReason, Option<Usage>), ReplyError> {
@@ -247,7 +284,7 @@ async fn collect(
             } => return Ok((finish_reason, usage)),
         }
     }
-    Err(ReplyError::BadAnswer("the answer has no end".into()))
+    Err(ReplyError::CutOff("the answer has no end".into()))
 }
 
 fn hear(hearer: &impl Hearer, take: impl FnOnce(&mut Said) -> bool) -> Result<(), ReplyError> {

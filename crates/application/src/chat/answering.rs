@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Instant};
 
-use domain::MessageId;
+use domain::{MessageId, Problem};
 use ports::{BeginOutcome, Exchange, ExchangeOutcome, Once, ReplyRequest, RepositoryError};
 
 use super::{
@@ -17,14 +17,23 @@ use super::{
 };
 use crate::engines::Candidate;
 
-/// A turn whose engine answers at once: computed first, then stored whole in one write. `None`
-/// when it has to be begun instead.
+/// The outcome of an exchange.
+pub(super) enum Exchanged {
+    /// It is stored, or was before.
+    Stored(Once<Asked>),
+    /// Something runs in the conversation.
+    Busy,
+    /// The engine gave no answer.
+    Failed(Problem),
+}
+
+/// A turn whose engine answers at once: computed first, then stored whole in one write.
 pub(super) async fn exchange(
     runner: &TurnRunner,
     question: &Arc<Question>,
     at: &Arc<Place>,
     engine: &[Candidate],
-) -> Result<Option<Once<Asked>>, ChatError> {
+) -> Result<Exchanged, ChatError> {
     let ports = &runner.ports;
     let started = Instant::now();
     let request = request(question, at);
@@ -32,9 +41,9 @@ pub(super) async fn exchange(
         conversation: at.target.id(),
         request_id: question.command.request_id.as_deref(),
     });
-    let answered = answer(engine, &request, &notes).await;
-    let Ok(answer) = answered else {
-        return Ok(None);
+    let answer = match answer(engine, &request, None, &notes).await {
+        Ok(answer) => answer,
+        Err(problem) => return Ok(Exchanged::Failed(problem)),
     };
     let engine_time = started.elapsed();
     // The clock may have been set back while the engine answered.
@@ -56,8 +65,8 @@ pub(super) async fn exchange(
     };
     let asked_at = Instant::now();
     match ports.turns.record_exchange(exchange).await? {
-        ExchangeOutcome::Recorded { message_seq, .. } => {
-            Ok(Some(Once::Done(Asked::answered(AnsweredTurn {
+        ExchangeOutcome::Recorded { message_seq, .. } => Ok(Exchanged::Stored(Once::Done(
+            Asked::answered(AnsweredTurn {
                 question: Arc::clone(question),
                 at: Arc::clone(at),
                 node,
@@ -69,21 +78,23 @@ pub(super) async fn exchange(
                 },
                 tool_calls,
                 turns: Arc::clone(&ports.turns),
-            }))))
-        }
-        ExchangeOutcome::Repeated(record) => Ok(Some(Once::Repeated(record))),
-        ExchangeOutcome::Busy => Ok(None),
+            }),
+        ))),
+        ExchangeOutcome::Repeated(record) => Ok(Exchanged::Stored(Once::Repeated(record))),
+        ExchangeOutcome::Busy => Ok(Exchanged::Busy),
         ExchangeOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
         ExchangeOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
     }
 }
 
-/// A turn whose engine takes its time: stored as begun or waiting, and run when it may. `None`
-/// when it has to be looked at again where it goes.
+/// A turn whose engine takes its time: stored as begun or waiting, and run when it may; `failure`
+/// is that of the agent's own engine, which is not asked again if the turn starts now. `None` when
+/// it has to be looked at again where it goes.
 pub(super) async fn begin(
     runner: &Arc<TurnRunner>,
     question: &Arc<Question>,
     at: &Arc<Place>,
+    failure: Option<Problem>,
 ) -> Result<Option<Once<Asked>>, ChatError> {
     let ports = &runner.ports;
     let asked_at = Instant::now();
@@ -114,6 +125,7 @@ pub(super) async fn begin(
                     turn_number,
                     ..request(question, at)
                 },
+                failure,
                 message_seq,
                 store_so_far: asked_at.elapsed(),
             });

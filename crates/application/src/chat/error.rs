@@ -20,8 +20,9 @@ pub enum ChatError {
     /// A turn is in progress, or too many wait.
     #[error("the conversation is busy")]
     Busy,
-    /// Too many finished turns wait to be stored.
-    #[error("too many finished turns wait for the store")]
+    /// Too many finished turns wait to be stored, or too many messages of the tenant to be
+    /// answered.
+    #[error("too many finished turns or messages wait")]
     Overloaded,
     /// The turn was cancelled.
     #[error("the turn was cancelled")]
@@ -58,7 +59,10 @@ pub(super) fn engine_problem(error: &ReplyError) -> Problem {
         ReplyError::RateLimited { retry_after } => *retry_after,
         _ => None,
     };
-    Problem::new(engine_code(error)).with_wait(wait)
+    Problem {
+        retryable: error.is_retryable(),
+        ..Problem::new(engine_code(error)).with_wait(wait)
+    }
 }
 
 /// The code of that problem.
@@ -67,7 +71,10 @@ pub(super) fn engine_code(error: &ReplyError) -> ProblemCode {
         ReplyError::Unavailable(_) | ReplyError::RateLimited { .. } => {
             ProblemCode::EngineUnavailable
         }
+        ReplyError::Overloaded => ProblemCode::Overloaded,
         ReplyError::TimedOut => ProblemCode::EngineTimeout,
-        ReplyError::Refused(_) | ReplyError::BadAnswer(_) => ProblemCode::EngineFailed,
+        ReplyError::Refused(_) | ReplyError::BadAnswer(_) | ReplyError::CutOff(_) => {
+            ProblemCode::EngineFailed
+        }
     }
 }

@@ -22,6 +22,7 @@ mod place;
 mod ports;
 mod progress;
 mod reply_cursor;
+mod run_to_end;
 mod runner;
 mod said;
 mod service;

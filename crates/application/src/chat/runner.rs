@@ -50,6 +50,8 @@ pub(super) struct BegunTurn {
     pub(super) claim: Claim,
     pub(super) started: TurnStarted,
     pub(super) request: ReplyRequest,
+    /// Why the agent's own engine gave no answer, if it was asked already.
+    pub(super) failure: Option<Problem>,
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
     pub(super) store_so_far: Duration,
@@ -174,19 +176,25 @@ impl TurnRunner {
         let BegunTurn {
             claim,
             mut request,
+            failure,
             message_seq,
             store_so_far,
             ..
         } = begun;
         let had = self.toolbox.of(&request.agent);
         (request.tools, request.unavailable_tools) = (had.tools, had.unavailable);
+        let mut chain = self.engines.chain(&request.tenant, &request.agent);
+        if failure.is_some() {
+            chain.retain(|candidate| candidate.is_fallback);
+        }
         let task = TurnTask {
             finishing: Finishing {
                 runner: self,
                 claim: &claim,
             },
-            chain: self.engines.chain(&request.agent),
+            chain,
             request,
+            failure,
             message_seq,
             store_so_far,
         };
@@ -274,6 +282,7 @@ fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
             tools: Vec::new(),
             unavailable_tools: Vec::new(),
         },
+        failure: None,
         message_seq: promoted.message_seq,
         store_so_far: Duration::ZERO,
     }

@@ -6,13 +6,14 @@ use domain::{ConversationId, IdempotencyKey, MessageId, Principal, ProblemCode, 
 use ports::{Once, RepositoryError};
 
 use super::{
-    answering::{begin, exchange},
+    answering::{Exchanged, begin, exchange},
     asked::Asked,
     command::ChatCommand,
     error::ChatError,
     followed::FollowedTurn,
     lanes::{LaneGuard, Lanes},
-    place::{Place, Question, Resumption, place},
+    place::{Question, Resumption, place},
+    run_to_end::RunToEnd,
     runner::TurnRunner,
 };
 use crate::{
@@ -31,6 +32,11 @@ const OPERATION: &str = "chat";
 
 /// Chat: a message goes in, a turn is stored, the agent's reply comes out.
 pub struct ChatService {
+    intake: Arc<Intake>,
+}
+
+/// What a message needs on its way to its turn.
+struct Intake {
     runner: Arc<TurnRunner>,
     lanes: Lanes,
 }
@@ -39,16 +45,34 @@ impl ChatService {
     /// A service whose turns `runner` runs.
     pub fn new(runner: Arc<TurnRunner>) -> Self {
         Self {
-            runner,
-            lanes: Lanes::default(),
+            intake: Arc::new(Intake {
+                runner,
+                lanes: Lanes::default(),
+            }),
         }
     }
 
-    /// Takes a message. Once this has answered, the turn is stored, and goes on whether or not
-    /// anybody waits for it.
-    pub async fn ask(
+    /// Takes a message. Once this has answered, the turn is stored. The message is taken and
+    /// answered whether or not the caller waits: when this is dropped, it continues in the
+    /// background.
+    pub fn ask(
         &self,
         caller: &Principal,
+        command: ChatCommand,
+        key: Option<IdempotencyKey>,
+    ) -> impl Future<Output = Result<Asked, ChatError>> + Send + use<> {
+        let intake = Arc::clone(&self.intake);
+        let runner = Arc::clone(&intake.runner);
+        let caller = caller.clone();
+        let asking = async move { intake.ask(caller, command, key).await };
+        RunToEnd::new(asking, runner)
+    }
+}
+
+impl Intake {
+    async fn ask(
+        &self,
+        caller: Principal,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Result<Asked, ChatError> {
@@ -70,6 +94,7 @@ impl ChatService {
                 continue;
             }
             let (claims, claim) = (&*self.runner.ports.claims, question.claim.as_ref());
+            let caller = &question.caller;
             match judged(claims, &caller.tenant, claim, met).await? {
                 Once::Done(asked) => return Ok(asked),
                 Once::Repeated(record) => match (record.turn_id, record.released_into) {
@@ -88,19 +113,19 @@ impl ChatService {
 
     fn question(
         &self,
-        caller: &Principal,
+        caller: Principal,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
     ) -> Arc<Question> {
         let ports = &self.runner.ports;
         let now = ports.clock.now();
         Arc::new(Question {
-            caller: caller.clone(),
-            claim: idempotency::claim(caller, OPERATION, key, &command, now),
+            claim: idempotency::claim(&caller, OPERATION, key, &command, now),
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),
             },
+            caller,
             turn_id: TurnId::new(ports.ids.next_id()),
             message_id: MessageId::new(ports.ids.next_id()),
             new_conversation: ConversationId::new(ports.ids.next_id()),
@@ -138,10 +163,10 @@ impl ChatService {
         }
         // Whether the caller may know of the conversation comes before whether it is busy.
         let at = Arc::new(place(&runner.ports, question).await?);
-        let chain = runner.engines.chain(&at.agent);
+        let chain = runner.engines.chain(&question.caller.tenant, &at.agent);
         if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
             *lane = None;
-            return self.begin(question, at).await;
+            return begin(runner, question, &at, None).await;
         }
         if lane.is_none() {
             *lane = self.enter_lane(question).await?;
@@ -156,18 +181,28 @@ impl ChatService {
         }
         let first = chain.get(..1).unwrap_or_default();
         match exchange(runner, question, &at, first).await {
-            // The engine failed, or something runs in the conversation: a turn that is begun can be
-            // seen to fail, asks the fallbacks, and is judged again under the lock.
-            Ok(None) => {
+            Ok(Exchanged::Stored(asked)) => Ok(Some(asked)),
+            // Nothing is stored: the same message can be sent again.
+            Ok(Exchanged::Failed(problem))
+                if problem.code == ProblemCode::Overloaded && chain.len() == 1 =>
+            {
+                Err(ChatError::Overloaded)
+            }
+            // A turn that is begun can be seen to fail, and asks the fallbacks.
+            Ok(Exchanged::Failed(problem)) => {
                 *lane = None;
-                self.begin(question, at).await
+                begin(runner, question, &at, Some(problem)).await
+            }
+            // A turn that is begun is judged again under the lock.
+            Ok(Exchanged::Busy) => {
+                *lane = None;
+                begin(runner, question, &at, None).await
             }
             Err(ChatError::Store(RepositoryError::Stale { .. })) => Ok(None),
             Err(error) => {
                 note_outage(lane.as_ref(), &error);
                 Err(error)
             }
-            met => met,
         }
     }
 
@@ -182,20 +217,6 @@ impl ChatService {
         let lane = tokio::time::timeout(LONGEST_WAIT, entered).await;
         let lane = lane.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
         lane.map(Some).ok_or(ChatError::Busy)
-    }
-
-    /// Begins a turn in a task of its own: what was stored is run, also when its caller has gone
-    /// in between.
-    async fn begin(
-        &self,
-        question: &Arc<Question>,
-        at: Arc<Place>,
-    ) -> Result<Option<Once<Asked>>, ChatError> {
-        let (runner, question) = (Arc::clone(&self.runner), Arc::clone(question));
-        let turn = async move { begin(&runner, &question, &at).await };
-        let task = self.runner.in_background(turn);
-        task.await
-            .unwrap_or(Err(ChatError::from(ProblemCode::Interrupted)))
     }
 }
 

@@ -24,6 +24,8 @@ pub(super) struct TurnTask<'a> {
     pub(super) finishing: Finishing<'a>,
     pub(super) chain: Vec<Candidate>,
     pub(super) request: ReplyRequest,
+    /// Why an engine before those of the chain gave no answer.
+    pub(super) failure: Option<Problem>,
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
     pub(super) store_so_far: Duration,
@@ -47,7 +49,8 @@ impl TurnTask<'_> {
         self.store_so_far += asked_at.elapsed();
         let started = Instant::now();
         let live = &self.finishing.claim.live;
-        let asked = answer(&self.chain, &self.request, &**live);
+        let failure = self.failure.take();
+        let asked = answer(&self.chain, &self.request, failure, &**live);
         let asked = live.stopped().run_until_cancelled(asked);
         // A turn must reach its end also when its engine does not.
         let answered = AssertUnwindSafe(asked).catch_unwind().await;

@@ -1,10 +1,14 @@
 //! Leaves an engine alone for a while that is known to be down.
 
 use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering},
+    },
     time::Duration,
 };
 
+use domain::TenantId;
 use tokio::time::Instant;
 
 /// Attempts are judged over so many seconds.
@@ -16,7 +20,7 @@ const PAUSE: Duration = Duration::from_secs(10);
 
 /// A circuit breaker: open while an engine is known to be down.
 pub(crate) struct Breaker {
-    engine: String,
+    gauge: Arc<OpenGauge>,
     began: Instant,
     state: Mutex<State>,
 }
@@ -31,35 +35,53 @@ enum State {
     Probing(Instant),
 }
 
+/// The metric that shows whether any breaker of an engine is open.
+pub(crate) struct OpenGauge {
+    engine: String,
+    open: AtomicUsize,
+}
+
 /// The attempts of the last seconds.
 #[derive(Default)]
-struct Window([Second; WINDOW_SECONDS]);
+struct Window {
+    seconds: [Second; WINDOW_SECONDS],
+    /// The last two tenants whose attempts timed out, and when.
+    timed_out: [Option<(TenantId, u64)>; 2],
+}
 
 /// The attempts of one second.
 #[derive(Default, Clone, Copy)]
 struct Second {
     number: u64,
+    /// Time-outs aside.
     attempts: u32,
     failures: u32,
+    timeouts: u32,
+}
+
+/// The outcome of an attempt, as a breaker judges it.
+#[derive(Clone, Copy)]
+enum Outcome<'a> {
+    Success,
+    Failure,
+    /// A failure that counts only beside one of another tenant.
+    TimeoutOf(&'a TenantId),
 }
 
 /// Leave to ask an engine. Dropped unsaid, it tells nothing of the engine.
 pub(crate) struct Attempt {
     breaker: Arc<Breaker>,
     is_probe: bool,
-    has_begun: bool,
 }
 
 impl Breaker {
     /// A closed one.
-    pub(crate) fn new(engine: String) -> Arc<Self> {
-        let breaker = Self {
-            engine,
+    pub(crate) fn new(gauge: Arc<OpenGauge>) -> Arc<Self> {
+        Arc::new(Self {
+            gauge,
             began: Instant::now(),
             state: Mutex::new(State::Closed(Box::default())),
-        };
-        breaker.show(false);
-        Arc::new(breaker)
+        })
     }
 
     /// Leave to ask, or after what time to come again.
@@ -79,7 +101,6 @@ impl Breaker {
         Ok(Attempt {
             breaker: Arc::clone(self),
             is_probe,
-            has_begun: false,
         })
     }
 
@@ -95,31 +116,28 @@ impl Breaker {
             return;
         }
         *state = State::Closed(Box::default());
-        self.show(false);
-        tracing::info!(engine = self.engine, "the engine works again");
+        self.gauge.closed();
+        tracing::info!(engine = self.gauge.engine, "circuit breaker closed");
     }
 
     fn open(&self, state: &mut State) {
+        if matches!(*state, State::Closed(_)) {
+            self.gauge.opened();
+        }
         *state = State::Open(Instant::now() + PAUSE);
-        self.show(true);
-        tracing::warn!(engine = self.engine, "the engine is down, and left alone");
+        tracing::warn!(engine = self.gauge.engine, "circuit breaker opened");
     }
 
     /// Counts an attempt.
-    fn count(&self, has_failed: bool) {
+    fn count(&self, outcome: Outcome<'_>) {
         let second = self.began.elapsed().as_secs();
         let mut state = self.state();
         // What was begun before it opened says nothing new.
         if let State::Closed(window) = &mut *state
-            && window.count(second, has_failed)
+            && window.count(second, outcome)
         {
             self.open(&mut state);
         }
-    }
-
-    fn show(&self, is_open: bool) {
-        let gauge = metrics::gauge!("engine_breaker_open", "engine" => self.engine.clone());
-        gauge.set(f64::from(u8::from(is_open)));
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -127,52 +145,106 @@ impl Breaker {
     }
 }
 
+impl Drop for Breaker {
+    fn drop(&mut self) {
+        if self.is_open() {
+            self.gauge.closed();
+        }
+    }
+}
+
+impl OpenGauge {
+    /// The gauge of an engine that has no open breaker.
+    pub(crate) fn new(engine: String) -> Arc<Self> {
+        let gauge = Self {
+            engine,
+            open: AtomicUsize::new(0),
+        };
+        gauge.show(0);
+        Arc::new(gauge)
+    }
+
+    fn opened(&self) {
+        self.show(self.open.fetch_add(1, Ordering::SeqCst) + 1);
+    }
+
+    fn closed(&self) {
+        self.show(self.open.fetch_sub(1, Ordering::SeqCst) - 1);
+    }
+
+    fn show(&self, open: usize) {
+        let gauge = metrics::gauge!("engine_breaker_open", "engine" => self.engine.clone());
+        gauge.set(f64::from(u8::from(open > 0)));
+    }
+}
+
 impl Window {
     /// Counts an attempt; answers whether too many have failed.
-    fn count(&mut self, number: u64, has_failed: bool) -> bool {
-        let seconds = self.0.len() as u64;
+    fn count(&mut self, number: u64, outcome: Outcome<'_>) -> bool {
+        let seconds = self.seconds.len() as u64;
         let place = usize::try_from(number % seconds).unwrap_or_default();
-        let second = &mut self.0[place];
+        let second = &mut self.seconds[place];
         if second.number != number {
             *second = Second {
                 number,
                 ..Second::default()
             };
         }
-        second.attempts += 1;
-        second.failures += u32::from(has_failed);
-        if !has_failed {
+        match outcome {
+            Outcome::Success => second.attempts += 1,
+            Outcome::Failure => {
+                second.attempts += 1;
+                second.failures += 1;
+            }
+            Outcome::TimeoutOf(tenant) => {
+                second.timeouts += 1;
+                self.remember(tenant, number);
+            }
+        }
+        if matches!(outcome, Outcome::Success) {
             return false;
         }
-        let recent = self
-            .0
-            .iter()
-            .filter(|it| number.saturating_sub(it.number) < seconds);
-        let (attempts, failures) = recent.fold((0, 0), |(attempts, failures), it| {
-            (attempts + it.attempts, failures + it.failures)
-        });
+        let is_recent = |then: u64| number.saturating_sub(then) < seconds;
+        let tenants = self.timed_out.iter().flatten();
+        let timeouts_count = tenants.filter(|(_, then)| is_recent(*then)).count() > 1;
+        let (mut attempts, mut failures) = (0, 0);
+        for second in self.seconds.iter().filter(|it| is_recent(it.number)) {
+            let timeouts = if timeouts_count { second.timeouts } else { 0 };
+            attempts += second.attempts + timeouts;
+            failures += second.failures + timeouts;
+        }
         attempts >= LEAST_ATTEMPTS && 2 * failures >= attempts
+    }
+
+    fn remember(&mut self, tenant: &TenantId, number: u64) {
+        let [first, second] = &mut self.timed_out;
+        let is_of_tenant =
+            |it: &Option<(TenantId, u64)>| it.as_ref().is_some_and(|(of, _)| of == tenant);
+        let replaces_first = match (&*first, &*second) {
+            (it, _) if is_of_tenant(it) => true,
+            (_, it) if is_of_tenant(it) => false,
+            (first, second) => {
+                let when = |it: &Option<(TenantId, u64)>| it.as_ref().map(|(_, then)| *then);
+                when(first) <= when(second)
+            }
+        };
+        let replaced = if replaces_first { first } else { second };
+        *replaced = Some((tenant.clone(), number));
     }
 }
 
 impl Attempt {
     /// The engine has begun to answer: nobody need wait for the end of a probe.
     pub(crate) fn begin(&mut self) {
-        self.has_begun = true;
         if std::mem::take(&mut self.is_probe) {
             self.breaker.close();
         }
     }
 
-    /// Whether the engine has begun to answer.
-    pub(crate) const fn has_begun(&self) -> bool {
-        self.has_begun
-    }
-
     /// The engine works.
     pub(crate) fn succeeded(mut self) {
         self.begin();
-        self.breaker.count(false);
+        self.breaker.count(Outcome::Success);
     }
 
     /// The engine does not work.
@@ -184,7 +256,15 @@ impl Attempt {
             }
         }
         // Of a probe that took long, another has found out since.
-        self.breaker.count(true);
+        self.breaker.count(Outcome::Failure);
+    }
+
+    /// The engine did not answer in time. That of a single tenant's attempts says nothing.
+    pub(crate) fn timed_out(self, tenant: &TenantId) {
+        // A probe that one tenant can make fail at will finds nothing out: the next one probes.
+        if !self.is_probe {
+            self.breaker.count(Outcome::TimeoutOf(tenant));
+        }
     }
 }
 

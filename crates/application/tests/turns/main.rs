@@ -1,5 +1,6 @@
 //! Turns in a process of the test's own, over the embedded store.
 
+mod abandoned;
 mod cancelled;
 mod forgotten;
 mod held;

@@ -195,7 +195,11 @@ fn long_messages_are_searched_off_the_async_thread() {
     let agent = Arc::new(agent_with([pattern_rule("hello$", "found at the end")]));
     let message = format!("{} hello", "x".repeat(32_000));
     let mut runtime = runtime::Builder::new_current_thread();
-    let runtime = runtime.max_blocking_threads(1).build().unwrap();
+    let runtime = runtime
+        .enable_time()
+        .max_blocking_threads(1)
+        .build()
+        .unwrap();
     runtime.block_on(async {
         let engine = RuleReplyEngine::new();
         engine.prepare(&tenant(), &agent).await.unwrap();

@@ -1,7 +1,7 @@
 use ports::UselessAnswer;
 
 use super::*;
-use crate::engines::breaker::Breaker;
+use crate::engines::breakers::{BreakerPair, Breakers};
 
 const PATIENT: Duration = Duration::from_mins(1);
 
@@ -22,10 +22,15 @@ const ATTEMPTS: Attempts = Attempts {
     has_begun: false,
 };
 
+fn breaker() -> BreakerPair {
+    let tenant = domain::TenantId::DEFAULT.parse().unwrap();
+    Breakers::new("llm".to_owned()).of(&tenant, None, false)
+}
+
 impl Attempts {
     /// Whether an engine is left alone after many of them that all came to this.
     fn have_it_left_alone(self, error: impl Fn() -> ReplyError) -> bool {
-        let breaker = Breaker::new("llm".to_owned());
+        let breaker = breaker();
         for _ in 0..100 {
             let Ok(mut leave) = breaker.enter() else {
                 break;
@@ -94,7 +99,7 @@ fn an_engine_that_falls_silent_is_left_alone_whatever_it_had_said() {
 
 #[test]
 fn an_answer_of_no_use_does_not_pass_for_one() {
-    let breaker = Breaker::new("llm".to_owned());
+    let breaker = breaker();
     let wordless = ReplyError::BadAnswer(UselessAnswer("not a word").into());
     let (wordless, failed) = (
         unanswered(wordless, false),

@@ -3,7 +3,7 @@ use tokio::time::advance;
 use super::*;
 
 fn breaker() -> Arc<Breaker> {
-    Breaker::new("llm".to_owned())
+    Breaker::new(OpenGauge::new("llm".to_owned()))
 }
 
 fn fail(breaker: &Arc<Breaker>, times: u32) {

@@ -1,0 +1,149 @@
+//! The queue of jobs that wait to begin: one for each tenant, served in turn.
+
+use std::{
+    collections::{HashMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use domain::TenantId;
+use tokio::sync::oneshot;
+
+/// Bounds of a queue, in jobs.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) running: usize,
+    pub(super) running_of_tenant: usize,
+    pub(super) waiting: usize,
+    pub(super) waiting_of_tenant: usize,
+}
+
+#[derive(Debug)]
+pub(super) struct Queue {
+    limits: Limits,
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    running: usize,
+    /// Tenants with a job that runs or waits.
+    tenants: HashMap<TenantId, Jobs>,
+    /// Tenants with a job that waits, in the order of their turns.
+    turns: VecDeque<TenantId>,
+}
+
+/// The jobs of one tenant.
+#[derive(Debug, Default)]
+struct Jobs {
+    running: usize,
+    waiting: VecDeque<oneshot::Sender<Place>>,
+}
+
+/// A running job's place; the next job begins when it is dropped.
+#[derive(Debug)]
+pub(super) struct Place {
+    queue: Arc<Queue>,
+    /// `None` when nobody waited for the place any more: then it was never taken.
+    tenant: Option<TenantId>,
+}
+
+impl Queue {
+    pub(super) fn new(limits: Limits) -> Self {
+        Self {
+            limits,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Queues a job, whose place the receiver brings once it may run; `None` when too many wait.
+    /// Dropping the receiver takes the job out.
+    pub(super) fn enter(self: &Arc<Self>, tenant: &TenantId) -> Option<oneshot::Receiver<Place>> {
+        let mut state = self.state();
+        let mut waiting_of_tenant = 0;
+        if let Some(jobs) = state.tenants.get_mut(tenant) {
+            jobs.waiting.retain(|job| !job.is_closed());
+            waiting_of_tenant = jobs.waiting.len();
+        }
+        let is_full = waiting_of_tenant >= self.limits.waiting_of_tenant;
+        if is_full || state.waiting() >= self.limits.waiting {
+            return None;
+        }
+        let (sender, receiver) = oneshot::channel();
+        let jobs = state.tenants.entry(tenant.clone()).or_default();
+        jobs.waiting.push_back(sender);
+        if !state.turns.contains(tenant) {
+            state.turns.push_back(tenant.clone());
+        }
+        self.begin_next(&mut state);
+        Some(receiver)
+    }
+
+    /// Lets jobs begin while there is room.
+    fn begin_next(self: &Arc<Self>, state: &mut State) {
+        // A tenant that has all of its share keeps its turn.
+        let mut passed_over = VecDeque::new();
+        while state.running < self.limits.running
+            && let Some(tenant) = state.turns.pop_front()
+        {
+            let Some(jobs) = state.tenants.get_mut(&tenant) else {
+                continue;
+            };
+            if jobs.running >= self.limits.running_of_tenant {
+                passed_over.push_back(tenant);
+                continue;
+            }
+            if let Some(job) = jobs.waiting.pop_front() {
+                let place = Place {
+                    queue: Arc::clone(self),
+                    tenant: Some(tenant.clone()),
+                };
+                match job.send(place) {
+                    Ok(()) => {
+                        jobs.running += 1;
+                        state.running += 1;
+                    }
+                    // Its drop must not look for the lock that is held here.
+                    Err(mut place) => place.tenant = None,
+                }
+            }
+            if !jobs.waiting.is_empty() {
+                state.turns.push_back(tenant);
+            } else if jobs.running == 0 {
+                state.tenants.remove(&tenant);
+            }
+        }
+        passed_over.append(&mut state.turns);
+        state.turns = passed_over;
+    }
+
+    fn leave(self: &Arc<Self>, tenant: &TenantId) {
+        let mut state = self.state();
+        state.running -= 1;
+        if let Some(jobs) = state.tenants.get_mut(tenant) {
+            jobs.running -= 1;
+            if jobs.running == 0 && jobs.waiting.is_empty() {
+                state.tenants.remove(tenant);
+            }
+        }
+        self.begin_next(&mut state);
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    fn waiting(&self) -> usize {
+        let tenants = self.turns.iter().filter_map(|it| self.tenants.get(it));
+        tenants.map(|jobs| jobs.waiting.len()).sum()
+    }
+}
+
+impl Drop for Place {
+    fn drop(&mut self) {
+        if let Some(tenant) = self.tenant.take() {
+            self.queue.leave(&tenant);
+        }
+    }
+}

@@ -1,0 +1,227 @@
+//! The circuit breakers of an engine: one for each model, and one for each tenant beside it.
+
+use std::{
+    collections::HashMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::Duration,
+};
+
+use domain::TenantId;
+
+use super::breaker::{Attempt, Breaker, OpenGauge};
+
+/// Most breakers that an engine keeps beside that of its own model.
+const MOST_BREAKERS: usize = 1024;
+
+/// The circuit breakers of an engine.
+pub(crate) struct Breakers {
+    gauge: Arc<OpenGauge>,
+    /// Of the model that the operator chose.
+    usual: Arc<Breaker>,
+    others: Mutex<HashMap<Key, Arc<Breaker>>>,
+}
+
+/// A model that agents named, or the operator's, and a tenant, or all of them.
+#[derive(Clone, PartialEq, Eq, Hash)]
+struct Key {
+    model: Option<String>,
+    tenant: Option<TenantId>,
+}
+
+/// The breakers that an attempt has to pass.
+#[derive(Clone)]
+pub(crate) struct BreakerPair {
+    tenant_id: TenantId,
+    shared: Arc<Breaker>,
+    /// Opens by the tenant's own time-outs, which the shared one does not count alone. Engines
+    /// that answer from the request alone have none: their time-outs are the agent's doing.
+    own: Option<Arc<Breaker>>,
+}
+
+/// Leave to ask an engine. Dropped, it says nothing of the engine.
+pub(crate) struct Leave {
+    tenant_id: TenantId,
+    shared: Attempt,
+    own: Option<Attempt>,
+    has_begun: bool,
+}
+
+impl Breakers {
+    /// Breakers that are all closed.
+    pub(crate) fn new(engine: String) -> Self {
+        let gauge = OpenGauge::new(engine);
+        Self {
+            usual: Breaker::new(Arc::clone(&gauge)),
+            gauge,
+            others: Mutex::default(),
+        }
+    }
+
+    /// Returns whether the engine, with the operator's model, is left alone for the tenant.
+    pub(crate) fn is_open(&self, tenant: &TenantId) -> bool {
+        let key = Key {
+            model: None,
+            tenant: Some(tenant.clone()),
+        };
+        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        self.usual.is_open() || others.get(&key).is_some_and(|it| it.is_open())
+    }
+
+    /// The breakers for a tenant's attempt with `model`, or the operator's.
+    pub(crate) fn of(
+        &self,
+        tenant: &TenantId,
+        model: Option<&str>,
+        is_immediate: bool,
+    ) -> BreakerPair {
+        let key = |tenant| Key {
+            model: model.map(str::to_owned),
+            tenant,
+        };
+        BreakerPair {
+            tenant_id: tenant.clone(),
+            shared: match model {
+                Some(_) => self.other(key(None)),
+                None => Arc::clone(&self.usual),
+            },
+            own: (!is_immediate).then(|| self.other(key(Some(tenant.clone())))),
+        }
+    }
+
+    fn other(&self, key: Key) -> Arc<Breaker> {
+        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
+        if others.len() >= MOST_BREAKERS && !others.contains_key(&key) {
+            others.retain(|_, breaker| breaker.is_open());
+            if others.len() >= MOST_BREAKERS {
+                others.clear();
+            }
+        }
+        let new = || Breaker::new(Arc::clone(&self.gauge));
+        Arc::clone(others.entry(key).or_insert_with(new))
+    }
+}
+
+impl BreakerPair {
+    /// Leave to ask, or the time after which to come again.
+    pub(crate) fn enter(&self) -> Result<Leave, Duration> {
+        let own = self.own.as_ref().map(Breaker::enter).transpose()?;
+        Ok(Leave {
+            tenant_id: self.tenant_id.clone(),
+            shared: self.shared.enter()?,
+            own,
+            has_begun: false,
+        })
+    }
+
+    #[cfg(test)]
+    pub(crate) fn is_open(&self) -> bool {
+        self.shared.is_open() || self.own.as_ref().is_some_and(|own| own.is_open())
+    }
+}
+
+impl Leave {
+    /// The engine has begun to answer.
+    pub(crate) fn begin(&mut self) {
+        self.has_begun = true;
+        self.shared.begin();
+        if let Some(own) = &mut self.own {
+            own.begin();
+        }
+    }
+
+    /// Returns whether the engine has begun to answer.
+    pub(crate) const fn has_begun(&self) -> bool {
+        self.has_begun
+    }
+
+    /// The engine works.
+    pub(crate) fn succeeded(self) {
+        self.shared.succeeded();
+        if let Some(own) = self.own {
+            own.succeeded();
+        }
+    }
+
+    /// The engine does not work.
+    pub(crate) fn failed(self) {
+        self.shared.failed();
+        if let Some(own) = self.own {
+            own.failed();
+        }
+    }
+
+    /// The engine did not answer within the agent's time.
+    pub(crate) fn timed_out(self) {
+        if let Some(own) = self.own {
+            own.failed();
+            self.shared.timed_out(&self.tenant_id);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tenant(name: &str) -> TenantId {
+        name.parse().unwrap()
+    }
+
+    fn time_out(pair: &BreakerPair, times: u32) {
+        for _ in 0..times {
+            if let Ok(leave) = pair.enter() {
+                leave.timed_out();
+            }
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn timeouts_of_one_tenant_open_the_breaker_for_that_tenant_alone() {
+        let breakers = Breakers::new("llm".to_owned());
+        let hostile = breakers.of(&tenant("hostile"), None, false);
+        let other = breakers.of(&tenant("other"), None, false);
+        time_out(&hostile, 100);
+        assert!(hostile.enter().is_err() && breakers.is_open(&tenant("hostile")));
+        assert!(other.enter().is_ok() && !breakers.is_open(&tenant("other")));
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn timeouts_of_two_tenants_open_it_for_all() {
+        let breakers = Breakers::new("llm".to_owned());
+        for name in ["a", "b"] {
+            time_out(&breakers.of(&tenant(name), None, false), 10);
+        }
+        assert!(breakers.of(&tenant("c"), None, false).enter().is_err());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn failures_of_the_connection_open_it_for_all_but_for_the_model_alone() {
+        let breakers = Breakers::new("llm".to_owned());
+        let model = breakers.of(&tenant("a"), Some("large"), false);
+        for _ in 0..20 {
+            model.enter().ok().unwrap().failed();
+        }
+        let of = |model| breakers.of(&tenant("b"), model, false).enter();
+        assert!(of(Some("large")).is_err());
+        assert!(of(Some("small")).is_ok() && of(None).is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn timeouts_of_an_engine_that_answers_at_once_count_for_nothing() {
+        let breakers = Breakers::new("rules".to_owned());
+        for name in ["a", "b"] {
+            let pair = breakers.of(&tenant(name), None, true);
+            time_out(&pair, 100);
+            assert!(pair.enter().is_ok());
+        }
+    }
+
+    #[test]
+    fn keeps_a_bounded_number_of_breakers() {
+        let breakers = Breakers::new("llm".to_owned());
+        for number in 0..3_000 {
+            breakers.of(&tenant("a"), Some(&number.to_string()), false);
+        }
+        assert!(breakers.others.lock().unwrap().len() <= MOST_BREAKERS);
+    }
+}

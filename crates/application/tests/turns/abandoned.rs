@@ -1,0 +1,32 @@
+//! Messages whose callers do not wait.
+
+use std::pin::pin;
+
+use contract::samples;
+use domain::HistoryLimits;
+use futures::FutureExt as _;
+use ports::HistoryQuery;
+use scripted_engine::Script;
+
+use crate::{process::Process, world::World};
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_message_whose_caller_has_gone_is_answered_all_the_same() {
+    let world = World::new().await;
+    let process = Process::start(&world).await;
+    let conversation = world.conversation.id;
+    {
+        let script = Script::words(3);
+        let asking = pin!(process.ask(&world, Some(conversation), &script));
+        assert!(asking.now_or_never().is_none(), "the store is asked first");
+    }
+    process.tasks.close();
+    process.tasks.wait().await;
+    let query = HistoryQuery {
+        before: i64::MAX,
+        limits: HistoryLimits::default(),
+    };
+    let (tenant, conversations) = (samples::tenant(), &world.storage.conversations);
+    let said = conversations.history(&tenant, conversation, &query);
+    assert_eq!(said.await.unwrap().len(), 2);
+}
