@@ -193,6 +193,11 @@ fn describe() {
         "Until such a batch was settled, repeats after a lost answer included."
     );
     describe_gauge!(
+        "cache_bytes",
+        Unit::Bytes,
+        "The approximate size of each cache in memory."
+    );
+    describe_gauge!(
         "open_streams",
         Unit::Count,
         "Streams that are open, of events or sockets."

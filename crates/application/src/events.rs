@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use domain::{AgentId, ConversationId, EventType, Principal, Seq};
+use domain::{AgentId, ConversationId, EventType, Principal, Seq, sizes::PAGE_BYTES};
 use ports::{EventPage, LogBounds, RepositoryError};
 
-use crate::realtime::{EventFilter, Follower, LogReader};
+use crate::realtime::{EventFilter, Follower, LogReader, PageSize};
 
 /// Why the log was not read.
 #[derive(Debug, thiserror::Error)]
@@ -70,7 +70,11 @@ impl EventService {
             Some(since) => since,
             None => self.log.head(&caller.tenant).await?,
         };
-        let query = listing.into_filter(caller).query(since, limit);
+        let size = PageSize {
+            events: limit,
+            bytes: PAGE_BYTES,
+        };
+        let query = listing.into_filter(caller).query(since, size);
         let page = self.log.page(&caller.tenant, query).await?;
         // Between the two reads the log can only have grown, so a missing `since` is never "after
         // the head".

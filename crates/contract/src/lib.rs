@@ -55,6 +55,7 @@ pub mod log_retention;
 pub mod maintenance;
 pub mod messages;
 pub mod node_repository;
+pub mod page_bytes;
 pub mod rate_limiter;
 pub mod record_exchange;
 pub mod released_keys;

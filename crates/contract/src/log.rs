@@ -10,6 +10,7 @@ pub(crate) fn query(since: Seq) -> EventQuery {
     EventQuery {
         since,
         limit: 10_000,
+        bytes: usize::MAX,
         types: Vec::new(),
         agent_id: None,
         conversation_id: None,

@@ -129,6 +129,16 @@ macro_rules! storage_promises {
                 tells_what_changed_and_where,
                 a_page_looks_at_ten_thousand_events_at_most,
             }
+            page_bytes {
+                a_page_of_large_agents_is_short,
+                an_agent_larger_than_a_page_is_listed_alone,
+                a_page_of_large_conversations_is_short,
+                a_page_of_large_messages_is_short,
+                a_page_of_large_credentials_is_short,
+                a_page_of_large_events_is_short,
+                messages_take_room_in_a_page_of_the_log,
+                counts_the_events_that_match,
+            }
             event_content {
                 a_started_turn_is_shown_as_it_started,
                 a_completed_turn_is_shown_with_its_answer,

@@ -62,5 +62,7 @@ pub const ARGUMENT_LEVELS: usize = 32;
 pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
 /// Arguments of a turn's calls are left out of events when they have more bytes together.
 pub const EVENT_ARGUMENT_BYTES: usize = 32 * 1024;
+/// The maximum size of a page of a list or of the log, in bytes. A page holds at least one item.
+pub const PAGE_BYTES: usize = 1024 * 1024;
 /// Turns that may wait behind a running one in a conversation.
 pub const WAITING_TURNS: u32 = 16;

@@ -63,7 +63,8 @@ pub trait AgentRepository: Send + Sync {
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError>;
 
-    /// Lists agents. MUST cost the same however many agents there are; an agent that is there
+    /// Lists agents. A page MUST end at about `sizes::PAGE_BYTES`, with at least one agent, and MUST
+    /// NOT read what it has no room for. MUST cost the same however many agents there are; an agent that is there
     /// during the whole listing MUST be shown exactly once over all pages.
     async fn list(
         &self,

@@ -100,7 +100,8 @@ pub trait ConversationRepository: Send + Sync {
     ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError>;
 
     /// Lists conversations, latest activity first, in the order of the transactions that were the
-    /// activity, whatever their times. MUST cost the same however many there are; one that becomes active
+    /// activity, whatever their times. A page MUST end at about `sizes::PAGE_BYTES`, with at least
+    /// one conversation. MUST cost the same however many there are; one that becomes active
     /// while paging may be shown again, one that rested MUST NOT be skipped.
     async fn list(
         &self,
@@ -131,7 +132,8 @@ pub trait ConversationRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<Deletion, RepositoryError>;
 
-    /// Lists messages by `seq`. MUST answer `None` when the conversation is gone.
+    /// Lists messages by `seq`. A page MUST end at about `sizes::PAGE_BYTES`, with at least one
+    /// message, and MUST NOT read what it has no room for. MUST answer `None` when the conversation is gone.
     async fn messages(
         &self,
         tenant: &TenantId,

@@ -64,7 +64,8 @@ pub trait CredentialRepository: Send + Sync {
     ) -> Result<Option<Credential>, RepositoryError>;
 
     /// Lists a tenant's credentials of a kind, newest first, in the order of the transactions that
-    /// made them. The page begins after the place `after`.
+    /// made them. The page begins after the place `after`. It MUST end at about
+    /// `sizes::PAGE_BYTES`, with at least one credential.
     async fn list(
         &self,
         kind: CredentialKind,

@@ -51,8 +51,11 @@ pub struct LoggedEvent {
 pub struct EventQuery {
     /// Events after this position.
     pub since: Seq,
-    /// At most so many.
+    /// The maximum number of events.
     pub limit: usize,
+    /// The maximum size of the events' content together, in bytes as stored. The first event is
+    /// returned whatever its size.
+    pub bytes: usize,
     /// Only these types; all when empty.
     pub types: Vec<EventType>,
     /// Only those that concern this agent.
@@ -133,7 +136,8 @@ pub struct LoggedChange {
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Reads a page. `first` and `head` MUST come from the same statement as the events. Scans at
-    /// most 10,000 events, so a page may be short and still have more behind `next_since`. Content
+    /// most 10,000 events, so a page may be short and still have more behind `next_since`. MUST NOT
+    /// read the content of events that the page has no room for. Content
     /// is joined as it is now: a turn as the event's type says, a conversation as it is; what
     /// belongs to something deleted carries `EventData::DELETED`, and its asker all the same. When
     /// `since` is before the oldest event or after the head, there are no events.
@@ -142,6 +146,10 @@ pub trait EventLog: Send + Sync {
         tenant: &TenantId,
         query: &EventQuery,
     ) -> Result<EventPage, RepositoryError>;
+
+    /// Counts the events after `query.since` that pass the filters, up to `query.limit`, among the
+    /// next 100,000 events. MUST NOT read their content.
+    async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError>;
 
     /// Where the log of one tenant stands.
     async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError>;

@@ -8,7 +8,7 @@ use domain::{
     text::search_key,
 };
 use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
-use relational::{event_rows, plan, text_range::prefix_end};
+use relational::{event_rows, page_room, plan, text_range::prefix_end};
 use sqlx::{PgConnection, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -30,16 +30,22 @@ macro_rules! columns {
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, a.sort_seq, ",
+            "select t.head_seq, a.sort_seq, a.total, ",
             columns!(),
-            " from tenants t left join (select a.name_key, a.sort_seq, ",
-            columns!(),
-            " from ",
-            $from,
-            " and a.deleted_at is null order by ",
-            $page_order,
-            " limit $2) a on true where t.id = $1 order by ",
-            $order
+            " from tenants t left join ",
+            page_room!(
+                concat!(
+                    "select a.name_key, a.sort_seq, a.bytes, ",
+                    columns!(),
+                    " from ",
+                    $from,
+                    " and a.deleted_at is null order by ",
+                    $page_order,
+                    " limit $2"
+                ),
+                $order
+            ),
+            " a on true where t.id = $1 order by a.place"
         )
     };
 }
@@ -64,12 +70,12 @@ const FIND: &str = concat!(
 const LIST_ALL: &str = list!(
     "agents a where a.tenant_id = $1 and (a.sort_seq, a.id) < ($3, $4)",
     "a.sort_seq desc, a.id desc",
-    "a.sort_seq desc, a.id desc"
+    "sort_seq desc, id desc"
 );
 const LIST_BY_NAME: &str = list!(
     "agents a where a.tenant_id = $1 and (a.name_key, a.id) > ($3, $4) and a.name_key < $5",
     "a.name_key, a.id",
-    "a.name_key, a.id"
+    "name_key, id"
 );
 /// `offset 0` keeps the key of the one agent together, as in `join_reply`.
 const LIST_BY_CAPABILITY: &str = list!(
@@ -77,7 +83,7 @@ const LIST_BY_CAPABILITY: &str = list!(
      where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
      where c.tenant_id = $1 and c.capability = $5 and (c.sort_seq, c.agent_id) < ($3, $4)",
     "c.sort_seq desc, c.agent_id desc",
-    "a.sort_seq desc, a.id desc"
+    "sort_seq desc, id desc"
 );
 const VERSION: &str = "\
     select version from agents \

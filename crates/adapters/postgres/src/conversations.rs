@@ -11,7 +11,7 @@ use ports::{
     Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
     Once, RepositoryError,
 };
-use relational::{event_rows, plan};
+use relational::{event_rows, page_room, plan};
 use sqlx::{PgConnection, types::Json};
 use uuid::Uuid;
 
@@ -27,16 +27,23 @@ use crate::{
 macro_rules! list {
     ($filter:literal) => {
         concat!(
-            "select t.head_seq, c.sort_seq, ",
+            "select t.head_seq, c.sort_seq, c.total, ",
             conversation_columns!(),
-            " from tenants t left join (select c.sort_seq, ",
-            conversation_columns!(),
-            " from conversations c where c.tenant_id = $1 and (c.sort_seq, c.id) < ($3, $4) \
-             and c.deleted_at is null and ",
-            visible!(),
-            $filter,
-            " order by c.sort_seq desc, c.id desc limit $2) c on true where t.id = $1 \
-             order by c.sort_seq desc, c.id desc"
+            " from tenants t left join ",
+            page_room!(
+                concat!(
+                    "select c.sort_seq, octet_length(c.metadata::text) \
+                     + coalesce(octet_length(c.title), 0) as bytes, ",
+                    conversation_columns!(),
+                    " from conversations c where c.tenant_id = $1 \
+                     and (c.sort_seq, c.id) < ($3, $4) and c.deleted_at is null and ",
+                    visible!(),
+                    $filter,
+                    " order by c.sort_seq desc, c.id desc limit $2"
+                ),
+                "sort_seq desc, id desc"
+            ),
+            " c on true where t.id = $1 order by c.place"
         )
     };
 }

@@ -6,7 +6,7 @@ use domain::{
     Timestamp,
 };
 use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
-use relational::{ProofColumns, Rows};
+use relational::{ProofColumns, Rows, page_room};
 use sqlx::{
     PgConnection,
     postgres::{PgArguments, PgRow, Postgres},
@@ -67,10 +67,18 @@ const INSERT: &str = concat!(
 );
 const FIND: &str = select!("where id = $1 and kind = $2");
 const LIST: &str = concat!(
-    "select sort_seq, ",
-    credential_columns!(),
-    " from credentials where tenant_id = $1 and kind = $2 and sort_seq < $3 \
-     order by sort_seq desc limit $4"
+    "select * from ",
+    page_room!(
+        concat!(
+            "select sort_seq, octet_length(allowed_origins::text) \
+             + coalesce(octet_length(key_set::text), 0) as bytes, ",
+            credential_columns!(),
+            " from credentials where tenant_id = $1 and kind = $2 \
+             and sort_seq < $3 order by sort_seq desc limit $4"
+        ),
+        "sort_seq desc"
+    ),
+    " credentials order by place"
 );
 const ROTATE_SECRET: &str = rotate!(
     "previous_digest = case when $6::timestamptz is not null then digest end, \
@@ -171,8 +179,9 @@ impl CredentialRepository for PostgresCredentials {
             .bind(after.map_or(i64::MAX, |after| after.0))
             .bind(row::one_more(limit));
         let rows = self.store.connections.fetch_all(list).await?;
-        let rows = rows.iter().map(|row| row::read("credentials", row));
-        Ok(Page::from_one_more(listed(rows)?, limit))
+        let read = rows.iter().map(|row| row::read("credentials", row));
+        let limit = row::fitting(&rows)?.min(limit);
+        Ok(Page::from_one_more(listed(read)?, limit))
     }
 
     async fn rotate(

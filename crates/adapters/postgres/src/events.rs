@@ -4,15 +4,21 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId, TurnId,
+    Agent, AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId,
+    TurnId,
 };
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
-    event_page::{MOST_SCANNED, calculable, everything},
+    event_page::{MOST_COUNTED, MOST_SCANNED, calculable, everything},
 };
 use serde_json::Value;
-use sqlx::{FromRow, Row, postgres::PgRow};
+use sqlx::{
+    Encode, FromRow, Postgres, Row, Type,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+    types::Json,
+};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
@@ -26,29 +32,59 @@ use crate::{
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
-/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
-/// that concern no conversation. Without the tenant's row there is no log at all.
-const PAGE: &str = "\
-    select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, e.data, \
-        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
-        exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker \
-    from tenants t left join lateral ( \
-        select * from events e \
-        where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
+/// The events `e` after a position that pass the filters, as far as a statement scans.
+macro_rules! filtered {
+    () => {
+        "where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
             and ($5::text[] is null or e.type = any($5)) \
             and ($6::uuid is null or e.agent_id = $6) \
             and ($7::uuid is null or e.conversation_id = $7) \
             and case when e.conversation_id is null then $8 \
                 else ($9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = $10)) \
-                    and ($11::text is null or e.user_id = $11) end \
-        order by e.seq limit $3) e \
+                    and ($11::text is null or e.user_id = $11) end"
+    };
+}
+
+/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
+/// that concern no conversation. Without the tenant's row there is no log at all. Of the content it
+/// reads the size alone: a turn's input and reply appear in an event twice, in the turn and as the
+/// message.
+const PAGE: &str = concat!(
+    "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
+        e.user_id, e.turn_id, e.actor, e.data, \
+        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
+            and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
+        exists (select 1 from conversations c where c.tenant_id = t.id \
+            and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
+        coalesce( \
+            (select s.bytes from agent_snapshots s \
+                where s.tenant_id = t.id and s.seq = e.seq), \
+            (select 2 * (octet_length(r.input) + coalesce((select octet_length(m.content) \
+                    from messages m where m.tenant_id = r.tenant_id \
+                        and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
+                    + coalesce(octet_length(r.tool_calls::text), 0) \
+                    + coalesce(octet_length(r.metadata::text), 0) \
+                from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
+            (select octet_length(c.metadata::text) + coalesce((select octet_length(m.content) \
+                    from messages m where m.tenant_id = c.tenant_id \
+                        and m.conversation_id = c.id and m.seq = 1), 0) \
+                from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
+                    and e.type in ('conversation.created', 'conversation.updated')), \
+            0)::bigint as bytes \
+    from tenants t left join lateral ( select * from events e ",
+    filtered!(),
+    " order by e.seq limit $3) e \
         on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
-    where t.id = $1 order by e.seq";
+    where t.id = $1 order by e.seq"
+);
+/// Reads no more than the filters ask for.
+const COUNT: &str = concat!(
+    "select count(*) from (select 1 from events e ",
+    filtered!(),
+    " limit $3) e"
+);
 /// `offset 0` keeps the key of the one turn together, as in `join_reply`.
 const TURNS: &str = concat!(
     "select ",
@@ -72,6 +108,8 @@ const GREETINGS: &str = concat!(
      where m.tenant_id = $1 and m.conversation_id = q.id and m.seq = 1 limit 1) m \
      where m.turn_id is null"
 );
+const SNAPSHOTS: &str = "\
+    select seq, agent from agent_snapshots where tenant_id = $1 and seq = any($2)";
 const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
 const HEADS: &str = "select id, head_seq from tenants order by id";
 const CHANGES: &str = "\
@@ -81,9 +119,11 @@ const CHANGES: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     PAGE,
+    COUNT,
     TURNS,
     CONVERSATIONS,
     GREETINGS,
+    SNAPSHOTS,
     BOUNDS,
     HEADS,
     CHANGES,
@@ -103,6 +143,7 @@ struct RecordRow {
     asker: Option<String>,
     agent_exists: bool,
     conversation_exists: bool,
+    bytes: i64,
 }
 
 impl RecordRow {
@@ -118,13 +159,29 @@ impl RecordRow {
             turn_id: self.turn_id.map(TurnId::new),
             actor: PrincipalId::new(self.actor),
             data: self.data,
+            snapshot: None,
         };
         Ok(EventRecord {
             row,
             asker: self.asker.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
+            bytes: self.bytes,
         })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct SnapshotRow {
+    seq: i64,
+    agent: Json<Agent>,
+}
+
+impl TryFrom<SnapshotRow> for (Seq, Agent) {
+    type Error = RepositoryError;
+
+    fn try_from(row: SnapshotRow) -> Result<Self, RepositoryError> {
+        Ok((Seq(row.seq), row.agent.0))
     }
 }
 
@@ -162,8 +219,14 @@ impl EventLog for PostgresEvents {
         query: &EventQuery,
     ) -> Result<EventPage, RepositoryError> {
         let scan = self.scan(tenant, query).await?;
-        let content = self.content(tenant, &scan).await?;
-        scan.into_page(query.since, query.limit, &content)
+        let mut content = self.content(tenant, &scan).await?;
+        scan.into_page(&mut content)
+    }
+
+    async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
+        let count = filtered(COUNT, tenant, query, MOST_COUNTED);
+        let count: i64 = self.store.connections.fetch_value("events", count).await?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
@@ -212,21 +275,7 @@ impl PostgresEvents {
         tenant: &TenantId,
         query: &EventQuery,
     ) -> Result<EventScan, RepositoryError> {
-        let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
-        let types = (!types.is_empty()).then_some(types);
-        let visibility = query.visibility.clone().unwrap_or_else(everything);
-        let page = sqlx::query(PAGE)
-            .bind(tenant.as_str())
-            .bind(calculable(query.since))
-            .bind(row::count(query.limit))
-            .bind(MOST_SCANNED)
-            .bind(types)
-            .bind(query.agent_id.map(AgentId::uuid))
-            .bind(query.conversation_id.map(ConversationId::uuid))
-            .bind(visibility.agents)
-            .bind(visibility.conversations)
-            .bind(visibility.principal.as_str())
-            .bind(visibility.user_id.as_deref());
+        let page = filtered(PAGE, tenant, query, MOST_SCANNED);
         let rows = self.store.connections.fetch_all(page).await?;
         let (mut first, mut head) = EMPTY_LOG;
         let mut records = Vec::new();
@@ -241,11 +290,8 @@ impl PostgresEvents {
                 records.push(record.into_record(tenant)?);
             }
         }
-        Ok(EventScan {
-            records,
-            first: Seq(first),
-            head: Seq(head),
-        })
+        let bounds = LogBounds::new(Seq(first), Seq(head));
+        Ok(EventScan::new(records, bounds, query))
     }
 
     async fn content(
@@ -253,48 +299,83 @@ impl PostgresEvents {
         tenant: &TenantId,
         scan: &EventScan,
     ) -> Result<EventContent, RepositoryError> {
-        let turns = scan.turn_ids().into_iter().map(TurnId::uuid);
-        let turns = self.joined::<AnsweredTurn, _>(TURNS, "turns", tenant, turns);
+        let turns = scan.turn_ids().into_iter().map(TurnId::uuid).collect();
+        let turns = self.joined::<AnsweredTurn, _, _>(TURNS, "turns", tenant, turns);
         let turns = keyed(turns.await?, EventTurn::id);
         let conversations = scan
             .conversation_ids()
             .into_iter()
-            .map(ConversationId::uuid);
+            .map(ConversationId::uuid)
+            .collect();
         let conversations = self
-            .joined::<ConversationRow, _>(CONVERSATIONS, "conversations", tenant, conversations)
+            .joined::<ConversationRow, _, _>(CONVERSATIONS, "conversations", tenant, conversations)
             .await?;
-        let greetings = scan.greeting_ids().into_iter().map(ConversationId::uuid);
+        let greetings = scan.greeting_ids().into_iter();
+        let greetings = greetings.map(ConversationId::uuid).collect();
         let greetings = self
-            .joined::<MessageRow, _>(GREETINGS, "messages", tenant, greetings)
+            .joined::<MessageRow, _, _>(GREETINGS, "messages", tenant, greetings)
+            .await?;
+        let snapshots = self
+            .joined::<SnapshotRow, _, _>(
+                SNAPSHOTS,
+                "agent_snapshots",
+                tenant,
+                scan.snapshot_positions(),
+            )
             .await?;
         Ok(EventContent {
             turns,
             conversations: keyed(conversations, |conversation: &Conversation| conversation.id),
             greetings: keyed(greetings, |message: &Message| message.conversation_id),
+            snapshots: snapshots.into_iter().collect(),
         })
     }
 
-    /// Reads what `ids` name, one row after the other; asks for nothing without any.
-    async fn joined<R, V>(
+    /// Reads the rows that `keys` name, one after the other; runs no statement without keys.
+    async fn joined<R, V, K>(
         &self,
         statement: &'static str,
         table: &'static str,
         tenant: &TenantId,
-        ids: impl Iterator<Item = Uuid>,
+        keys: Vec<K>,
     ) -> Result<Vec<V>, RepositoryError>
     where
         R: for<'r> FromRow<'r, PgRow>,
         V: TryFrom<R, Error = RepositoryError>,
+        Vec<K>: Encode<'static, Postgres> + Type<Postgres> + Send + 'static,
     {
-        let ids: Vec<_> = ids.collect();
-        if ids.is_empty() {
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
-        let query = sqlx::query(statement).bind(tenant.as_str()).bind(ids);
+        let query = sqlx::query(statement).bind(tenant.as_str()).bind(keys);
         let rows = self.store.connections.fetch_all(query).await?;
         let read = |row| V::try_from(row::read(table, &row)?);
         rows.into_iter().map(read).collect()
     }
+}
+
+/// A statement on the events that pass the filters of `query`, among the next `scanned`.
+fn filtered(
+    statement: &'static str,
+    tenant: &TenantId,
+    query: &EventQuery,
+    scanned: i64,
+) -> Query<'static, Postgres, PgArguments> {
+    let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
+    let types = (!types.is_empty()).then_some(types);
+    let visibility = query.visibility.clone().unwrap_or_else(everything);
+    sqlx::query(statement)
+        .bind(tenant.as_str())
+        .bind(calculable(query.since))
+        .bind(row::count(query.limit))
+        .bind(scanned)
+        .bind(types)
+        .bind(query.agent_id.map(AgentId::uuid))
+        .bind(query.conversation_id.map(ConversationId::uuid))
+        .bind(visibility.agents)
+        .bind(visibility.conversations)
+        .bind(visibility.principal.as_str())
+        .bind(visibility.user_id.as_deref())
 }
 
 fn keyed<K, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V>

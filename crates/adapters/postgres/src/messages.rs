@@ -5,7 +5,7 @@ use domain::{
     Utterance,
 };
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
-use relational::column;
+use relational::{column, page_room};
 use sqlx::Row;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -26,24 +26,30 @@ pub(crate) use message_columns;
 macro_rules! page {
     ($after:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, c.id is not null as is_found, ",
+            "select t.head_seq, c.id is not null as is_found, m.total, ",
             message_columns!(),
             " from tenants t left join conversations c \
              on c.tenant_id = t.id and c.id = $2 and ",
             visible!(),
-            " left join lateral (select * from messages m \
-             where m.tenant_id = c.tenant_id and m.conversation_id = c.id and ",
-            $after,
-            " order by ",
-            $order,
-            " limit $4) m on true where t.id = $1 order by ",
-            $order
+            " left join lateral ",
+            page_room!(
+                concat!(
+                    "select m.*, octet_length(m.content) as bytes from messages m \
+                     where m.tenant_id = c.tenant_id and m.conversation_id = c.id and m.",
+                    $after,
+                    " order by m.",
+                    $order,
+                    " limit $4"
+                ),
+                $order
+            ),
+            " m on true where t.id = $1 order by m.place"
         )
     };
 }
 
-const PAGE_ASCENDING: &str = page!("m.seq > $3", "m.seq");
-const PAGE_DESCENDING: &str = page!("m.seq < $3", "m.seq desc");
+const PAGE_ASCENDING: &str = page!("seq > $3", "seq");
+const PAGE_DESCENDING: &str = page!("seq < $3", "seq desc");
 /// The sum runs over whole messages, newest first, so that the first one that is too much hides
 /// all before it.
 const HISTORY: &str = concat!(

@@ -2,6 +2,7 @@
 
 use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
+use relational::page_room;
 use sqlx::{FromRow, Row, postgres::PgRow};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -38,7 +39,8 @@ where
     })
 }
 
-/// Reads the rows of a statement that joins things to their tenant's head.
+/// Reads the rows of a statement that joins things to their tenant's head, at most one more than
+/// `limit` and than the page has room for.
 pub(crate) fn as_of_page<R, T>(
     table: &'static str,
     rows: &[PgRow],
@@ -49,6 +51,7 @@ where
     R: for<'r> FromRow<'r, PgRow>,
 {
     let found = as_of_many(table, rows, into)?;
+    let limit = fitting(rows)?.min(limit);
     Ok(found.map(|items| Page::from_one_more(items, limit)))
 }
 
@@ -83,6 +86,16 @@ impl<'r, R: FromRow<'r, PgRow>> FromRow<'r, PgRow> for ListedRow<R> {
             sort_seq: Seq(row.try_get("sort_seq")?),
         })
     }
+}
+
+/// The number of rows of a statement with a `total` that a page has room for.
+pub(crate) fn fitting(rows: &[PgRow]) -> Result<usize, RepositoryError> {
+    let total = |row: &PgRow| row.try_get::<Option<i64>, _>("total");
+    let totals = rows.iter().map(|row| Ok(total(row)?.unwrap_or(0)));
+    let totals: Vec<i64> = totals
+        .collect::<Result<_, _>>()
+        .map_err(in_table("a page"))?;
+    Ok(page_room::fitting(&totals))
 }
 
 fn as_of_many<'r, R, T>(

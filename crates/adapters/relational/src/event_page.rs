@@ -7,7 +7,7 @@ use domain::{
     Turn, TurnId, TurnStatus,
     event::{Tombstone, event_id, leave_out_large_arguments},
 };
-use ports::{EventPage, EventVisibility, LogBounds, LoggedEvent, RepositoryError};
+use ports::{EventPage, EventQuery, EventVisibility, LogBounds, LoggedEvent, RepositoryError};
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
@@ -16,9 +16,12 @@ use crate::{EventRow, TurnRow};
 /// Events that one page scans at most.
 pub const MOST_SCANNED: i64 = 10_000;
 
+/// Events that one count scans at most.
+pub const MOST_COUNTED: i64 = 100_000;
+
 /// A position that statements can calculate with: one so late is after every head anyway.
 pub fn calculable(since: Seq) -> i64 {
-    since.0.min(i64::MAX - MOST_SCANNED)
+    since.0.min(i64::MAX - MOST_COUNTED)
 }
 
 /// What a page is filtered by when nobody's view is to be kept to.
@@ -42,6 +45,8 @@ pub struct EventRecord {
     pub agent_exists: bool,
     /// Whether its conversation exists (false when it concerns none).
     pub conversation_exists: bool,
+    /// The size of the content to be joined, in bytes as stored.
+    pub bytes: i64,
 }
 
 impl EventRecord {
@@ -67,6 +72,8 @@ pub struct EventScan {
     pub first: Seq,
     /// The newest event.
     pub head: Seq,
+    /// The position up to which the log was scanned.
+    next_since: Seq,
 }
 
 /// What is joined to a page; ids that are missing here count as deleted.
@@ -78,6 +85,8 @@ pub struct EventContent {
     pub conversations: HashMap<ConversationId, Conversation>,
     /// The greetings with which conversations began.
     pub greetings: HashMap<ConversationId, Message>,
+    /// Agents as the events at these positions left them.
+    pub snapshots: HashMap<Seq, Agent>,
 }
 
 /// A turn, as events tell of it. What they leave out goes as soon as its row was read: a page of
@@ -105,6 +114,32 @@ impl From<TurnRow> for EventTurn {
 }
 
 impl EventScan {
+    /// Keeps of the rows that passed the filters, at most `query.limit`, those whose content the
+    /// page has room for.
+    pub fn new(mut records: Vec<EventRecord>, bounds: LogBounds, query: &EventQuery) -> Self {
+        let fitting = fitting(&records, query.bytes);
+        let is_full = records.len() >= query.limit || fitting < records.len();
+        records.truncate(fitting);
+        // A full page ends at its last event; others end where the scan did.
+        let next_since = match records.last() {
+            _ if !bounds.reach(query.since) => query.since,
+            Some(last) if is_full => last.row.seq,
+            _ => bounds.head.min(query.since.plus(MOST_SCANNED)),
+        };
+        Self {
+            records,
+            first: bounds.first,
+            head: bounds.head,
+            next_since,
+        }
+    }
+
+    /// The positions of the snapshots to be joined.
+    pub fn snapshot_positions(&self) -> Vec<i64> {
+        let is_snapshot = |kind| matches!(kind, EventType::AgentCreated | EventType::AgentUpdated);
+        self.shown(is_snapshot, |row| Some(row.seq.0))
+    }
+
     /// The turns to be joined.
     pub fn turn_ids(&self) -> Vec<TurnId> {
         self.shown(EventType::is_of_turn, |row| row.turn_id)
@@ -145,14 +180,8 @@ impl EventScan {
         ids.into_iter().collect()
     }
 
-    /// Makes the page that begins after `since` and was read with `limit`.
-    pub fn into_page(
-        self,
-        since: Seq,
-        limit: usize,
-        content: &EventContent,
-    ) -> Result<EventPage, RepositoryError> {
-        let next_since = self.next_since(since, limit);
+    /// Joins the content to the rows.
+    pub fn into_page(self, content: &mut EventContent) -> Result<EventPage, RepositoryError> {
         let events = self
             .records
             .into_iter()
@@ -160,24 +189,28 @@ impl EventScan {
             .collect::<Result<_, _>>()?;
         Ok(EventPage {
             events,
-            next_since,
+            next_since: self.next_since,
             first: self.first,
             head: self.head,
         })
     }
-
-    /// A full page ends at its last event; a short one has scanned as far as one page may.
-    fn next_since(&self, since: Seq, limit: usize) -> Seq {
-        let bounds = LogBounds::new(self.first, self.head);
-        match self.records.last() {
-            _ if !bounds.reach(since) => since,
-            Some(last) if self.records.len() >= limit => last.row.seq,
-            _ => self.head.min(since.plus(MOST_SCANNED)),
-        }
-    }
 }
 
-fn logged(record: EventRecord, content: &EventContent) -> Result<LoggedEvent, RepositoryError> {
+/// The number of records from the first on whose content is not larger than `bytes` together; at
+/// least one. Nothing is read for what is deleted.
+fn fitting(records: &[EventRecord], bytes: usize) -> usize {
+    let mut left = i64::try_from(bytes).unwrap_or(i64::MAX);
+    let exceeds = |record: &EventRecord| {
+        if !record.is_of_deleted() {
+            left = left.saturating_sub(record.bytes);
+        }
+        left < 0
+    };
+    let fitting = records.iter().position(exceeds);
+    fitting.map_or(records.len(), |fitting| fitting.max(1))
+}
+
+fn logged(record: EventRecord, content: &mut EventContent) -> Result<LoggedEvent, RepositoryError> {
     let data = data(&record, content)?;
     let EventRow {
         tenant,
@@ -209,15 +242,16 @@ fn logged(record: EventRecord, content: &EventContent) -> Result<LoggedEvent, Re
     })
 }
 
-fn data(record: &EventRecord, content: &EventContent) -> Result<EventData, RepositoryError> {
+fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
     if record.is_of_deleted() {
         return Ok(EventData::DELETED);
     }
     let row = &record.row;
     let data = match row.kind {
-        EventType::AgentCreated | EventType::AgentUpdated => EventData::Agent {
-            agent: stored::<Agent>(row)?,
-        },
+        EventType::AgentCreated | EventType::AgentUpdated => content
+            .snapshots
+            .remove(&row.seq)
+            .map_or(EventData::DELETED, |agent| EventData::Agent { agent }),
         EventType::AgentDeleted => EventData::AgentDeleted {
             agent: stored::<Tombstone<_>>(row)?,
         },

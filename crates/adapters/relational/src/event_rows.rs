@@ -35,22 +35,21 @@ pub struct TurnPlace<'a> {
 
 /// `agent.created`: the agent itself is kept, since it may change before the log is read.
 pub fn agent_created(place: LogPlace<'_>, agent: &Agent) -> EventRow {
-    of_agent(place, EventType::AgentCreated, agent.id, agent)
+    of_agent(place, EventType::AgentCreated, agent)
 }
 
 /// `agent.updated`, with the agent as the change left it.
 pub fn agent_updated(place: LogPlace<'_>, agent: &Agent) -> EventRow {
-    of_agent(place, EventType::AgentUpdated, agent.id, agent)
+    of_agent(place, EventType::AgentUpdated, agent)
 }
 
 /// `agent.deleted`, with what is left of the agent.
 pub fn agent_deleted(place: LogPlace<'_>, id: AgentId, version: i64) -> EventRow {
-    of_agent(
-        place,
-        EventType::AgentDeleted,
-        id,
-        &Tombstone { id, version },
-    )
+    EventRow {
+        agent_id: Some(id),
+        data: Some(json(&Tombstone { id, version })),
+        ..bare(place, EventType::AgentDeleted)
+    }
 }
 
 /// `conversation.created`.
@@ -70,7 +69,7 @@ pub fn conversation_deleted(place: LogPlace<'_>, conversation: &Conversation) ->
         version: conversation.version,
     };
     EventRow {
-        data: Some(snapshot(&tombstone)),
+        data: Some(json(&tombstone)),
         ..of_conversation(place, EventType::ConversationDeleted, conversation)
     }
 }
@@ -86,10 +85,10 @@ pub fn turn(place: LogPlace<'_>, kind: EventType, turn: TurnPlace<'_>) -> EventR
     }
 }
 
-fn of_agent(place: LogPlace<'_>, kind: EventType, id: AgentId, data: &impl Serialize) -> EventRow {
+fn of_agent(place: LogPlace<'_>, kind: EventType, agent: &Agent) -> EventRow {
     EventRow {
-        agent_id: Some(id),
-        data: Some(snapshot(data)),
+        agent_id: Some(agent.id),
+        snapshot: Some(json(agent)),
         ..bare(place, kind)
     }
 }
@@ -115,10 +114,11 @@ fn bare(place: LogPlace<'_>, kind: EventType) -> EventRow {
         turn_id: None,
         actor: place.stamp.actor.clone(),
         data: None,
+        snapshot: None,
     }
 }
 
-fn snapshot(data: &impl Serialize) -> Value {
+fn json(data: &impl Serialize) -> Value {
     // Agents and tombstones are made of text, numbers and maps with text keys: this cannot fail.
     serde_json::to_value(data).unwrap_or_default()
 }

@@ -13,6 +13,7 @@ pub mod event_rows;
 pub mod facts;
 pub mod group_commit;
 pub mod item;
+pub mod page_room;
 pub mod plan;
 pub mod proof;
 pub mod rows;

@@ -188,9 +188,11 @@ pub struct EventRow {
     pub turn_id: Option<TurnId>,
     /// Who made the change.
     pub actor: PrincipalId,
-    /// The agent as the change left it, or what is left of something deleted; all else is joined
-    /// when the log is read.
+    /// The id and last version of something deleted.
     pub data: Option<Value>,
+    /// The agent after `agent.created` or `agent.updated`, a row of `agent_snapshots`. All other
+    /// content is joined when the log is read, and so is this.
+    pub snapshot: Option<Value>,
 }
 
 /// A row of `idempotency_records`.

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use domain::{Agent, AgentId, Fault, TenantId};
+use domain::{Agent, AgentId, Fault, MemorySize as _, TenantId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Options, OptionsBuilder, Weighter, sync::Cache};
 
 use crate::{
@@ -91,9 +91,12 @@ impl RuleBooks {
         admission: &Admission,
     ) -> Result<Arc<Entry>, PoolError> {
         let key = (tenant.clone(), agent.id, agent.version);
-        let load = || {
+        let load = async || {
             let compilation = compile(agent, admission);
-            self.cache.get_or_insert_async(&key, compilation)
+            let entry = self.cache.get_or_insert_async(&key, compilation).await;
+            let bytes = u32::try_from(self.cache.weight()).map_or(f64::MAX, f64::from);
+            metrics::gauge!("cache_bytes", "cache" => "rules").set(bytes);
+            entry
         };
         let entry = load().await?;
         if entry.is_of(agent) {
@@ -151,34 +154,8 @@ impl Entry {
             Ok(book) => book.bytes(),
             Err(faults) => faults.iter().map(|fault| fault.detail.len() + 128).sum(),
         };
-        size_of::<Self>() + compiled + agent_bytes(&self.agent)
+        size_of::<Self>() + compiled + self.agent.memory_bytes()
     }
-}
-
-/// Bytes of what can be large in an agent.
-fn agent_bytes(agent: &Agent) -> usize {
-    let config = &agent.config;
-    let rules = config.rules.iter().flatten().map(|rule| {
-        let keywords = rule.keywords.iter().flatten();
-        let texts = rule.answers().iter().chain(keywords).chain(&rule.pattern);
-        size_of_val(rule)
-            + texts
-                .map(|text| size_of_val(text) + text.len())
-                .sum::<usize>()
-    });
-    let capabilities = agent.capabilities.iter();
-    let texts = [
-        &config.instructions,
-        &config.greeting,
-        &config.fallback_reply,
-    ];
-    size_of_val(agent)
-        + agent.personality.len()
-        + rules.sum::<usize>()
-        + capabilities
-            .map(|text| size_of_val(text) + text.len())
-            .sum::<usize>()
-        + texts.into_iter().flatten().map(String::len).sum::<usize>()
 }
 
 #[cfg(test)]
@@ -274,7 +251,7 @@ mod tests {
     #[test]
     fn the_largest_book_allowed_is_kept() {
         let agent = agent_with([]);
-        let largest = u64::try_from(RuleBook::MOST_BYTES + agent_bytes(&agent)).unwrap();
+        let largest = u64::try_from(RuleBook::MOST_BYTES + agent.memory_bytes()).unwrap();
         // Beside the rules stand at most a few hundred KiB of text, and the hot part is 97 %.
         assert!(largest + 2 * 1024 * 1024 < CACHE_BYTES / 100 * 97);
     }

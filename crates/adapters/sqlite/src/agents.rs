@@ -7,7 +7,7 @@ use domain::{
     Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId, text::search_key,
 };
 use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
-use relational::{event_rows, plan, text_range::prefix_end};
+use relational::{event_rows, page_room, plan, text_range::prefix_end};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -24,20 +24,26 @@ macro_rules! columns {
     };
 }
 
-/// A page of agents joined to the tenant's head, so that page and position are of one state.
+/// A page of agents joined to the tenant's head, so that page and position are of one state. The
+/// content of agents that the page has no room for is not read.
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, a.sort_seq, ",
+            "select t.head_seq, a.sort_seq, p.total, ",
             columns!(),
-            " from tenants t left join (select a.name_key, a.sort_seq, ",
-            columns!(),
-            " from ",
-            $from,
-            " and a.deleted_at is null order by ",
-            $page_order,
-            " limit ?2) a on true where t.id = ?1 order by ",
-            $order
+            " from tenants t left join ",
+            page_room!(
+                concat!(
+                    "select a.rowid as agent, a.name_key, a.sort_seq, a.id, octet_length(a.personality) \
+                     + octet_length(a.capabilities) + octet_length(a.config) as bytes from ",
+                    $from,
+                    " and a.deleted_at is null order by ",
+                    $page_order,
+                    " limit ?2"
+                ),
+                $order
+            ),
+            " p on true left join agents a on a.rowid = p.agent where t.id = ?1 order by p.place"
         )
     };
 }
@@ -63,18 +69,18 @@ const FIND: &str = concat!(
 const LIST_ALL: &str = list!(
     "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
     "a.sort_seq desc, a.id desc",
-    "a.sort_seq desc, a.id desc"
+    "sort_seq desc, id desc"
 );
 const LIST_BY_NAME: &str = list!(
     "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
     "a.name_key, a.id",
-    "a.name_key, a.id"
+    "name_key, id"
 );
 const LIST_BY_CAPABILITY: &str = list!(
     "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
      where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
     "c.sort_seq desc, c.agent_id desc",
-    "a.sort_seq desc, a.id desc"
+    "sort_seq desc, id desc"
 );
 const VERSION: &str = "\
     select version from agents where tenant_id = ?1 and id = ?2 and deleted_at is null";

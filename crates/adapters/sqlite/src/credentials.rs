@@ -6,9 +6,9 @@ use domain::{
     Timestamp,
 };
 use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
-use relational::{ProofColumns, Rows};
+use relational::{ProofColumns, Rows, page_room};
 use sqlx::{
-    SqliteConnection,
+    FromRow as _, SqliteConnection,
     query::QueryAs,
     sqlite::{Sqlite, SqliteArguments},
 };
@@ -56,10 +56,17 @@ const INSERT: &str = concat!(
 );
 const FIND: &str = select!("where id = ?1 and kind = ?2");
 const LIST: &str = concat!(
-    "select sort_seq, ",
+    "select p.place_in_list as sort_seq, p.total, ",
     credential_columns!(),
-    " from credentials where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
-     order by sort_seq desc limit ?4"
+    " from ",
+    page_room!(
+        "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
+         + coalesce(octet_length(key_set), 0) as bytes from credentials \
+         where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
+         order by sort_seq desc limit ?4",
+        "place_in_list desc"
+    ),
+    " p cross join credentials c on c.rowid = p.credential order by p.place"
 );
 const ROTATE_SECRET: &str = rotate!(
     "previous_digest = case when ?6 is not null then digest end, \
@@ -146,7 +153,7 @@ impl CredentialRepository for SqliteCredentials {
         after: Option<Seq>,
         limit: usize,
     ) -> Result<Page<Listed<Credential>>, RepositoryError> {
-        let rows: Vec<ListedRow<CredentialRow>> = sqlx::query_as(LIST)
+        let rows = sqlx::query(LIST)
             .bind(tenant.as_str())
             .bind(kind.as_str())
             .bind(after.map_or(i64::MAX, |after| after.0))
@@ -154,10 +161,9 @@ impl CredentialRepository for SqliteCredentials {
             .fetch_all(&self.store.readers)
             .await
             .map_err(in_table("credentials"))?;
-        Ok(Page::from_one_more(
-            listed(rows.into_iter().map(Ok))?,
-            limit,
-        ))
+        let limit = row::fitting(&rows)?.min(limit);
+        let read = |row| ListedRow::from_row(row).map_err(in_table("credentials"));
+        Ok(Page::from_one_more(listed(rows.iter().map(read))?, limit))
     }
 
     async fn rotate(

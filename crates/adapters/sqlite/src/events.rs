@@ -4,15 +4,21 @@ use std::collections::HashMap;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId, TurnId,
+    Agent, AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId,
+    TurnId,
 };
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
-    event_page::{MOST_SCANNED, calculable, everything},
+    event_page::{MOST_COUNTED, MOST_SCANNED, calculable, everything},
 };
-use sqlx::{FromRow, Row, sqlite::SqliteRow};
-use uuid::Uuid;
+use serde::Serialize;
+use sqlx::{
+    FromRow, Row,
+    query::Query,
+    sqlite::{Sqlite, SqliteArguments, SqliteRow},
+};
+use uuid::{Uuid, fmt::Simple};
 
 use crate::{
     SqliteStore,
@@ -24,29 +30,59 @@ use crate::{
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
-/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
-/// that concern no conversation. Without the tenant's row there is no log at all.
-const PAGE: &str = "\
-    select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, e.data, \
-        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and a.deleted_at is null) as agent_exists, \
-        exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker \
-    from tenants t left join ( \
-        select * from events e \
-        where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
+/// The events `e` after a position that pass the filters, as far as a statement scans.
+macro_rules! filtered {
+    () => {
+        "where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
             and (?5 is null or e.type in (select value from json_each(?5))) \
             and (?6 is null or e.agent_id = ?6) \
             and (?7 is null or e.conversation_id = ?7) \
             and case when e.conversation_id is null then ?8 \
                 else (?9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
                         and r.id = e.turn_id and r.principal = ?10)) \
-                    and (?11 is null or e.user_id = ?11) end \
-        order by e.seq limit ?3) e \
+                    and (?11 is null or e.user_id = ?11) end"
+    };
+}
+
+/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
+/// that concern no conversation. Without the tenant's row there is no log at all. Of the content it
+/// reads the size alone: a turn's input and reply appear in an event twice, in the turn and as the
+/// message.
+const PAGE: &str = concat!(
+    "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
+        e.user_id, e.turn_id, e.actor, e.data, \
+        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
+            and a.deleted_at is null) as agent_exists, \
+        exists (select 1 from conversations c where c.tenant_id = t.id \
+            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
+        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
+        coalesce( \
+            (select octet_length(s.agent) from agent_snapshots s \
+                where s.tenant_id = t.id and s.seq = e.seq), \
+            (select 2 * (octet_length(r.input) + coalesce((select octet_length(m.content) \
+                    from messages m where m.tenant_id = r.tenant_id \
+                        and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
+                    + coalesce(octet_length(r.tool_calls), 0) \
+                    + coalesce(octet_length(r.metadata), 0) \
+                from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
+            (select octet_length(c.metadata) + coalesce((select octet_length(m.content) \
+                    from messages m where m.tenant_id = c.tenant_id \
+                        and m.conversation_id = c.id and m.seq = 1), 0) \
+                from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
+                    and e.type in ('conversation.created', 'conversation.updated')), \
+            0) as bytes \
+    from tenants t left join ( select * from events e ",
+    filtered!(),
+    " order by e.seq limit ?3) e \
         on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
-    where t.id = ?1 order by e.seq";
+    where t.id = ?1 order by e.seq"
+);
+/// Reads no more than the filters ask for.
+const COUNT: &str = concat!(
+    "select count(*) from (select 1 from events e ",
+    filtered!(),
+    " limit ?3) e"
+);
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
@@ -69,6 +105,9 @@ const GREETINGS: &str = concat!(
      on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
      where m.turn_id is null"
 );
+const SNAPSHOTS: &str = "\
+    select s.seq, s.agent from json_each(?2) q cross join agent_snapshots s \
+    on s.tenant_id = ?1 and s.seq = q.value";
 const BOUNDS: &str = "select first_seq, head_seq from tenants where id = ?1";
 const HEADS: &str = "select id, head_seq from tenants order by id";
 const CHANGES: &str = "\
@@ -78,9 +117,11 @@ const CHANGES: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     PAGE,
+    COUNT,
     TURNS,
     CONVERSATIONS,
     GREETINGS,
+    SNAPSHOTS,
     BOUNDS,
     HEADS,
     CHANGES,
@@ -100,6 +141,7 @@ struct RecordRow {
     asker: Option<String>,
     agent_exists: bool,
     conversation_exists: bool,
+    bytes: i64,
 }
 
 impl RecordRow {
@@ -118,13 +160,30 @@ impl RecordRow {
             data: data
                 .map(|text| row::from_json("events.data", text))
                 .transpose()?,
+            snapshot: None,
         };
         Ok(EventRecord {
             row,
             asker: self.asker.map(PrincipalId::new),
             agent_exists: self.agent_exists,
             conversation_exists: self.conversation_exists,
+            bytes: self.bytes,
         })
+    }
+}
+
+#[derive(sqlx::FromRow)]
+struct SnapshotRow {
+    seq: i64,
+    agent: String,
+}
+
+impl TryFrom<SnapshotRow> for (Seq, Agent) {
+    type Error = RepositoryError;
+
+    fn try_from(row: SnapshotRow) -> Result<Self, RepositoryError> {
+        let agent = row::from_json("agent_snapshots.agent", &row.agent)?;
+        Ok((Seq(row.seq), agent))
     }
 }
 
@@ -162,8 +221,17 @@ impl EventLog for SqliteEvents {
         query: &EventQuery,
     ) -> Result<EventPage, RepositoryError> {
         let scan = self.scan(tenant, query).await?;
-        let content = self.content(tenant, &scan).await?;
-        scan.into_page(query.since, query.limit, &content)
+        let mut content = self.content(tenant, &scan).await?;
+        scan.into_page(&mut content)
+    }
+
+    async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
+        let row = filtered(COUNT, tenant, query, MOST_COUNTED)?
+            .fetch_one(&self.store.readers)
+            .await
+            .map_err(from_sqlx)?;
+        let count: i64 = row.try_get(0).map_err(in_table("events"))?;
+        Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
 
     async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
@@ -216,25 +284,7 @@ impl SqliteEvents {
         tenant: &TenantId,
         query: &EventQuery,
     ) -> Result<EventScan, RepositoryError> {
-        let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
-        let types = if types.is_empty() {
-            None
-        } else {
-            Some(row::to_json(&types)?)
-        };
-        let visibility = query.visibility.clone().unwrap_or_else(everything);
-        let rows = sqlx::query(PAGE)
-            .bind(tenant.as_str())
-            .bind(calculable(query.since))
-            .bind(row::count(query.limit))
-            .bind(MOST_SCANNED)
-            .bind(types)
-            .bind(query.agent_id.map(AgentId::uuid))
-            .bind(query.conversation_id.map(ConversationId::uuid))
-            .bind(visibility.agents)
-            .bind(visibility.conversations)
-            .bind(visibility.principal.as_str())
-            .bind(visibility.user_id.as_deref())
+        let rows = filtered(PAGE, tenant, query, MOST_SCANNED)?
             .fetch_all(&self.store.readers)
             .await
             .map_err(from_sqlx)?;
@@ -251,11 +301,8 @@ impl SqliteEvents {
                 records.push(record.into_record(tenant)?);
             }
         }
-        Ok(EventScan {
-            records,
-            first: Seq(first),
-            head: Seq(head),
-        })
+        let bounds = LogBounds::new(Seq(first), Seq(head));
+        Ok(EventScan::new(records, bounds, query))
     }
 
     async fn content(
@@ -263,48 +310,88 @@ impl SqliteEvents {
         tenant: &TenantId,
         scan: &EventScan,
     ) -> Result<EventContent, RepositoryError> {
-        let turns = scan.turn_ids().into_iter().map(TurnId::uuid);
+        let turns = hexadecimal(scan.turn_ids().into_iter().map(TurnId::uuid));
         let turns: Vec<AnsweredTurn> = self.joined(TURNS, "turns", tenant, turns).await?;
-        let conversations = scan
-            .conversation_ids()
-            .into_iter()
-            .map(ConversationId::uuid);
+        let conversations = scan.conversation_ids().into_iter();
+        let conversations = hexadecimal(conversations.map(ConversationId::uuid));
         let conversations: Vec<ConversationRow> = self
             .joined(CONVERSATIONS, "conversations", tenant, conversations)
             .await?;
-        let greetings = scan.greeting_ids().into_iter().map(ConversationId::uuid);
+        let greetings = hexadecimal(scan.greeting_ids().into_iter().map(ConversationId::uuid));
         let greetings: Vec<MessageRow> = self
             .joined(GREETINGS, "messages", tenant, greetings)
             .await?;
+        let snapshots: Vec<SnapshotRow> = self
+            .joined(
+                SNAPSHOTS,
+                "agent_snapshots",
+                tenant,
+                scan.snapshot_positions(),
+            )
+            .await?;
+        let snapshots = snapshots.into_iter().map(<(Seq, Agent)>::try_from);
         Ok(EventContent {
             turns: keyed(turns, EventTurn::id)?,
             conversations: keyed(conversations, |conversation: &Conversation| conversation.id)?,
             greetings: keyed(greetings, |message: &Message| message.conversation_id)?,
+            snapshots: snapshots.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Reads what `ids` name; asks for nothing without any.
+    /// Reads the rows that `keys` name; runs no statement without keys.
     async fn joined<R>(
         &self,
         statement: &'static str,
         table: &'static str,
         tenant: &TenantId,
-        ids: impl Iterator<Item = Uuid>,
+        keys: Vec<impl Serialize>,
     ) -> Result<Vec<R>, RepositoryError>
     where
         R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
     {
-        let ids: Vec<_> = ids.map(Uuid::simple).collect();
-        if ids.is_empty() {
+        if keys.is_empty() {
             return Ok(Vec::new());
         }
         sqlx::query_as(statement)
             .bind(tenant.as_str())
-            .bind(row::to_json(&ids)?)
+            .bind(row::to_json(&keys)?)
             .fetch_all(&self.store.readers)
             .await
             .map_err(in_table(table))
     }
+}
+
+/// A statement on the events that pass the filters of `query`, among the next `scanned`.
+fn filtered(
+    statement: &'static str,
+    tenant: &TenantId,
+    query: &EventQuery,
+    scanned: i64,
+) -> Result<Query<'static, Sqlite, SqliteArguments>, RepositoryError> {
+    let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
+    let types = if types.is_empty() {
+        None
+    } else {
+        Some(row::to_json(&types)?)
+    };
+    let visibility = query.visibility.clone().unwrap_or_else(everything);
+    Ok(sqlx::query(statement)
+        .bind(tenant.to_string())
+        .bind(calculable(query.since))
+        .bind(row::count(query.limit))
+        .bind(scanned)
+        .bind(types)
+        .bind(query.agent_id.map(AgentId::uuid))
+        .bind(query.conversation_id.map(ConversationId::uuid))
+        .bind(visibility.agents)
+        .bind(visibility.conversations)
+        .bind(visibility.principal.as_str().to_owned())
+        .bind(visibility.user_id))
+}
+
+/// Ids as statements read them.
+fn hexadecimal(ids: impl Iterator<Item = Uuid>) -> Vec<Simple> {
+    ids.map(Uuid::simple).collect()
 }
 
 fn keyed<R, K, V>(rows: Vec<R>, key: impl Fn(&V) -> K) -> Result<HashMap<K, V>, RepositoryError>

@@ -5,7 +5,7 @@ use domain::{
     Utterance,
 };
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
-use relational::column;
+use relational::{column, page_room};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
@@ -30,23 +30,32 @@ pub(crate) use message_columns;
 macro_rules! page {
     ($after:literal, $order:literal) => {
         concat!(
-            "select t.head_seq, c.id is not null as is_found, ",
+            "select t.head_seq, c.id is not null as is_found, p.total, ",
             message_columns!(),
             " from tenants t left join conversations c \
              on c.tenant_id = t.id and c.id = ?2 and ",
             visible!(),
-            " left join messages m \
-             on m.tenant_id = c.tenant_id and m.conversation_id = c.id and ",
-            $after,
-            " where t.id = ?1 order by ",
-            $order,
-            " limit ?4"
+            " left join ",
+            page_room!(
+                concat!(
+                    "select seq, octet_length(content) as bytes from messages \
+                     where tenant_id = ?1 and conversation_id = ?2 and ",
+                    $after,
+                    " order by ",
+                    $order,
+                    " limit ?4"
+                ),
+                $order
+            ),
+            " p on c.id is not null left join messages m \
+             on m.tenant_id = c.tenant_id and m.conversation_id = c.id and m.seq = p.seq \
+             where t.id = ?1 order by p.place"
         )
     };
 }
 
-const PAGE_ASCENDING: &str = page!("m.seq > ?3", "m.seq");
-const PAGE_DESCENDING: &str = page!("m.seq < ?3", "m.seq desc");
+const PAGE_ASCENDING: &str = page!("seq > ?3", "seq");
+const PAGE_DESCENDING: &str = page!("seq < ?3", "seq desc");
 /// The sum runs over whole messages, newest first, so that the first one that is too much hides
 /// all before it.
 const HISTORY: &str = concat!(

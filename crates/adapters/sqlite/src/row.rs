@@ -3,7 +3,7 @@
 
 use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
-use relational::column::corrupt;
+use relational::{column::corrupt, page_room};
 use serde::{Serialize, de::DeserializeOwned};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
@@ -45,7 +45,8 @@ where
     })
 }
 
-/// Reads the rows of a statement that joins things to their tenant's head.
+/// Reads the rows of a statement that joins things to their tenant's head, at most one more than
+/// `limit` and than the page has room for.
 pub(crate) fn as_of_page<R, T>(
     table: &'static str,
     rows: &[SqliteRow],
@@ -56,6 +57,7 @@ where
     R: for<'r> FromRow<'r, SqliteRow>,
 {
     let found = as_of_many(table, rows, into)?;
+    let limit = fitting(rows)?.min(limit);
     Ok(found.map(|items| Page::from_one_more(items, limit)))
 }
 
@@ -90,6 +92,16 @@ impl<'r, R: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for ListedRow<R> {
             sort_seq: Seq(row.try_get("sort_seq")?),
         })
     }
+}
+
+/// The number of rows of a statement with a `total` that a page has room for.
+pub(crate) fn fitting(rows: &[SqliteRow]) -> Result<usize, RepositoryError> {
+    let total = |row: &SqliteRow| row.try_get::<Option<i64>, _>("total");
+    let totals = rows.iter().map(|row| Ok(total(row)?.unwrap_or(0)));
+    let totals: Vec<i64> = totals
+        .collect::<Result<_, _>>()
+        .map_err(in_table("a page"))?;
+    Ok(page_room::fitting(&totals))
 }
 
 fn as_of_many<'r, R, T>(

@@ -44,6 +44,7 @@ pub(crate) async fn write(
     turns::start(&mut script, &rows.starts)?;
     messages::insert(&mut script, &rows.messages)?;
     log::insert_events(&mut script, &rows.events)?;
+    log::insert_snapshots(&mut script, &rows.events)?;
     log::release_claims(&mut script, &rows.released)?;
     log::write_claims(&mut script, &rows.claims)?;
     log::raise_heads(&mut script, &rows.heads)?;

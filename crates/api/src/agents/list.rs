@@ -18,7 +18,7 @@ use crate::{
     params(
         ("name" = Option<String>, Query, min_length = 1, max_length = 128, pattern = r"^[^\x00]*$", description = "Those whose name begins so, without regard to case, by name. Not with `capability`."),
         ("capability" = Option<String>, Query, min_length = 1, max_length = 64, pattern = r"^[^\x00]*$", description = "Those with this capability. Not with `name`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
     ),
     responses((status = 200, description = "A page of agents.", body = PageOf<Agent>)),

@@ -18,7 +18,7 @@ use crate::{
     params(
         ("agentId" = Option<String>, Query, description = "Those with this agent. Not with `userId`."),
         ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Those of this person. Not with `agentId`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
     ),
     responses((status = 200, description = "A page of conversations.", body = PageOf<Conversation>)),

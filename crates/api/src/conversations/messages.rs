@@ -17,7 +17,7 @@ use crate::{
     params(
         ("id" = ConversationId, Path, description = "The conversation."),
         ("order" = inline(Option<MessageOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
     ),
     responses((status = 200, description = "A page of messages.", body = PageOf<Message>)),

@@ -33,7 +33,7 @@ pub async fn create_oauth_client(
 #[utoipa::path(
     get, path = "/api/oauth-clients", operation_id = "list_oauth_clients", tag = "Access",
     params(
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page. Default 20."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
         ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
     ),
     responses((status = 200, description = "A page of clients.", body = PageOf<Client>)),

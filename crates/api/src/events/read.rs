@@ -27,7 +27,7 @@ use crate::{
         ("types" = Option<String>, Query, example = "agent.created,turn.completed", description = "Only these types, separated by commas."),
         ("agentId" = Option<String>, Query, description = "Only those that concern this agent."),
         ("conversationId" = Option<String>, Query, description = "Only those that concern this conversation."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Events of a page; a stream has no pages. Default 20. One call scans at most 10,000 events, so a filtered page may be short and still have more."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Events of a page, which also ends at about 1 MiB; a stream has no pages. Default 20. One call scans at most 10,000 events, so a filtered page may be short and still have more."),
         ("Last-Event-ID" = Option<i64>, Header, minimum = 0, description = "Of a stream: events after this position, whatever `since` says. To be sent by a client that reconnects."),
     ),
     responses(

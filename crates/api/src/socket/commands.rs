@@ -20,6 +20,7 @@ use super::{
     CloseCode,
     context::{Admission, Caller, Context},
     frames::{Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
+    subscriptions::{Coverage, Past},
 };
 use crate::{
     access::{ChatWrite, EventsRead, check_counts, check_page, scope_table, unauthenticated},
@@ -60,12 +61,18 @@ pub(super) struct Opened {
     pub(super) channel: Channel,
     /// Who answers in a conversation.
     pub(super) agent: Option<AgentId>,
-    /// From where on.
-    pub(super) since: Option<Seq>,
-    /// Whether the log reaches back to there.
-    pub(super) recovered: bool,
+    /// What it asks for of the past.
+    pub(super) past: Option<Past>,
     /// Where the log stood before it was looked whether the channel is there.
     pub(super) head: Seq,
+}
+
+impl Opened {
+    /// Whether all events after the cursor follow.
+    pub(super) fn is_recovered(&self) -> bool {
+        self.past
+            .is_some_and(|past| past.coverage == Coverage::Whole)
+    }
 }
 
 /// A chat that was taken.

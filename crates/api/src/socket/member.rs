@@ -123,9 +123,9 @@ impl Member {
             let fault = Fault::new("/channel", FaultCode::TooMany, detail);
             return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
         }
-        let (since, head) = (opened.since, opened.head);
+        let (past, head) = (opened.past, opened.head);
         let subscriptions = &mut self.subscriptions;
-        Ok(subscriptions.open(opened.channel, opened.agent, since, head))
+        Ok(subscriptions.open(opened.channel, opened.agent, past, head))
     }
 
     /// Follows a channel no longer.

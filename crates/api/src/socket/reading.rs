@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use application::realtime::{LogReader, Read, Tail};
+use application::realtime::{LogReader, PageSize, Read, Tail};
 use ports::{EventVisibility, LogBounds, RepositoryError};
 
 use super::{
     frames::ResyncReason,
-    subscriptions::{MOST_REPLAYED, Page, PageRequest},
+    subscriptions::{Page, PageRequest},
 };
 
 /// How long to wait before the past is read again that could not be read.
@@ -48,22 +48,22 @@ async fn page(
     visibility: &EventVisibility,
     request: &PageRequest,
 ) -> Result<Page, RepositoryError> {
-    let filter = request.filter(visibility);
-    let read = log.read(tail, &filter, request.since, request.limit);
+    if request.is_too_long {
+        let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
+        return Ok(Page::Gap {
+            first,
+            head,
+            reason: ResyncReason::Limit,
+        });
+    }
+    let filter = request.channel.filter(visibility);
+    let read = log.read(tail, &filter, request.since, PageSize::FOLLOWED);
     Ok(match read.await? {
         Read::Expired { first, head } => Page::Gap {
             first,
             head,
             reason: ResyncReason::Retention,
         },
-        Read::Events { events, .. } if request.sent + events.len() > MOST_REPLAYED => {
-            let LogBounds { first, head } = log.bounds(tail.tenant()).await?;
-            Page::Gap {
-                first,
-                head,
-                reason: ResyncReason::Limit,
-            }
-        }
         Read::Events {
             events,
             next,

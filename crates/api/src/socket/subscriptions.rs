@@ -3,6 +3,7 @@
 mod live;
 mod notice;
 mod page;
+mod past;
 mod recent;
 mod replay;
 #[cfg(test)]
@@ -14,6 +15,7 @@ use domain::{AgentId, EventType, Seq, TurnId};
 pub(super) use self::{
     notice::{Notice, NoticeSink},
     page::{Page, PageRequest},
+    past::{Coverage, Past},
 };
 use self::{recent::RecentlyEnded, replay::Replay};
 use super::{
@@ -21,7 +23,7 @@ use super::{
     frames::{Channel, MOST_CHANNELS},
 };
 
-/// Events of the past that a channel is sent at most.
+/// The maximum number of events after a client's cursor that a channel replays.
 pub(super) const MOST_REPLAYED: usize = 10_000;
 /// Conversations that are followed at once because of a chat.
 const MOST_IMPLICIT: usize = MOST_CHANNELS;
@@ -111,17 +113,17 @@ impl Subscriptions {
         live.map(|it| it.channel)
     }
 
-    /// Follows a channel that the client names: anew after `since`, or from `head` on. Without
-    /// `since`, one that is followed already, or was when the log stood at `head`, goes on where
+    /// Follows a channel that the client names: anew from its cursor, or from `head` on. Without
+    /// a cursor, one that is followed already, or was when the log stood at `head`, goes on where
     /// it is. `agent` is who answers in a conversation.
     pub(super) fn open(
         &mut self,
         channel: Channel,
         agent: Option<AgentId>,
-        since: Option<Seq>,
+        past: Option<Past>,
         head: Seq,
     ) -> Opening {
-        if since.is_none()
+        if past.is_none()
             && let Some(known) = self.all.iter_mut().find(|it| it.channel == channel)
         {
             known.is_named = true;
@@ -141,10 +143,10 @@ impl Subscriptions {
             agent,
             is_named: true,
             turns: Vec::new(),
-            next: since.unwrap_or(head),
-            replay: since.map(|_| Box::new(Replay::asked_for())),
+            next: past.map_or(head, |past| past.since),
+            replay: past.map(|past| Box::new(Replay::of(past))),
         });
-        let is_live = since.is_none();
+        let is_live = past.is_none();
         Opening { head, is_live }
     }
 

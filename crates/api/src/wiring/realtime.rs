@@ -6,18 +6,13 @@ use std::sync::Arc;
 use anyhow::Result;
 use application::{
     cache::{Caches, LogTail},
-    realtime::{Feed, LogReader, Typing},
+    realtime::{Feed, LogReader, NotingBus, Typing},
 };
 use local_bus::LocalBus;
 use ports::{Clock, EventBus};
 use tokio::runtime::Handle;
 
 use super::Parts;
-
-/// Agents kept in memory.
-const CACHED_AGENTS: usize = 10_000;
-/// Conversation heads kept in memory.
-const CACHED_HEADS: usize = 100_000;
 
 /// What clients follow.
 pub(super) struct Realtime {
@@ -34,9 +29,12 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     let events = || Arc::clone(&parts.storage.events);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
-    let caches = Caches::new(CACHED_AGENTS, CACHED_HEADS, Arc::clone(&bus));
     let feed = Feed::new(events(), tasks.clone(), Handle::current(), stop.clone());
     let feed = Arc::new(feed);
+    let caches = Caches::new(Arc::new(NotingBus {
+        feed: Arc::clone(&feed),
+        bus: Arc::clone(&bus),
+    }));
     let tail = LogTail::new(
         events(),
         caches.clone(),

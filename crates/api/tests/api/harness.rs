@@ -1,6 +1,6 @@
 //! A whole service of the test's own, reached over HTTP like any other.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{net::SocketAddr, path::PathBuf, sync::Arc, time::Duration};
 
 use api::{
     server::{Service, ShowFirstKey},
@@ -32,6 +32,8 @@ const GENEROUS: [(&str, &str); 8] = [
     ("LIMITS__ADDRESS__PER_MINUTE", "100000000"),
     ("LIMITS__ADDRESS__BURST", "1000000"),
 ];
+
+const DATABASE_FILE: &str = "agents.db";
 
 /// What a service is started with.
 #[derive(Default)]
@@ -93,7 +95,7 @@ impl Plan {
     }
 
     async fn serve(self, folder: &TempDir) -> (Service, Storage, Option<CredentialSecret>) {
-        let database = folder.path().join("agents.db");
+        let database = folder.path().join(DATABASE_FILE);
         let own = [
             ("DATABASE_URL", format!("sqlite://{}", database.display())),
             ("SERVER__PORT", "0".to_owned()),
@@ -223,6 +225,11 @@ impl Api {
     /// A service as an operator gets it.
     pub(crate) async fn start() -> Self {
         Plan::default().start().await
+    }
+
+    /// The file of its store.
+    pub(crate) fn database_file(&self) -> PathBuf {
+        self.folder.path().join(DATABASE_FILE)
     }
 
     /// Who may do everything.

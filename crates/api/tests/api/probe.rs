@@ -193,6 +193,7 @@ probed! { Claims of ClaimRepository as "claims" {
 
 probed! { Events of EventLog as "events" {
     fn page(tenant: &TenantId, query: &EventQuery) -> EventPage;
+    fn count(tenant: &TenantId, query: &EventQuery) -> usize;
     fn bounds(tenant: &TenantId) -> LogBounds;
     fn heads() -> Vec<LogHead>;
     fn changes(tenant: &TenantId, since: Seq, limit: usize) -> Vec<LoggedChange>;

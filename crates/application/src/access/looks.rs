@@ -5,9 +5,12 @@ use quick_cache::sync::Cache;
 use tokio::sync::Semaphore;
 
 use super::{AccessError, StandingNow, memory::Epoch};
+use crate::cache::weight;
 
 /// How many answers are remembered.
 const REMEMBERED: usize = 10_000;
+/// The largest size of an answer in memory: ids and digests of fixed lengths.
+const ANSWER_BYTES: usize = 256;
 /// How many looks at the store are under way at once: when something was taken back, everybody who
 /// has a socket open is looked at again, and requests need the store as well.
 const AT_ONCE: usize = 8;
@@ -31,6 +34,7 @@ impl Looks {
     /// Remembers what was found by a look that was begun in `epoch`.
     pub(super) fn keep(&self, standing: &Standing, epoch: Epoch, found: StandingNow) {
         self.answers.insert((standing.clone(), epoch), found);
+        self.report_weight();
     }
 
     /// What a look in `epoch` found; if there was none, what `look` finds now, while all who ask
@@ -47,6 +51,13 @@ impl Looks {
             look.await
         };
         let key = (standing.clone(), epoch);
-        self.answers.get_or_insert_async(&key, permitted).await
+        let found = self.answers.get_or_insert_async(&key, permitted).await;
+        self.report_weight();
+        found
+    }
+
+    fn report_weight(&self) {
+        let bytes = self.answers.len() * ANSWER_BYTES;
+        weight::report("credential_standings", bytes as u64);
     }
 }

@@ -9,16 +9,22 @@ use std::{
 };
 
 use ports::Clock;
-use quick_cache::sync::Cache;
+use quick_cache::{
+    DefaultHashBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
 
 use super::{Entrant, presented_credential::Fingerprint};
+use crate::cache::weight;
 
 /// How long a verified credential is trusted without another look at the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
 /// How long it is remembered that a credential was good, though it is to be looked at anew.
 const KNOWN_FOR: Duration = Duration::from_mins(10);
-/// How many verified credentials are remembered.
-const REMEMBERED: usize = 10_000;
+/// Maximum bytes of all verified credentials that are cached.
+const BYTES: u64 = 16 * 1024 * 1024;
+/// The number of credentials that usually fits.
+const EXPECTED: usize = 10_000;
 
 #[derive(Clone)]
 struct Remembered {
@@ -28,13 +34,34 @@ struct Remembered {
     epoch: Epoch,
 }
 
+#[derive(Clone)]
+struct ByBytes;
+
+impl Weighter<Fingerprint, Remembered> for ByBytes {
+    fn weight(&self, _key: &Fingerprint, remembered: &Remembered) -> u64 {
+        let Entrant {
+            principal,
+            allowed_origins,
+            ..
+        } = &*remembered.entrant;
+        let origins = allowed_origins
+            .iter()
+            .map(|origin| size_of::<String>() + origin.len());
+        // The ids stand in the standing, too.
+        let ids =
+            2 * principal.id.as_str().len() + principal.user_id.as_ref().map_or(0, String::len);
+        let entry = size_of::<Fingerprint>() + size_of::<Remembered>() + size_of::<Entrant>();
+        (entry + ids + origins.sum::<usize>()) as u64
+    }
+}
+
 /// The time between two moments at which everything was forgotten.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Epoch(u64);
 
 /// Those who were let in a moment ago, by the fingerprints of their credentials.
 pub(super) struct Memory {
-    remembered: Cache<Fingerprint, Remembered>,
+    remembered: Cache<Fingerprint, Remembered, ByBytes>,
     epoch: AtomicU64,
     clock: Arc<dyn Clock>,
 }
@@ -42,8 +69,10 @@ pub(super) struct Memory {
 impl Memory {
     /// Nobody yet.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
+        let options = weight::bounded(BYTES, EXPECTED);
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         Self {
-            remembered: Cache::new(REMEMBERED),
+            remembered: Cache::with_options(options, ByBytes, hasher, lifecycle),
             epoch: AtomicU64::new(0),
             clock,
         }
@@ -86,6 +115,7 @@ impl Memory {
             epoch,
         };
         self.remembered.insert(fingerprint, remembered);
+        weight::report("credentials", self.remembered.weight());
     }
 
     /// Forgets one.

@@ -8,7 +8,7 @@ use futures::{StreamExt as _, stream::BoxStream};
 use ports::{Clock, EventBus, EventLog, LogHead, LoggedChange, RepositoryError, Signal};
 use tokio_util::sync::CancellationToken;
 
-use super::Caches;
+use super::{Caches, weight};
 use crate::{background::round, realtime::Feed};
 
 /// How often the heads of all tenants are read: the bound on how long a change that another node
@@ -114,6 +114,8 @@ impl LogTail {
                 .set(u32::try_from(head.head.0).map_or(f64::MAX, f64::from));
             self.feed.note_head(&head.tenant, head.head);
         }
+        self.caches.report_weight();
+        weight::report("event_tails", self.feed.bytes());
         self.apply_all(heads).await?;
         self.caches.applied.confirm(asked_at);
         Ok(())

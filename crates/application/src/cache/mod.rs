@@ -11,6 +11,7 @@ mod conversations;
 mod log_tail;
 mod stamped;
 mod turns;
+pub(crate) mod weight;
 
 use std::{sync::Arc, time::Duration};
 
@@ -28,10 +29,19 @@ pub use turns::CachedTurns;
 /// How long what was cached is trusted after the log was last read.
 pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
+/// Maximum bytes of all cached agents.
+const AGENT_BYTES: u64 = 64 * 1024 * 1024;
+/// The number of agents that usually fits.
+const EXPECTED_AGENTS: usize = 10_000;
+/// Maximum bytes of all cached heads of conversations.
+const HEAD_BYTES: u64 = 32 * 1024 * 1024;
+/// The number of heads that usually fits.
+const EXPECTED_HEADS: usize = 100_000;
+
 /// Agents by tenant and id.
-pub type AgentCache = StampedCache<(TenantId, AgentId), Arc<domain::Agent>>;
+pub type AgentCache = StampedCache<(TenantId, AgentId), domain::Agent>;
 /// Conversation heads by tenant and id.
-pub type HeadCache = StampedCache<(TenantId, ConversationId), Arc<domain::ConversationHead>>;
+pub type HeadCache = StampedCache<(TenantId, ConversationId), domain::ConversationHead>;
 
 /// What the caching decorators and the tail share.
 #[derive(Clone)]
@@ -47,14 +57,18 @@ pub struct Caches {
 }
 
 impl Caches {
-    /// Caches for so many agents and conversations. Everybody on `bus` is told what this process
-    /// has written and applied to them.
-    pub fn new(agents: usize, heads: usize, bus: Arc<dyn EventBus>) -> Self {
+    /// Empty caches. What this process writes and applies to them is published on `bus`.
+    pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
-            agents: Arc::new(StampedCache::new(agents)),
-            heads: Arc::new(StampedCache::new(heads)),
+            agents: Arc::new(StampedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
+            heads: Arc::new(StampedCache::new(HEAD_BYTES, EXPECTED_HEADS)),
             applied: Arc::new(AppliedLog::new(bus)),
             live: Arc::default(),
         }
+    }
+    /// Publishes the weight of each cache.
+    fn report_weight(&self) {
+        weight::report("agents", self.agents.weight());
+        weight::report("conversation_heads", self.heads.weight());
     }
 }

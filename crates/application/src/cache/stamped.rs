@@ -2,11 +2,16 @@
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use domain::Seq;
-use quick_cache::sync::Cache;
+use domain::{MemorySize, Seq};
+use quick_cache::{
+    DefaultHashBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
+
+use super::weight::bounded;
 
 /// Invalidations are counted per stripe of keys, so that their memory does not grow with the keys.
 const STRIPES: usize = 256;
@@ -18,9 +23,19 @@ struct Entry<V> {
     position: Seq,
 }
 
-/// A bounded cache whose entries know which log position they reflect.
+#[derive(Clone)]
+struct ByBytes;
+
+impl<K, V: MemorySize> Weighter<K, Entry<Arc<V>>> for ByBytes {
+    fn weight(&self, _key: &K, entry: &Entry<Arc<V>>) -> u64 {
+        let value = entry.value.as_ref().map_or(0, |value| value.memory_bytes());
+        (size_of::<K>() + size_of::<Entry<Arc<V>>>() + value) as u64
+    }
+}
+
+/// A cache bounded by bytes whose entries know which log position they reflect.
 pub struct StampedCache<K, V> {
-    entries: Cache<K, Entry<V>>,
+    entries: Cache<K, Entry<Arc<V>>, ByBytes>,
     hasher: RandomState,
     generations: Box<[Mutex<u64>]>,
 }
@@ -33,18 +48,24 @@ pub struct LoadTicket {
     generation: u64,
 }
 
-impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
-    /// A cache of at most `capacity` entries.
-    pub fn new(capacity: usize) -> Self {
+impl<K: Eq + Hash + Clone, V: MemorySize> StampedCache<K, V> {
+    /// A cache of at most `bytes`, usually in about so many `entries`.
+    pub fn new(bytes: u64, entries: usize) -> Self {
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         Self {
-            entries: Cache::new(capacity),
+            entries: Cache::with_options(bounded(bytes, entries), ByBytes, hasher, lifecycle),
             hasher: RandomState::new(),
             generations: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
         }
     }
 
+    /// Bytes of all entries.
+    pub fn weight(&self) -> u64 {
+        self.entries.weight()
+    }
+
     /// The entry and the position it reflects.
-    pub fn get(&self, key: &K) -> Option<(V, Seq)> {
+    pub fn get(&self, key: &K) -> Option<(Arc<V>, Seq)> {
         let entry = self.entries.get(key)?;
         Some((entry.value?, entry.position))
     }
@@ -60,7 +81,7 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
 
     /// Fills in what a load found at `position`, unless the key was invalidated since the load
     /// began, or is known to have changed later than that.
-    pub fn fill(&self, ticket: LoadTicket, key: K, value: V, position: Seq) {
+    pub fn fill(&self, ticket: LoadTicket, key: K, value: Arc<V>, position: Seq) {
         let generation = self.lock(ticket.stripe);
         if *generation == ticket.generation && !self.knows_later(&key, position) {
             self.insert(key, Some(value), position);
@@ -68,7 +89,7 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
     }
 
     /// Puts in what this process itself has written at `position`, unless something later is known.
-    pub fn replace(&self, key: K, value: V, position: Seq) {
+    pub fn replace(&self, key: K, value: Arc<V>, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
         if !self.knows_later(&key, position) {
@@ -116,7 +137,7 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
             .is_some_and(|entry| entry.position > position)
     }
 
-    fn insert(&self, key: K, value: Option<V>, position: Seq) {
+    fn insert(&self, key: K, value: Option<Arc<V>>, position: Seq) {
         self.entries.insert(key, Entry { value, position });
     }
 
@@ -136,44 +157,74 @@ impl<K: Eq + Hash + Clone, V: Clone> StampedCache<K, V> {
 mod tests {
     use super::*;
 
+    /// A value that takes so many bytes.
+    #[derive(Debug, PartialEq)]
+    struct Sized(usize);
+
+    impl MemorySize for Sized {
+        fn memory_bytes(&self) -> usize {
+            self.0
+        }
+    }
+
+    fn cache() -> StampedCache<&'static str, Sized> {
+        StampedCache::new(100_000, 10)
+    }
+
+    fn value(bytes: usize) -> Arc<Sized> {
+        Arc::new(Sized(bytes))
+    }
+
     #[test]
     fn a_load_that_began_before_an_invalidation_fills_nothing() {
-        let cache = StampedCache::new(10);
+        let cache = cache();
         let ticket = cache.begin_load(&"a");
         cache.remove_older(&"a", Seq(5));
-        cache.fill(ticket, "a", 1, Seq(4));
+        cache.fill(ticket, "a", value(1), Seq(4));
         assert_eq!(cache.get(&"a"), None);
-        cache.fill(cache.begin_load(&"a"), "a", 2, Seq(5));
-        assert_eq!(cache.get(&"a"), Some((2, Seq(5))));
+        cache.fill(cache.begin_load(&"a"), "a", value(2), Seq(5));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(5))));
     }
 
     #[test]
     fn an_event_drops_only_what_is_older_than_itself() {
-        let cache = StampedCache::new(10);
-        cache.replace("a", 1, Seq(5));
+        let cache = cache();
+        cache.replace("a", value(1), Seq(5));
         cache.remove_older(&"a", Seq(5));
-        assert_eq!(cache.get(&"a"), Some((1, Seq(5))));
+        assert_eq!(cache.get(&"a"), Some((value(1), Seq(5))));
         cache.remove_older(&"a", Seq(6));
         assert_eq!(cache.get(&"a"), None);
     }
 
     #[test]
     fn a_write_that_is_noted_after_a_later_change_does_not_come_back() {
-        let cache = StampedCache::new(10);
+        let cache = cache();
         cache.mark_changed("a", Seq(11));
-        cache.replace("a", 1, Seq(10));
+        cache.replace("a", value(1), Seq(10));
         assert_eq!(cache.get(&"a"), None);
-        cache.fill(cache.begin_load(&"a"), "a", 1, Seq(10));
+        cache.fill(cache.begin_load(&"a"), "a", value(1), Seq(10));
         assert_eq!(cache.get(&"a"), None);
-        cache.fill(cache.begin_load(&"a"), "a", 2, Seq(11));
-        assert_eq!(cache.get(&"a"), Some((2, Seq(11))));
+        cache.fill(cache.begin_load(&"a"), "a", value(2), Seq(11));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(11))));
     }
 
     #[test]
     fn an_older_write_does_not_replace_a_newer_one() {
-        let cache = StampedCache::new(10);
-        cache.replace("a", 2, Seq(6));
-        cache.replace("a", 1, Seq(5));
-        assert_eq!(cache.get(&"a"), Some((2, Seq(6))));
+        let cache = cache();
+        cache.replace("a", value(2), Seq(6));
+        cache.replace("a", value(1), Seq(5));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(6))));
+    }
+
+    #[test]
+    fn holds_no_more_bytes_than_it_may() {
+        let cache = StampedCache::new(1_000_000, 100);
+        for key in 0..1_000 {
+            cache.replace(key, value(20_000), Seq(1));
+            assert!(cache.weight() <= 1_000_000);
+        }
+        assert!(cache.weight() > 500_000, "{}", cache.weight());
+        let held = (0..1_000).filter(|key| cache.get(key).is_some()).count();
+        assert!((10..=50).contains(&held), "{held}");
     }
 }

@@ -11,6 +11,8 @@ use quick_cache::{
     sync::{Cache, DefaultLifecycle},
 };
 
+use crate::cache::weight;
+
 /// Most bytes of all that is kept together.
 const BYTES: u64 = 32 * 1024 * 1024;
 /// Roughly how many conversations are talked in at a time.
@@ -96,6 +98,7 @@ impl Histories {
         said.shrink_to_fit();
         let key = (tenant.clone(), id);
         self.cache.insert(key, History { said, query });
+        weight::report("histories", self.cache.weight());
     }
 }
 

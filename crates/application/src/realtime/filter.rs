@@ -3,6 +3,8 @@
 use domain::{AgentId, ConversationId, EventType, Principal, Scope, Seq};
 use ports::{EventQuery, EventVisibility, LoggedEvent};
 
+use super::PageSize;
+
 /// Which events a reader is shown.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventFilter {
@@ -37,10 +39,11 @@ impl EventFilter {
     }
 
     /// Asks a store for the same.
-    pub fn query(&self, since: Seq, limit: usize) -> EventQuery {
+    pub fn query(&self, since: Seq, size: PageSize) -> EventQuery {
         EventQuery {
             since,
-            limit,
+            limit: size.events,
+            bytes: size.bytes,
             types: self.types.clone(),
             agent_id: self.agent_id,
             conversation_id: self.conversation_id,

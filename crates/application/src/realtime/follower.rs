@@ -6,7 +6,7 @@ use domain::Seq;
 use ports::RepositoryError;
 use tokio::sync::watch;
 
-use super::{EventFilter, FedEvent, LogReader, Read, Tail, page_size::PageSize};
+use super::{EventFilter, FedEvent, LogReader, PageSize, Read, Tail};
 
 /// Something that a follower comes by.
 #[derive(Debug, Clone, PartialEq)]
@@ -32,8 +32,6 @@ pub struct Follower {
     positions: watch::Receiver<Seq>,
     filter: EventFilter,
     since: Seq,
-    /// Events that are in hand at once: one page, and nothing is read while it is not taken.
-    page: PageSize,
 }
 
 impl Follower {
@@ -49,7 +47,6 @@ impl Follower {
             tail,
             filter,
             since,
-            page: PageSize::default(),
         }
     }
 
@@ -69,8 +66,8 @@ impl Follower {
             // What grows from here on wakes the waiting below.
             self.positions.mark_unchanged();
             let before = self.since;
-            let limit = self.page.events();
-            let read = self.reader.read(&self.tail, &self.filter, before, limit);
+            let size = PageSize::FOLLOWED;
+            let read = self.reader.read(&self.tail, &self.filter, before, size);
             let (events, at_tail) = match read.await? {
                 Read::Expired { first, head } => {
                     self.since = head;
@@ -85,7 +82,6 @@ impl Follower {
                     (events, at_tail)
                 }
             };
-            self.page.learn(&events);
             if !events.is_empty() {
                 return Ok(Followed::Events(events));
             }

@@ -1,14 +1,18 @@
 //! Reads a log on from any position.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use domain::{Seq, TenantId};
 use ports::{EventLog, EventPage, EventQuery, LogBounds, RepositoryError};
+use tokio::time::timeout;
 
 use super::{
-    EventFilter, FedEvent, Feed, Follower, Tail, TailEvents,
+    EventFilter, FedEvent, Feed, Follower, PageSize, Tail, TailEvents,
     store_pages::{FedPage, StorePages},
 };
+
+/// The maximum time that a tail takes to catch up; longer than a call of a store.
+const CATCH_UP: Duration = Duration::from_secs(5);
 
 /// What was read.
 #[derive(Debug, Clone, PartialEq)]
@@ -63,6 +67,27 @@ impl LogReader {
         Ok(self.bounds(tenant).await?.head)
     }
 
+    /// Waits until `tail` has been read as far as this process knows the log to reach. What it
+    /// deleted before the call is not in the tail afterwards.
+    pub async fn catch_up(&self, tail: &Tail) -> Result<(), RepositoryError> {
+        let noted = *tail.noted().borrow();
+        let mut positions = tail.positions();
+        let reached = positions.wait_for(|position| *position >= noted);
+        match timeout(CATCH_UP, reached).await {
+            Ok(_reached) => Ok(()),
+            Err(late) => Err(RepositoryError::Unavailable(late.into())),
+        }
+    }
+
+    /// Counts the events that `query` asks for, up to its limit.
+    pub async fn count(
+        &self,
+        tenant: &TenantId,
+        query: EventQuery,
+    ) -> Result<usize, RepositoryError> {
+        self.pages.count(tenant, query).await
+    }
+
     /// The oldest and the newest position of a tenant's log, as the store knows them.
     pub async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         self.events.bounds(tenant).await
@@ -85,6 +110,7 @@ impl LogReader {
         since: Option<Seq>,
     ) -> Result<Follower, RepositoryError> {
         let tail = self.tail(tenant).await?;
+        self.catch_up(&tail).await?;
         let since = match since {
             Some(since) => since,
             None => self.head(tenant).await?,
@@ -92,18 +118,18 @@ impl LogReader {
         Ok(Follower::new(Arc::clone(self), tail, filter, since))
     }
 
-    /// Reads on from `since`: up to `limit` events that the filter shows.
+    /// Reads on from `since`: a page of events that the filter shows.
     pub async fn read(
         &self,
         tail: &Tail,
         filter: &EventFilter,
         since: Seq,
-        limit: usize,
+        size: PageSize,
     ) -> Result<Read, RepositoryError> {
-        if let Some(read) = read_memory(tail, filter, since, limit) {
+        if let Some(read) = read_memory(tail, filter, since, size) {
             return Ok(read);
         }
-        let query = filter.query(since, limit);
+        let query = filter.query(since, size);
         let page: FedPage = self.pages.read(tail.tenant(), query).await?;
         let (first, head) = (page.first, page.head);
         if !LogBounds::new(first, head).reach(since) {
@@ -118,9 +144,9 @@ impl LogReader {
 }
 
 /// The same from memory alone; `None` when the store must be asked. Waits for nothing.
-fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, limit: usize) -> Option<Read> {
+fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, size: PageSize) -> Option<Read> {
     let is_wanted = |event: &FedEvent| filter.matches(&event.logged);
-    let TailEvents { events, next } = tail.read(since, limit, is_wanted)?;
+    let TailEvents { events, next } = tail.read(since, size, is_wanted)?;
     Some(Read::Events {
         events,
         next,

@@ -36,6 +36,11 @@ impl Ring {
         self.end
     }
 
+    /// Bytes of the events that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        self.bytes
+    }
+
     /// Takes in what the log holds after `end`, up to `end` as it is then. The oldest make room;
     /// what is deleted by now is emptied.
     pub(super) fn extend(&mut self, events: Vec<FedEvent>, end: Seq) {

@@ -67,13 +67,31 @@ impl StorePages {
         tenant: &TenantId,
         query: EventQuery,
     ) -> Result<Page, RepositoryError> {
-        let (events, places) = (Arc::clone(&self.events), Arc::clone(&self.places));
-        let tenant = tenant.clone();
+        let (events, tenant) = (Arc::clone(&self.events), tenant.clone());
+        self.take_turn(async move { Ok(events.page(&tenant, &query).await?.into()) })
+            .await
+    }
+
+    /// Counts events when it is its turn, like a page.
+    pub(super) async fn count(
+        &self,
+        tenant: &TenantId,
+        query: EventQuery,
+    ) -> Result<usize, RepositoryError> {
+        let (events, tenant) = (Arc::clone(&self.events), tenant.clone());
+        self.take_turn(async move { events.count(&tenant, &query).await })
+            .await
+    }
+
+    async fn take_turn<T: Send + 'static>(
+        &self,
+        reading: impl Future<Output = Result<T, RepositoryError>> + Send + 'static,
+    ) -> Result<T, RepositoryError> {
+        let places = Arc::clone(&self.places);
         let reading = async move {
             // Nobody closes it, so there is a place.
             let _place = places.acquire().await;
-            let page = events.page(&tenant, &query).await?;
-            Ok(Page::from(page))
+            reading.await
         };
         AbortOnDropHandle::new(self.tasks.spawn_on(reading, &self.runtime))
             .await

@@ -5,14 +5,14 @@ use std::sync::{
     atomic::{AtomicBool, Ordering},
 };
 
-use domain::{Seq, TenantId};
+use domain::{Seq, TenantId, sizes::PAGE_BYTES};
 use ports::{EventLog, EventQuery, RepositoryError};
 use tokio::sync::{OnceCell, watch};
 
-use super::{FedEvent, ring::Ring};
+use super::{FedEvent, PageSize, ring::Ring};
 
 /// Events read of the log in one call.
-const PAGE: usize = 500;
+const PAGE_EVENTS: usize = 500;
 
 /// The end of one tenant's log, as far as this process has read it: its newest events, shared by
 /// all who listen. Whoever holds it keeps it being read.
@@ -65,23 +65,43 @@ impl Tail {
         self.position.subscribe()
     }
 
-    /// Reads on from `since`: up to `limit` events that are wanted. `None` when the tail does not
+    /// Reads on from `since`: a page of events that are wanted. `None` when the tail does not
     /// reach back so far, or not yet so far forward: the store knows what is there. Waits for
     /// nothing, and `is_wanted` must not either.
     pub fn read(
         &self,
         since: Seq,
-        limit: usize,
+        size: PageSize,
         is_wanted: impl Fn(&FedEvent) -> bool,
     ) -> Option<TailEvents> {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         let wanted = ring.after(since)?.filter(|event| is_wanted(event));
-        let events: Vec<_> = wanted.take(limit).cloned().collect();
-        let next = match events.last() {
-            Some(last) if events.len() >= limit => last.seq(),
-            _ => ring.end(),
-        };
+        let mut events = Vec::new();
+        let mut bytes = 0;
+        for event in wanted {
+            bytes += event.json.len();
+            if events.len() >= size.events || (bytes > size.bytes && !events.is_empty()) {
+                let next = events
+                    .last()
+                    .map_or(since, |last: &Arc<FedEvent>| last.seq());
+                return Some(TailEvents { events, next });
+            }
+            events.push(Arc::clone(event));
+        }
+        let next = ring.end();
         Some(TailEvents { events, next })
+    }
+
+    /// Whether it holds all events after a position.
+    pub fn holds(&self, since: Seq) -> bool {
+        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
+        ring.after(since).is_some()
+    }
+
+    /// Bytes of the events that it holds.
+    pub(super) fn bytes(&self) -> usize {
+        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
+        ring.bytes()
     }
 
     /// Notes that somebody has asked for it.
@@ -122,7 +142,8 @@ impl Tail {
             }
             let query = EventQuery {
                 since,
-                limit: PAGE,
+                limit: PAGE_EVENTS,
+                bytes: PAGE_BYTES,
                 types: Vec::new(),
                 agent_id: None,
                 conversation_id: None,

@@ -11,7 +11,7 @@ use tokio::{task::JoinSet, time::Duration};
 use crate::{
     fake_log::FakeLog,
     samples::{FilterSample, Sample, tenant},
-    world::World,
+    world::{World, events},
 };
 
 /// So long nothing comes only when all was told.
@@ -126,7 +126,10 @@ impl Reader {
             return false;
         };
         let (from, head_before) = (self.since, world.log.head());
-        let read = world.reader.read(&tail, &self.filter, from, limit).await;
+        let read = world
+            .reader
+            .read(&tail, &self.filter, from, events(limit))
+            .await;
         match read {
             Err(_failing) => false,
             Ok(Read::Expired { head, .. }) => {

@@ -242,6 +242,10 @@ impl EventLog for FakeLog {
         page
     }
 
+    async fn count(&self, _: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
+        Ok(self.state().page(query).events.len())
+    }
+
     async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
         let bounds = {
             let mut state = self.state();

@@ -37,7 +37,7 @@ impl Process {
     async fn started() -> Self {
         let world = World::new();
         let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
-        let caches = Caches::new(10, 10, Arc::clone(&bus));
+        let caches = Caches::new(Arc::clone(&bus));
         caches.applied.follow(&tenant(), Seq(0));
         let log = Arc::clone(&world.log);
         let (bus_of_tail, feed) = (Arc::clone(&bus), Arc::clone(&world.feed));

@@ -11,6 +11,8 @@ use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
+use crate::world::events;
+
 /// A store that is followed from its first event on.
 struct Followed {
     storage: Storage,
@@ -107,9 +109,12 @@ impl Followed {
     /// What memory and the store show of the whole log.
     async fn both(&self, filter: &EventFilter) -> (Vec<LoggedEvent>, Vec<LoggedEvent>) {
         let shown = |event: &FedEvent| filter.matches(&event.logged);
-        let read = self.tail.read(Seq(0), 1_000, shown).expect("all is held");
+        let read = self
+            .tail
+            .read(Seq(0), events(1_000), shown)
+            .expect("all is held");
         let held = read.events.iter().map(|fed| fed.logged.clone()).collect();
-        let query = filter.query(Seq(0), 1_000);
+        let query = filter.query(Seq(0), events(1_000));
         let page = self.storage.events.page(&samples::tenant(), &query).await;
         (held, page.expect("the store answers").events)
     }

@@ -9,7 +9,7 @@ use tokio::{task::JoinSet, time::timeout};
 
 use crate::{
     samples::{everything, tenant},
-    world::{World, logged},
+    world::{World, events, logged},
 };
 
 /// Who may see everything.
@@ -58,7 +58,7 @@ async fn who_is_not_looked_after_while_a_page_is_read_for_it_holds_up_nobody() {
     world.log.slow_down(3);
     let tail = world.tail().await;
     let filter = everything();
-    let reads = || world.reader.read(&tail, &filter, Seq(0), 100);
+    let reads = || world.reader.read(&tail, &filter, Seq(0), events(100));
     let mut neglected: Vec<_> = (0..10).map(|_| Box::pin(reads())).collect();
     for read in &mut neglected {
         assert!(poll!(read).is_pending());
@@ -79,7 +79,7 @@ async fn nothing_is_read_for_those_who_have_gone() {
     let tail = world.tail().await;
     let filter = everything();
     for _ in 0..10 {
-        let mut read = pin!(world.reader.read(&tail, &filter, Seq(0), 100));
+        let mut read = pin!(world.reader.read(&tail, &filter, Seq(0), events(100)));
         assert!(poll!(&mut read).is_pending());
     }
     for _ in 0..100 {

@@ -2,13 +2,18 @@
 
 use std::sync::Arc;
 
-use application::realtime::{FedEvent, Read, Tail};
+use application::realtime::{FedEvent, Followed, NotingBus, PageSize, Read, Tail};
 use domain::{EventData, EventType, Seq};
+use futures::{
+    StreamExt as _,
+    stream::{self, BoxStream},
+};
+use ports::{EventBus, Signal};
 use tokio::time::{Duration, Instant};
 
 use crate::{
     samples::{Sample, everything, tenant},
-    world::{World, logged},
+    world::{World, events, logged},
 };
 
 const PAST: Duration = Duration::from_secs(100);
@@ -69,7 +74,12 @@ async fn the_envelope_is_written_once_for_all() {
     let tail = world.tail().await;
     world.grow(1);
     world.reaches(&tail, Seq(1)).await;
-    let read = || tail.read(Seq(0), 1, |_| true).unwrap().events.remove(0);
+    let read = || {
+        tail.read(Seq(0), events(1), |_| true)
+            .unwrap()
+            .events
+            .remove(0)
+    };
     let (one, other): (Arc<FedEvent>, Arc<FedEvent>) = (read(), read());
     assert!(Arc::ptr_eq(&one.json, &other.json));
     let envelope = serde_json::to_string(&one.logged.event).unwrap();
@@ -130,7 +140,10 @@ async fn what_can_never_be_read_stops_those_alone_who_need_it() {
     world.log.corrupt(Seq(3));
     world.hint();
     world.reaches(&tail, Seq(3)).await;
-    let read = world.reader.read(&tail, &everything(), Seq(0), 10).await;
+    let read = world
+        .reader
+        .read(&tail, &everything(), Seq(0), events(10))
+        .await;
     assert!(read.is_err(), "{read:?}");
     let mut others = everything();
     others.types = vec![EventType::AgentCreated];
@@ -193,11 +206,11 @@ async fn filled(world: &World, count: usize) -> Arc<Tail> {
 async fn keeps_the_newest_events_and_no_more_than_1_024() {
     let world = World::new();
     let tail = filled(&world, 1_024).await;
-    assert!(tail.read(Seq(0), 1, |_| true).is_some());
+    assert!(tail.read(Seq(0), events(1), |_| true).is_some());
     world.grow(1);
     world.reaches(&tail, Seq(1_025)).await;
-    assert_eq!(tail.read(Seq(0), 1, |_| true), None);
-    let kept = tail.read(Seq(1), 2_000, |_| true).unwrap();
+    assert_eq!(tail.read(Seq(0), events(1), |_| true), None);
+    let kept = tail.read(Seq(1), events(2_000), |_| true).unwrap();
     assert_eq!(kept.events.len(), 1_024);
     assert_eq!(kept.next, Seq(1_025));
 }
@@ -216,7 +229,7 @@ async fn keeps_no_more_than_4_mib() {
     // Each stands there twice: as JSON, and as what that was written from.
     let kept = (0..=40)
         .rev()
-        .filter_map(|since| tail.read(Seq(since), 100, |_| true));
+        .filter_map(|since| tail.read(Seq(since), events(100), |_| true));
     let most = kept.map(|read| read.events.len()).max();
     assert_eq!(most, Some(15));
 }
@@ -227,7 +240,7 @@ async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
     let tail = filled(&world, 10).await;
     let is_even = |event: &FedEvent| event.seq().0 % 2 == 0;
     let seqs = |since, limit| {
-        let read = tail.read(Seq(since), limit, is_even).unwrap();
+        let read = tail.read(Seq(since), events(limit), is_even).unwrap();
         let seqs: Vec<_> = read.events.iter().map(|event| event.seq().0).collect();
         (seqs, read.next.0)
     };
@@ -240,7 +253,9 @@ async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
 
 /// The types of the events that a tail holds, and whether each still shows something.
 fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
-    let held = tail.read(Seq(0), 100, |_| true).expect("all is held");
+    let held = tail
+        .read(Seq(0), events(100), |_| true)
+        .expect("all is held");
     let shown = held.events.iter().map(|fed| {
         let is_empty = fed.logged.event.data == EventData::DELETED;
         assert_eq!(fed.json.contains(r#""data":{"deleted":true}"#), is_empty);
@@ -310,6 +325,68 @@ async fn a_deletion_empties_what_is_held_of_an_agent_and_its_conversations() {
             (EventType::AgentDeleted, true),
         ]
     );
+}
+
+/// A bus that delivers nothing.
+struct DeafBus;
+
+impl EventBus for DeafBus {
+    fn publish(&self, _signal: Signal) {}
+
+    fn subscribe(&self) -> BoxStream<'static, Signal> {
+        stream::empty().boxed()
+    }
+}
+
+#[tokio::test]
+async fn a_reader_that_begins_after_a_deletion_is_shown_nothing_of_what_is_deleted() {
+    let world = World::new();
+    let tail = world.tail().await;
+    let of = |kind| Sample {
+        conversation: Some(0),
+        ..Sample::of_type(kind)
+    };
+    world.log.append([of(EventType::ConversationCreated)]);
+    world.hint();
+    world.reaches(&tail, Seq(1)).await;
+    // The bus is not read here: what this process publishes is noted all the same.
+    world.log.append([of(EventType::ConversationDeleted)]);
+    let bus = NotingBus {
+        feed: Arc::clone(&world.feed),
+        bus: Arc::new(DeafBus),
+    };
+    bus.publish(Signal::Grew {
+        tenant: tenant(),
+        head: Seq(2),
+    });
+    let tenant = tenant();
+    let follower = world.reader.follow(&tenant, everything(), Some(Seq(0)));
+    let mut follower = follower.await.expect("the log answers");
+    let Followed::Events(events) = follower.next().await.expect("the log answers") else {
+        panic!("there are events");
+    };
+    assert_eq!(events[0].logged.event.data, EventData::DELETED);
+}
+
+#[tokio::test]
+async fn a_page_from_memory_ends_where_its_bytes_are_used_up() {
+    let world = World::new();
+    let tail = filled(&world, 10).await;
+    let all = tail
+        .read(Seq(0), events(10), |_| true)
+        .expect("all is held");
+    let two = all
+        .events
+        .iter()
+        .take(2)
+        .map(|event| event.json.len())
+        .sum();
+    for (bytes, expected) in [(two, 2), (two - 1, 1), (0, 1)] {
+        let size = PageSize { events: 10, bytes };
+        let page = tail.read(Seq(0), size, |_| true).expect("all is held");
+        assert_eq!(page.events.len(), expected);
+        assert_eq!(page.next, page.events[expected - 1].seq());
+    }
 }
 
 #[tokio::test(start_paused = true)]

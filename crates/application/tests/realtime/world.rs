@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, Feed, LogReader, Read, Tail};
+use application::realtime::{EventFilter, Feed, LogReader, PageSize, Read, Tail};
 use domain::Seq;
 use ports::LoggedEvent;
 use tokio::runtime::Handle;
@@ -65,8 +65,16 @@ impl World {
 
     /// What is read after a position.
     pub(crate) async fn read(&self, tail: &Tail, filter: &EventFilter, since: i64) -> Read {
-        let read = self.reader.read(tail, filter, Seq(since), 10_000);
+        let read = self.reader.read(tail, filter, Seq(since), events(10_000));
         read.await.expect("the log answers")
+    }
+}
+
+/// A page of so many events, whatever their size.
+pub(crate) fn events(events: usize) -> PageSize {
+    PageSize {
+        events,
+        bytes: usize::MAX,
     }
 }
 

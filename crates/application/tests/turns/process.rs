@@ -39,7 +39,7 @@ impl Process {
         let clock: Arc<dyn Clock> = world.clock.clone();
         let ids: Arc<dyn IdSource> = world.ids.clone();
         let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
-        let caches = Caches::new(100, 100, Arc::clone(&bus));
+        let caches = Caches::new(Arc::clone(&bus));
         let ports = over_caches(world, &caches);
         let engine = ScriptedEngine::new();
         let scripted: Arc<dyn ReplyEngine> = Arc::new(engine.clone());

@@ -38,15 +38,26 @@ fn record(seq: i64, kind: EventType) -> EventRecord {
         asker: None,
         agent_exists: true,
         conversation_exists: !kind.is_of_agent(),
+        bytes: 10,
     }
 }
 
-fn scan(records: Vec<EventRecord>, first: i64, head: i64) -> EventScan {
-    EventScan {
-        records,
-        first: Seq(first),
-        head: Seq(head),
+fn query(since: i64, limit: usize) -> EventQuery {
+    EventQuery {
+        since: Seq(since),
+        limit,
+        bytes: usize::MAX,
+        types: Vec::new(),
+        agent_id: None,
+        conversation_id: None,
+        visibility: None,
     }
+}
+
+/// The page that was read with a limit larger than the number of its records.
+fn scan(records: Vec<EventRecord>, head: i64) -> EventScan {
+    let bounds = LogBounds::new(Seq(1), Seq(head));
+    EventScan::new(records, bounds, &query(0, 100))
 }
 
 #[rstest]
@@ -65,18 +76,56 @@ fn the_next_page_begins_where_the_scan_ended(
     #[case] head: i64,
     #[case] expected: i64,
 ) {
-    let scan = scan(vec![record(5, EventType::AgentCreated)], first, head);
-    let page = scan
-        .into_page(Seq(since), limit, &EventContent::default())
-        .unwrap();
+    let records = vec![record(5, EventType::AgentDeleted)];
+    let bounds = LogBounds::new(Seq(first), Seq(head));
+    let scan = EventScan::new(records, bounds, &query(since, limit));
+    let page = scan.into_page(&mut EventContent::default()).unwrap();
     assert_eq!(page.next_since, Seq(expected));
+}
+
+#[rstest]
+#[case(29, 2)]
+#[case(30, 3)]
+#[case(10, 1)]
+#[case(0, 1)]
+fn a_page_ends_where_its_bytes_are_used_up(#[case] bytes: usize, #[case] expected: i64) {
+    let records = (1..=3).map(|seq| record(seq, EventType::AgentCreated));
+    let query = EventQuery {
+        bytes,
+        ..query(0, 100)
+    };
+    let bounds = LogBounds::new(Seq(1), Seq(3));
+    let scan = EventScan::new(records.collect(), bounds, &query);
+    let positions: HashSet<_> = scan.snapshot_positions().into_iter().collect();
+    assert_eq!(positions, (1..=expected).collect());
+    let page = scan.into_page(&mut EventContent::default()).unwrap();
+    assert_eq!(page.next_since, Seq(expected));
+}
+
+#[test]
+fn what_is_deleted_takes_no_room() {
+    let gone = |seq| EventRecord {
+        agent_exists: false,
+        ..record(seq, EventType::AgentCreated)
+    };
+    let records = vec![gone(1), gone(2), record(3, EventType::AgentCreated)];
+    let query = EventQuery {
+        bytes: 10,
+        ..query(0, 100)
+    };
+    let scan = EventScan::new(records, LogBounds::new(Seq(1), Seq(3)), &query);
+    assert_eq!(scan.records.len(), 3);
+    assert_eq!(scan.snapshot_positions(), [3]);
 }
 
 /// Whether the event at 1 still tells its content.
 fn is_told(record: EventRecord) -> bool {
-    let page = scan(vec![record], 1, 1)
-        .into_page(Seq(0), 1, &EventContent::default())
-        .unwrap();
+    let agent = samples::agent(1);
+    let mut content = EventContent {
+        snapshots: HashMap::from([(Seq(1), agent)]),
+        ..EventContent::default()
+    };
+    let page = scan(vec![record], 1).into_page(&mut content).unwrap();
     page.events[0].event.data != EventData::DELETED
 }
 
@@ -116,18 +165,18 @@ fn asks_for_nothing_that_is_deleted() {
         ..record(2, EventType::TurnStarted)
     };
     let made = record(3, EventType::ConversationCreated);
-    assert_eq!(scan(vec![gone.clone()], 1, 2).turn_ids(), []);
-    let scan = scan(vec![turn, gone, made], 1, 3);
+    assert_eq!(scan(vec![gone.clone()], 2).turn_ids(), []);
+    let scan = scan(vec![turn, gone, made], 3);
     assert_eq!(scan.turn_ids(), [samples::turn_id(1)]);
     assert_eq!(scan.conversation_ids(), [samples::conversation_id(1)]);
     assert_eq!(scan.greeting_ids(), [samples::conversation_id(1)]);
 }
 
 #[test]
-fn a_snapshot_that_is_no_agent_is_corrupt() {
-    let mut broken = record(1, EventType::AgentCreated);
+fn a_tombstone_without_an_id_is_corrupt() {
+    let mut broken = record(1, EventType::AgentDeleted);
     broken.row.data = Some(Value::from(1));
-    let page = scan(vec![broken], 1, 1).into_page(Seq(0), 1, &EventContent::default());
+    let page = scan(vec![broken], 1).into_page(&mut EventContent::default());
     let error = page.unwrap_err();
     assert!(matches!(error, RepositoryError::Corrupt { ref what, .. } if what == "events.data"));
 }

@@ -20,6 +20,11 @@ const INSERT_EVENTS: &str = concat!(
         unhex(entry ->> 'turn'), entry ->> 'actor', entry ->> 'data' \
     from given"
 );
+const INSERT_SNAPSHOTS: &str = concat!(
+    given!(),
+    "insert into agent_snapshots (tenant_id, seq, agent) \
+    select entry ->> 'tenant', entry ->> 'seq', entry ->> 'agent' from given"
+);
 const RELEASE_CLAIMS: &str = concat!(
     given!(),
     "update idempotency_records set turn_id = null, released_into = n.conversation \
@@ -49,7 +54,13 @@ const RAISE_HEADS: &str = concat!(
 );
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT_EVENTS,
+    INSERT_SNAPSHOTS,
+    RELEASE_CLAIMS,
+    WRITE_CLAIMS,
+    RAISE_HEADS,
+];
 
 #[derive(Serialize)]
 struct NewEvent<'r> {
@@ -63,6 +74,13 @@ struct NewEvent<'r> {
     turn: Option<Simple>,
     actor: &'r str,
     data: Option<String>,
+}
+
+#[derive(Serialize)]
+struct NewSnapshot<'r> {
+    tenant: &'r str,
+    seq: i64,
+    agent: String,
 }
 
 #[derive(Serialize)]
@@ -103,6 +121,21 @@ pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) -> Result<()
             data: row.data.as_ref().map(Value::to_string),
         })
     })
+}
+
+/// Agents as new events left them.
+pub(super) fn insert_snapshots(
+    script: &mut Script,
+    rows: &[EventRow],
+) -> Result<(), RepositoryError> {
+    let new = rows.iter().filter_map(|row| {
+        Some(NewSnapshot {
+            tenant: row.tenant.as_str(),
+            seq: row.seq.0,
+            agent: row.snapshot.as_ref()?.to_string(),
+        })
+    });
+    script.add(INSERT_SNAPSHOTS, &new.collect::<Vec<_>>(), Ok)
 }
 
 /// Keys that may be used again.

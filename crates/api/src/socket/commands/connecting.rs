@@ -2,9 +2,13 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use application::access::{AccessError, Entrant, PresentedCredential};
+use application::{
+    access::{AccessError, Entrant, PresentedCredential},
+    realtime::{PageSize, visibility},
+};
 use domain::{Fault, FaultCode, ProblemCode, Seq};
 use futures::{StreamExt as _, stream};
+use ports::LogBounds;
 use secrecy::{ExposeSecret as _, SecretString};
 
 use super::{Connected, Done, Opened, Refusal};
@@ -18,6 +22,7 @@ use crate::{
         CloseCode,
         context::{Admission, Caller, Context, admit},
         frames::{Channel, ConnectFrame, SubscribeFrame},
+        subscriptions::{Coverage, MOST_REPLAYED, Past},
     },
 };
 
@@ -126,8 +131,8 @@ pub(super) async fn subscribe(
 #[derive(Clone, Copy)]
 struct Beginning {
     since: Option<Seq>,
-    /// Whether the log reaches back to there.
-    recovered: bool,
+    /// The bounds of the log, if memory does not hold what comes after `since`.
+    bounds: Option<LogBounds>,
     /// Where the log stood before the channels were looked at: when one of them is deleted right
     /// after, that is told as an event.
     head: Seq,
@@ -138,14 +143,16 @@ async fn look_back(
     caller: &Caller,
     since: Option<i64>,
 ) -> Result<Beginning, ApiError> {
+    let log = &context.open::<EventsRead>(caller)?.log;
+    log.catch_up(&caller.tail).await?;
     let since = since.map(Seq);
-    let recovered = match since {
-        Some(since) => reaches_back_to(context, caller, since).await?,
-        None => false,
+    let bounds = match since {
+        Some(since) if !caller.tail.holds(since) => Some(log.bounds(caller.tail.tenant()).await?),
+        _ => None,
     };
     Ok(Beginning {
         since,
-        recovered,
+        bounds,
         head: caller.tail.position(),
     })
 }
@@ -172,22 +179,51 @@ async fn open(
             Err(_lacking) => None,
         },
     };
+    let past = match from.since {
+        Some(since) => Some(look_into_past(context, caller, channel, since, from.bounds).await?),
+        None => None,
+    };
     Ok(Opened {
         channel,
         agent,
-        since: from.since,
-        recovered: from.recovered,
+        past,
         head: from.head,
     })
 }
 
-async fn reaches_back_to(context: &Context, caller: &Caller, since: Seq) -> Result<bool, ApiError> {
-    if caller.tail.read(since, 0, |_| false).is_some() {
-        return Ok(true);
-    }
-    let services = context.open::<EventsRead>(caller)?;
-    let bounds = services.log.bounds(caller.tail.tenant()).await?;
-    Ok(bounds.reach(since))
+/// Counts what a channel would replay only if the log holds more than a replay may.
+async fn look_into_past(
+    context: &Context,
+    caller: &Caller,
+    channel: Channel,
+    since: Seq,
+    bounds: Option<LogBounds>,
+) -> Result<Past, ApiError> {
+    let Some(bounds) = bounds else {
+        return Ok(Past {
+            since,
+            coverage: Coverage::Whole,
+        });
+    };
+    let distance = usize::try_from(bounds.head.0 - since.0).unwrap_or(0);
+    let coverage = if !bounds.reach(since) {
+        Coverage::Expired
+    } else if distance <= MOST_REPLAYED {
+        Coverage::Whole
+    } else {
+        let services = context.open::<EventsRead>(caller)?;
+        let filter = channel.filter(&visibility(caller.principal()));
+        let size = PageSize {
+            events: MOST_REPLAYED + 1,
+            bytes: 0,
+        };
+        let query = filter.query(since, size);
+        match services.log.count(caller.tail.tenant(), query).await? {
+            count if count > MOST_REPLAYED => Coverage::TooLong,
+            _ => Coverage::Whole,
+        }
+    };
+    Ok(Past { since, coverage })
 }
 
 /// What a client is told that connects a second time.

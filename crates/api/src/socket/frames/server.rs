@@ -143,7 +143,7 @@ pub struct ChannelState {
     pub channel: String,
     /// Whether it is followed.
     pub ok: bool,
-    /// Whether the log reaches back to `since`: all that happened after it follows.
+    /// Whether everything after `since` follows. False without `since`, and when a `resync` follows.
     pub recovered: bool,
     /// Why it is not followed.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -157,7 +157,7 @@ pub struct ChannelState {
 pub struct SubscribeResult {
     /// The channel.
     pub channel: Channel,
-    /// Whether the log reaches back to `since`: all that happened after it follows.
+    /// Whether everything after `since` follows. False without `since`, and when a `resync` follows.
     pub recovered: bool,
     /// Where the log stands.
     pub head_seq: Seq,

@@ -111,14 +111,14 @@ impl Session {
         for (channel, opened) in connected.channels {
             let opened = opened.and_then(|opened| member.open(&opened).map(|_| opened));
             if let Ok(opened) = &opened
-                && opened.since.is_none()
+                && opened.past.is_none()
             {
                 joined.push(opened.channel);
             }
             channels.push(ChannelState {
                 channel,
                 ok: opened.is_ok(),
-                recovered: opened.as_ref().is_ok_and(|opened| opened.recovered),
+                recovered: opened.as_ref().is_ok_and(Opened::is_recovered),
                 error: opened.err().map(|error| self.context.report(id, &error)),
             });
         }
@@ -143,7 +143,7 @@ impl Session {
         let subscribed = opening.map(|opening| {
             ReplyResult::Subscribe(SubscribeResult {
                 channel: opened.channel,
-                recovered: opened.recovered,
+                recovered: opened.is_recovered(),
                 head_seq: opening.head,
             })
         });

@@ -1,14 +1,11 @@
 //! The present: what is new to the channels that have been sent everything of the past.
 
-use application::realtime::{FedEvent, Tail, TailEvents};
+use application::realtime::{FedEvent, PageSize, Tail, TailEvents};
 use domain::Seq;
 use ports::EventVisibility;
 
 use super::{Notice, NoticeSink, Subscription, Subscriptions};
 use crate::socket::{Overfull, frames::Channel};
-
-/// Events that are taken from memory at once.
-const BATCH: usize = 64;
 
 impl Subscriptions {
     /// Sends what is new to those that are at the present, for as long as there is room; it goes
@@ -23,7 +20,8 @@ impl Subscriptions {
         while let Some(since) = self.oldest_live_before(tail.position())
             && has_room()
         {
-            let read = tail.read(since, BATCH, |event| self.concerns_any(event, visibility));
+            let is_wanted = |event: &FedEvent| self.concerns_any(event, visibility);
+            let read = tail.read(since, PageSize::FOLLOWED, is_wanted);
             let Some(TailEvents { events, next }) = read else {
                 self.fall_behind(since);
                 continue;

@@ -16,19 +16,17 @@ pub(in crate::socket) struct PageRequest {
     pub(in crate::socket) channel: Channel,
     /// Events after this position.
     pub(in crate::socket) since: Seq,
-    /// How many were sent before.
-    pub(in crate::socket) sent: usize,
-    /// At most so many.
-    pub(in crate::socket) limit: usize,
+    /// Whether there are too many of them to be sent.
+    pub(in crate::socket) is_too_long: bool,
 }
 
-impl PageRequest {
+impl Channel {
     /// The filter that a store chooses by.
-    pub(in crate::socket) fn filter(&self, visibility: &EventVisibility) -> EventFilter {
-        let (agent_id, conversation_id) = match self.channel {
-            Channel::Tenant => (None, None),
-            Channel::Agent(id) => (Some(id), None),
-            Channel::Conversation(id) => (None, Some(id)),
+    pub(in crate::socket) fn filter(self, visibility: &EventVisibility) -> EventFilter {
+        let (agent_id, conversation_id) = match self {
+            Self::Tenant => (None, None),
+            Self::Agent(id) => (Some(id), None),
+            Self::Conversation(id) => (None, Some(id)),
         };
         EventFilter {
             types: Vec::new(),

@@ -2,23 +2,22 @@
 
 use std::{collections::VecDeque, sync::Arc};
 
-use application::realtime::{FedEvent, PageSize};
+use application::realtime::FedEvent;
 use domain::Seq;
 
 use super::{
-    MOST_REPLAYED, Notice, NoticeSink, Page, PageRequest, Subscription, Subscriptions, next_key,
+    Coverage, Notice, NoticeSink, Page, PageRequest, Past, Subscription, Subscriptions, next_key,
 };
 use crate::socket::Overfull;
 
 /// How far a channel has been sent of the past.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    sent: usize,
+    /// Whether nothing is read because too many events match.
+    is_too_long: bool,
     /// Whether the client asked for it, and is told when it is over.
     is_asked: bool,
     is_being_read: bool,
-    /// How large the next page may be.
-    size: PageSize,
     page: VecDeque<Arc<FedEvent>>,
     /// What follows the page: from where to go on, and whether that is the present.
     after: Option<(Seq, bool)>,
@@ -26,18 +25,12 @@ pub(super) struct Replay {
 
 impl Replay {
     /// One that the client has asked for.
-    pub(super) fn asked_for() -> Self {
+    pub(super) fn of(past: Past) -> Self {
         Self {
+            is_too_long: past.coverage == Coverage::TooLong,
             is_asked: true,
             ..Self::default()
         }
-    }
-
-    /// The most that the next page may hold: all that may still be told, or the one more that
-    /// shows that there are too many.
-    fn limit(&self) -> usize {
-        let left = MOST_REPLAYED.saturating_sub(self.sent);
-        self.size.events().min(left).max(1)
     }
 }
 
@@ -63,8 +56,7 @@ impl Subscriptions {
                 key,
                 channel,
                 since,
-                sent: replay.sent,
-                limit: replay.limit(),
+                is_too_long: replay.is_too_long,
             }
         });
         self.all.push(it);
@@ -110,7 +102,6 @@ impl Subscriptions {
                 next,
                 at_tail,
             } => {
-                replay.size.learn(&events);
                 replay.page = events.into();
                 replay.after = Some((next, at_tail));
             }
@@ -158,7 +149,6 @@ impl Subscriptions {
                 it.end_page(send)?;
                 continue;
             };
-            replay.sent += 1;
             it.next = event.seq();
             send(Notice::Event(&[it.channel], &event))?;
             self.end_with(&event, true, |other| other.key == key, send)?;

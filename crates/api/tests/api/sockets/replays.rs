@@ -1,6 +1,7 @@
 //! Cursors: what happened since, and then what happens.
 
 use serde_json::json;
+use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
 use super::client::{Socket, Upgrade};
 use crate::harness::Api;
@@ -97,5 +98,93 @@ async fn a_cursor_that_the_log_does_not_reach_is_told_so() {
     );
     api.agent_id().await;
     assert_eq!(socket.event().await["seq"], 2);
+    api.stop().await;
+}
+
+/// Adds so many updates of an agent to the log, faster than requests can.
+async fn add_updates(api: &Api, agent: &str, count: i64) {
+    let options = SqliteConnectOptions::new().filename(api.database_file());
+    let mut connection = options.connect().await.expect("the store's file");
+    let added = sqlx::query(
+        "with recursive n (i) as (select 1 union all select i + 1 from n where i < ?1) \
+         insert into events (tenant_id, seq, type, time, agent_id, actor) \
+         select t.id, t.head_seq + i, 'agent.updated', cast(unixepoch('subsec') * 1000 as integer), \
+             unhex(?2, '-'), 'system' \
+         from n cross join tenants t where t.id = 'default'; \
+         update tenants set head_seq = head_seq + ?1 where id = 'default'",
+    );
+    let added = added.bind(count).bind(agent).execute(&mut connection).await;
+    added.expect("the log takes them");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
+    let api = Api::start().await;
+    let (busy, quiet) = (api.agent_id().await, api.agent_id().await);
+    add_updates(&api, &busy, 10_000).await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let channels = [
+        "tenant".to_owned(),
+        format!("agent:{busy}"),
+        format!("agent:{quiet}"),
+    ];
+    let connected = socket.connect(json!({"channels": channels, "since": 0}));
+    let connected = connected.await;
+    let recovered: Vec<_> = connected["channels"]
+        .as_array()
+        .expect("the channels")
+        .iter()
+        .map(|channel| channel["recovered"] == true)
+        .collect();
+    assert_eq!(recovered, [false, false, true]);
+    let mut resyncs = Vec::new();
+    let mut told = Vec::new();
+    loop {
+        let frame = socket.next().await;
+        match frame["type"].as_str() {
+            Some("resync") => {
+                assert_eq!(frame["reason"], "limit");
+                resyncs.push(frame["channel"].as_str().map(ToOwned::to_owned));
+            }
+            Some("event") => told.push(frame["event"]["seq"].as_i64()),
+            Some("caughtUp") => {
+                assert_eq!(frame["channel"], channels[2]);
+                break;
+            }
+            _ => {}
+        }
+    }
+    resyncs.sort();
+    assert_eq!(
+        resyncs,
+        [Some(channels[1].clone()), Some(channels[0].clone())],
+        "before anything of them was sent"
+    );
+    assert_eq!(told, [Some(2)]);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn exactly_as_many_events_as_a_replay_holds_are_recovered() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    add_updates(&api, &agent, 10_000).await;
+    let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
+    let channels = json!(["tenant"]);
+    let connected = socket.connect(json!({"channels": channels, "since": 1}));
+    assert_eq!(connected.await["channels"][0]["recovered"], true);
+    let mut next = 2;
+    loop {
+        let frame = socket.next().await;
+        match frame["type"].as_str() {
+            Some("event") => {
+                assert_eq!(frame["event"]["seq"], next);
+                next += 1;
+            }
+            Some("caughtUp") => break,
+            other => panic!("{other:?}"),
+        }
+    }
+    assert_eq!(next, 10_002);
     api.stop().await;
 }

@@ -18,13 +18,16 @@ use crate::access::{
     },
     tokens::{KeyLocation, KeySet, KeySets, KeysUnavailable},
 };
+use crate::cache::weight;
 
 /// The farthest end of an assertion: until then its `jti` must be remembered.
 const LONGEST_LIFE: Duration = Duration::from_hours(1);
 /// The longest `jti`, in characters.
 const LONGEST_ID: usize = 255;
-/// Published key sets that are remembered, of all clients: at most about six megabytes.
+/// Published key sets that are remembered, of all clients.
 const REMEMBERED_SETS: usize = 256;
+/// The largest size of a key set in memory: its number of keys and the size of each are bounded.
+const SET_BYTES: usize = 24 * 1024;
 
 /// Judges client assertions.
 pub struct Assertions {
@@ -89,6 +92,8 @@ impl Assertions {
             Ok::<_, Infallible>(self.key_sets.at(location, NamedBy::Tenant))
         };
         let Ok(set) = self.published.get_or_insert_with(url, make);
+        let bytes = self.published.len() * SET_BYTES;
+        weight::report("client_key_sets", bytes as u64);
         set
     }
 

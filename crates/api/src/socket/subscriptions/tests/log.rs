@@ -160,6 +160,10 @@ impl EventLog for MemoryLog {
         })
     }
 
+    async fn count(&self, of: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
+        Ok(self.page(of, query).await?.events.len())
+    }
+
     async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
         let (first, head) = self.seen();
         Ok(LogBounds::new(first, head))

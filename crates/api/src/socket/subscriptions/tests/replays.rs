@@ -1,6 +1,4 @@
-use std::sync::Arc;
-
-use application::realtime::FedEvent;
+use application::realtime::PageSize;
 
 use super::{
     super::*,
@@ -48,36 +46,14 @@ async fn a_replay_stops_where_there_is_no_room() {
 }
 
 #[tokio::test]
-async fn pages_of_a_replay_are_as_large_as_its_events_allow() {
+async fn a_page_of_a_replay_holds_a_bounded_number_of_events() {
     let mut world = World::after((0..200).map(|_| update_of(0))).await;
     world.open(TENANT, Some(0));
-    let mut limits = Vec::new();
-    for bytes in [1, 64 * 1024, 1, 1] {
-        let request = world.subscriptions.next_request().unwrap();
-        limits.push(request.limit);
-        let Page::Events {
-            mut events,
-            next,
-            at_tail,
-        } = world.page(&request).await
-        else {
-            panic!("the log is there");
-        };
-        assert_eq!(events.len(), request.limit);
-        for event in &mut events {
-            let (json, logged) = ("x".repeat(bytes).into(), event.logged.clone());
-            *event = Arc::new(FedEvent { json, logged });
-        }
-        let page = Page::Events {
-            events,
-            next,
-            at_tail,
-        };
-        world.take_in(request, page);
-        world.send_replayed(usize::MAX);
-    }
-    assert_eq!(limits, [25, 50, 4, 8]);
-    assert_eq!(world.received_by(TENANT), (1..=87).collect::<Vec<_>>());
+    let request = world.subscriptions.next_request().unwrap();
+    let Page::Events { events, .. } = world.page(&request).await else {
+        panic!("the log is there");
+    };
+    assert_eq!(events.len(), PageSize::FOLLOWED.events);
 }
 
 #[tokio::test]
@@ -102,28 +78,36 @@ async fn a_cursor_that_is_not_in_the_log_goes_on_from_the_present() {
 }
 
 #[tokio::test]
-async fn more_than_ten_thousand_events_are_too_many_to_tell() {
-    let count = i64::try_from(MOST_REPLAYED).unwrap();
-    for (more, is_told) in [(0, true), (1, false)] {
-        let agents = (0..count + more).map(|_| 0).chain([1; 30]);
-        let mut world = World::after(agents.map(update_of)).await;
-        let channel = Channel::Agent(agent(0));
-        world.open(channel, Some(0));
-        world.settle().await;
-        let sent = world.received();
-        let head = count + more + 30;
-        let last = if is_told {
-            Sent::CaughtUp(channel, head)
-        } else {
-            Sent::Resync(channel, 1, head, ResyncReason::Limit)
-        };
-        assert_eq!(sent.last(), Some(&last));
-        let events = positions_of(&sent, channel);
-        assert_eq!(events, (1..=count).collect::<Vec<_>>());
-        world.append([update_of(0)]).await;
-        world.settle().await;
-        assert_eq!(world.received(), [Sent::Event(vec![channel], head + 1)]);
-    }
+async fn a_replay_that_is_too_long_is_a_resync_without_events() {
+    let mut world = World::after((0..20).map(|_| update_of(0))).await;
+    let channel = Channel::Agent(agent(0));
+    let past = Past {
+        since: Seq(5),
+        coverage: Coverage::TooLong,
+    };
+    let head = world.head();
+    world.subscriptions.open(channel, None, Some(past), head);
+    world.settle().await;
+    let resync = Sent::Resync(channel, 1, 20, ResyncReason::Limit);
+    assert_eq!(world.received(), [resync]);
+    world.append([update_of(0)]).await;
+    world.settle().await;
+    assert_eq!(world.received(), [Sent::Event(vec![channel], 21)]);
+}
+
+#[tokio::test]
+async fn a_replay_that_has_begun_ends_whatever_its_length() {
+    let count = i64::try_from(MOST_REPLAYED).unwrap() + 1;
+    let mut world = World::after((0..count).map(|_| update_of(0))).await;
+    let channel = Channel::Agent(agent(0));
+    world.open(channel, Some(0));
+    world.settle().await;
+    let mut sent = world.received();
+    assert_eq!(sent.pop(), Some(Sent::CaughtUp(channel, count)));
+    assert_eq!(
+        positions_of(&sent, channel),
+        (1..=count).collect::<Vec<_>>()
+    );
 }
 
 #[tokio::test]

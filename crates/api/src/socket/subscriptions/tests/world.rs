@@ -108,7 +108,11 @@ impl World {
 
     /// The same, of a command that began when the log stood at `head`.
     pub(super) fn open_at(&mut self, channel: Channel, since: Option<i64>, head: Seq) -> Opening {
-        self.subscriptions.open(channel, None, since.map(Seq), head)
+        let past = since.map(|since| Past {
+            since: Seq(since),
+            coverage: Coverage::Whole,
+        });
+        self.subscriptions.open(channel, None, past, head)
     }
 
     /// Sends so many notices of the present.

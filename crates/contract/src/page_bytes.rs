@@ -1,0 +1,242 @@
+//! Pages of every list end at about a mebibyte, hold at least one item, and skip nothing.
+
+use domain::{
+    Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq,
+    config::Metadata, sizes::PAGE_BYTES,
+};
+use ports::{AgentFilter, ConversationFilter, EventQuery, MessageOrder, MessageQuery, Storage};
+
+use crate::{
+    answers::Answer as _,
+    given, log,
+    pages::{agents, conversations, credentials},
+    samples,
+};
+
+/// The size of large items: four of them fit into a page.
+const LARGE: usize = 240 * 1024;
+
+/// The items of each page, until none follows.
+async fn pages<T: Clone>(mut next: impl AsyncFnMut(Option<T>) -> (Vec<T>, bool)) -> Vec<Vec<T>> {
+    let mut pages: Vec<Vec<T>> = Vec::new();
+    loop {
+        let last = pages.last().and_then(|page| page.last().cloned());
+        let (page, has_more) = next(last).await;
+        assert!(!page.is_empty() || !has_more, "nothing follows this page");
+        pages.push(page);
+        assert!(pages.len() < 100, "the listing does not end");
+        if !has_more {
+            return pages;
+        }
+    }
+}
+
+fn lengths<T>(pages: &[Vec<T>]) -> Vec<usize> {
+    pages.iter().map(Vec::len).collect()
+}
+
+fn agent_of(number: u32, bytes: usize) -> Agent {
+    Agent {
+        personality: "x".repeat(bytes),
+        ..samples::agent_able_to(number, &["reading"])
+    }
+}
+
+/// Every order of the list of agents.
+pub async fn a_page_of_large_agents_is_short(storage: &Storage) {
+    for number in 1..=10 {
+        given::stored_agent(storage, agent_of(number, LARGE)).await;
+    }
+    for filter in [
+        AgentFilter::All,
+        AgentFilter::NamePrefix("agent".to_owned()),
+        AgentFilter::Capability("reading".to_owned()),
+    ] {
+        let pages = pages(async |last: Option<Listed<Agent>>| {
+            agents(storage, &filter, last.as_ref(), 100).await
+        });
+        let pages = pages.await;
+        assert_eq!(lengths(&pages), [4, 4, 2], "{filter:?}");
+        let mut ids: Vec<_> = pages.concat().iter().map(|agent| agent.item.id).collect();
+        ids.sort_unstable();
+        assert_eq!(ids, (1..=10).map(samples::agent_id).collect::<Vec<_>>());
+    }
+}
+
+/// An item that is larger than a page is a page of its own.
+pub async fn an_agent_larger_than_a_page_is_listed_alone(storage: &Storage) {
+    for number in 1..=3 {
+        given::stored_agent(storage, agent_of(number, PAGE_BYTES + 1)).await;
+    }
+    given::agent(storage, 4).await;
+    let all = AgentFilter::All;
+    let pages =
+        pages(async |last: Option<Listed<Agent>>| agents(storage, &all, last.as_ref(), 100).await);
+    assert_eq!(lengths(&pages.await), [1, 1, 1, 1]);
+}
+
+/// The same for conversations, by every filter.
+pub async fn a_page_of_large_conversations_is_short(storage: &Storage) {
+    let agent = given::agent(storage, 1).await;
+    for number in 1..=6 {
+        let large = ("note".to_owned(), "x".repeat(LARGE));
+        let talk = Conversation {
+            metadata: Metadata::from([large]),
+            ..samples::conversation(number, agent.id)
+        };
+        given::stored_conversation(storage, talk).await;
+    }
+    for (agent_id, user_id) in [
+        (None, None),
+        (Some(agent.id), None),
+        (None, Some("ada".to_owned())),
+        (Some(agent.id), Some("ada".to_owned())),
+    ] {
+        let filter = ConversationFilter { agent_id, user_id };
+        let pages = pages(async |last: Option<Listed<Conversation>>| {
+            conversations(storage, &filter, last.as_ref(), 100).await
+        });
+        let pages = pages.await;
+        assert_eq!(lengths(&pages), [4, 2], "{filter:?}");
+        let ids: Vec<ConversationId> = pages.concat().iter().map(|talk| talk.item.id).collect();
+        let expected: Vec<_> = (1..=6).rev().map(samples::conversation_id).collect();
+        assert_eq!(ids, expected);
+    }
+}
+
+/// The same for messages, in both orders.
+pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
+    let (agent, talk) = given::chat(storage).await;
+    for number in 0..3 {
+        let target = samples::existing(&talk, i64::from(number));
+        let mut exchange = samples::exchange(number, &agent, target);
+        exchange.question.input = "x".repeat(LARGE);
+        exchange.reply.content = "y".repeat(LARGE);
+        given::recorded(storage, exchange).await;
+    }
+    for (order, expected) in [
+        (MessageOrder::Ascending, [1, 2, 3, 4, 5, 6]),
+        (MessageOrder::Descending, [6, 5, 4, 3, 2, 1]),
+    ] {
+        let pages = pages(async |last: Option<i64>| {
+            let query = MessageQuery {
+                order,
+                after: last,
+                limit: 100,
+            };
+            let tenant = samples::tenant();
+            let listed = storage
+                .conversations
+                .messages(&tenant, talk.id, &query)
+                .await;
+            let page = listed.answered().value.expect("the conversation is there");
+            let places = page.items.iter().map(|message| message.seq);
+            (places.collect(), page.has_more)
+        });
+        let pages = pages.await;
+        assert_eq!(lengths(&pages), [4, 2]);
+        assert_eq!(pages.concat(), expected);
+    }
+}
+
+/// The same for keys.
+pub async fn a_page_of_large_credentials_is_short(storage: &Storage) {
+    for number in 1..=6 {
+        let key = Credential {
+            allowed_origins: vec!["x".repeat(LARGE)],
+            ..samples::key(number)
+        };
+        given::credential(storage, key).await;
+    }
+    let tenant = samples::tenant();
+    let page = storage
+        .credentials
+        .list(CredentialKind::Key, &tenant, None, 100)
+        .await;
+    let page = page.answered();
+    assert_eq!((page.items.len(), page.has_more), (4, true));
+    let all = credentials(storage, CredentialKind::Key, 100).await;
+    assert_eq!(all.len(), 6);
+}
+
+/// The log in pages of at most so many bytes.
+async fn log_pages(storage: &Storage, bytes: usize) -> Vec<Vec<i64>> {
+    let mut since = Seq(0);
+    let mut pages = Vec::new();
+    loop {
+        let query = EventQuery {
+            bytes,
+            ..log::query(since)
+        };
+        let page = log::page(storage, &query).await;
+        pages.push(
+            page.events
+                .iter()
+                .map(|logged| logged.event.seq.0)
+                .collect(),
+        );
+        assert!(pages.len() < 100, "the log does not end");
+        since = page.next_since;
+        if since == page.head {
+            return pages;
+        }
+    }
+}
+
+/// A page of the log ends where its bytes are used up, and holds one event at least.
+pub async fn a_page_of_large_events_is_short(storage: &Storage) {
+    for number in 1..=5 {
+        given::stored_agent(storage, agent_of(number, LARGE)).await;
+    }
+    let ones: Vec<Vec<i64>> = (1..=5).map(|seq| vec![seq]).collect();
+    assert_eq!(log_pages(storage, 1).await, ones);
+    let twos = [vec![1, 2], vec![3, 4], vec![5]];
+    assert_eq!(log_pages(storage, 2 * (LARGE + 4_096)).await, twos);
+    // What is deleted takes no room.
+    for number in 1..=4 {
+        given::agent_deleted(storage, &samples::agent(number)).await;
+    }
+    let all = [(1..=9).collect::<Vec<_>>()];
+    assert_eq!(log_pages(storage, LARGE + 4_096).await, all);
+}
+
+/// Messages count as well as the events' own content, also those that events leave out.
+pub async fn messages_take_room_in_a_page_of_the_log(storage: &Storage) {
+    let agent = given::agent(storage, 1).await;
+    let talk = samples::conversation(1, agent.id);
+    let (talk, greeting) = samples::greeted(talk, &"x".repeat(LARGE));
+    let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
+    let conversations = &storage.conversations;
+    let answer = conversations.insert(&tenant, &talk, Some(&greeting), &stamp, None);
+    answer.await.answered();
+    let mut exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
+    exchange.question.input = "y".repeat(LARGE);
+    given::recorded(storage, exchange).await;
+    let expected = [vec![1, 2], vec![3], vec![4]];
+    assert_eq!(log_pages(storage, 2 * LARGE + 4_096).await, expected);
+}
+
+/// Events are counted as a page would show them, up to a limit.
+pub async fn counts_the_events_that_match(storage: &Storage) {
+    for number in 1..=5 {
+        given::stored_agent(storage, agent_of(number, LARGE)).await;
+    }
+    given::agent_deleted(storage, &samples::agent(1)).await;
+    let created = EventQuery {
+        types: vec![EventType::AgentCreated],
+        bytes: 0,
+        ..log::query(Seq(1))
+    };
+    let of_one = EventQuery {
+        agent_id: Some(samples::agent_id(1)),
+        ..log::query(Seq(0))
+    };
+    let limited = EventQuery {
+        limit: 3,
+        ..log::query(Seq(0))
+    };
+    for (query, expected) in [(created, 4), (of_one, 2), (limited, 3)] {
+        let count = storage.events.count(&samples::tenant(), &query).await;
+        assert_eq!(count.answered(), expected, "{query:?}");
+    }
+}

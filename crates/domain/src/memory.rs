@@ -1,0 +1,110 @@
+//! The approximate memory of values that caches hold.
+
+use crate::{Agent, AgentConfig, ConversationHead, Rule};
+
+/// The approximate size of a value in memory, with what it owns. Caches are bounded by it.
+pub trait MemorySize {
+    /// Size in bytes.
+    fn memory_bytes(&self) -> usize;
+}
+
+impl MemorySize for Agent {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>()
+            + self.name.len()
+            + self.personality.len()
+            + texts(&self.capabilities)
+            + config(&self.config)
+    }
+}
+
+impl MemorySize for ConversationHead {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + length(self.user_id.as_ref())
+    }
+}
+
+fn config(config: &AgentConfig) -> usize {
+    let single = [
+        &config.engine,
+        &config.instructions,
+        &config.greeting,
+        &config.fallback_reply,
+    ];
+    let model = config.llm.as_ref().map_or(0, |llm| {
+        length(llm.model.as_ref()) + texts(llm.stop.iter().flatten())
+    });
+    let pairs = config.metadata.iter().flatten();
+    let metadata = pairs.flat_map(|(key, value)| [key, value]);
+    single
+        .map(|text| length(text.as_ref()))
+        .iter()
+        .sum::<usize>()
+        + texts(config.fallbacks.iter().flatten())
+        + config.rules.iter().flatten().map(rule).sum::<usize>()
+        + model
+        + texts(metadata)
+}
+
+fn rule(rule: &Rule) -> usize {
+    let single = [&rule.name, &rule.pattern, &rule.capability];
+    size_of::<Rule>()
+        + single
+            .map(|text| length(text.as_ref()))
+            .iter()
+            .sum::<usize>()
+        + texts(rule.keywords.iter().flatten())
+        + texts(rule.answers())
+}
+
+fn length(text: Option<&String>) -> usize {
+    text.map_or(0, String::len)
+}
+
+fn texts<'t>(texts: impl IntoIterator<Item = &'t String>) -> usize {
+    let bytes = texts
+        .into_iter()
+        .map(|text| size_of::<String>() + text.len());
+    bytes.sum()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn agent(config: &Value) -> Agent {
+        let agent = json!({
+            "id": "01a1f9f5-e05d-732b-85dd-7c941357da9e", "name": "Ada", "personality": "",
+            "capabilities": [], "config": config, "version": 1,
+            "createdAt": "2026-11-20T17:16:42.972Z", "updatedAt": "2026-11-20T17:16:42.972Z",
+        });
+        serde_json::from_value(agent).unwrap()
+    }
+
+    #[test]
+    fn every_text_of_an_agent_counts() {
+        let text = "x".repeat(1_000);
+        let without = agent(&json!({})).memory_bytes();
+        for config in [
+            json!({"engine": text}),
+            json!({"fallbacks": [text]}),
+            json!({"instructions": text}),
+            json!({"greeting": text}),
+            json!({"fallbackReply": text}),
+            json!({"rules": [{"name": text}]}),
+            json!({"rules": [{"pattern": text}]}),
+            json!({"rules": [{"keywords": [text]}]}),
+            json!({"rules": [{"reply": text}]}),
+            json!({"rules": [{"replies": [text]}]}),
+            json!({"rules": [{"capability": text}]}),
+            json!({"llm": {"model": text}}),
+            json!({"llm": {"stop": [text]}}),
+            json!({"metadata": {"a": text}}),
+        ] {
+            let with = agent(&config).memory_bytes();
+            assert!(with >= without + 1_000, "{config}");
+        }
+    }
+}
