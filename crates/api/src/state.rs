@@ -17,8 +17,8 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "address-guard")]
 use crate::access::AddressGuard;
 use crate::{
-    body::Schemas, documents::Documents, layers::AllowedOrigins, oauth::Metadata,
-    readiness::Readiness, socket::SocketTimes,
+    access::LargeAnswers, body::Schemas, documents::Documents, layers::AllowedOrigins,
+    oauth::Metadata, readiness::Readiness, socket::SocketTimes,
 };
 
 /// What the layers need, and what anybody may know.
@@ -33,6 +33,8 @@ pub struct ApiState {
     pub tickets: Arc<Tickets>,
     /// How often a principal may come.
     pub limits: Arc<Limits>,
+    /// Large answers that are being sent.
+    pub large_answers: LargeAnswers,
     /// How often strangers may come from one address.
     #[cfg(feature = "address-guard")]
     pub address_guard: AddressGuard,

@@ -30,7 +30,7 @@ use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{SealedServices, seal},
+    access::{LargeAnswers, SealedServices, seal},
     asyncapi,
     body::Schemas,
     documents::Documents,
@@ -141,6 +141,7 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         ),
         tickets: access.tickets,
         limits: access.limits,
+        large_answers: LargeAnswers::default(),
         #[cfg(feature = "address-guard")]
         address_guard: limits::address_guard(parts),
         address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),

@@ -7,6 +7,7 @@ mod authenticate;
 mod authorized;
 mod forwarded;
 mod handshake;
+mod large_answers;
 mod origin;
 mod rate_limits;
 pub mod scope_table;
@@ -22,6 +23,7 @@ pub use authorized::{
     SealedServices, TurnsRead, lacking, seal, unauthenticated,
 };
 pub use handshake::{SUBPROTOCOL, check_opening, is_upgrade};
+pub use large_answers::LargeAnswers;
 pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin};
 pub use rate_limits::{check_counts, limit};
 pub use streams::open_stream;

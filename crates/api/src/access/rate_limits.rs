@@ -43,7 +43,11 @@ pub async fn limit(
     let cost = cost_of(request.method().as_str(), path);
     let counts = state.limits.take(&entrant, cost).await;
     let mut response = match check_counts(&counts) {
-        Ok(()) => next.call(request).await?.map_into_boxed_body(),
+        Ok(()) => {
+            let response = next.call(request).await?.map_into_boxed_body();
+            let tenant = &entrant.principal.tenant;
+            state.large_answers.bound(tenant, response)
+        }
         Err(error) => refuse(request, error),
     };
     let headers = response.headers_mut();
