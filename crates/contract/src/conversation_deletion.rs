@@ -127,16 +127,28 @@ pub async fn cancels_open_turns_before_the_conversation_goes(storage: &Storage) 
     assert_eq!(finished.answered(), FinishOutcome::Refused);
 }
 
-/// Turns of a deleted conversation are found as they were, until they are purged.
-pub async fn turns_of_a_deleted_conversation_are_still_found(storage: &Storage) {
+/// Turns that ended before the conversation was deleted MUST NOT be found any more; those that the
+/// deletion cancelled are (see [`cancels_open_turns_before_the_conversation_goes`]).
+pub async fn hides_earlier_turns_of_a_deleted_conversation(storage: &Storage) {
     let (agent, talk) = given::chat(storage).await;
     let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
     given::recorded(storage, exchange).await;
-    let before = found::turn_with_owner(storage, samples::turn_id(1)).await;
-    assert!(before.is_some());
+    let cancelled = samples::question(2, &agent, samples::existing(&talk, 1));
+    given::started(storage, &cancelled).await;
+    let (tenant, turns, stamp) = (samples::tenant(), &storage.turns, samples::stamp(500));
+    let outcome = turns.cancel_turn(&tenant, cancelled.turn_id, None, None, &stamp);
+    outcome.await.answered();
+    for number in [1, 2] {
+        assert!(
+            found::turn(storage, samples::turn_id(number))
+                .await
+                .is_some()
+        );
+    }
     given::conversation_deleted(storage, &talk).await;
-    let after = found::turn_with_owner(storage, samples::turn_id(1)).await;
-    assert_eq!(after, before);
+    for number in [1, 2] {
+        assert_eq!(found::turn(storage, samples::turn_id(number)).await, None);
+    }
 }
 
 /// `delete` MUST answer `Stale` when `expected` differs from the stored version.

@@ -86,8 +86,8 @@ pub trait AgentRepository: Send + Sync {
     /// `turn.cancelled` each, in the order of the turns' ids), and writes `agent.deleted` last,
     /// all in one transaction whose cost does not grow with its conversations. MUST answer `Stale`
     /// when `expected` differs from the stored version. From the commit on, the agent, its
-    /// conversations and their messages MUST NOT be found; its turns MUST be, until they are
-    /// purged.
+    /// conversations, their messages and the turns that had ended before MUST NOT be found; the
+    /// turns that it cancelled MUST be, until they are purged.
     async fn delete(
         &self,
         tenant: &TenantId,

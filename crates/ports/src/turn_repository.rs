@@ -303,8 +303,9 @@ pub trait TurnRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<CancelOutcome, RepositoryError>;
 
-    /// Finds a turn, with a position of the log not later than the state it read. Turns of deleted
-    /// agents and conversations are found until they are purged.
+    /// Finds a turn, with a position of the log not later than the state it read. Of a deleted agent
+    /// or conversation, only turns that the deletion itself cancelled MUST be found, until they are
+    /// purged.
     async fn find(
         &self,
         tenant: &TenantId,

@@ -21,6 +21,20 @@ use crate::{
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
+/// Keeps a turn `r` out of sight once its agent or conversation is deleted, unless the deletion
+/// itself cancelled the turn.
+macro_rules! unless_deleted {
+    () => {
+        "and not exists ( \
+            select 1 from conversations d \
+            join agents a on a.tenant_id = d.tenant_id and a.id = d.agent_id \
+            where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
+                and coalesce(d.deleted_at, a.deleted_at) is not null \
+                and (r.status <> 'cancelled' \
+                    or r.finished_at < coalesce(d.deleted_at, a.deleted_at))) "
+    };
+}
+
 /// `offset 0` keeps the key of the one conversation together, as in `join_reply`.
 const FIND: &str = concat!(
     "select t.head_seq, c.user_id as owner, ",
@@ -28,6 +42,7 @@ const FIND: &str = concat!(
     ", ",
     reply_columns!(),
     " from tenants t left join turns r on r.tenant_id = t.id and r.id = $2 ",
+    unless_deleted!(),
     join_reply!(),
     "left join lateral (select * from conversations c \
      where c.tenant_id = r.tenant_id and c.id = r.conversation_id offset 0) c on true \

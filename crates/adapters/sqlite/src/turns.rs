@@ -20,12 +20,27 @@ use crate::{
     turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
 };
 
+/// Keeps a turn `r` out of sight once its agent or conversation is deleted, unless the deletion
+/// itself cancelled the turn.
+macro_rules! unless_deleted {
+    () => {
+        "and not exists ( \
+            select 1 from conversations d \
+            join agents a on a.tenant_id = d.tenant_id and a.id = d.agent_id \
+            where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
+                and coalesce(d.deleted_at, a.deleted_at) is not null \
+                and (r.status <> 'cancelled' \
+                    or r.finished_at < coalesce(d.deleted_at, a.deleted_at))) "
+    };
+}
+
 const FIND: &str = concat!(
     "select t.head_seq, c.user_id as owner, ",
     turn_columns!(),
     ", ",
     reply_columns!(),
     " from tenants t left join turns r on r.tenant_id = t.id and r.id = ?2 ",
+    unless_deleted!(),
     join_reply!(),
     "left join conversations c on c.tenant_id = r.tenant_id and c.id = r.conversation_id \
      where t.id = ?1"

@@ -137,7 +137,8 @@ impl Intake {
     /// The turn that an earlier request with the same key began, however far it has come.
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<Asked, ChatError> {
         let TurnRunner { ports, live, .. } = &*self.runner;
-        let known = live.get(id);
+        // Once it has ended only the store knows whether it was deleted since.
+        let known = live.get(id).filter(|live| !live.has_ended());
         let (live, found) = if let Some(live) = known {
             (live, None)
         } else {
