@@ -21,6 +21,7 @@ mod deadline;
 mod heads;
 mod holding;
 mod intake;
+mod parser_refusal;
 mod progress;
 #[cfg(test)]
 mod tests;
@@ -59,6 +60,8 @@ pub struct Connection<S = TcpStream> {
     is_shut: bool,
     /// By when a client that is heard of after that must have closed its own.
     linger: Deadline,
+    /// Bytes that were written of a parser's refusal.
+    refusal_written: usize,
 }
 
 impl<S> Connection<S> {
@@ -73,6 +76,7 @@ impl<S> Connection<S> {
             taken: 0,
             is_shut: false,
             linger: Deadline::default(),
+            refusal_written: 0,
         }
     }
 
@@ -132,6 +136,27 @@ impl<S: AsyncRead + AsyncWrite + Unpin> Connection<S> {
         }
         self.progress.leave();
         Poll::Ready(Ok(()))
+    }
+
+    /// Writes bytes of the HTTP library, and with its parser's refusals that they are the last.
+    fn write_http(&mut self, context: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+        let mut stream = Pin::new(&mut self.stream);
+        match parser_refusal::find(bytes) {
+            None => stream.poll_write(context, bytes),
+            Some(0) => {
+                let refusal = parser_refusal::closing(bytes);
+                while self.refusal_written < refusal.len() {
+                    let left = &refusal[self.refusal_written..];
+                    let written = ready!(stream.as_mut().poll_write(context, left))?;
+                    if written == 0 {
+                        return Poll::Ready(Ok(0));
+                    }
+                    self.refusal_written += written;
+                }
+                Poll::Ready(Ok(bytes.len()))
+            }
+            Some(start) => stream.poll_write(context, &bytes[..start]),
+        }
     }
 
     fn watch_write(
@@ -198,7 +223,11 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
+        let polled = if self.progress.doing() == Doing::HandedOver {
+            Pin::new(&mut self.stream).poll_write(context, bytes)
+        } else {
+            self.write_http(context, bytes)
+        };
         self.watch_write(context, polled)
     }
 

@@ -332,3 +332,23 @@ async fn who_sends_a_byte_at_the_last_moment_lives_little_longer() {
     let most = HEAD_DEADLINE + Duration::from_secs(2);
     assert!((HEAD_DEADLINE..most).contains(&took), "{took:?}");
 }
+
+#[tokio::test]
+async fn a_refusal_of_the_parser_says_that_the_connection_is_closed() {
+    const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\n{}";
+    const REFUSAL: &[u8] = b"HTTP/1.1 400 Bad Request\r\ncontent-length: 0\r\n\r\n";
+    // The client takes a few bytes at a time.
+    let (mut connection, mut client) = connected(10);
+    let written = async {
+        connection
+            .write_all(&[ANSWER, REFUSAL].concat())
+            .await
+            .unwrap();
+        connection.shutdown().await.unwrap();
+    };
+    let mut told = Vec::new();
+    let (_, read) = tokio::join!(written, client.read_to_end(&mut told));
+    read.unwrap();
+    let expected = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    assert_eq!(told, [ANSWER, expected.as_slice()].concat());
+}

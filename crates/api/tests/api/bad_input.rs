@@ -43,7 +43,7 @@ async fn a_header_that_makes_no_sense_is_refused() {
         (make, "Idempotency-Key", &[b'x'; 256]),
         (make, "Idempotency-Key", b"a\r\nIdempotency-Key: b"),
         (change, "If-Match", b"\xff"),
-        (change, "If-Match", b"\"v1\"\r\nIf-Match: \"v1\""),
+        (change, "If-Match", b"\"v1\"\r\nIf-Match: *"),
     ] {
         let mut request = head(&api, line, &with_body);
         request.truncate(request.len() - 2);
@@ -89,6 +89,29 @@ async fn what_is_no_request_is_cut_off() {
         raw::assert_cut_off(api.address, request).await;
     }
     api.anonymous().get("/livez").await.ok();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_no_request_ends_its_connection_and_says_so_also_behind_others() {
+    let api = Api::start().await;
+    let huge = format!(
+        "GET /livez HTTP/1.1\r\nX-Filler: {}",
+        "x".repeat(256 * 1024)
+    );
+    for (refused, status) in [("nonsense\r\n\r\n", "400"), (&huge, "431")] {
+        for before in [0, 2] {
+            let mut connection = raw::Connection::open(api.address).await;
+            let good = "GET /livez HTTP/1.1\r\nHost: test\r\n\r\n".repeat(before);
+            connection.send(good + refused).await;
+            let received = connection.receive_all().await;
+            let text = String::from_utf8_lossy(&received);
+            assert_eq!(text.matches("HTTP/1.1 200 OK").count(), before, "{text}");
+            let (_, refusal) = text.rsplit_once("HTTP/1.1 ").expect("a refusal");
+            assert!(refusal.starts_with(status), "{refusal}");
+            assert!(refusal.contains("connection: close\r\n"), "{refusal}");
+        }
+    }
     api.stop().await;
 }
 
