@@ -5,7 +5,7 @@ mod signing_keys;
 mod store;
 
 use std::{
-    io::{self, Write},
+    io::{self, IsTerminal as _, Write},
     time::Duration,
 };
 
@@ -19,7 +19,7 @@ use crate::{
     asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
     openapi,
-    server::{GOODBYE, Service},
+    server::Service,
     settings::{self, Settings},
     telemetry,
     wiring::{self, EnginesByName, Store},
@@ -78,9 +78,10 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
-    tracing::info!("draining; a second signal aborts");
+    let delay = settings.server.drain_delay(io::stderr().is_terminal());
+    tracing::info!(?delay, "draining; a second signal aborts");
     tokio::select! {
-        () = service.drain(GOODBYE) => {
+        () = service.drain(delay) => {
             tracing::info!("ended in order");
             Ok(())
         }

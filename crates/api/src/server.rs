@@ -23,10 +23,8 @@ use crate::{
     wiring::{self, EnginesByName, Parts, Store, Turns, Wired},
 };
 
-/// How long the listener stays open while `/readyz` says that this node goes away.
-pub const GOODBYE: Duration = Duration::from_secs(5);
-/// How long turns under way may take to end by themselves: with the goodbye before, and the last
-/// answers and the servers of tools behind, a shutdown takes less than 35 s.
+/// How long turns under way may take to end by themselves: with the default delay before, and the
+/// last answers and the servers of tools behind, a shutdown takes less than 35 s.
 const GRACE: Duration = Duration::from_secs(25);
 /// How long answers may still take once every turn has ended.
 const LAST_ANSWERS: Duration = Duration::from_secs(2);
@@ -129,10 +127,11 @@ impl Service {
         bail!("the server ended by itself")
     }
 
-    /// Goes away in order: tells load balancers, lets requests and turns end, leaves the store.
-    pub async fn drain(self, goodbye: Duration) {
+    /// Shuts down in order: gives load balancers `delay` to notice, lets requests and turns end,
+    /// closes the store.
+    pub async fn drain(self, delay: Duration) {
         self.state.readiness.drain();
-        tokio::time::sleep(goodbye).await;
+        tokio::time::sleep(delay).await;
         // From here on nobody new is let in; who waits for a turn is answered when that ends.
         self.state.closing.cancel();
         let stopped = self.handle.stop(true);

@@ -3,6 +3,7 @@
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
     thread::available_parallelism,
+    time::Duration,
 };
 
 use actix_web::http::Uri;
@@ -13,6 +14,8 @@ use super::values::Values;
 
 /// More threads than any machine has use for.
 const MOST_WORKERS: usize = 1_024;
+/// Longer than any load balancer takes to notice.
+const MOST_DRAIN_SECONDS: u64 = 300;
 
 /// Where the service listens, and what it is called from outside.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -29,7 +32,12 @@ pub struct ServerSettings {
     pub trusted_proxies: Vec<IpNet>,
     /// `SERVER__WORKERS`: threads that handle requests; by default one for each core.
     pub workers: usize,
+    /// `SERVER__DRAIN_SECONDS`, if set; [`Self::drain_delay`] knows the default.
+    pub configured_drain_delay: Option<Duration>,
 }
+
+/// How long load balancers have by default to see that `/readyz` is 503.
+const DRAIN_DELAY: Duration = Duration::from_secs(5);
 
 impl ServerSettings {
     pub(super) fn read(values: &mut Values) -> Self {
@@ -53,7 +61,21 @@ impl ServerSettings {
             workers: values
                 .read_optional_number("SERVER__WORKERS", 1..=MOST_WORKERS)
                 .unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
+            configured_drain_delay: values
+                .read_optional_number("SERVER__DRAIN_SECONDS", 0..=MOST_DRAIN_SECONDS)
+                .map(Duration::from_secs),
         }
+    }
+
+    /// How long requests are still accepted after the signal to end. A server that runs on a
+    /// terminal stands behind no load balancer.
+    pub fn drain_delay(&self, is_on_terminal: bool) -> Duration {
+        let default = if is_on_terminal {
+            Duration::ZERO
+        } else {
+            DRAIN_DELAY
+        };
+        self.configured_drain_delay.unwrap_or(default)
     }
 
     /// The address to listen on.

@@ -2,6 +2,7 @@
 //! break.
 
 use std::{
+    collections::BTreeSet,
     fmt::Write as _,
     time::{Duration, Instant},
 };
@@ -67,7 +68,13 @@ async fn a_page_shows_a_whole_reply_although_its_connection_breaks() {
     let ended = page.ask(&json!({"do": "chatted"})).await;
     assert_eq!(ended["reply"], "Grüße, Ada.");
     let shown = texts(&ended["told"]);
-    assert!(shown.starts_with("0 Grüße, \n1 Grüße, "), "{shown}");
+    assert!(shown.starts_with("0 \n0 Grüße, \n1 Grüße, "), "{shown}");
+    let turns = ended["told"].as_array().expect("entries").iter();
+    let turns: BTreeSet<&str> = turns.filter_map(|it| it["turnId"].as_str()).collect();
+    let path = format!("/api/turns/{}", turns.first().expect("a turn"));
+    let turn = api.reader().get(&path).await;
+    assert_eq!(turn.ok()["reply"]["content"], "Grüße, Ada.");
+    assert_eq!(turns.len(), 1);
     assert!(shown.ends_with("Grüße, Ada.\n"), "{shown}");
     script.assert_no_more_calls();
     api.stop().await;
@@ -79,7 +86,7 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
     let mut page = page(&api).await;
     page.ask(&json!({
         "do": "follow", "source": snippet("follow.js"), "token": api.writer().key(),
-        "channel": "tenant", "since": 0,
+        "channels": ["tenant"], "since": 0,
     }))
     .await;
     let request = api.writer().request("POST", "/api/chat");
@@ -106,6 +113,78 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
     let expected: Vec<i64> = (1..).take(positions.len()).collect();
     assert_eq!(positions, expected, "every event once, in order: {told}");
     assert!(entries.iter().all(|it| it["end"].is_null()), "{told}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_notices_connections_that_died_without_a_word() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut chatting = page(&api).await;
+    let order = json!({
+        "do": "chat", "source": snippet("chat.js"), "token": api.writer().key(),
+        "question": {"agentId": agent, "message": "Hello"},
+    });
+    let (call, _) = tokio::join!(
+        async {
+            let call = script.next_call().await;
+            call.say("Grüße, ").await;
+            call
+        },
+        chatting.ask(&order)
+    );
+    let mut following = page(&api).await;
+    let order = json!({
+        "do": "follow", "source": snippet("follow.js"), "token": api.writer().key(),
+        "channels": ["tenant", format!("agent:{agent}")], "since": 0,
+    });
+    following.ask(&order).await;
+    let seen = json!({"do": "until", "member": "type", "value": "turn.started"});
+    following.ask(&seen).await;
+
+    chatting.ask(&json!({"do": "freeze", "times": 50})).await;
+    call.say("Ada.").await;
+    call.end();
+    let ended = chatting.ask(&json!({"do": "chatted"})).await;
+    assert_eq!(ended["reply"], "Grüße, Ada.");
+    following.ask(&json!({"do": "freeze", "times": 50})).await;
+    let seen = json!({"do": "until", "member": "type", "value": "turn.completed"});
+    let told = following.ask(&seen).await;
+    let entries = told["told"].as_array().expect("entries");
+    let positions: Vec<i64> = entries.iter().filter_map(|it| it["seq"].as_i64()).collect();
+    let expected: Vec<i64> = (1..).take(positions.len()).collect();
+    assert_eq!(
+        positions, expected,
+        "each event once over both channels: {told}"
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_page_goes_on_with_other_channels_when_one_ends() {
+    let api = Api::start().await;
+    let mut page = page(&api).await;
+    let (one, other) = (api.agent_id().await, api.agent_id().await);
+    let channels = [&one, &other].map(|agent| format!("agent:{agent}"));
+    page.ask(&json!({
+        "do": "follow", "source": snippet("follow.js"), "token": api.writer().key(),
+        "channels": channels, "since": 0,
+    }))
+    .await;
+    page.ask(&json!({"do": "until", "member": "seq", "value": 2}))
+        .await;
+    api.writer().delete(&format!("/api/agents/{one}")).await;
+    page.ask(&json!({"do": "until", "member": "drop", "value": channels[0]}))
+        .await;
+    api.writer().delete(&format!("/api/agents/{other}")).await;
+    let told = page
+        .ask(&json!({"do": "until", "member": "end", "value": "deleted"}))
+        .await;
+    let drops = told["told"].as_array().expect("entries").iter();
+    assert_eq!(
+        drops.filter(|it| it["drop"].is_string()).count(),
+        1,
+        "{told}"
+    );
     api.stop().await;
 }
 
@@ -165,9 +244,9 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
     assert!(waited >= Duration::from_secs(2), "after {waited:?}");
     let refused = page.ask(&ask("Hello", "agk_nonsense")).await;
     assert_eq!(refused["refused"], "invalid_credentials");
-    let order = json!({"do": "askInVain", "source": snippet("chat.js")});
+    let order = json!({"do": "askInVain", "source": snippet("chat.js"), "calls": 4});
     let in_vain = page.ask(&order).await;
-    assert_eq!(in_vain["calls"], 5);
+    assert_eq!(in_vain["calls"], 4, "until the page gives up");
     assert_eq!(in_vain["refused"], "The stream broke off.");
     script.assert_no_more_calls();
     api.stop().await;
@@ -180,7 +259,7 @@ async fn a_page_is_told_that_its_ticket_is_refused() {
     let stranger = api.holder_of(&[Scope::ChatWrite]).await;
     page.ask(&json!({
         "do": "follow", "source": snippet("follow.js"), "token": stranger.key(),
-        "channel": "tenant", "since": 0,
+        "channels": ["tenant"], "since": 0,
     }))
     .await;
     let told = page

@@ -26,6 +26,21 @@ const relay = (port) =>
     server.listen(0, "127.0.0.1", () => resolve(server.address().port));
   });
 
+// Lets nothing more through on the connections that are open, and closes none.
+const freeze = () => {
+  cuts += 1;
+  for (const socket of open) {
+    socket.unpipe();
+    socket.pause();
+  }
+};
+
+// Lets the snippets' time pass so many times faster.
+const hurry = (times) => {
+  const real = globalThis.setTimeout;
+  globalThis.setTimeout = (act, after) => real(act, after / times);
+};
+
 const cut = () => {
   cuts += 1;
   for (const socket of open) socket.destroy();
@@ -59,7 +74,7 @@ const orders = {
   },
   async chat({ source, token, question }) {
     const { chat } = await snippet(source);
-    chatted = chat(service, token, question, (text) => tell({ text }));
+    chatted = chat(service, async () => token, question, ({ turnId, text }) => tell({ turnId, text }));
     chatted.catch((error) => tell({ error: String(error) }));
     await until(() => told.length > 0);
   },
@@ -69,20 +84,24 @@ const orders = {
   // A chat of which only the end is of interest.
   async ask({ source, token, question }) {
     const { chat } = await snippet(source);
-    return outcome(chat(service, token, question, () => {}));
+    return outcome(chat(service, async () => token, question, () => {}));
   },
-  // A chat with a service whose streams end before they have told anything.
-  async askInVain({ source }) {
+  // A chat with a service that cannot be reached, or whose streams end too early, until the page
+  // gives up at the last of so many calls.
+  async askInVain({ source, calls }) {
     const { chat } = await snippet(source);
     const real = globalThis.fetch;
-    let calls = 0;
+    const page = new AbortController();
+    let made = 0;
     globalThis.fetch = async () => {
-      calls += 1;
+      made += 1;
+      if (made === calls) page.abort();
+      if (made % 2) throw new TypeError("fetch failed");
       return new Response(new Blob([]));
     };
-    const ended = await outcome(chat(service, "", {}, () => {}));
+    const ended = await outcome(chat(service, async () => "", {}, () => {}, page.signal));
     globalThis.fetch = real;
-    return { ...ended, calls };
+    return { ...ended, calls: made };
   },
   async talk({ source, token, agent, message }) {
     const { talk } = await snippet(source);
@@ -91,18 +110,25 @@ const orders = {
       tell({ said: type === "reply" ? `reply ${frame.id}` : type });
     });
   },
-  async follow({ source, token, channel, since }) {
+  async follow({ source, token, channels, since }) {
     const { follow, ticket } = await snippet(source);
-    follow(service, () => ticket(service, token), channel, since, {
+    follow(service, () => ticket(service, async () => token), channels, since, {
       event: (event) => tell({ seq: event.seq, type: event.type }),
       reply: (turnId, text) => tell({ text }),
       reload: () => tell({ reload: true }),
+      drop: (channel, reason) => tell({ drop: channel, reason }),
       end: (reason) => tell({ end: reason }),
     });
   },
   // Cuts every connection, and waits until something was told over a new one.
   async cut() {
     cut();
+    await until(() => told.at(-1)?.cuts === cuts);
+  },
+  // Lets the connections die without a word, and waits until something was told over a new one.
+  async freeze({ times }) {
+    hurry(times);
+    freeze();
     await until(() => told.at(-1)?.cuts === cuts);
   },
   async until({ member, value }) {

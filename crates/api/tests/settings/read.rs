@@ -17,6 +17,8 @@ fn without_any_setting_the_documented_defaults_hold() {
     assert_eq!(settings.server.configured_public_url, None);
     let cores = std::thread::available_parallelism().unwrap().get();
     assert_eq!(settings.server.workers, cores);
+    assert_eq!(settings.server.drain_delay(false), Duration::from_secs(5));
+    assert_eq!(settings.server.drain_delay(true), Duration::ZERO);
     assert!(settings.auth.bootstrap.is_none());
     assert!(settings.auth.encryption_key.is_none());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(30 * 24));
@@ -46,6 +48,7 @@ fn every_section_reads_its_variables() {
         ("SERVER__PUBLIC_URL", "https://agents.example.org"),
         ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
         ("SERVER__WORKERS", "3"),
+        ("SERVER__DRAIN_SECONDS", "7"),
         ("AUTH__BOOTSTRAP_KEY", "mint"),
         (
             "AUTH__ENCRYPTION_KEY",
@@ -76,6 +79,10 @@ fn every_section_reads_its_variables() {
     assert_eq!(url, Some("https://agents.example.org"));
     assert_eq!(settings.server.allowed_origins, ["https://app.example.org"]);
     assert_eq!(settings.server.workers, 3);
+    for is_on_terminal in [true, false] {
+        let delay = settings.server.drain_delay(is_on_terminal);
+        assert_eq!(delay, Duration::from_secs(7));
+    }
     assert!(matches!(settings.auth.bootstrap, Some(Bootstrap::Mint)));
     assert!(settings.auth.encryption_key.is_some());
     assert_eq!(settings.auth.signing_key_age, Duration::from_hours(7 * 24));
