@@ -200,17 +200,18 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
     get, path = "/", operation_id = "get_console", tag = "Operation",
     responses((status = 200, description = "A page.", body = String, content_type = "text/html")),
 )]
-pub async fn get_console() -> HttpResponse {
-    page(
-        "Agent Service",
+pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
+    let base = &state.base_path;
+    let body = format!(
         "<p>This server creates AI agents and talks with them, over REST, \
          server-sent events and WebSockets.</p><ul>\
-         <li><a href=\"/docs/\">Try the interface</a></li>\
-         <li><a href=\"/openapi.json\">OpenAPI document</a></li>\
-         <li><a href=\"/asyncapi.json\">AsyncAPI document</a></li>\
-         <li><a href=\"/problems\">What each problem means</a></li>\
-         <li><a href=\"/readyz\">Is it ready?</a></li></ul>",
-    )
+         <li><a href=\"{base}/docs/\">Try the interface</a></li>\
+         <li><a href=\"{base}/openapi.json\">OpenAPI document</a></li>\
+         <li><a href=\"{base}/asyncapi.json\">AsyncAPI document</a></li>\
+         <li><a href=\"{base}/problems\">What each problem means</a></li>\
+         <li><a href=\"{base}/readyz\">Is it ready?</a></li></ul>"
+    );
+    page("Agent Service", &body)
 }
 
 /// Leads to the page with its resources, which are named relative to it.

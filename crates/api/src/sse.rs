@@ -135,8 +135,10 @@ fn encode(frame: &Frame) -> Bytes {
         Frame::Reconnect { after, from } => {
             field(&mut text, "retry", after.as_millis());
             field(&mut text, "id", from.0);
+            return text.into();
         }
     }
+    // Only events end with a blank line: some clients dispatch an empty event at each of them.
     text.push('\n');
     text.into()
 }
@@ -147,7 +149,6 @@ fn comment(position: Option<Seq>) -> Bytes {
     if let Some(position) = position {
         field(&mut text, "id", position.0);
     }
-    text.push('\n');
     text.into()
 }
 

@@ -48,6 +48,8 @@ pub struct ApiState {
     pub sizes: Sizes,
     /// The URL under which clients reach this server, without a slash at the end.
     pub public_url: String,
+    /// The path of that URL, which every path in an answer begins with; empty at the root of a host.
+    pub base_path: String,
     /// The origins whose pages may read answers.
     pub allowed_origins: AllowedOrigins,
     /// How long a body may take to arrive.

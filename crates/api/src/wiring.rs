@@ -25,6 +25,7 @@ use std::sync::Arc;
 use actix_web::web::Data;
 use anyhow::Result;
 use application::{node::Node, purge::Purge, retention::LogRetention};
+use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -130,6 +131,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
 /// What the layers need.
 fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<ApiState> {
     let settings = parts.settings;
+    let base_path = web_address::path_of(&parts.public_url);
+    domain::problem::set_base_path(base_path);
     let document = openapi::document(&settings.limits.sizes, &parts.public_url)?;
     let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     Ok(ApiState {
@@ -149,6 +152,7 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         schemas: schemas(&document)?,
         sizes: settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),
+        base_path: base_path.to_owned(),
         allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
         body_deadline: settings.limits.body_deadline,
         closing: CancellationToken::new(),

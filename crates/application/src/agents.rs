@@ -15,7 +15,10 @@ use ports::{
     RepositoryError,
 };
 
-use crate::{Created, Engines, access::Limits, idempotency, keyed_lock::KeyedLock};
+use crate::{
+    Created, Engines, VersionCondition, access::Limits, idempotency, keyed_lock::KeyedLock,
+};
+use changing::CHANGE_ATTEMPTS;
 
 pub use changing::ConfigReplacement;
 pub use error::AgentError;
@@ -116,26 +119,46 @@ impl AgentService {
         })
     }
 
-    /// Deletes an agent and all that hangs on it.
+    /// Deletes an agent with its conversations.
     pub async fn delete(
         &self,
         caller: &Principal,
         id: AgentId,
-        expected: Option<i64>,
+        condition: &VersionCondition,
     ) -> Result<(), AgentError> {
-        let stamp = Stamp {
-            time: self.clock.now(),
-            actor: caller.id.clone(),
-        };
-        match self
-            .agents
-            .delete(&caller.tenant, id, expected, &stamp)
-            .await
-        {
-            Ok(Deletion::Deleted(_)) => Ok(()),
-            Ok(Deletion::NotFound) => Err(AgentError::NotFound),
-            Err(RepositoryError::Stale { .. }) => Err(AgentError::VersionMismatch),
-            Err(error) => Err(error.into()),
+        for _ in 0..CHANGE_ATTEMPTS {
+            let expected = self.accepted_version(caller, id, condition).await?;
+            let stamp = Stamp {
+                time: self.clock.now(),
+                actor: caller.id.clone(),
+            };
+            let deleted = self.agents.delete(&caller.tenant, id, expected, &stamp);
+            match deleted.await {
+                Ok(Deletion::Deleted(_)) => return Ok(()),
+                Ok(Deletion::NotFound) => return Err(AgentError::NotFound),
+                Err(RepositoryError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(AgentError::Contended)
+    }
+
+    /// Returns the stored version if `condition` accepts it; `None` if it accepts any.
+    async fn accepted_version(
+        &self,
+        caller: &Principal,
+        id: AgentId,
+        condition: &VersionCondition,
+    ) -> Result<Option<i64>, AgentError> {
+        if *condition == VersionCondition::Any {
+            return Ok(None);
+        }
+        let found = self.stored_agents.find(&caller.tenant, id).await?;
+        let version = found.value.ok_or(AgentError::NotFound)?.version;
+        if condition.accepts(version) {
+            Ok(Some(version))
+        } else {
+            Err(AgentError::VersionMismatch)
         }
     }
 

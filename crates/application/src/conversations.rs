@@ -13,7 +13,8 @@ use ports::{
     RepositoryError,
 };
 
-use crate::keyed_lock::KeyedLock;
+use crate::{VersionCondition, keyed_lock::KeyedLock};
+use changing::CHANGE_ATTEMPTS;
 
 pub use creating::NewConversation;
 pub use error::ConversationError;
@@ -79,29 +80,49 @@ impl ConversationService {
             .ok_or(ConversationError::NotFound)
     }
 
-    /// Deletes a conversation and all that hangs on it.
+    /// Deletes a conversation with its messages.
     pub async fn delete(
         &self,
         caller: &Principal,
         id: ConversationId,
-        expected: Option<i64>,
+        condition: &VersionCondition,
     ) -> Result<(), ConversationError> {
         if caller.confined_to().is_some() {
             self.reach(caller, id).await?;
         }
-        let stamp = Stamp {
-            time: self.clock.now(),
-            actor: caller.id.clone(),
-        };
-        match self
-            .conversations
-            .delete(&caller.tenant, id, expected, &stamp)
-            .await
-        {
-            Ok(Deletion::Deleted(_)) => Ok(()),
-            Ok(Deletion::NotFound) => Err(ConversationError::NotFound),
-            Err(RepositoryError::Stale { .. }) => Err(ConversationError::VersionMismatch),
-            Err(error) => Err(error.into()),
+        for _ in 0..CHANGE_ATTEMPTS {
+            let expected = self.accepted_version(caller, id, condition).await?;
+            let stamp = Stamp {
+                time: self.clock.now(),
+                actor: caller.id.clone(),
+            };
+            let conversations = &self.conversations;
+            let deleted = conversations.delete(&caller.tenant, id, expected, &stamp);
+            match deleted.await {
+                Ok(Deletion::Deleted(_)) => return Ok(()),
+                Ok(Deletion::NotFound) => return Err(ConversationError::NotFound),
+                Err(RepositoryError::Stale { .. }) => {}
+                Err(error) => return Err(error.into()),
+            }
+        }
+        Err(ConversationError::Contended)
+    }
+
+    /// Returns the stored version if `condition` accepts it; `None` if it accepts any.
+    async fn accepted_version(
+        &self,
+        caller: &Principal,
+        id: ConversationId,
+        condition: &VersionCondition,
+    ) -> Result<Option<i64>, ConversationError> {
+        if *condition == VersionCondition::Any {
+            return Ok(None);
+        }
+        let version = self.get(caller, id).await?.value.version;
+        if condition.accepts(version) {
+            Ok(Some(version))
+        } else {
+            Err(ConversationError::VersionMismatch)
         }
     }
 }

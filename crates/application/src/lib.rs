@@ -24,6 +24,7 @@ pub mod recovery;
 pub mod retention;
 pub mod toolbox;
 pub mod turns;
+mod version_condition;
 
 pub use access::{Authenticator, CredentialService};
 pub use agents::{AgentError, AgentLimits, AgentService};
@@ -34,6 +35,7 @@ pub use events::{EventError, EventService};
 pub use idempotency::{Created, IdempotencyRefused};
 pub use toolbox::Toolbox;
 pub use turns::{TurnError, TurnService};
+pub use version_condition::VersionCondition;
 
 /// Longest page of every listing.
 pub const PAGE_LIMIT: usize = 100;

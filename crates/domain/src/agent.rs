@@ -52,14 +52,13 @@ pub struct AgentDraft {
         schema(
             max_length = 8000,
             pattern = r"^[^\x00]*$",
-            default = "",
             example = "Cheerful and brief."
         )
     )]
     pub personality: String,
     /// What the agent can do, each 1–64 characters after trimming. Default: none.
     #[serde(default)]
-    #[cfg_attr(feature = "schema", schema(max_items = 64, default = json!([]), example = json!(["orders", "returns"]), value_type = Vec<Capability>))]
+    #[cfg_attr(feature = "schema", schema(max_items = 64, example = json!(["orders", "returns"]), value_type = Vec<Capability>))]
     pub capabilities: Vec<String>,
     /// How it thinks and speaks. Default: empty.
     #[serde(default)]

@@ -121,7 +121,7 @@ pub struct AgentConfig {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
-        schema(minimum = 100, maximum = 600_000, default = 60_000, nullable = false)
+        schema(minimum = 100, maximum = 600_000, nullable = false)
     )]
     pub timeout_ms: Option<u32>,
     /// String pairs of the client's own. Default: none.

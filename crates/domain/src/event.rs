@@ -188,11 +188,13 @@ pub fn event_id(tenant: &TenantId, seq: Seq, time: Timestamp) -> Uuid {
 #[expect(clippy::large_enum_variant, reason = "short-lived, and most are turns")]
 pub enum EventData {
     /// What the event spoke of has been deleted since.
+    #[cfg_attr(feature = "schema", schema(title = "DeletedEventData"))]
     Deleted {
         /// Always true.
         deleted: bool,
     },
     /// Of `turn.*`.
+    #[cfg_attr(feature = "schema", schema(title = "TurnEventData"))]
     Turn {
         /// The turn, as the event's type says.
         turn: Turn,
@@ -206,16 +208,19 @@ pub enum EventData {
         omitted: bool,
     },
     /// Of `agent.created` and `agent.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
     Agent {
         /// The agent as the change left it.
         agent: Agent,
     },
     /// Of `agent.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "AgentDeletedEventData"))]
     AgentDeleted {
         /// What is left of the agent.
         agent: Tombstone<AgentId>,
     },
     /// Of `conversation.created` and `conversation.updated`.
+    #[cfg_attr(feature = "schema", schema(title = "ConversationEventData"))]
     Conversation {
         /// The conversation as it is when the log is read.
         conversation: Conversation,
@@ -224,6 +229,7 @@ pub enum EventData {
         greeting: Option<Message>,
     },
     /// Of `conversation.deleted`.
+    #[cfg_attr(feature = "schema", schema(title = "ConversationDeletedEventData"))]
     ConversationDeleted {
         /// What is left of the conversation.
         conversation: Tombstone<ConversationId>,
@@ -290,6 +296,7 @@ pub enum EventMessage {
     Whole(Message),
     /// A message that was too large for an event.
     #[serde(rename_all = "camelCase")]
+    #[cfg_attr(feature = "schema", schema(title = "OmittedMessage"))]
     Omitted {
         /// The message.
         id: MessageId,

@@ -15,14 +15,14 @@ pub struct HistoryLimits {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
-        schema(minimum = 0, maximum = 500, default = 40, nullable = false)
+        schema(minimum = 0, maximum = 500, nullable = false)
     )]
     pub max_messages: Option<u32>,
     /// Most characters in all. Default 48000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
-        schema(minimum = 0, maximum = 1_000_000, default = 48_000, nullable = false)
+        schema(minimum = 0, maximum = 1_000_000, nullable = false)
     )]
     pub max_characters: Option<u32>,
 }

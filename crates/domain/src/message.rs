@@ -56,8 +56,7 @@ pub struct Message {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub finish_reason: Option<FinishReason>,
-    /// On agent messages, where the engine counts tokens.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(nullable = false))]
+    /// The tokens that the answer took; null without figures.
+    #[serde(default)]
     pub usage: Option<Usage>,
 }

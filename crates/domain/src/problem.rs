@@ -3,9 +3,9 @@
 //! It stands in the domain because a failed turn carries its problem in the log and in every
 //! later read, long after the request that met it is gone.
 
-use std::{borrow::Cow, time::Duration};
+use std::{borrow::Cow, sync::OnceLock, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializer as _};
 
 macro_rules! problem_codes {
     ($($name:ident = $slug:literal, $status:literal, $title:literal, $retryable:literal, $remedy:literal;)*) => {
@@ -91,6 +91,7 @@ problem_codes! {
     EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; the server's log says more.";
     EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot answer at the moment.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
+    IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
     Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after the seconds in `retryAfter`.";
     Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node answers.";
     Interrupted = "interrupted", 503, "The turn was interrupted.", true, "Send the message again.";
@@ -107,6 +108,34 @@ impl ProblemCode {
     }
 }
 
+/// The path under which clients reach the service.
+static BASE_PATH: OnceLock<String> = OnceLock::new();
+
+/// Sets the path of the public URL, such as `/agents`, which the types of all problems that this
+/// process writes begin with. The first call counts.
+pub fn set_base_path(path: &str) {
+    BASE_PATH.get_or_init(|| path.to_owned());
+}
+
+/// The type of a problem: the path of a page that explains its code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ProblemType(pub ProblemCode);
+
+impl Serialize for ProblemType {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let base = BASE_PATH.get().map_or("", String::as_str);
+        serializer.collect_str(&format_args!("{base}/problems/{}", self.0.slug()))
+    }
+}
+
+impl<'de> Deserialize<'de> for ProblemType {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let path = String::deserialize(deserializer)?;
+        let slug = path.rsplit('/').next().unwrap_or_default();
+        ProblemCode::deserialize(slug.into_deserializer()).map(Self)
+    }
+}
+
 /// A problem body (RFC 9457). On a turn, it says why the turn failed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
@@ -114,7 +143,8 @@ impl ProblemCode {
 pub struct Problem {
     /// `/problems/<code>`: a page that says what it means and what to do.
     #[serde(rename = "type")]
-    pub kind: Cow<'static, str>,
+    #[cfg_attr(feature = "schema", schema(value_type = String))]
+    pub kind: ProblemType,
     /// What the code means, for people.
     pub title: Cow<'static, str>,
     /// The HTTP status.
@@ -181,7 +211,7 @@ impl Problem {
     /// A problem whose detail is what its code says to everybody.
     pub fn new(code: ProblemCode) -> Self {
         Self {
-            kind: format!("/problems/{}", code.slug()).into(),
+            kind: ProblemType(code),
             title: code.title().into(),
             status: code.status(),
             detail: code.remedy().into(),

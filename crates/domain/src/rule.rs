@@ -69,7 +69,7 @@ pub struct Rule {
     pub capability: Option<String>,
     /// Higher is tried first; equal ones in their order. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "schema", schema(minimum = -1_000_000, maximum = 1_000_000, default = 0, nullable = false))]
+    #[cfg_attr(feature = "schema", schema(minimum = -1_000_000, maximum = 1_000_000, nullable = false))]
     pub priority: Option<i32>,
 }
 

@@ -88,6 +88,12 @@ pub fn origin_of(address: &str) -> Option<String> {
     is_origin(&origin).then_some(origin)
 }
 
+/// The path of an address without query and fragment; empty when it has none.
+pub fn path_of(address: &str) -> &str {
+    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
+    rest.find('/').map_or("", |start| &rest[start..])
+}
+
 /// The host of an address, with its port: all of it that a log needs, since paths and queries may
 /// hold secrets.
 pub fn host(address: &str) -> &str {

@@ -4,7 +4,10 @@
 use actix_http::ws::{HandshakeError, verify_handshake};
 use actix_web::{
     HttpMessage as _, HttpRequest,
-    http::header::{HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL},
+    http::{
+        Version,
+        header::{HeaderMap, SEC_WEBSOCKET_KEY, SEC_WEBSOCKET_PROTOCOL},
+    },
 };
 use domain::ProblemCode;
 
@@ -32,7 +35,8 @@ pub fn check_opening<'a>(
     check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)
 }
 
-/// Whether the client wants to speak WebSocket.
+/// Whether the client wants to speak WebSocket. `Upgrade` means nothing in HTTP/1.0 (RFC 9110,
+/// section 7.8).
 pub fn is_upgrade(request: &HttpRequest) -> bool {
     use HandshakeError::{
         GetMethodRequired, NoConnectionUpgrade, NoVersionHeader, NoWebsocketUpgrade,
@@ -48,7 +52,7 @@ pub fn is_upgrade(request: &HttpRequest) -> bool {
             | NoVersionHeader
             | UnsupportedVersion)
     );
-    !is_head && !is_other
+    request.version() >= Version::HTTP_11 && !is_head && !is_other
 }
 
 /// Refuses a handshake that cannot be answered.

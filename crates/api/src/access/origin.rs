@@ -53,6 +53,10 @@ pub fn check_upgrade<'a>(
     if allowed.contains(page) || web_address::origin_of(public_url).as_deref() == Some(page) {
         return Ok(Some(page));
     }
+    tracing::debug!(
+        origin = page,
+        "socket refused: the origin is not in SERVER__ALLOWED_ORIGINS"
+    );
     let detail = "only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
                   may open a socket";
     Err(not_allowed().with_detail(detail))
@@ -65,6 +69,10 @@ pub fn check_page(entrant: &Entrant, page: Option<&str>) -> Result<(), ApiError>
     if known.is_empty() || page.is_none_or(|page| known.iter().any(|it| it == page)) {
         return Ok(());
     }
+    tracing::debug!(
+        origin = page,
+        "cross-origin request refused: the origin is not among the key's `allowedOrigins`"
+    );
     Err(not_allowed())
 }
 

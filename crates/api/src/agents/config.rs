@@ -86,7 +86,7 @@ pub async fn put_agent_config(
     let replacement = body.0.0;
     let agent = authorized
         .agents
-        .replace_config(caller, id.0, &replacement, condition.0)
+        .replace_config(caller, id.0, &replacement, &condition.0)
         .await?;
     Ok(reads::written(
         HttpResponse::Ok(),

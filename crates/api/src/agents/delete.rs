@@ -22,7 +22,7 @@ pub async fn delete_agent(
 ) -> Result<HttpResponse, ApiError> {
     authorized
         .agents
-        .delete(authorized.caller(), id.0, condition.0)
+        .delete(authorized.caller(), id.0, &condition.0)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -38,7 +38,7 @@ pub async fn patch_agent(
     let caller = authorized.caller();
     let agent = authorized
         .agents
-        .patch(caller, id.0, &patch.value, condition.0)
+        .patch(caller, id.0, &patch.value, &condition.0)
         .await?;
     Ok(reads::written(
         HttpResponse::Ok(),

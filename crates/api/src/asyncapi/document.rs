@@ -14,13 +14,16 @@ use crate::{
     socket::{CloseCode, ComeBack, frames},
 };
 
-const VERSION: &str = "3.1.0";
+/// Generators such as Modelina read no newer one.
+const VERSION: &str = "3.0.0";
 
 /// The document of a server that clients reach at `url`, whose finished OpenAPI document is
 /// `openapi`: both have the same components.
 pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
     let frames = frames::document(openapi)?;
-    let components = &frames["components"]["schemas"];
+    let mut components = frames["components"]["schemas"].clone();
+    schemas::name_frames(&mut components)?;
+    let components = &components;
     let messages: Vec<Message> = [
         socket::commands(components)?,
         socket::said(components)?,

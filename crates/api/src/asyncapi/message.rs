@@ -2,6 +2,8 @@
 
 use serde_json::{Value, json};
 
+use crate::socket::frames::COMMANDS;
+
 /// A channel of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Channel {
@@ -59,7 +61,8 @@ impl Message {
         if let Some(headers) = &self.headers {
             described["headers"] = headers.clone();
         }
-        if self.payload["properties"]["id"].is_object() && self.channel == SOCKET {
+        let is_command = COMMANDS.iter().any(|(name, _)| *name == self.key);
+        if is_command || self.name == "reply" {
             described["correlationId"] = json!({
                 "description": "A command and its reply have the same.",
                 "location": "$message.payload#/id",

@@ -3,9 +3,8 @@
 use serde_json::Value;
 
 use super::{
-    examples,
-    message::{Message, SOCKET},
-    socket::reply,
+    message::Message,
+    socket::{frame, frame_of, reply},
 };
 use crate::openapi::Missing;
 
@@ -48,26 +47,22 @@ pub(super) fn of(command: &str) -> &'static str {
 
 /// All of them.
 pub(super) fn all(components: &Value) -> Result<Vec<Message>, Missing> {
-    let mut messages = Vec::new();
-    for (key, component, summary) in RESULTS {
-        let payload = reply(components, true, "result", component)?;
-        messages.push(message(key, summary, payload));
-    }
-    let payload = reply(components, false, "error", "ProblemBody")?;
-    let summary = "Of any command that was not carried out: why. `id` is null when it could not be \
-                   read.";
-    messages.push(message(REFUSAL, summary, payload));
-    Ok(messages)
+    let keys = RESULTS.iter().map(|(key, _, _)| *key).chain([REFUSAL]);
+    keys.map(|key| frame(components, key, "reply", &frame_of(key)))
+        .collect()
 }
 
-fn message(key: &'static str, summary: &str, payload: Value) -> Message {
-    Message {
-        channel: SOCKET,
-        key,
-        name: "reply",
-        summary: summary.to_owned(),
-        payload,
-        headers: None,
-        examples: vec![examples::of_frame(key)],
+/// Adds a component for each of them.
+pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+    for (key, result, summary) in RESULTS {
+        let mut frame = reply(components, true, "result", result)?;
+        frame["description"] = (*summary).into();
+        components[frame_of(key)] = frame;
     }
+    let mut refusal = reply(components, false, "error", "ProblemBody")?;
+    refusal["description"] = "Of any command that was not carried out: why. `id` is null when it \
+                              could not be read."
+        .into();
+    components[frame_of(REFUSAL)] = refusal;
+    Ok(())
 }

@@ -4,7 +4,11 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use crate::openapi::Missing;
+use super::{replies, socket};
+use crate::{
+    openapi::{Missing, tagged_variants},
+    socket::frames::COMMANDS,
+};
 
 const COMPONENTS: &str = "#/components/schemas/";
 
@@ -26,27 +30,22 @@ pub(super) fn summary(schema: &Value) -> String {
         .to_owned()
 }
 
-/// The one of several kinds whose `type` is `name`, which it states as a constant.
+/// The variant of `union` whose `type` is `name`, which it states as a constant.
 pub(super) fn variant(components: &Value, union: &str, name: &str) -> Result<Value, Missing> {
-    let kinds = component(components, union)?["oneOf"].as_array();
-    let mut kinds = kinds.into_iter().flatten();
-    kinds
-        .find_map(|kind| with_constant(kind, name))
-        .ok_or_else(|| Missing(format!("{union}.{name}")))
+    let variants = tagged_variants(components, union)?.into_iter();
+    let mut named = variants.filter(|(tag, _)| tag == name);
+    let (_, variant) = named.next().ok_or(Missing(format!("{union}.{name}")))?;
+    Ok(variant)
 }
 
-fn with_constant(kind: &Value, name: &str) -> Option<Value> {
-    let mut kind = kind.clone();
-    let parts = match kind.get_mut("allOf") {
-        Some(Value::Array(parts)) => parts.iter_mut().collect(),
-        _ => vec![&mut kind],
-    };
-    let mut types = parts
-        .into_iter()
-        .filter_map(|part| part.pointer_mut("/properties/type"));
-    let said = types.find(|said| said["enum"] == json!([name]))?;
-    *said = json!({"type": "string", "const": name});
-    Some(kind)
+/// Gives every frame a component of its own, which generators make a type of.
+pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+    for (name, command) in COMMANDS {
+        let kind = &mut components[*command]["properties"]["type"];
+        *kind = json!({"type": "string", "const": name});
+    }
+    replies::name_frames(components)?;
+    socket::name_frames(components)
 }
 
 /// The components that `messages` refer to, with those that these refer to.

@@ -8,7 +8,10 @@ use super::{
     replies,
     schemas::{component, reference, summary, variant},
 };
-use crate::{openapi::Missing, socket::frames::COMMANDS};
+use crate::{
+    openapi::{Missing, pascal_case},
+    socket::frames::COMMANDS,
+};
 
 /// Frames of the server that are no replies: key and type.
 const FRAMES: &[(&str, &str)] = &[
@@ -38,16 +41,13 @@ pub(super) fn told() -> impl Iterator<Item = &'static str> {
 pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
     COMMANDS
         .iter()
-        .map(|(name, component_name)| {
-            let schema = component(components, component_name)?;
-            let mut payload = schema.clone();
-            payload["properties"]["type"] = json!({"type": "string", "const": name});
+        .map(|(name, of)| {
             Ok(Message {
                 channel: SOCKET,
                 key: name,
                 name,
-                summary: summary(schema),
-                payload,
+                summary: summary(component(components, of)?),
+                payload: reference(of),
                 headers: None,
                 examples: examples::of_command(name),
             })
@@ -59,32 +59,55 @@ pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
 pub(super) fn said(components: &Value) -> Result<Vec<Message>, Missing> {
     let mut messages = replies::all(components)?;
     for (key, name) in FRAMES {
-        let payload = variant(components, "ServerFrame", name)?;
-        messages.push(frame(key, name, summary(&payload), payload));
+        messages.push(frame(components, key, name, &frame_of(key))?);
     }
-    for (key, name) in LIVE {
-        let event = variant(components, "LiveEvent", name)?;
-        let mut payload = variant(components, "ServerFrame", "live")?;
-        let summary = summary(&event);
-        payload["properties"]["event"] = event;
-        messages.push(frame(key, "live", summary, payload));
+    for (key, _) in LIVE {
+        messages.push(frame(components, key, "live", &frame_of(key))?);
     }
     Ok(messages)
 }
 
-fn frame(key: &'static str, name: &'static str, summary: String, payload: Value) -> Message {
-    Message {
+/// Adds a component for each frame of the server that is no reply, and for each live event.
+pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
+    for (key, name) in FRAMES {
+        components[frame_of(key)] = variant(components, "ServerFrame", name)?;
+    }
+    for (key, name) in LIVE {
+        let event = variant(components, "LiveEvent", name)?;
+        let live = format!("Live{}", pascal_case(key));
+        let mut frame = variant(components, "ServerFrame", "live")?;
+        frame["description"] = event["description"].clone();
+        frame["properties"]["event"] = reference(&live);
+        components[live] = event;
+        components[frame_of(key)] = frame;
+    }
+    Ok(())
+}
+
+/// The component of the frame whose message is `key`.
+pub(super) fn frame_of(key: &str) -> String {
+    format!("{}Frame", pascal_case(key))
+}
+
+/// A message of a frame whose component is `of`.
+pub(super) fn frame(
+    components: &Value,
+    key: &'static str,
+    name: &'static str,
+    of: &str,
+) -> Result<Message, Missing> {
+    Ok(Message {
         channel: SOCKET,
         key,
         name,
-        summary,
-        payload,
+        summary: summary(component(components, of)?),
+        payload: reference(of),
         headers: None,
         examples: vec![examples::of_frame(key)],
-    }
+    })
 }
 
-/// The payload of a reply whose other members are `members`.
+/// The frame of a reply with `member`, whose component is `of`.
 pub(super) fn reply(
     components: &Value,
     is_ok: bool,

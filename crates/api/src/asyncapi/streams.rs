@@ -15,14 +15,14 @@ pub(super) const REQUEST: &str = "chatRequest";
 
 /// What a chat's stream tells: key, type and component.
 pub(super) const TOLD: &[(&str, &str, &str)] = &[
-    ("chatTurnQueued", "turn.queued", "TurnPlace"),
-    ("chatTurnStarted", "turn.started", "TurnStarted"),
-    ("chatReplyDelta", "reply.delta", "ReplyDelta"),
-    ("chatToolCalled", "tool.called", "ToolCalled"),
-    ("chatToolReturned", "tool.returned", "ToolReturned"),
-    ("chatTurnCompleted", "turn.completed", "ChatReply"),
-    ("chatTurnFailed", "turn.failed", "TurnFailed"),
-    ("chatTurnCancelled", "turn.cancelled", "TurnPlace"),
+    ("chatTurnQueued", "turn.queued", "ChatTurnQueued"),
+    ("chatTurnStarted", "turn.started", "ChatTurnStarted"),
+    ("chatReplyDelta", "reply.delta", "ChatReplyDelta"),
+    ("chatToolCalled", "tool.called", "ChatToolCalled"),
+    ("chatToolReturned", "tool.returned", "ChatToolReturned"),
+    ("chatTurnCompleted", "turn.completed", "ChatTurnCompleted"),
+    ("chatTurnFailed", "turn.failed", "ChatTurnFailed"),
+    ("chatTurnCancelled", "turn.cancelled", "ChatTurnCancelled"),
 ];
 
 /// What the log's stream tells.
@@ -57,7 +57,11 @@ pub(super) fn chat(components: &Value) -> Result<Vec<Message>, Missing> {
         ..told(components, CHAT, REQUEST, REQUEST, "ChatRequest")?
     }];
     for (key, name, component) in TOLD {
-        messages.push(told(components, CHAT, key, name, component)?);
+        let mut message = told(components, CHAT, key, name, component)?;
+        for example in &mut message.examples {
+            example["type"] = (*name).into();
+        }
+        messages.push(message);
     }
     Ok(messages)
 }

@@ -1,7 +1,7 @@
 //! Bytes to JSON in one pass, stricter than the parser underneath: bounded depth, no member
 //! twice, no NUL.
 
-use std::fmt;
+use std::{collections::HashSet, fmt};
 
 use domain::{Fault, FaultCode, fault};
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
@@ -165,6 +165,8 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         self.check_depth()?;
         let mut object = Map::new();
+        // Each repeated name is one fault, however many copies follow: others still find room.
+        let mut repeated = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
             let before = self.faults.mark();
             let path = Path::Member(self.path, &name);
@@ -177,10 +179,11 @@ impl<'de> Visitor<'de> for Node<'_> {
             if object.contains_key(&name) {
                 // What is wrong inside of it is found by no pointer: that leads to the first.
                 self.faults.forget_after(before);
-                if !self.faults.is_full() {
+                if !self.faults.is_full() && !repeated.contains(&name) {
                     let detail = "stands here twice";
                     let fault = Fault::new(path.pointer(), FaultCode::DuplicateMember, detail);
                     self.faults.push(fault);
+                    repeated.insert(name);
                 }
             } else {
                 object.insert(name, value);

@@ -12,14 +12,12 @@ use crate::{problem::ApiError, request::JsonBody};
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRequest {
     /// Who is to answer.
-    #[schema(max_length = 64)]
     agent_id: String,
     /// The text.
     #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
     message: String,
-    /// The conversation to go on with; a new one when absent.
+    /// The conversation to continue; a new one when absent or null.
     #[serde(default)]
-    #[schema(max_length = 64, nullable = false)]
     conversation_id: Option<String>,
     /// The person who speaks: a new conversation belongs to them; in an existing one it must be
     /// theirs.
@@ -27,8 +25,7 @@ pub struct ChatRequest {
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
-        nullable = false
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
     /// String pairs of the client's own, for the turn.

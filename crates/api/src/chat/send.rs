@@ -52,7 +52,7 @@ const PREFERENCE_APPLIED: HeaderName = HeaderName::from_static("preference-appli
     request_body(content = ChatRequest, example = json!({
         "agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11", "message": "Hello!",
     })),
-    params(("Prefer" = Option<String>, Header, description = "`respond-async`: answer with the turn at once, and let it be read at its `Location`.", example = "respond-async")),
+    params(("Prefer" = Option<String>, Header, description = "`respond-async`: answer with the turn at once, and let it be read at its `Location`.")),
     responses(
         (status = 200, description = "The agent's reply, whole or as a stream.", content(
             (ChatReply = "application/json"), (ChatEvent = "text/event-stream"),

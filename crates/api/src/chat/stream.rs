@@ -34,24 +34,51 @@ pub struct TurnFailed {
     error: Problem,
 }
 
-/// What an event of a chat's stream carries, by its type.
+/// The data of an event of a chat's stream. Its `type` is the event's.
 #[derive(Debug, Serialize, ToSchema)]
-#[serde(untagged)]
+#[serde(tag = "type")]
 pub enum ChatEvent {
-    /// Of `turn.started`.
+    /// The turn waits for the one before it.
+    #[serde(rename = "turn.queued")]
+    Queued(TurnPlace),
+    /// The turn has started, and the engine is about to be called.
+    #[serde(rename = "turn.started")]
     Started(TurnStarted),
-    /// Of `reply.delta`.
+    /// More of the reply. Apply it only when `from` is what you have. Places are counted in bytes of
+    /// UTF-8.
+    #[serde(rename = "reply.delta")]
     Delta(ReplyDelta),
-    /// Of `tool.called`.
+    /// The engine calls a tool.
+    #[serde(rename = "tool.called")]
     ToolCalled(ToolCalled),
-    /// Of `tool.returned`.
+    /// A call of a tool has ended. Calls end in the order in which they were made.
+    #[serde(rename = "tool.returned")]
     ToolReturned(ToolReturned),
-    /// Of `turn.completed`.
+    /// The turn is completed: the whole reply.
+    #[serde(rename = "turn.completed")]
     Completed(ChatReply),
-    /// Of `turn.failed`.
+    /// The turn ended without a reply.
+    #[serde(rename = "turn.failed")]
     Failed(TurnFailed),
-    /// Of `turn.queued` and `turn.cancelled`.
-    Place(TurnPlace),
+    /// The turn was cancelled.
+    #[serde(rename = "turn.cancelled")]
+    Cancelled(TurnPlace),
+}
+
+impl ChatEvent {
+    /// The event's type.
+    const fn name(&self) -> &'static str {
+        match self {
+            Self::Queued(_) => "turn.queued",
+            Self::Started(_) => "turn.started",
+            Self::Delta(_) => "reply.delta",
+            Self::ToolCalled(_) => "tool.called",
+            Self::ToolReturned(_) => "tool.returned",
+            Self::Completed(_) => "turn.completed",
+            Self::Failed(_) => "turn.failed",
+            Self::Cancelled(_) => "turn.cancelled",
+        }
+    }
 }
 
 /// What happens in a turn, as events.
@@ -79,50 +106,40 @@ async fn next(
 }
 
 fn event(signal: TurnSignal) -> Event {
-    let (name, data) = match signal {
+    let data = match signal {
         TurnSignal::Queued {
             turn_id,
             conversation_id,
-        } => ("turn.queued", place(turn_id, conversation_id)),
-        TurnSignal::Started(started) => ("turn.started", ChatEvent::Started(started)),
-        TurnSignal::Reply(piece) => reply_event(piece),
-        TurnSignal::Completed(reply) => ("turn.completed", ChatEvent::Completed(reply)),
+        } => ChatEvent::Queued(TurnPlace {
+            turn_id,
+            conversation_id,
+        }),
+        TurnSignal::Started(started) => ChatEvent::Started(started),
+        TurnSignal::Reply(ReplyPiece::Delta(delta)) => ChatEvent::Delta(delta),
+        TurnSignal::Reply(ReplyPiece::ToolCalled(call)) => ChatEvent::ToolCalled(call),
+        TurnSignal::Reply(ReplyPiece::ToolReturned(call)) => ChatEvent::ToolReturned(call),
+        TurnSignal::Completed(reply) => ChatEvent::Completed(reply),
         TurnSignal::Failed {
             turn_id,
             conversation_id,
             error,
-        } => (
-            "turn.failed",
-            ChatEvent::Failed(TurnFailed {
-                turn_id,
-                conversation_id,
-                error,
-            }),
-        ),
+        } => ChatEvent::Failed(TurnFailed {
+            turn_id,
+            conversation_id,
+            error,
+        }),
         TurnSignal::Cancelled {
             turn_id,
             conversation_id,
-        } => ("turn.cancelled", place(turn_id, conversation_id)),
+        } => ChatEvent::Cancelled(TurnPlace {
+            turn_id,
+            conversation_id,
+        }),
     };
     Event {
         id: None,
-        name,
+        name: data.name(),
         // Made of text and numbers: serializing cannot fail.
         data: Arc::from(serde_json::to_string(&data).unwrap_or_default()),
     }
-}
-
-fn reply_event(piece: ReplyPiece) -> (&'static str, ChatEvent) {
-    match piece {
-        ReplyPiece::Delta(delta) => ("reply.delta", ChatEvent::Delta(delta)),
-        ReplyPiece::ToolCalled(call) => ("tool.called", ChatEvent::ToolCalled(call)),
-        ReplyPiece::ToolReturned(call) => ("tool.returned", ChatEvent::ToolReturned(call)),
-    }
-}
-
-fn place(turn_id: TurnId, conversation_id: ConversationId) -> ChatEvent {
-    ChatEvent::Place(TurnPlace {
-        turn_id,
-        conversation_id,
-    })
 }

@@ -18,23 +18,20 @@ use crate::{
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConversationRequest {
     /// Who answers in it.
-    #[schema(max_length = 64)]
     agent_id: String,
     /// The person it belongs to.
     #[serde(default)]
     #[schema(
         min_length = 1,
         max_length = 320,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
-        nullable = false
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
     /// What people call it.
     #[serde(default)]
     #[schema(
         max_length = 200,
-        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$",
-        nullable = false
+        pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     title: Option<String>,
     /// String pairs of the client's own.

@@ -60,7 +60,7 @@ pub async fn patch_conversation(
     let caller = authorized.caller();
     let changed = authorized
         .conversations
-        .patch(caller, id.0, &patch.value, condition.0)
+        .patch(caller, id.0, &patch.value, &condition.0)
         .await?;
     Ok(reads::written(
         HttpResponse::Ok(),
@@ -82,7 +82,7 @@ pub async fn delete_conversation(
 ) -> Result<HttpResponse, ApiError> {
     authorized
         .conversations
-        .delete(authorized.caller(), id.0, condition.0)
+        .delete(authorized.caller(), id.0, &condition.0)
         .await?;
     Ok(HttpResponse::NoContent().finish())
 }

@@ -32,13 +32,12 @@ pub struct ClientDraft {
     #[serde(default)]
     #[schema(nullable = false, example = "https://client.example/jwks.json")]
     jwks_uri: Option<String>,
-    /// From when on it is refused; in the future. Default: never.
+    /// The time from which it is refused; in the future. Default: never.
     #[serde(default)]
-    #[schema(nullable = false)]
     expires_at: Option<Timestamp>,
     /// Rate limits of its own. Default: the server's.
     #[serde(default)]
-    limits: LimitOverrides,
+    limits: Option<LimitOverrides>,
 }
 
 impl JsonBody for ClientDraft {
@@ -49,7 +48,7 @@ impl From<ClientDraft> for CredentialDraft {
     fn from(draft: ClientDraft) -> Self {
         Self {
             expires_at: draft.expires_at,
-            limits: draft.limits,
+            limits: draft.limits.unwrap_or_default(),
             jwks: draft.jwks,
             jwks_uri: draft.jwks_uri,
             ..Self::new(draft.name, draft.scopes)

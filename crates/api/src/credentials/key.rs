@@ -21,17 +21,16 @@ pub struct KeyDraft {
     /// What it may do: nothing that the caller may not.
     #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Scopes,
-    /// From when on it is refused; in the future. Default: never.
+    /// The time from which it is refused; in the future. Default: never.
     #[serde(default)]
-    #[schema(nullable = false)]
     expires_at: Option<Timestamp>,
     /// Browser origins that alone may use it. Default: any.
     #[serde(default)]
-    #[schema(value_type = Vec<Origin>, default = json!([]))]
+    #[schema(value_type = Vec<Origin>)]
     allowed_origins: Vec<String>,
     /// Rate limits of its own. Default: the server's.
     #[serde(default)]
-    limits: LimitOverrides,
+    limits: Option<LimitOverrides>,
 }
 
 /// An origin exactly as browsers send it: without path, and without the scheme's own port.
@@ -52,7 +51,7 @@ impl From<KeyDraft> for CredentialDraft {
         Self {
             expires_at: draft.expires_at,
             allowed_origins: draft.allowed_origins,
-            limits: draft.limits,
+            limits: draft.limits.unwrap_or_default(),
             ..Self::new(draft.name, draft.scopes)
         }
     }

@@ -24,7 +24,7 @@ use crate::{
     get, path = "/api/events", operation_id = "list_events", tag = "Events",
     params(
         ("since" = Option<i64>, Query, minimum = 0, description = "Events after this position. Default: the head of the log, so none that was before."),
-        ("types" = Option<String>, Query, example = "agent.created,turn.completed", description = "Only these types, separated by commas."),
+        ("types" = Option<String>, Query, description = "Only these types, separated by commas, such as `agent.created,turn.completed`."),
         ("agentId" = Option<String>, Query, description = "Only those that concern this agent."),
         ("conversationId" = Option<String>, Query, description = "Only those that concern this conversation."),
         ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Events of a page, which also ends at about 1 MiB; a stream has no pages. Default 20. One call scans at most 10,000 events, so a filtered page may be short and still have more."),

@@ -17,6 +17,9 @@ use actix_web::{
     web::Data,
 };
 
+use domain::web_address;
+use tracing::Level;
+
 use crate::{access::named_origin, request::routed_path, state::ApiState};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
@@ -100,7 +103,13 @@ pub async fn share(
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
     let sharing = match request.app_data::<Data<ApiState>>() {
-        Some(state) => Sharing::of(&request, &state.allowed_origins),
+        Some(state) => {
+            let sharing = Sharing::of(&request, &state.allowed_origins);
+            if sharing.0.is_none() {
+                log_foreign_origin(&request, &state.public_url);
+            }
+            sharing
+        }
         None => Sharing(None),
     };
     if is_preflight(&request) {
@@ -111,6 +120,23 @@ pub async fn share(
     let mut response = next.call(request).await?.map_into_boxed_body();
     sharing.tell(response.headers_mut());
     Ok(response)
+}
+
+/// Logs the origin of a page that may not read the answer. The service's own pages need no leave.
+fn log_foreign_origin(request: &ServiceRequest, public_url: &str) {
+    let Some(origin) = request.headers().get(header::ORIGIN) else {
+        return;
+    };
+    let own = || web_address::origin_of(public_url);
+    if tracing::enabled!(Level::DEBUG) && own().is_none_or(|own| origin != own.as_str()) {
+        tracing::debug!(
+            ?origin,
+            method = %request.method(),
+            path = routed_path(request.request()),
+            "cross-origin request without CORS headers: the origin is not in \
+             SERVER__ALLOWED_ORIGINS"
+        );
+    }
 }
 
 fn is_preflight(request: &ServiceRequest) -> bool {

@@ -3,7 +3,7 @@
 use actix_web::{
     dev::ServiceRequest,
     http::{
-        Version,
+        Uri, Version,
         header::{self, HeaderMap},
     },
 };
@@ -18,13 +18,13 @@ use crate::{
 /// Paths that answer with a stream of events where that is asked for.
 const STREAMING: [&str; 2] = ["/api/chat", "/api/events"];
 
+/// The longest `cursor` parameter that does not count towards the size of a target: cursors hold at
+/// most a name of 512 characters and an id, in base64.
+const MOST_CURSOR_BYTES: usize = 4_096;
+
 /// Refuses a request whose head nothing here can answer.
 pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), ApiError> {
-    let target = request
-        .uri()
-        .path_and_query()
-        .map_or(0, |target| target.as_str().len());
-    if target > sizes.url_bytes as usize {
+    if counted_target_bytes(request.uri()) > sizes.url_bytes as usize {
         return Err(ApiError::new(ProblemCode::UriTooLong));
     }
     if request.version() == Version::HTTP_11 && !names_its_host(request.headers()) {
@@ -44,6 +44,19 @@ pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), 
         return Err(ApiError::new(ProblemCode::NotAcceptable));
     }
     Ok(())
+}
+
+/// The size of a request's target without its cursor: a link to the next page that this service
+/// made out of an accepted request is never too long.
+fn counted_target_bytes(uri: &Uri) -> usize {
+    let target = uri
+        .path_and_query()
+        .map_or(0, |target| target.as_str().len());
+    let cursor = uri.query().into_iter().flat_map(|query| query.split('&'));
+    let cursor = cursor
+        .filter(|pair| pair.starts_with("cursor="))
+        .map(str::len);
+    target - cursor.max().unwrap_or(0).min(MOST_CURSOR_BYTES)
 }
 
 /// Two hosts, or one that is none, make a proxy and this service see different requests

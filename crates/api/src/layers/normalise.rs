@@ -8,7 +8,7 @@ use actix_web::{
     dev::{ServiceRequest, ServiceResponse},
     http::{
         Method,
-        header::{HeaderValue, WWW_AUTHENTICATE},
+        header::{HeaderValue, LINK, LOCATION, WWW_AUTHENTICATE},
     },
     middleware::Next,
     web::{Bytes, Data},
@@ -34,12 +34,32 @@ pub async fn normalise(
     }
     let response = next.call(request).await?.map_into_boxed_body();
     let mut response = fill_in(response);
+    prefix_links(&mut response);
     if is_head && response.response().body().size() == BodySize::Stream {
         // The encoder would wait for the end of what it leaves out.
         response = response.map_body(|_, _| BoxBody::new(BodyStream::new(nothing())));
     }
     announce_way_in(&mut response);
     Ok(unread::hold_unread(response))
+}
+
+/// Puts the path of the public URL in front of the paths in `Location` and `Link`.
+fn prefix_links(response: &mut ServiceResponse) {
+    let state = response.request().app_data::<Data<ApiState>>().cloned();
+    let Some(state) = state.filter(|state| !state.base_path.is_empty()) else {
+        return;
+    };
+    for (name, start) in [(LOCATION, "/"), (LINK, "</")] {
+        let path = response.headers().get(&name);
+        let path = path.and_then(|value| value.to_str().ok()?.strip_prefix(start));
+        let prefixed = path.map(|path| {
+            let open = start.trim_end_matches('/');
+            HeaderValue::try_from(format!("{open}{}/{path}", state.base_path))
+        });
+        if let Some(Ok(prefixed)) = prefixed {
+            response.headers_mut().insert(name, prefixed);
+        }
+    }
 }
 
 /// A stream that ends at once.

@@ -27,8 +27,8 @@ pub(super) fn components() -> Value {
             },
             "IfMatch": {
                 "name": "If-Match", "in": "header", "required": false,
-                "description": "The entity tag of the version that is to be changed; only its version is compared. `*` for any.",
-                "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")$"},
+                "description": "Entity tags of the versions that may be changed, separated by commas; only their versions are compared. `*` for any.",
+                "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\"(, *\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")*)$"},
             },
             "IfNoneMatch": {
                 "name": "If-None-Match", "in": "header", "required": false,

@@ -4,7 +4,7 @@ use domain::Sizes;
 use serde_json::Value;
 use utoipa::OpenApi;
 
-use super::{common, complete, operations};
+use super::{common, complete, operations, variants};
 use crate::{
     agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
     socket, turns,
@@ -116,7 +116,10 @@ pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
     let mut document = serde_json::to_value(Document::openapi())?;
     document["servers"] = serde_json::json!([{ "url": url }]);
     complete(&mut document, sizes)?;
+    variants::name_variants(&mut document, "ChatEvent", "Chat")?;
+    variants::refer_to_items(&mut document);
     operations::complete(&mut document)?;
+    variants::remove_unused(&mut document);
     common::name_token_url(&mut document, url);
     Ok(document)
 }

@@ -17,9 +17,11 @@ mod sizes;
 mod swagger;
 #[cfg(test)]
 pub(crate) mod tests;
+mod variants;
 
 pub use complete::complete;
 pub use component::Missing;
 pub use config_body::AGENT_MEMBERS;
 pub use document::{BODIES, DocumentError, document};
 pub use swagger::{swagger_headers, swagger_ui};
+pub(crate) use variants::{pascal_case, tagged_variants};

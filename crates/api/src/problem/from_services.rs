@@ -48,7 +48,7 @@ impl From<AccessError> for ApiError {
             AccessError::IssuerUnavailable(_) => Self {
                 // The issuer is not asked more often.
                 retry_after: Some(seconds_to_wait(PAUSE_BETWEEN_FETCHES)),
-                ..Self::new(ProblemCode::Overloaded).because(error)
+                ..Self::new(ProblemCode::IssuerUnavailable).because(error)
             },
             AccessError::Store(error) => error.into(),
         }

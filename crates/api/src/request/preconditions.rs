@@ -7,58 +7,69 @@ use actix_web::{
     dev::Payload,
     http::header::{HeaderMap, IF_MATCH, IF_NONE_MATCH},
 };
+use application::VersionCondition;
 
 use crate::problem::ApiError;
 
-/// The version that `If-Match` insists on; none when the header is absent or `*`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct IfMatch(pub Option<i64>);
-
-/// A version that nothing has: what a foreign entity tag stands for.
-const NEVER: i64 = 0;
+/// The versions that `If-Match` accepts: any when the header is absent or `*`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IfMatch(pub VersionCondition);
 
 impl FromRequest for IfMatch {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, _: &mut Payload) -> Self::Future {
-        let mut values = request.headers().get_all(IF_MATCH);
-        let condition = match (values.next(), values.next()) {
-            (None, _) => Ok(Self(None)),
-            (Some(value), None) => parse(value.to_str().unwrap_or_default()),
-            (Some(_), Some(_)) => Err(ApiError::header("If-Match", "sent more than once")),
-        };
-        ready(condition)
+        // Several lines are one list (RFC 9110, section 5.3).
+        let lines = request.headers().get_all(IF_MATCH);
+        let texts: Option<Vec<&str>> = lines.map(|line| line.to_str().ok()).collect();
+        let condition = texts.and_then(|texts| match texts[..] {
+            [] => Some(VersionCondition::Any),
+            _ => parse(&texts.join(",")),
+        });
+        let malformed = || ApiError::header("If-Match", "entity tags in double quotes, or *");
+        ready(condition.map(Self).ok_or_else(malformed))
     }
 }
 
-fn parse(text: &str) -> Result<IfMatch, ApiError> {
-    let text = text.trim();
-    if text == "*" {
-        return Ok(IfMatch(None));
+/// Reads `*` or a list of entity tags; empty elements of the list are ignored (RFC 9110, section
+/// 5.6.1). `None` when the text is neither.
+fn parse(text: &str) -> Option<VersionCondition> {
+    let mut rest = text.trim_matches(LIST_SPACE);
+    if rest == "*" {
+        return Some(VersionCondition::Any);
     }
-    let is_tag = |tag: &str| tag.len() >= 2 && tag.starts_with('"') && tag.ends_with('"');
-    let bare = text.strip_prefix("W/").unwrap_or(text);
-    if !is_tag(bare) || bare[1..bare.len() - 1].contains('"') {
-        return Err(ApiError::header(
-            "If-Match",
-            "one entity tag in double quotes, or *",
-        ));
+    if rest.is_empty() {
+        return None;
     }
-    if text.starts_with("W/") {
-        // The strong comparison never matches a weak tag.
-        return Ok(IfMatch(Some(NEVER)));
+    let mut versions = Vec::new();
+    while !rest.is_empty() {
+        let (is_weak, tag) = match rest.strip_prefix("W/") {
+            Some(tag) => (true, tag),
+            None => (false, rest),
+        };
+        let (tag, after) = tag.strip_prefix('"')?.split_once('"')?;
+        // The strong comparison never matches a weak tag, and foreign tags match no version.
+        versions.extend(version_of(tag).filter(|_| !is_weak));
+        let next = after.trim_start_matches([' ', '\t']);
+        if !next.is_empty() && !next.starts_with(',') {
+            return None;
+        }
+        rest = next.trim_matches(LIST_SPACE);
     }
-    // `"v3"` of an agent, `"v3.12"` of a conversation: the version alone is compared.
-    let version = bare[1..bare.len() - 1].strip_prefix('v').and_then(|rest| {
-        let version = rest.split_once('.').map_or(rest, |(version, _)| version);
-        // The one spelling that this service writes: no sign, no leading zero.
-        version
-            .parse()
-            .ok()
-            .filter(|number: &i64| number.to_string() == version)
-    });
-    Ok(IfMatch(Some(version.unwrap_or(NEVER))))
+    Some(VersionCondition::OneOf(versions))
+}
+
+/// Space around the elements of a list, empty elements included.
+const LIST_SPACE: [char; 3] = [' ', '\t', ','];
+
+/// The version in the tag `v3` of an agent or `v3.12` of a conversation.
+fn version_of(tag: &str) -> Option<i64> {
+    let rest = tag.strip_prefix('v')?;
+    let digits = rest.split_once('.').map_or(rest, |(version, _)| version);
+    let version: i64 = digits.parse().ok()?;
+    // Only as this service writes it: no sign, no leading zero.
+    (version.to_string() == digits).then_some(version)
 }
 
 /// Whether `If-None-Match` names this entity tag: then the client has what it asks for.
@@ -78,16 +89,43 @@ pub fn etag_matches(headers: &HeaderMap, etag: &str) -> bool {
 mod tests {
     use super::*;
 
+    fn one_of(versions: &[i64]) -> Option<VersionCondition> {
+        Some(VersionCondition::OneOf(versions.to_vec()))
+    }
+
     #[test]
-    fn compares_the_version_alone() {
-        assert_eq!(parse("\"v3\"").unwrap(), IfMatch(Some(3)));
-        assert_eq!(parse("\"v3.12\"").unwrap(), IfMatch(Some(3)));
-        assert_eq!(parse("*").unwrap(), IfMatch(None));
-        assert_eq!(parse("\"other\"").unwrap(), IfMatch(Some(NEVER)));
-        assert_eq!(parse("\"v+3\"").unwrap(), IfMatch(Some(NEVER)));
-        assert_eq!(parse("\"v03\"").unwrap(), IfMatch(Some(NEVER)));
-        assert_eq!(parse("W/\"v3\"").unwrap(), IfMatch(Some(NEVER)));
-        assert!(parse("v3").is_err());
-        assert!(parse("\"v3\", \"v4\"").is_err());
+    fn compares_only_the_version() {
+        assert_eq!(parse("\"v3\""), one_of(&[3]));
+        assert_eq!(parse("\"v3.12\""), one_of(&[3]));
+        assert_eq!(parse("*"), Some(VersionCondition::Any));
+        for other in ["\"other\"", "\"v+3\"", "\"v03\"", "W/\"v3\"", "\"\""] {
+            assert_eq!(parse(other), one_of(&[]), "{other}");
+        }
+    }
+
+    #[test]
+    fn accepts_lists() {
+        assert_eq!(parse("\"v3\", \"v4\""), one_of(&[3, 4]));
+        assert_eq!(
+            parse(" , \"v3.1\",,W/\"v4\" ,\"a,b\",\t\"v5\","),
+            one_of(&[3, 5])
+        );
+    }
+
+    #[test]
+    fn refuses_what_is_no_list_of_entity_tags() {
+        for malformed in [
+            "",
+            " , ",
+            "v3",
+            "\"v3",
+            "v3\"",
+            "\"v3\" \"v4\"",
+            "\"v3\", *",
+            "*, *",
+            "w/\"v3\"",
+        ] {
+            assert_eq!(parse(malformed), None, "{malformed}");
+        }
     }
 }

@@ -35,7 +35,7 @@ use crate::{
     get, path = "/api/ws", operation_id = "open_socket", tag = "Events",
     params(
         ("ticket" = Option<String>, Query, description = "A ticket, in place of a credential in a header."),
-        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`agent-service.v1`, if any is named.", example = "agent-service.v1"),
+        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`agent-service.v1`, if any is named."),
     ),
     responses(
         (status = 101, description = "The socket is open."),

@@ -64,8 +64,23 @@ fn a_client_is_told_how_to_reconnect_without_seeing_an_event() {
         after: Duration::from_millis(1_500),
         from: Seq(4),
     };
-    assert_eq!(text(&frame), "retry: 1500\nid: 4\n\n");
+    assert_eq!(text(&frame), "retry: 1500\nid: 4\n");
     assert_eq!(dispatched(&text(&frame)), []);
+}
+
+/// `@microsoft/fetch-event-source` calls `onmessage` at every blank line, also where no data came.
+#[test]
+fn only_events_end_with_a_blank_line() {
+    let begin = Frame::Reconnect {
+        after: Duration::from_millis(1_500),
+        from: Seq(4),
+    };
+    let frames = [text(&begin), text(&event(5, "{}").into())].concat();
+    let comments = [comment(Some(Seq(6))), comment(None)].concat();
+    let stream = frames + std::str::from_utf8(&comments).unwrap();
+    assert_eq!(stream.matches("\n\n").count(), 1, "{stream}");
+    let read = ("agent.created".to_owned(), "5".to_owned(), "{}".to_owned());
+    assert_eq!(dispatched(&stream), [read]);
 }
 
 proptest! {
@@ -100,7 +115,7 @@ async fn comments_come_where_there_was_silence_for_15_seconds() {
     assert_eq!(next_text(&mut body), None);
     for _ in 0..3 {
         tokio::time::advance(Duration::from_secs(15)).await;
-        assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+        assert_eq!(next_text(&mut body).unwrap(), ":\n");
         assert_eq!(next_text(&mut body), None);
     }
 }
@@ -114,9 +129,9 @@ async fn a_position_is_told_with_the_next_comment_once() {
     }
     assert_eq!(next_text(&mut body), None);
     tokio::time::advance(Duration::from_secs(15)).await;
-    assert_eq!(next_text(&mut body).unwrap(), ":\nid: 9\n\n");
+    assert_eq!(next_text(&mut body).unwrap(), ":\nid: 9\n");
     tokio::time::advance(Duration::from_secs(15)).await;
-    assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+    assert_eq!(next_text(&mut body).unwrap(), ":\n");
 }
 
 #[tokio::test(start_paused = true)]
@@ -127,7 +142,7 @@ async fn a_position_behind_an_event_is_not_told() {
     assert!(next_text(&mut body).unwrap().contains("id: 9"));
     assert_eq!(next_text(&mut body), None);
     tokio::time::advance(Duration::from_secs(15)).await;
-    assert_eq!(next_text(&mut body).unwrap(), ":\n\n");
+    assert_eq!(next_text(&mut body).unwrap(), ":\n");
 }
 
 #[tokio::test]

@@ -187,14 +187,20 @@ async fn a_message_changes_the_entity_tag_but_not_the_version() {
 async fn a_deleted_conversation_is_gone_in_every_way() {
     let api = Api::start().await;
     let agent = api.agent_id().await;
-    let reply = api
-        .chat(json!({"agentId": agent, "message": "Hello"}))
-        .await;
+    let chat = || {
+        let request = api.writer().request("POST", "/api/chat");
+        let body = json!({"agentId": agent, "message": "Hello"});
+        request.header("Idempotency-Key", "k").json(&body)
+    };
+    let reply = chat().send().await.ok();
     let id = reply["conversationId"].as_str().unwrap();
     let path = format!("/api/conversations/{id}");
     let writer = api.writer();
     assert_eq!(writer.delete(&path).await.status, 204);
     let answers = [
+        chat().send().await,
+        chat().header("Accept", "text/event-stream").send().await,
+        chat().header("Prefer", "respond-async").send().await,
         writer.get(&path).await,
         writer.get(&format!("{path}/messages")).await,
         writer.patch(&path, json!({"title": "x"})).await,
@@ -216,7 +222,63 @@ async fn a_deleted_conversation_is_gone_in_every_way() {
     let turn = writer
         .get(&format!("/api/turns/{}", reply["turnId"].as_str().unwrap()))
         .await;
-    assert_eq!(turn.ok()["status"], "completed");
+    turn.problem(ProblemCode::TurnNotFound);
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn members_that_are_shown_as_null_may_be_sent_as_null() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let sent = json!({"agentId": agent, "userId": null, "title": null});
+    let made = api.writer().post("/api/conversations", sent).await.made();
+    assert_eq!(
+        (&made["userId"], &made["title"]),
+        (&json!(null), &json!(null))
+    );
+    let sent =
+        json!({"agentId": agent, "message": "Hello", "conversationId": null, "userId": null});
+    let reply = api.chat(sent).await;
+    assert_ne!(reply["conversationId"], made["id"]);
+    let sent =
+        json!({"name": "shop", "scopes": ["agents:read"], "expiresAt": null, "limits": null});
+    let key = api.writer().post("/api/keys", sent.clone()).await.made();
+    assert_eq!(
+        (&key["expiresAt"], &key["limits"]),
+        (&json!(null), &json!({}))
+    );
+    let client = api.writer().post("/api/oauth-clients", sent).await.made();
+    assert_eq!(
+        (&client["expiresAt"], &client["limits"]),
+        (&json!(null), &json!({}))
+    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn ids_of_any_length_in_a_body_are_not_found() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    let long = "x".repeat(65);
+    for (path, body, code) in [
+        (
+            "/api/chat",
+            json!({"agentId": long, "message": "Hello"}),
+            ProblemCode::AgentNotFound,
+        ),
+        (
+            "/api/chat",
+            json!({"agentId": agent, "conversationId": long, "message": "Hello"}),
+            ProblemCode::ConversationNotFound,
+        ),
+        (
+            "/api/conversations",
+            json!({"agentId": long}),
+            ProblemCode::AgentNotFound,
+        ),
+    ] {
+        api.writer().post(path, body).await.problem(code);
+    }
     api.stop().await;
 }
 

@@ -79,13 +79,13 @@ async fn a_silent_stream_tells_that_it_lives_and_how_far_it_has_looked() {
     connection
         .send(raw_request(&api.reader(), "GET", path))
         .await;
-    let begun = told(&mut connection, |text| text.contains("id: 0\n\n")).await;
+    let begun = told(&mut connection, |text| text.contains("id: 0\n")).await;
     let retry = begun.lines().find_map(|line| line.strip_prefix("retry: "));
     let retry: u64 = retry.expect("a time").parse().unwrap();
     assert!((1_000..=3_000).contains(&retry), "{retry}");
     api.agent_id().await;
-    let comment = told(&mut connection, |text| text.contains("\n\n\r\n")).await;
-    assert!(comment.contains(":\nid: 1\n\n"), "{comment}");
+    let comment = told(&mut connection, |text| text.contains("\nid: 1\n")).await;
+    assert!(comment.contains("\n:\nid: 1\n"), "{comment}");
     drop(connection);
     api.stop().await;
 }

@@ -210,7 +210,7 @@ async fn a_provider_that_is_down_from_the_start_is_asked_again() {
     let minted = issuer.mint(reading(Imitation::Auth0, None)).await;
     issuer.fall().await;
     let answer = api.caller(Some(minted.token())).get("/api/agents").await;
-    answer.problem(ProblemCode::Overloaded);
+    answer.problem(ProblemCode::IssuerUnavailable);
     // Who does not need the provider does not notice.
     api.reader().get("/api/agents").await.ok();
     issuer.rise().await;

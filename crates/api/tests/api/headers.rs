@@ -167,12 +167,17 @@ async fn a_change_may_insist_on_a_version() {
         }
     };
     for method in ["PATCH", "PUT", "DELETE"] {
-        for stale in ["\"v7\"", "\"other\"", "W/\"v1\""] {
+        for stale in [
+            "\"v7\"",
+            "\"other\"",
+            "W/\"v1\"",
+            "\"v7\", W/\"v1\", \"v8\"",
+        ] {
             change(method, stale, 0)
                 .await
                 .problem(ProblemCode::VersionMismatch);
         }
-        for malformed in ["v1", "\"v1", "\"v1\", \"v2\"", ""] {
+        for malformed in ["v1", "\"v1", "\"v1\" \"v2\"", "\"v1\", *", ""] {
             let answer = change(method, malformed, 0).await;
             answer.problem(ProblemCode::InvalidHeader);
             assert_eq!(
@@ -187,8 +192,13 @@ async fn a_change_may_insist_on_a_version() {
     change("PATCH", "\"v3\"", 4)
         .await
         .problem(ProblemCode::VersionMismatch);
-    assert_eq!(change("DELETE", "\"v4\"", 0).await.status, 204);
-    change("DELETE", "\"v4\"", 0)
+    let listed = "\"v3\", \"v4\",\"v9\"";
+    assert_eq!(change("PATCH", listed, 5).await.header("etag"), "\"v5\"");
+    change("DELETE", listed, 0)
+        .await
+        .problem(ProblemCode::VersionMismatch);
+    assert_eq!(change("DELETE", "\"v5\", \"v6\"", 0).await.status, 204);
+    change("DELETE", "\"v5\"", 0)
         .await
         .problem(ProblemCode::AgentNotFound);
     api.stop().await;

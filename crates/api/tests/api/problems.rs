@@ -30,6 +30,7 @@ const NOT_YET: &[ProblemCode] = &[
     ProblemCode::UnknownCommand,
     ProblemCode::UpgradeRequired,
     ProblemCode::TooManyStreams,
+    ProblemCode::IssuerUnavailable,
     ProblemCode::Overloaded,
 ];
 

@@ -24,8 +24,6 @@ pub(crate) struct StreamedEvent {
 pub(crate) struct EventStream {
     pub(crate) response: reqwest::Response,
     unread: String,
-    /// Comments so far.
-    pub(crate) comments: usize,
 }
 
 impl EventStream {
@@ -39,7 +37,6 @@ impl EventStream {
         Self {
             response,
             unread: String::new(),
-            comments: 0,
         }
     }
 
@@ -54,15 +51,16 @@ impl EventStream {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {
                 let (block, rest) = (block.to_owned(), rest.to_owned());
                 self.unread = rest;
-                match event(&block) {
-                    Some(event) => return Some(event),
-                    None => self.comments += 1,
+                if let Some(event) = event(&block) {
+                    return Some(event);
                 }
             }
             let chunk = tokio::time::timeout(PATIENCE, self.response.chunk()).await;
             let chunk = chunk.expect("the stream goes on in time");
             let Some(bytes) = chunk.expect("a chunk") else {
-                assert_eq!(self.unread, "", "the stream was cut");
+                let is_whole = self.unread.is_empty() || self.unread.ends_with('\n');
+                let is_cut = !is_whole || event(&self.unread).is_some();
+                assert!(!is_cut, "the stream was cut: {}", self.unread);
                 return None;
             };
             self.unread.push_str(str::from_utf8(&bytes).expect("UTF-8"));

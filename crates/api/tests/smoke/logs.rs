@@ -180,3 +180,43 @@ async fn no_ticket_stands_in_the_log_however_much_that_tells() {
         assert!(!told.contains(&ticket[4..]), "{told}");
     }
 }
+
+#[tokio::test]
+async fn refused_cross_origin_requests_leave_a_line_with_the_origin() {
+    let folder = folder();
+    let at = folder.path();
+    let settings = [
+        ("SERVER__PORT", "0"),
+        ("SERVER__ALLOWED_ORIGINS", "https://shop.example"),
+        ("LOG__LEVEL", "debug"),
+    ];
+    let running = Running::of(service(at, &[], &settings));
+    let client = reqwest::Client::new();
+    let own = running.url.clone();
+    for origin in ["https://shop.example", &own, "https://evil.example"] {
+        let request = client.get(format!("{}/livez", running.url));
+        let answer = request.header("Origin", origin).send().await;
+        assert_eq!(answer.expect("an answer").status(), 200);
+    }
+    let preflight = client.request(
+        reqwest::Method::OPTIONS,
+        format!("{}/api/chat", running.url),
+    );
+    let preflight = preflight.header("Origin", "https://worse.example");
+    let preflight = preflight.header("Access-Control-Request-Method", "POST");
+    assert_eq!(preflight.send().await.expect("an answer").status(), 204);
+    let lines = logged(running);
+    let about = |line: &&Value| {
+        let message = line["message"].as_str().unwrap_or_default();
+        message.starts_with("cross-origin request")
+    };
+    let origins: Vec<&str> = lines
+        .iter()
+        .filter(about)
+        .filter_map(|it| it["origin"].as_str())
+        .collect();
+    assert_eq!(
+        origins,
+        ["\"https://evil.example\"", "\"https://worse.example\""]
+    );
+}

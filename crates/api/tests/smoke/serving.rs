@@ -7,7 +7,7 @@ use std::{
 };
 
 use domain::{CredentialKind, CredentialSecret};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::{
     process::{Running, folder, printed, refusal, run, service},
@@ -127,4 +127,76 @@ fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
         !running.ended().1.contains(key),
         "a chosen key is never shown"
     );
+}
+
+#[test]
+fn an_idle_service_ends_at_once_where_no_load_balancer_waits() {
+    let folder = folder();
+    let settings = [("SERVER__PORT", "0"), ("SERVER__DRAIN_SECONDS", "0")];
+    let running = Running::of(service(folder.path(), &[], &settings));
+    let since = Instant::now();
+    running.stop();
+    let (code, told) = running.ended();
+    assert_eq!(code, Some(0), "{told}");
+    assert!(
+        since.elapsed() < Duration::from_secs(3),
+        "{:?}",
+        since.elapsed()
+    );
+}
+
+#[tokio::test]
+async fn every_path_in_an_answer_begins_with_that_of_the_public_url() {
+    let folder = folder();
+    let at = folder.path();
+    let generated = printed(at, &["keys", "generate"]);
+    let key = generated.trim_end();
+    let settings = [
+        ("SERVER__PORT", "0"),
+        ("SERVER__PUBLIC_URL", "https://example.org/behind/a/proxy"),
+        ("AUTH__BOOTSTRAP_KEY", key),
+    ];
+    let running = Running::of(service(at, &[], &settings));
+    let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
+    let client = client.build().expect("a client");
+    let ask = |method: &str, path: &str, body: Option<Value>| {
+        let method = method.parse().expect("a method");
+        let request = client.request(method, format!("{}{path}", running.url));
+        let request = request.header("X-API-Key", key);
+        let request = match body {
+            Some(body) => request.json(&body),
+            None => request,
+        };
+        async { request.send().await.expect("an answer") }
+    };
+    let header = |answer: &reqwest::Response, name: &str| {
+        answer.headers()[name].to_str().expect("text").to_owned()
+    };
+    let made = ask("POST", "/api/agents", Some(json!({"name": "Ada"}))).await;
+    let location = header(&made, "location");
+    assert!(
+        location.starts_with("/behind/a/proxy/api/agents/"),
+        "{location}"
+    );
+    ask("POST", "/api/agents", Some(json!({"name": "Bea"}))).await;
+    let page = ask("GET", "/api/agents?limit=1", None).await;
+    let link = header(&page, "link");
+    assert!(
+        link.starts_with("</behind/a/proxy/api/agents?limit=1&cursor="),
+        "{link}"
+    );
+    let docs = ask("GET", "/docs", None).await;
+    assert_eq!(header(&docs, "location"), "/behind/a/proxy/docs/");
+    let problem: Value = ask("GET", "/api/agents/x", None)
+        .await
+        .json()
+        .await
+        .expect("JSON");
+    assert_eq!(problem["type"], "/behind/a/proxy/problems/agent_not_found");
+    let console = ask("GET", "/", None).await.text().await.expect("a page");
+    assert!(
+        console.contains("href=\"/behind/a/proxy/docs/\""),
+        "{console}"
+    );
+    running.abort();
 }

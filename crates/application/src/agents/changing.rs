@@ -9,9 +9,10 @@ use ports::RepositoryError;
 use serde_json::Value;
 
 use super::{AgentError, AgentService};
+use crate::VersionCondition;
 
-/// How often a change is computed again when other processes keep changing the same agent.
-const CHANGE_ATTEMPTS: usize = 100;
+/// The number of attempts at a change while other processes keep changing the same agent.
+pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
 /// What `PUT …/config` replaces: the configuration as a whole, and what else the body carries.
 #[derive(Debug, Clone, PartialEq)]
@@ -33,9 +34,9 @@ impl AgentService {
         caller: &Principal,
         id: AgentId,
         patch: &Value,
-        expected: Option<i64>,
+        condition: &VersionCondition,
     ) -> Result<Agent, AgentError> {
-        self.change(caller, id, expected, |agent| {
+        self.change(caller, id, condition, |agent| {
             let mut document = serde_json::to_value(agent.draft()).unwrap_or_default();
             merge_patch::apply(&mut document, patch.clone());
             serde_json::from_value(document).map_err(|_shape| {
@@ -53,9 +54,9 @@ impl AgentService {
         caller: &Principal,
         id: AgentId,
         replacement: &ConfigReplacement,
-        expected: Option<i64>,
+        condition: &VersionCondition,
     ) -> Result<Agent, AgentError> {
-        let change = self.change(caller, id, expected, |agent| {
+        let change = self.change(caller, id, condition, |agent| {
             let new = replacement.clone();
             Ok(AgentDraft {
                 name: new.name.unwrap_or_else(|| agent.name.clone()),
@@ -75,7 +76,7 @@ impl AgentService {
         &self,
         caller: &Principal,
         id: AgentId,
-        expected: Option<i64>,
+        condition: &VersionCondition,
         compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<Fault>>,
     ) -> Result<Agent, AgentError> {
         // After a first conflict, the changes of this process run one after the other.
@@ -83,7 +84,7 @@ impl AgentService {
         for _ in 0..CHANGE_ATTEMPTS {
             let found = self.stored_agents.find(&caller.tenant, id).await?;
             let current = found.value.ok_or(AgentError::NotFound)?;
-            if expected.is_some_and(|version| version != current.version) {
+            if !condition.accepts(current.version) {
                 return Err(AgentError::VersionMismatch);
             }
             let draft = compute(&current).map_err(AgentError::Invalid)?.trimmed();
@@ -101,9 +102,6 @@ impl AgentService {
             match self.agents.update(&caller.tenant, &changed, &stamp).await {
                 Ok(Some(_)) => return Ok(Arc::unwrap_or_clone(changed)),
                 Ok(None) => return Err(AgentError::NotFound),
-                Err(RepositoryError::Stale { .. }) if expected.is_some() => {
-                    return Err(AgentError::VersionMismatch);
-                }
                 Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
                     turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);

@@ -8,9 +8,10 @@ use ports::RepositoryError;
 use serde_json::Value;
 
 use super::{ConversationError, ConversationService};
+use crate::VersionCondition;
 
-/// How often a change is computed again when other processes keep changing the same conversation.
-const CHANGE_ATTEMPTS: usize = 100;
+/// The number of attempts at a change while other processes keep changing the same conversation.
+pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
 impl ConversationService {
     /// Applies a JSON merge patch whose shape was checked.
@@ -19,13 +20,13 @@ impl ConversationService {
         caller: &Principal,
         id: ConversationId,
         patch: &Value,
-        expected: Option<i64>,
+        condition: &VersionCondition,
     ) -> Result<Conversation, ConversationError> {
         // After a first conflict, the changes of this process run one after the other.
         let mut turn = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let current = self.get(caller, id).await?.value;
-            if expected.is_some_and(|version| version != current.version) {
+            if !condition.accepts(current.version) {
                 return Err(ConversationError::VersionMismatch);
             }
             let draft = patched(&current, patch)?;
@@ -44,9 +45,6 @@ impl ConversationService {
             {
                 Ok(Some((_, stored))) => return Ok(stored),
                 Ok(None) => return Err(ConversationError::NotFound),
-                Err(RepositoryError::Stale { .. }) if expected.is_some() => {
-                    return Err(ConversationError::VersionMismatch);
-                }
                 Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
                     turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);

@@ -207,3 +207,17 @@ proptest! {
         prop_assert!(read(&text.as_bytes()[..at.index(text.len())]).is_err());
     }
 }
+
+#[test]
+fn copies_of_one_member_hide_no_other_fault() {
+    let copies = r#""name": 1, "#.repeat(40_000);
+    let (_, faults) = found(&format!(
+        r#"{{{copies} "other": {{"a": 1, "a": 2}}, "last": "\u0000"}}"#
+    ));
+    let expected = [
+        ("/last".to_owned(), FaultCode::BadCharacter),
+        ("/name".to_owned(), FaultCode::DuplicateMember),
+        ("/other/a".to_owned(), FaultCode::DuplicateMember),
+    ];
+    assert_eq!(faults, expected);
+}

@@ -92,8 +92,8 @@ fn members_keep_their_descriptions_and_lose_their_defaults() {
 fn the_schemas_that_are_patched_stay_as_they_are() {
     assert_eq!(component("AgentDraft")["required"], json!(["name"]));
     assert_eq!(
-        component("AgentConfig")["properties"]["timeoutMs"]["default"],
-        60_000
+        component("AgentConfig")["properties"]["timeoutMs"]["maximum"],
+        600_000
     );
     assert_eq!(component("Metadata")["maxProperties"], 16);
 }

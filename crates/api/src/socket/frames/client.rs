@@ -71,7 +71,6 @@ pub struct ChatFrame {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelFrame {
     /// The turn.
-    #[schema(max_length = 64)]
     pub turn_id: String,
 }
 
@@ -80,7 +79,6 @@ pub struct CancelFrame {
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TypingFrame {
     /// Where.
-    #[schema(max_length = 64)]
     pub conversation_id: String,
     /// Whether they type.
     pub typing: bool,

@@ -4,7 +4,10 @@ use domain::{ProblemCode, Scope};
 use serde_json::json;
 
 use super::client::Upgrade;
-use crate::harness::{Api, Plan};
+use crate::{
+    harness::{Api, Plan},
+    raw::Connection,
+};
 
 #[tokio::test]
 async fn opens_with_the_credential_in_a_header_and_agrees_on_the_subprotocol() {
@@ -179,6 +182,25 @@ async fn a_principal_has_so_many_sockets_open_and_no_more() {
     let patience = std::time::Instant::now();
     while Upgrade::of(&api).by(&caller).try_open().await.is_err() {
         assert!(patience.elapsed().as_secs() < 20, "the place is not freed");
+    }
+    api.stop().await;
+}
+
+#[tokio::test]
+async fn an_upgrade_in_http_1_0_means_nothing() {
+    let api = Api::start().await;
+    for (version, status) in [("1.1", "HTTP/1.1 101 "), ("1.0", "HTTP/1.0 426 ")] {
+        let mut connection = Connection::open(api.address).await;
+        let request = format!(
+            "GET /api/ws HTTP/{version}\r\nHost: test\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+             Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\
+             X-API-Key: {}\r\n\r\n",
+            api.reader().key()
+        );
+        connection.send(request).await;
+        let answer = connection.receive().await;
+        let answer = String::from_utf8_lossy(&answer);
+        assert!(answer.starts_with(status), "{answer}");
     }
     api.stop().await;
 }
