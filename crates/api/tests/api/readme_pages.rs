@@ -119,7 +119,10 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_notices_connections_that_died_without_a_word() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
+    // Long silences are short ones for these pages.
+    let hurry = json!({"do": "hurry", "times": 20});
     let mut chatting = page(&api).await;
+    chatting.ask(&hurry).await;
     let order = json!({
         "do": "chat", "source": snippet("chat.js"), "token": api.writer().key(),
         "question": {"agentId": agent, "message": "Hello"},
@@ -133,6 +136,7 @@ async fn a_page_notices_connections_that_died_without_a_word() {
         chatting.ask(&order)
     );
     let mut following = page(&api).await;
+    following.ask(&hurry).await;
     let order = json!({
         "do": "follow", "source": snippet("follow.js"), "token": api.writer().key(),
         "channels": ["tenant", format!("agent:{agent}")], "since": 0,
@@ -141,12 +145,12 @@ async fn a_page_notices_connections_that_died_without_a_word() {
     let seen = json!({"do": "until", "member": "type", "value": "turn.started"});
     following.ask(&seen).await;
 
-    chatting.ask(&json!({"do": "freeze", "times": 50})).await;
+    chatting.ask(&json!({"do": "freeze"})).await;
     call.say("Ada.").await;
     call.end();
     let ended = chatting.ask(&json!({"do": "chatted"})).await;
     assert_eq!(ended["reply"], "Grüße, Ada.");
-    following.ask(&json!({"do": "freeze", "times": 50})).await;
+    following.ask(&json!({"do": "freeze"})).await;
     let seen = json!({"do": "until", "member": "type", "value": "turn.completed"});
     let told = following.ask(&seen).await;
     let entries = told["told"].as_array().expect("entries");
