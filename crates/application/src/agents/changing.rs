@@ -94,7 +94,10 @@ impl AgentService {
             };
             let changed = Arc::new(changed);
             self.check(caller, &changed, Some(&current.config)).await?;
-            self.take_log_bytes(caller, &changed).await?;
+            // Later attempts write nothing more: the one before them was not stored.
+            if turn.is_none() {
+                self.take_log_bytes(caller, &changed).await?;
+            }
             let stamp = Stamp {
                 time: now,
                 actor: caller.id.clone(),
