@@ -38,6 +38,9 @@ create trigger agents_sort_seq before insert on agents
     for each row when (new.sort_seq is null) execute function sort_seq_by_log();
 create trigger conversations_sort_seq before insert on conversations
     for each row when (new.sort_seq is null) execute function sort_seq_by_log();
+create trigger conversations_sort_seq_moved before update of updated_at on conversations
+    for each row when (new.sort_seq = old.sort_seq and new.updated_at <> old.updated_at)
+    execute function sort_seq_by_log();
 
 create function sort_seq_by_agent() returns trigger language plpgsql as $$
 begin

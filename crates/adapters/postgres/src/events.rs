@@ -48,19 +48,20 @@ macro_rules! filtered {
 
 /// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
 /// that concern no conversation. Without the tenant's row there is no log at all. Of the content it
-/// reads the size alone: a turn's input and reply appear in an event twice, in the turn and as the
+/// reads the size alone, which nodes of earlier versions do not write: a turn's input and reply appear in an event twice, in the turn and as the
 /// message.
 const PAGE: &str = concat!(
     "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, e.data, \
+        e.user_id, e.turn_id, e.actor, \
+        case when e.type not in ('agent.created', 'agent.updated') then e.data end as data, \
         exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
             and num_nonnulls(a.deleted_at) = 0) as agent_exists, \
         exists (select 1 from conversations c where c.tenant_id = t.id \
             and c.id = e.conversation_id and num_nonnulls(c.deleted_at) = 0) as conversation_exists, \
         (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
         coalesce( \
-            (select s.bytes from agent_snapshots s \
-                where s.tenant_id = t.id and s.seq = e.seq), \
+            case when e.type in ('agent.created', 'agent.updated') \
+                then coalesce(e.bytes, octet_length(e.data::text)) end, \
             (select 2 * (octet_length(r.input) + coalesce((select octet_length(m.content) \
                     from messages m where m.tenant_id = r.tenant_id \
                         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
@@ -109,7 +110,7 @@ const GREETINGS: &str = concat!(
      where m.turn_id is null"
 );
 const SNAPSHOTS: &str = "\
-    select seq, agent from agent_snapshots where tenant_id = $1 and seq = any($2)";
+    select seq, data as agent from events where tenant_id = $1 and seq = any($2)";
 const BOUNDS: &str = "select first_seq, head_seq from tenants where id = $1";
 const HEADS: &str = "select id, head_seq from tenants order by id";
 const CHANGES: &str = "\
@@ -316,12 +317,7 @@ impl PostgresEvents {
             .joined::<MessageRow, _, _>(GREETINGS, "messages", tenant, greetings)
             .await?;
         let snapshots = self
-            .joined::<SnapshotRow, _, _>(
-                SNAPSHOTS,
-                "agent_snapshots",
-                tenant,
-                scan.snapshot_positions(),
-            )
+            .joined::<SnapshotRow, _, _>(SNAPSHOTS, "events", tenant, scan.snapshot_positions())
             .await?;
         Ok(EventContent {
             turns,

@@ -25,12 +25,10 @@ const OLD: &str = "\
         order by e.seq limit $3) e \
     where t.id = $1";
 const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and seq <= $3";
-const DELETE_SNAPSHOTS: &str =
-    "delete from agent_snapshots where tenant_id = $1 and seq >= $2 and seq <= $3";
 const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, DELETE_SNAPSHOTS, RAISE_FIRST];
+pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each
 /// tenant. Answers how many; a tenant whose log cannot be trimmed keeps no other from it, and its
@@ -92,13 +90,6 @@ async fn trim_one(
         return Ok(0);
     };
     let removed = sqlx::query(DELETE)
-        .bind(tenant.as_str())
-        .bind(first)
-        .bind(last)
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    sqlx::query(DELETE_SNAPSHOTS)
         .bind(tenant.as_str())
         .bind(first)
         .bind(last)

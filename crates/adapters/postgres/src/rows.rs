@@ -40,7 +40,6 @@ pub(crate) async fn write(
     turns::start(&mut joint, &rows.starts);
     messages::insert(&mut joint, &rows.messages);
     log::insert_events(&mut joint, &rows.events);
-    log::insert_snapshots(&mut joint, &rows.events);
     log::write_claims(&mut joint, &rows.claims);
     log::raise_heads(&mut joint, &rows.heads);
     joint.run(connection).await

@@ -27,11 +27,10 @@ macro_rules! unless_deleted {
     () => {
         "and not exists ( \
             select 1 from conversations d \
-            join agents a on a.tenant_id = d.tenant_id and a.id = d.agent_id \
             where d.tenant_id = r.tenant_id and d.id = r.conversation_id \
-                and coalesce(d.deleted_at, a.deleted_at) is not null \
-                and (r.status <> 'cancelled' \
-                    or r.finished_at < coalesce(d.deleted_at, a.deleted_at))) "
+                and case when r.status = 'cancelled' then r.finished_at else '-infinity'::timestamptz end \
+                    < coalesce(d.deleted_at, (select a.deleted_at from agents a \
+                        where a.tenant_id = d.tenant_id and a.id = d.agent_id))) "
     };
 }
 

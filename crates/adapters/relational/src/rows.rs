@@ -190,8 +190,8 @@ pub struct EventRow {
     pub actor: PrincipalId,
     /// The id and last version of something deleted.
     pub data: Option<Value>,
-    /// The agent after `agent.created` or `agent.updated`, a row of `agent_snapshots`. All other
-    /// content is joined when the log is read, and so is this.
+    /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
+    /// log is read, and so is this.
     pub snapshot: Option<Value>,
 }
 

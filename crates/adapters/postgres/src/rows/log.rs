@@ -9,12 +9,11 @@ use crate::joint_statement::JointStatement;
 
 const INSERT_EVENTS: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
-        actor, data) \
-    select * from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
-        $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[])";
-const INSERT_SNAPSHOTS: &str = "\
-    insert into agent_snapshots (tenant_id, seq, agent) \
-    select * from unnest($1::text[], $2::bigint[], $3::jsonb[])";
+        actor, data, bytes) \
+    select n.*, octet_length(n.data::text) \
+    from unnest($1::text[], $2::bigint[], $3::text[], $4::timestamptz[], $5::uuid[], \
+        $6::uuid[], $7::text[], $8::uuid[], $9::text[], $10::jsonb[]) \
+        as n (tenant, seq, type, time, agent, conversation, user_id, turn, actor, data)";
 const RELEASE_CLAIMS: &str = "\
     update idempotency_records r set turn_id = null, released_into = n.conversation \
     from unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::uuid[]) \
@@ -34,13 +33,7 @@ const RAISE_HEADS: &str = "\
     where tenants.id = n.tenant";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT_EVENTS,
-    INSERT_SNAPSHOTS,
-    RELEASE_CLAIMS,
-    WRITE_CLAIMS,
-    RAISE_HEADS,
-];
+pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
 
 /// New events.
 pub(super) fn insert_events(joint: &mut JointStatement, rows: &[EventRow]) {
@@ -57,18 +50,9 @@ pub(super) fn insert_events(joint: &mut JointStatement, rows: &[EventRow]) {
             .bind(column(rows, |row| row.user_id.as_deref()))
             .bind(column(rows, |row| row.turn_id.map(TurnId::uuid)))
             .bind(column(rows, |row| row.actor.as_str()))
-            .bind(column(rows, |row| row.data.as_ref().map(Json)))
-    });
-}
-
-/// Agents as new events left them.
-pub(super) fn insert_snapshots(joint: &mut JointStatement, rows: &[EventRow]) {
-    let rows: Vec<_> = rows.iter().filter(|row| row.snapshot.is_some()).collect();
-    joint.add(INSERT_SNAPSHOTS, &rows, |insert, rows| {
-        insert
-            .bind(column(rows, |row| row.tenant.as_str()))
-            .bind(column(rows, |row| row.seq.0))
-            .bind(column(rows, |row| row.snapshot.as_ref().map(Json)))
+            .bind(column(rows, |row| {
+                row.data.as_ref().or(row.snapshot.as_ref()).map(Json)
+            }))
     });
 }
 

@@ -4,11 +4,12 @@ use std::time::Duration;
 
 use contract::samples;
 use domain::{
-    AgentId, ConversationId, Credential, CredentialKind, LimitOverrides, SecretDigest,
+    Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
+    SecretDigest, Seq,
     credential::{Proof, StoredSecret},
 };
-use ports::{AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, Storage};
-use sqlx::{PgConnection, migrate::Migrator};
+use ports::{AgentFilter, AgentQuery, ConversationFilter, ConversationQuery, EventQuery, Storage};
+use sqlx::{PgConnection, migrate::Migrator, types::Json};
 
 use crate::database::Database;
 
@@ -103,6 +104,56 @@ async fn listings_keep_their_order_and_nodes_of_the_third_version_go_on_writing(
     let (agents, conversations) = listed(&database).await;
     assert_eq!(agents, [3, 2, 1].map(samples::agent_id));
     assert_eq!(conversations, [3, 1, 2].map(samples::conversation_id));
+}
+
+const INSERT_AGENT_EVENT: &str = "\
+    insert into events (tenant_id, seq, type, time, agent_id, actor, data) \
+    values ('default', $1, 'agent.created', now(), $2, 'key:any', $3)";
+
+/// The event of an agent's creation, as nodes of the third version store it.
+async fn log_as_third_version(connection: &mut PgConnection, seq: i64, agent: &Agent) {
+    let insert = sqlx::query(INSERT_AGENT_EVENT)
+        .bind(seq)
+        .bind(agent.id.uuid())
+        .bind(Json(agent));
+    insert.execute(connection).await.expect("an event");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn agents_in_events_of_the_third_version_are_read_and_weighed() {
+    let database = Database::make_empty().await;
+    let mut third = database.connect().await;
+    MIGRATOR.run_to(3, &mut third).await.unwrap();
+    store_as_third_version(&mut third, 1, 20).await;
+    log_as_third_version(&mut third, 1, &samples::agent(1)).await;
+    database.store.migrate().await.unwrap();
+    store_as_third_version(&mut third, 2, 30).await;
+    log_as_third_version(&mut third, 3, &samples::agent(2)).await;
+
+    let query = |bytes| EventQuery {
+        since: Seq(0),
+        limit: 10,
+        bytes,
+        types: Vec::new(),
+        agent_id: None,
+        conversation_id: None,
+        visibility: None,
+    };
+    let storage: &Storage = &database;
+    let page = storage
+        .events
+        .page(&samples::tenant(), &query(100_000))
+        .await;
+    let shown = page
+        .unwrap()
+        .events
+        .into_iter()
+        .map(|logged| logged.event.data);
+    let agents = [1, 2].map(samples::agent);
+    let expected = agents.map(|agent| EventData::Agent { agent });
+    assert_eq!(shown.collect::<Vec<_>>(), expected);
+    let page = storage.events.page(&samples::tenant(), &query(1)).await;
+    assert_eq!(page.unwrap().events.len(), 1);
 }
 
 fn secret() -> StoredSecret {
