@@ -42,6 +42,11 @@ pub(crate) async fn listen(
             let body = read_whole(answer, times).await?;
             let chunk = parse(&body)?;
             speech.say(heard.take(chunk, key)?).await?;
+            // The body arrived whole, so that nothing was cut off.
+            if heard.finish_reason.is_none() {
+                let what = "the upstream's answer has no reason for its end";
+                return Err(Fault::Malformed(what));
+            }
         }
         _ => {
             let what = "the upstream's answer is neither a stream of events nor JSON";

@@ -199,7 +199,7 @@ struct Unanswered {
 /// Tells what an attempt says of the engine. One that refuses works. One that was cut while it
 /// spoke, or had less time than an engine may reasonably take, says nothing, and neither does one
 /// whose answer is of no use though nothing is wrong with it, or one agent could have it left alone
-/// for all. One that falls silent by its own measure does not work, whatever it had said before.
+/// for all. A time-out counts for the other tenants only once a second tenant has had one.
 fn judge<T>(leave: Leave, time: Duration, result: &Result<T, Unanswered>) {
     let Err(Unanswered { error, was_cut }) = result else {
         return leave.succeeded();
@@ -209,7 +209,7 @@ fn judge<T>(leave: Leave, time: Duration, result: &Result<T, Unanswered>) {
         ReplyError::Overloaded => {}
         ReplyError::TimedOut if time < REASONABLE_TIME => {}
         ReplyError::TimedOut if *was_cut && leave.has_begun() => {}
-        ReplyError::TimedOut if *was_cut => leave.timed_out(),
+        ReplyError::TimedOut => leave.timed_out(),
         error if error.is_useless_answer() => {}
         _ => leave.failed(),
     }

@@ -1,16 +1,14 @@
 //! The circuit breakers of an engine: one for each model, and one for each tenant beside it.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
 use domain::TenantId;
+use quick_cache::sync::Cache;
 
 use super::breaker::{Attempt, Breaker, OpenGauge};
 
-/// Most breakers that an engine keeps beside that of its own model.
+/// The maximum number of breakers of an engine beside that of its own model. The least used ones
+/// make room for others.
 const MOST_BREAKERS: usize = 1024;
 
 /// The circuit breakers of an engine.
@@ -18,7 +16,7 @@ pub(crate) struct Breakers {
     gauge: Arc<OpenGauge>,
     /// Of the model that the operator chose.
     usual: Arc<Breaker>,
-    others: Mutex<HashMap<Key, Arc<Breaker>>>,
+    others: Cache<Key, Arc<Breaker>>,
 }
 
 /// A model that agents named, or the operator's, and a tenant, or all of them.
@@ -53,7 +51,7 @@ impl Breakers {
         Self {
             usual: Breaker::new(Arc::clone(&gauge)),
             gauge,
-            others: Mutex::default(),
+            others: Cache::new(MOST_BREAKERS),
         }
     }
 
@@ -63,8 +61,7 @@ impl Breakers {
             model: None,
             tenant: Some(tenant.clone()),
         };
-        let others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        self.usual.is_open() || others.get(&key).is_some_and(|it| it.is_open())
+        self.usual.is_open() || self.others.get(&key).is_some_and(|it| it.is_open())
     }
 
     /// The breakers for a tenant's attempt with `model`, or the operator's.
@@ -89,15 +86,9 @@ impl Breakers {
     }
 
     fn other(&self, key: Key) -> Arc<Breaker> {
-        let mut others = self.others.lock().unwrap_or_else(PoisonError::into_inner);
-        if others.len() >= MOST_BREAKERS && !others.contains_key(&key) {
-            others.retain(|_, breaker| breaker.is_open());
-            if others.len() >= MOST_BREAKERS {
-                others.clear();
-            }
-        }
-        let new = || Breaker::new(Arc::clone(&self.gauge));
-        Arc::clone(others.entry(key).or_insert_with(new))
+        let new = || Ok::<_, Infallible>(Breaker::new(Arc::clone(&self.gauge)));
+        let Ok(breaker) = self.others.get_or_insert_with(&key, new);
+        breaker
     }
 }
 
@@ -222,6 +213,6 @@ mod tests {
         for number in 0..3_000 {
             breakers.of(&tenant("a"), Some(&number.to_string()), false);
         }
-        assert!(breakers.others.lock().unwrap().len() <= MOST_BREAKERS);
+        assert!(breakers.others.len() <= MOST_BREAKERS);
     }
 }

@@ -125,12 +125,8 @@ async fn comments_keep_an_answer_alive() {
 #[case::json_of_another_kind(vec![stream_head(), event(&delta("Hi")), event(&json!("text")), end()])]
 #[case::a_member_of_another_type(vec![stream_head(), event(&delta("Hi")), event(&json!({"choices": [{"delta": {"content": 5}}]})), end()])]
 #[case::no_text_at_all(vec![stream_head(), event(&delta("Hi")), Step::Send(b"8\r\ndata: \xff\n\r\n2\r\n\n\n\r\n".to_vec()), end()])]
-#[case::no_reason_for_its_end(vec![stream_head(), event(&delta("Hi")), done(), end()])]
-#[case::no_end_but_of_the_connection(vec![stream_head(), event(&delta("Hi")), end()])]
-#[case::cut(vec![stream_head(), event(&delta("Hi")), Step::Cut])]
-#[case::cut_within_an_event(vec![stream_head(), event(&delta("Hi")), piece("data: {\"cho"), Step::Cut])]
 #[tokio::test]
-async fn an_answer_that_breaks_off_fails_and_is_not_asked_for_again(#[case] answer: Answer) {
+async fn a_malformed_answer_fails_and_is_not_requested_again(#[case] answer: Answer) {
     let (upstream, engine) = given([answer]).await;
     let said = hear(&engine, request(0)).await;
     assert_eq!(said.text(), "Hi");
@@ -138,6 +134,22 @@ async fn an_answer_that_breaks_off_fails_and_is_not_asked_for_again(#[case] answ
         matches!(said.error, Some(ReplyError::BadAnswer(_))),
         "{said:?}"
     );
+    assert_eq!(upstream.asked().len(), 1);
+}
+
+#[rstest]
+#[case::no_reason_for_its_end(vec![stream_head(), event(&delta("Hi")), done(), end()])]
+#[case::no_end_but_of_the_connection(vec![stream_head(), event(&delta("Hi")), end()])]
+#[case::cut(vec![stream_head(), event(&delta("Hi")), Step::Cut])]
+#[case::cut_within_an_event(vec![stream_head(), event(&delta("Hi")), piece("data: {\"cho"), Step::Cut])]
+#[tokio::test]
+async fn an_answer_that_is_cut_off_is_retryable_and_not_requested_again(#[case] answer: Answer) {
+    let (upstream, engine) = given([answer]).await;
+    let said = hear(&engine, request(0)).await;
+    assert_eq!(said.text(), "Hi");
+    let error = said.error.expect("an error");
+    assert!(matches!(error, ReplyError::CutOff(_)), "{error:?}");
+    assert!(error.is_retryable());
     assert_eq!(upstream.asked().len(), 1);
 }
 

@@ -55,10 +55,10 @@ async fn a_question_is_put_three_times_at_most(#[case] failure: Answer, #[case] 
 }
 
 #[tokio::test]
-async fn an_answer_that_is_always_cut_before_its_first_word_is_bad() {
+async fn an_answer_that_is_always_cut_before_its_first_word_is_cut_off() {
     let (upstream, engine) = given([vec![stream_head(), Step::Cut]]).await;
     let said = hear(&engine, request(0)).await;
-    assert!(matches!(said.error, Some(ReplyError::BadAnswer(_))));
+    assert!(matches!(said.error, Some(ReplyError::CutOff(_))));
     assert_eq!(upstream.asked().len(), 3);
 }
 

@@ -151,7 +151,7 @@ async fn a_reason_that_is_none_cuts_no_answer(#[case] begin: String) {
     assert_eq!(said.end().0, FinishReason::Stop);
     let said = hear(&engine, request(0)).await;
     assert!(
-        matches!(said.error, Some(ReplyError::BadAnswer(_))),
+        matches!(said.error, Some(ReplyError::CutOff(_))),
         "{said:?}"
     );
 }
