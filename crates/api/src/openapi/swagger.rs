@@ -11,9 +11,9 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::documents::PUBLIC;
 
-/// The pages under `/docs/`.
+/// The pages under `/docs/`. The document is named relative to them: the public URL may have a path.
 pub fn swagger_ui() -> SwaggerUi {
-    SwaggerUi::new("/{_:.*}").config(Config::new(["/openapi.json"]))
+    SwaggerUi::new("/{_:.*}").config(Config::new(["../openapi.json"]))
 }
 
 /// The page's own scripts only; its styles are set inline by the page itself.
