@@ -14,6 +14,8 @@ use uuid::{ContextV7, Uuid};
 
 /// A larger step than this between two readings is a jump of the time of day, not a correction.
 const JUMP_MS: u64 = 1_000;
+/// The maximum time between the readings of the two clocks that are compared.
+const LONGEST_READING: Duration = Duration::from_millis(100);
 
 /// The computer's clock. A jump of the time of day is logged once.
 #[derive(Debug)]
@@ -52,9 +54,11 @@ impl SystemClock {
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        let running_ms = milliseconds(self.started.elapsed());
+        let before = self.started.elapsed();
         let now = time_of_day_ms();
-        if let Some(jump_ms) = self.take_jump(now, running_ms) {
+        // A thread that was suspended between the two readings would see a jump.
+        let is_steady = self.started.elapsed().saturating_sub(before) < LONGEST_READING;
+        if is_steady && let Some(jump_ms) = self.take_jump(now, milliseconds(before)) {
             tracing::warn!(jump_ms, "the system clock jumped; expiry times follow it");
         }
         Timestamp::from_milliseconds(now)

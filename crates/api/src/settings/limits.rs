@@ -20,15 +20,15 @@ const PER_MINUTE: RangeInclusive<u32> = 1..=100_000_000;
 /// What may be saved up; the same holds for the limits of a credential.
 const BURST: RangeInclusive<u32> = 1..=1_000_000;
 
-/// Bytes of events a minute, and at once.
 const MIB: u32 = 1024 * 1024;
+/// Bytes of events per minute, and at once.
 const LOG_BYTES: RangeInclusive<u32> = 1..=u32::MAX;
 
 /// How much may come in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
-    /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…`, `LIMITS__LOG_BYTES__…` and `LIMITS__STREAMS`: how often principals may
-    /// come whose credential says nothing else.
+    /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…`, `LIMITS__LOG_BYTES__…` and `LIMITS__STREAMS`: the
+    /// limits of principals whose credential has none of its own.
     pub rates: RateLimits,
     /// `LIMITS__ADDRESS__…`: how often requests may come from one address whose credential is
     /// not known yet.
