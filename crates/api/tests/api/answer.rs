@@ -191,9 +191,15 @@ impl Answer {
             serde_json::from_value(body["code"].clone()).expect("a code of the catalogue");
         assert_eq!(body["status"], self.status, "{body}");
         assert_eq!(self.status, code.status(), "{body}");
-        assert_eq!(body["type"], format!("/problems/{}", code.slug()));
+        // After the path of the public URL, if it has one.
+        let page = format!("/problems/{}", code.slug());
+        let is_page = body["type"].as_str().is_some_and(|it| it.ends_with(&page));
+        assert!(is_page, "{body}");
         assert_eq!(body["title"], code.title());
-        assert_eq!(body["retryable"], code.is_retryable());
+        // Of the failures of engines, only an answer that was cut off is worth repeating.
+        if code != ProblemCode::EngineFailed {
+            assert_eq!(body["retryable"], code.is_retryable(), "{body}");
+        }
         assert_eq!(body["requestId"], self.header("x-request-id"));
         assert!(body["detail"].is_string(), "{body}");
         assert!(body["instance"].is_string(), "{body}");

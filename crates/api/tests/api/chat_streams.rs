@@ -43,12 +43,12 @@ async fn tools_are_told_of_where_they_were_used_and_stay_in_the_turn() {
     assert_eq!(stream.next_of("reply.delta").await["text"], "Let me see. ");
     let conversation_id = &started["conversationId"];
     let called = json!({
-        "turnId": turn_id, "conversationId": conversation_id,
+        "type": "tool.called", "turnId": turn_id, "conversationId": conversation_id,
         "name": "calculator", "arguments": arguments,
     });
     assert_eq!(stream.next_of("tool.called").await, called);
     let returned = json!({
-        "turnId": turn_id, "conversationId": conversation_id,
+        "type": "tool.returned", "turnId": turn_id, "conversationId": conversation_id,
         "name": "calculator", "status": "ok", "durationMs": 7,
     });
     assert_eq!(stream.next_of("tool.returned").await, returned);
@@ -80,7 +80,7 @@ async fn a_reply_comes_as_it_is_said() {
     let delta = |from, to, text| {
         let conversation_id = &started["conversationId"];
         json!({
-            "turnId": turn_id, "conversationId": conversation_id,
+            "type": "reply.delta", "turnId": turn_id, "conversationId": conversation_id,
             "from": from, "to": to, "text": text,
         })
     };

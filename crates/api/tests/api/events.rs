@@ -93,7 +93,8 @@ async fn an_event_says_what_the_change_left_behind() {
               "id": "[id]",
               "role": "agent",
               "seq": 2,
-              "turnId": "[id]"
+              "turnId": "[id]",
+              "usage": null
             },
             "turn": {
               "agentId": "[id]",
@@ -118,7 +119,8 @@ async fn an_event_says_what_the_change_left_behind() {
                 "id": "[id]",
                 "role": "agent",
                 "seq": 2,
-                "turnId": "[id]"
+                "turnId": "[id]",
+                "usage": null
               },
               "startedAt": "[time]",
               "status": "completed",

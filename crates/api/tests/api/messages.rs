@@ -49,7 +49,8 @@ async fn a_question_and_its_answer_stand_one_after_the_other() {
           "id": "[id]",
           "role": "user",
           "seq": 1,
-          "turnId": "[id]"
+          "turnId": "[id]",
+          "usage": null
         },
         {
           "agentVersion": 1,
@@ -61,7 +62,8 @@ async fn a_question_and_its_answer_stand_one_after_the_other() {
           "id": "[id]",
           "role": "agent",
           "seq": 2,
-          "turnId": "[id]"
+          "turnId": "[id]",
+          "usage": null
         }
       ],
       "hasMore": true,

@@ -41,7 +41,8 @@ async fn a_turn_holds_question_and_answer() {
         "id": "[id]",
         "role": "agent",
         "seq": 2,
-        "turnId": "[id]"
+        "turnId": "[id]",
+        "usage": null
       },
       "startedAt": "[time]",
       "status": "completed",
