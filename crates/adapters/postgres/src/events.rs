@@ -62,13 +62,13 @@ const PAGE: &str = concat!(
         coalesce( \
             case when e.type in ('agent.created', 'agent.updated') \
                 then coalesce(e.bytes, octet_length(e.data::text)) end, \
-            (select 2 * (octet_length(r.input) + coalesce((select octet_length(m.content) \
+            (select 2 * (octet_length(to_json(r.input)::text) + coalesce((select octet_length(to_json(m.content)::text) \
                     from messages m where m.tenant_id = r.tenant_id \
                         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
                     + coalesce(octet_length(r.tool_calls::text), 0) \
                     + coalesce(octet_length(r.metadata::text), 0) \
                 from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-            (select octet_length(c.metadata::text) + coalesce((select octet_length(m.content) \
+            (select octet_length(c.metadata::text) + coalesce((select octet_length(to_json(m.content)::text) \
                     from messages m where m.tenant_id = c.tenant_id \
                         and m.conversation_id = c.id and m.seq = 1), 0) \
                 from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \

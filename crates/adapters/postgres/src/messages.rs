@@ -34,7 +34,7 @@ macro_rules! page {
             " left join lateral ",
             page_room!(
                 concat!(
-                    "select m.*, octet_length(m.content) as bytes from messages m \
+                    "select m.*, octet_length(to_json(m.content)::text) as bytes from messages m \
                      where m.tenant_id = c.tenant_id and m.conversation_id = c.id and m.",
                     $after,
                     " order by m.",

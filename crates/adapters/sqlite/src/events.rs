@@ -59,13 +59,13 @@ const PAGE: &str = concat!(
         coalesce( \
             (select octet_length(s.agent) from agent_snapshots s \
                 where s.tenant_id = t.id and s.seq = e.seq), \
-            (select 2 * (octet_length(r.input) + coalesce((select octet_length(m.content) \
+            (select 2 * (octet_length(json_quote(r.input)) + coalesce((select octet_length(json_quote(m.content)) \
                     from messages m where m.tenant_id = r.tenant_id \
                         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
                     + coalesce(octet_length(r.tool_calls), 0) \
                     + coalesce(octet_length(r.metadata), 0) \
                 from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-            (select octet_length(c.metadata) + coalesce((select octet_length(m.content) \
+            (select octet_length(c.metadata) + coalesce((select octet_length(json_quote(m.content)) \
                     from messages m where m.tenant_id = c.tenant_id \
                         and m.conversation_id = c.id and m.seq = 1), 0) \
                 from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \

@@ -38,7 +38,7 @@ macro_rules! page {
             " left join ",
             page_room!(
                 concat!(
-                    "select seq, octet_length(content) as bytes from messages \
+                    "select seq, octet_length(json_quote(content)) as bytes from messages \
                      where tenant_id = ?1 and conversation_id = ?2 and ",
                     $after,
                     " order by ",

@@ -35,13 +35,11 @@ impl LargeAnswers {
         if *response.request().method() != Method::GET {
             return response;
         }
-        match self.take(tenant, bytes) {
-            Some(place) => hold(response, place),
-            None => {
-                let refusal = HttpResponse::from_error(ApiError::new(ProblemCode::Overloaded));
-                response.into_response(refusal)
-            }
+        if let Some(place) = self.take(tenant, bytes) {
+            return hold(response, place);
         }
+        let refusal = HttpResponse::from_error(ApiError::new(ProblemCode::Overloaded));
+        response.into_response(refusal)
     }
 
     fn take(&self, tenant: &TenantId, bytes: u64) -> Option<Place> {

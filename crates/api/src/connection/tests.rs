@@ -347,7 +347,7 @@ async fn a_refusal_of_the_parser_says_that_the_connection_is_closed() {
         connection.shutdown().await.unwrap();
     };
     let mut told = Vec::new();
-    let (_, read) = tokio::join!(written, client.read_to_end(&mut told));
+    let ((), read) = tokio::join!(written, client.read_to_end(&mut told));
     read.unwrap();
     let expected = b"HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
     assert_eq!(told, [ANSWER, expected.as_slice()].concat());

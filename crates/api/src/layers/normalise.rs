@@ -7,7 +7,7 @@ use actix_web::{
     body::{BodySize, BodyStream, BoxBody, MessageBody},
     dev::{ServiceRequest, ServiceResponse},
     http::{
-        Method,
+        Method, Version,
         header::{HeaderValue, LINK, LOCATION, WWW_AUTHENTICATE},
     },
     middleware::Next,
@@ -35,6 +35,10 @@ pub async fn normalise(
     let response = next.call(request).await?.map_into_boxed_body();
     let mut response = fill_in(response);
     prefix_links(&mut response);
+    if response.request().version() == Version::HTTP_10 {
+        // HTTP/1.0 has no chunks: the end of the connection is that of the answer.
+        response.response_mut().head_mut().no_chunking(true);
+    }
     if is_head && response.response().body().size() == BodySize::Stream {
         // The encoder would wait for the end of what it leaves out.
         response = response.map_body(|_, _| BoxBody::new(BodyStream::new(nothing())));

@@ -15,6 +15,7 @@ use utoipa::ToSchema;
 
 use super::{ApiError, LimitPolicy};
 use crate::{
+    body::MOST_FAULTS,
     layers::RequestId,
     oauth,
     request::{REPLAYED, routed_path},
@@ -92,6 +93,9 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
         let count = error.faults.len();
         problem.detail = match count {
             1 => "1 fault, see `errors`".into(),
+            MOST_FAULTS.. => {
+                format!("the first {count} faults, see `errors`; there may be more").into()
+            }
             _ => format!("{count} faults, see `errors`").into(),
         };
     }

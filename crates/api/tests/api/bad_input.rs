@@ -3,7 +3,7 @@
 use domain::ProblemCode;
 use serde_json::{Value, json};
 
-use crate::{harness::Api, raw};
+use crate::{harness::Api, raw, raw::Connection};
 
 /// The head of a request on a connection that ends with its answer.
 pub(crate) fn head(api: &Api, line: &str, headers: &str) -> Vec<u8> {
@@ -93,6 +93,30 @@ async fn what_is_no_request_is_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_stream_in_http_1_0_has_no_chunks() {
+    let api = Api::start().await;
+    let body = json!({"agentId": api.agent_id().await, "message": "Hello", "stream": true});
+    let (body, key) = (body.to_string(), api.writer().key().to_owned());
+    let mut connection = Connection::open(api.address).await;
+    let head = format!(
+        "POST /api/chat HTTP/1.0\r\nHost: test\r\nX-API-Key: {key}\r\n\
+         Content-Type: application/json\r\nContent-Length: {}\r\n\r\n",
+        body.len()
+    );
+    connection.send(head + &body).await;
+    let answer = String::from_utf8(connection.receive_all().await).unwrap();
+    let (head, events) = answer.split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("HTTP/1.0 200 "), "{head}");
+    assert!(
+        !head.to_ascii_lowercase().contains("transfer-encoding"),
+        "{head}"
+    );
+    assert!(events.starts_with("event: turn.started\n"), "{events}");
+    assert!(events.contains("event: turn.completed\n"), "{events}");
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn what_is_no_request_ends_its_connection_and_says_so_also_behind_others() {
     let api = Api::start().await;
     let huge = format!(
@@ -101,7 +125,7 @@ async fn what_is_no_request_ends_its_connection_and_says_so_also_behind_others()
     );
     for (refused, status) in [("nonsense\r\n\r\n", "400"), (&huge, "431")] {
         for before in [0, 2] {
-            let mut connection = raw::Connection::open(api.address).await;
+            let mut connection = Connection::open(api.address).await;
             let good = "GET /livez HTTP/1.1\r\nHost: test\r\n\r\n".repeat(before);
             connection.send(good + refused).await;
             let received = connection.receive_all().await;

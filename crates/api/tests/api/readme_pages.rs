@@ -282,7 +282,11 @@ async fn a_socket_is_talked_to_as_the_documentation_shows() {
         "agent": agent, "message": "Hello",
     }))
     .await;
-    script.next_call().await.answer("Yes.").await;
+    let call = script.next_call().await;
+    call.say("Yes.").await;
+    page.ask(&json!({"do": "until", "member": "said", "value": "reply.delta"}))
+        .await;
+    call.end();
     let told = page
         .ask(&json!({"do": "until", "member": "said", "value": "turn.completed"}))
         .await;

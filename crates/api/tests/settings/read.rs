@@ -39,40 +39,41 @@ fn without_any_setting_the_documented_defaults_hold() {
     assert!(settings.is_loopback());
 }
 
+const ONE_OF_EACH_SECTION: &[(&str, &str)] = &[
+    ("DATABASE_URL", "postgres://ada:hidden@db/agents"),
+    ("SERVER__HOST", "0.0.0.0"),
+    ("SERVER__PORT", "0"),
+    ("SERVER__PUBLIC_URL", "https://agents.example.org"),
+    ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
+    ("SERVER__WORKERS", "3"),
+    ("SERVER__DRAIN_SECONDS", "7"),
+    ("AUTH__BOOTSTRAP_KEY", "mint"),
+    (
+        "AUTH__ENCRYPTION_KEY",
+        "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=",
+    ),
+    ("AUTH__SIGNING_KEY_DAYS", "7"),
+    ("AUTH__CLIENT_KEY_HOSTS", "keys.internal"),
+    ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
+    ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
+    ("LIMITS__REQUESTS__PER_MINUTE", "60"),
+    ("LIMITS__REQUESTS__BURST", "10"),
+    ("LIMITS__CHAT__PER_MINUTE", "30"),
+    ("LIMITS__CHAT__BURST", "5"),
+    ("LIMITS__LOG_BYTES__PER_MINUTE", "1000000"),
+    ("LIMITS__LOG_BYTES__BURST", "2000000"),
+    ("LIMITS__STREAMS", "0"),
+    ("LIMITS__ADDRESS__PER_MINUTE", "600"),
+    ("LIMITS__ADDRESS__BURST", "50"),
+    ("LIMITS__BODY_SECONDS", "5"),
+    ("ENGINES__DEFAULT", "rules"),
+    ("LOG__FORMAT", "json"),
+    ("LOG__LEVEL", "warn,sqlx=error"),
+];
+
 #[test]
 fn every_section_reads_its_variables() {
-    let settings = load(&[
-        ("DATABASE_URL", "postgres://ada:hidden@db/agents"),
-        ("SERVER__HOST", "0.0.0.0"),
-        ("SERVER__PORT", "0"),
-        ("SERVER__PUBLIC_URL", "https://agents.example.org"),
-        ("SERVER__ALLOWED_ORIGINS", "https://app.example.org"),
-        ("SERVER__WORKERS", "3"),
-        ("SERVER__DRAIN_SECONDS", "7"),
-        ("AUTH__BOOTSTRAP_KEY", "mint"),
-        (
-            "AUTH__ENCRYPTION_KEY",
-            "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=",
-        ),
-        ("AUTH__SIGNING_KEY_DAYS", "7"),
-        ("AUTH__CLIENT_KEY_HOSTS", "keys.internal"),
-        ("LIMITS__SIZES__NAME_CHARACTERS", "40"),
-        ("SERVER__TRUSTED_PROXIES", "10.0.0.0/8,::1"),
-        ("LIMITS__REQUESTS__PER_MINUTE", "60"),
-        ("LIMITS__REQUESTS__BURST", "10"),
-        ("LIMITS__CHAT__PER_MINUTE", "30"),
-        ("LIMITS__CHAT__BURST", "5"),
-        ("LIMITS__LOG_BYTES__PER_MINUTE", "1000000"),
-        ("LIMITS__LOG_BYTES__BURST", "2000000"),
-        ("LIMITS__STREAMS", "0"),
-        ("LIMITS__ADDRESS__PER_MINUTE", "600"),
-        ("LIMITS__ADDRESS__BURST", "50"),
-        ("LIMITS__BODY_SECONDS", "5"),
-        ("ENGINES__DEFAULT", "rules"),
-        ("LOG__FORMAT", "json"),
-        ("LOG__LEVEL", "warn,sqlx=error"),
-    ])
-    .unwrap();
+    let settings = load(ONE_OF_EACH_SECTION).unwrap();
     assert_eq!(settings.database.kind(), DatabaseKind::Postgres);
     assert_eq!(settings.server.address().to_string(), "0.0.0.0:0");
     let url = settings.server.configured_public_url.as_deref();

@@ -78,16 +78,16 @@ impl Breakers {
         BreakerPair {
             tenant_id: tenant.clone(),
             shared: match model {
-                Some(_) => self.other(key(None)),
+                Some(_) => self.other(&key(None)),
                 None => Arc::clone(&self.usual),
             },
-            own: (!is_immediate).then(|| self.other(key(Some(tenant.clone())))),
+            own: (!is_immediate).then(|| self.other(&key(Some(tenant.clone())))),
         }
     }
 
-    fn other(&self, key: Key) -> Arc<Breaker> {
+    fn other(&self, key: &Key) -> Arc<Breaker> {
         let new = || Ok::<_, Infallible>(Breaker::new(Arc::clone(&self.gauge)));
-        let Ok(breaker) = self.others.get_or_insert_with(&key, new);
+        let Ok(breaker) = self.others.get_or_insert_with(key, new);
         breaker
     }
 }

@@ -136,7 +136,7 @@ impl TicketRepository for Lives {
         _: &Ticket,
         life: Duration,
     ) -> Result<(), RepositoryError> {
-        self.0.lock().unwrap().push(life);
+        self.0.lock().expect("no panic").push(life);
         Ok(())
     }
 
