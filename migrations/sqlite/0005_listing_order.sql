@@ -33,9 +33,11 @@ where credentials.id = n.id;
 drop index agents_by_age;
 create index agents_by_creation on agents (tenant_id, sort_seq desc, id desc)
     where deleted_at is null;
--- Not by tenant first: SQLite would take it for looking up the capabilities of one agent.
 create index agent_capabilities_by_creation
-    on agent_capabilities (capability, tenant_id, sort_seq desc, agent_id desc);
+    on agent_capabilities (tenant_id, capability, sort_seq desc, agent_id desc);
+-- With all columns, or SQLite would look up the capabilities of one agent by the tenant alone.
+drop index agent_capabilities_by_agent;
+create index agent_capabilities_by_agent on agent_capabilities (tenant_id, agent_id, sort_seq);
 drop index conversations_by_activity;
 create index conversations_by_activity on conversations (tenant_id, sort_seq desc, id desc)
     where deleted_at is null;
