@@ -88,7 +88,7 @@ pub fn origin_of(address: &str) -> Option<String> {
     is_origin(&origin).then_some(origin)
 }
 
-/// The path of an address without query and fragment; empty when it has none.
+/// The path of an address that has no query and no fragment; empty when it has none.
 pub fn path_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.find('/').map_or("", |start| &rest[start..])

@@ -16,7 +16,7 @@ pub(crate) async fn insert(
     key: &Credential,
     show: ShowKey,
 ) -> Result<bool, RepositoryError> {
-    // Other processes that serve are kept away by the lock file.
+    // Other processes that serve are excluded by the lock file.
     let _one_at_a_time = store.first_key.lock().await;
     if !write(store, key.clone()).await? {
         return Ok(false);

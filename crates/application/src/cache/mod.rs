@@ -66,6 +66,7 @@ impl Caches {
             live: Arc::default(),
         }
     }
+
     /// Publishes the weight of each cache.
     fn report_weight(&self) {
         weight::report("agents", self.agents.weight());

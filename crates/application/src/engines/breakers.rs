@@ -55,7 +55,7 @@ impl Breakers {
         }
     }
 
-    /// Returns whether the engine, with the operator's model, is left alone for the tenant.
+    /// Returns whether the engine, with the operator's model, has an open breaker for the tenant.
     pub(crate) fn is_open(&self, tenant: &TenantId) -> bool {
         let key = Key {
             model: None,

@@ -41,7 +41,7 @@ impl Planner<'_> {
         let reply = end.reply.filter(|_| was_running);
         let first = self.log_turn(&row.tenant, stamp, end.kind, place(&row.turn, conversation));
         let place = (&row.tenant, row.turn.conversation_id);
-        // Whoever ends the turn may have another clock than whoever began it.
+        // The turn may have been started by a node with another clock.
         let finished_at = stamp.time.max(row.turn.latest_time());
         let mut after = as_it_stands(place, conversation, finished_at);
         if let Some(reply) = reply {

@@ -1,8 +1,8 @@
 //! A search by simulating a pattern's NFA: the fallback where the lazy DFA gives up, and the
 //! only search that finds groups.
 //!
-//! The algorithm is the Pike VM of `regex_automata`. It stands here anew because that one cannot
-//! be interrupted, and a large pattern on a long message takes it seconds.
+//! The algorithm is the Pike VM of `regex_automata`. That one cannot pause, and a large
+//! pattern on a long message takes it seconds.
 
 use std::{mem, ops::Range, task::Poll};
 
