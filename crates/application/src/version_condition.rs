@@ -10,7 +10,7 @@ pub enum VersionCondition {
 }
 
 impl VersionCondition {
-    /// Whether a resource of this version may be written.
+    /// Returns whether a resource of this version may be written.
     pub fn accepts(&self, version: i64) -> bool {
         match self {
             Self::Any => true,

@@ -192,7 +192,7 @@ pub async fn a_page_of_large_events_is_short(storage: &Storage) {
     assert_eq!(log_pages(storage, 1).await, ones);
     let twos = [vec![1, 2], vec![3, 4], vec![5]];
     assert_eq!(log_pages(storage, 2 * (LARGE + 4_096)).await, twos);
-    // What is deleted takes no room.
+    // Deleted content takes no room.
     for number in 1..=4 {
         given::agent_deleted(storage, &samples::agent(number)).await;
     }

@@ -233,7 +233,7 @@ pub async fn gives_several_units_or_none(limiter: &Arc<dyn RateLimiter>) {
     assert!(take_units(limiter, 2, fast(10), 5).await.is_admitted);
 }
 
-/// What is larger than the burst is not refused for ever.
+/// A request larger than the burst is not refused for ever.
 pub async fn more_units_than_the_burst_count_as_the_burst(limiter: &Arc<dyn RateLimiter>) {
     let taken = take_units(limiter, 1, slow(5), 1_000).await;
     assert!(taken.is_admitted);

@@ -5,7 +5,7 @@ use domain::Timestamp;
 
 use crate::RepositoryError;
 
-/// What is old enough to be removed, by the store's clock.
+/// The rows that are old enough to be removed, by the store's clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Outdated {
     /// What was deleted before this time.

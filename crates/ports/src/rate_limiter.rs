@@ -18,7 +18,7 @@ pub enum RateLimiterError {
 /// The outcome of asking for units of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Taken {
-    /// Whether the units were given.
+    /// The units were granted.
     pub is_admitted: bool,
     /// How many more could be taken at once now; 0 after a refusal.
     pub remaining: u32,

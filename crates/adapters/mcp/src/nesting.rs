@@ -57,7 +57,7 @@ pub(crate) fn prune_event(mut event: Sse) -> Sse {
     event
 }
 
-/// Whether a value has more than [`VALUE_LEVELS`].
+/// Returns whether a value has more than [`VALUE_LEVELS`].
 pub(crate) fn is_too_deep(value: &Value) -> bool {
     levels(value) > VALUE_LEVELS
 }

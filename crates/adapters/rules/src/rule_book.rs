@@ -39,7 +39,7 @@ pub(crate) struct RuleBook {
     bytes: usize,
 }
 
-/// What one thread needs to match the rules of a book.
+/// The memory of one thread that matches the rules of a book.
 #[derive(Debug)]
 pub(crate) struct Memories {
     /// By the rules' places in the book.

@@ -121,7 +121,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_SIGNING_KEYS,
 ];
 
-/// What is marked after the deletion of an agent, in this order.
+/// The rows that are marked after the deletion of an agent, in this order.
 const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];
 
 /// What is removed after a deletion, in this order. Each step is reached only when the one before

@@ -35,7 +35,7 @@ pub fn check_opening<'a>(
     check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)
 }
 
-/// Whether the client wants to speak WebSocket. `Upgrade` means nothing in HTTP/1.0 (RFC 9110,
+/// Returns whether the client requests a WebSocket. `Upgrade` means nothing in HTTP/1.0 (RFC 9110,
 /// section 7.8).
 pub fn is_upgrade(request: &HttpRequest) -> bool {
     use HandshakeError::{

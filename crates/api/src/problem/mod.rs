@@ -28,7 +28,7 @@ pub struct ApiError {
     pub faults: Vec<ProblemFault>,
     /// Whole seconds after which to try again; what is usual for the code when none.
     pub retry_after: Option<u32>,
-    /// Whether the same request can succeed later.
+    /// The same request can succeed later.
     pub retryable: bool,
     /// The rate limit that refuses the request.
     pub violated_policy: Option<LimitPolicy>,

@@ -61,14 +61,14 @@ pub(super) struct Opened {
     pub(super) channel: Channel,
     /// Who answers in a conversation.
     pub(super) agent: Option<AgentId>,
-    /// What it asks for of the past.
+    /// The past events that it requests.
     pub(super) past: Option<Past>,
     /// Where the log stood before it was looked whether the channel is there.
     pub(super) head: Seq,
 }
 
 impl Opened {
-    /// Whether all events after the cursor follow.
+    /// All events after the cursor follow.
     pub(super) fn is_recovered(&self) -> bool {
         self.past
             .is_some_and(|past| past.coverage == Coverage::Whole)

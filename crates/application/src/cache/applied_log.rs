@@ -140,7 +140,7 @@ impl AppliedLog {
         self.trusted_until.store(until, Ordering::Release);
     }
 
-    /// Whether the caches may answer at `now`, as `Clock::running_for` measures it.
+    /// Returns whether the caches may answer at `now`, as `Clock::running_for` measures it.
     pub fn is_trusted(&self, now: Duration) -> bool {
         now < Duration::from_millis(self.trusted_until.load(Ordering::Acquire))
     }

@@ -35,7 +35,7 @@ pub struct ChatService {
     intake: Arc<Intake>,
 }
 
-/// What a message needs on its way to its turn.
+/// The parts that a message needs on its way to its turn.
 struct Intake {
     runner: Arc<TurnRunner>,
     lanes: Lanes,

@@ -92,7 +92,7 @@ impl Tail {
         Some(TailEvents { events, next })
     }
 
-    /// Whether it holds all events after a position.
+    /// Returns whether it holds all events after a position.
     pub fn holds(&self, since: Seq) -> bool {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         ring.after(since).is_some()

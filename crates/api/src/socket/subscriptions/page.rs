@@ -16,7 +16,7 @@ pub(in crate::socket) struct PageRequest {
     pub(in crate::socket) channel: Channel,
     /// Events after this position.
     pub(in crate::socket) since: Seq,
-    /// Whether there are too many of them to be sent.
+    /// There are too many of them to be sent.
     pub(in crate::socket) is_too_long: bool,
 }
 

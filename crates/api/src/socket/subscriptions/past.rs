@@ -1,8 +1,8 @@
-//! What a client asks for of the past of a channel.
+//! The past events of a channel that a client requests.
 
 use domain::Seq;
 
-/// What a client asks for of the past of a channel.
+/// The past events of a channel that a client requests.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::socket) struct Past {
     /// The client's cursor.

@@ -13,7 +13,7 @@ use crate::socket::Overfull;
 /// How far a channel has been sent of the past.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// Whether nothing is read because too many events match.
+    /// Returns whether nothing is read because too many events match.
     is_too_long: bool,
     /// Whether the client asked for it, and is told when it is over.
     is_asked: bool,

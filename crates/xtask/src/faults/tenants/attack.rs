@@ -18,7 +18,7 @@ const RULE_BOOKS: u32 = 20;
 /// Different bodies of one attack, so that no answer can be remembered.
 const VARIANTS: u32 = 40;
 
-/// What the hostile tenant does.
+/// The behaviour of the hostile tenant.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Attack {
     SlowRules,

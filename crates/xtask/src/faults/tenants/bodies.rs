@@ -1,4 +1,4 @@
-//! What the hostile tenant sends.
+//! The requests of the hostile tenant.
 
 use serde_json::{Value, json};
 

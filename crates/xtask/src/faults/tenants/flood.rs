@@ -52,7 +52,7 @@ impl Plan {
     }
 }
 
-/// What was answered to a flood.
+/// The answers to a flood.
 #[derive(Default)]
 pub(super) struct Answers {
     pub(super) admitted: AtomicUsize,

@@ -25,7 +25,7 @@ pub(super) struct Neighbour {
     agent: String,
 }
 
-/// What the tenant observed.
+/// The measurements of the tenant.
 #[derive(Default)]
 pub(super) struct Observed {
     pub(super) took: Vec<Duration>,
