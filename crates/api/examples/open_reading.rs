@@ -48,7 +48,7 @@ async fn main() -> Result<()> {
     let wired = wiring::wire(Parts {
         settings: &settings,
         storage: store.storage(),
-        engines: wiring::built_in_engines(),
+        engines: wiring::built_in_engines()?,
         metrics: telemetry::init(&settings.log)?,
         public_url: settings.server.public_url(address),
         tasks,

@@ -13,7 +13,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let mut engines = wiring::built_in_engines();
+    let mut engines = wiring::built_in_engines()?;
     engines.insert("scripted".to_owned(), Arc::new(ScriptedEngine::new()));
     commands::run(CommandLine::parse(), engines).await
 }

@@ -31,7 +31,7 @@ impl ReplyEngine for ShoutEngine {
 
 #[tokio::main]
 async fn main() -> anyhow::Result<()> {
-    let mut engines = wiring::built_in_engines();
+    let mut engines = wiring::built_in_engines()?;
     engines.insert("shout".to_owned(), Arc::new(ShoutEngine));
     commands::run(CommandLine::parse(), engines).await
 }

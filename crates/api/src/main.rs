@@ -12,7 +12,7 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    match commands::run(CommandLine::parse(), wiring::built_in_engines()).await {
+    match run().await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;
@@ -21,4 +21,8 @@ async fn main() -> ExitCode {
             ExitCode::FAILURE
         }
     }
+}
+
+async fn run() -> anyhow::Result<()> {
+    commands::run(CommandLine::parse(), wiring::built_in_engines()?).await
 }

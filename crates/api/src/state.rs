@@ -9,6 +9,7 @@ use application::{
     chat::LiveTurns,
     realtime::{LogReader, Typing},
 };
+use cpu_pool::CpuPool;
 use domain::{Quota, Sizes};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
@@ -42,6 +43,8 @@ pub struct ApiState {
     pub address_quota: Option<Quota>,
     /// Request ids.
     pub ids: Arc<dyn IdSource>,
+    /// Threads for the validation of long bodies.
+    pub cpu_pool: Arc<CpuPool>,
     /// Validators of bodies.
     pub schemas: Schemas,
     /// How large things may be.

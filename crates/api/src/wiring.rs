@@ -23,8 +23,9 @@ pub use self::{
 use std::sync::Arc;
 
 use actix_web::web::Data;
-use anyhow::Result;
+use anyhow::{Context as _, Result};
 use application::{node::Node, purge::Purge, retention::LogRetention};
+use cpu_pool::CpuPool;
 use domain::web_address;
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::{Clock, IdSource, Storage};
@@ -149,6 +150,7 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         address_guard: limits::address_guard(parts),
         address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
         ids,
+        cpu_pool: CpuPool::start().context("cannot start threads")?,
         schemas: schemas(&document)?,
         sizes: settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),

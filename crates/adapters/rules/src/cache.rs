@@ -2,13 +2,11 @@
 
 use std::sync::Arc;
 
+use cpu_pool::{Admission, PoolError};
 use domain::{Agent, AgentId, Fault, MemorySize as _, TenantId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Options, OptionsBuilder, Weighter, sync::Cache};
 
-use crate::{
-    cpu_pool::{Admission, PoolError},
-    rule_book::{Compilation, RuleBook},
-};
+use crate::rule_book::{Compilation, RuleBook};
 
 /// Most bytes of all books together.
 const CACHE_BYTES: u64 = 64 * 1024 * 1024;
@@ -160,17 +158,15 @@ impl Entry {
 
 #[cfg(test)]
 mod tests {
+    use cpu_pool::CpuPool;
     use domain::Rule;
     use futures::future::join_all;
 
     use super::*;
-    use crate::{
-        cpu_pool::CpuPool,
-        samples::{agent, pattern_rule},
-    };
+    use crate::samples::{agent, pattern_rule};
 
     async fn load(books: &RuleBooks, tenant: &TenantId, agent: &Arc<Agent>) -> Arc<Entry> {
-        let admission = Arc::new(CpuPool::new()).admit(tenant).await.unwrap();
+        let admission = CpuPool::start().unwrap().admit(tenant).await.unwrap();
         let entry = books.get_or_compile(tenant, agent, &admission).await;
         entry.unwrap()
     }

@@ -1,8 +1,9 @@
 //! The engine: the port's promises kept with rule books, searches and answers.
 
-use std::{ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
+use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
 use async_trait::async_trait;
+use cpu_pool::{CpuPool, PoolError, Slice};
 use domain::{Agent, Fault, FinishReason, TenantId};
 use futures::{StreamExt as _, stream};
 use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
@@ -10,10 +11,8 @@ use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, Rep
 use crate::{
     answer::answer,
     cache::{Entry, RuleBooks},
-    cpu_pool::{CpuPool, PoolError},
     deltas::Deltas,
     search::{Search, TooMuchWork},
-    slice::Slice,
     template::Answer,
 };
 
@@ -39,12 +38,12 @@ struct UnusableRules {
 }
 
 impl RuleReplyEngine {
-    /// An engine with an empty cache; one serves all tenants.
-    pub fn new() -> Self {
-        Self {
+    /// Starts an engine with an empty cache; one serves all tenants.
+    pub fn new() -> io::Result<Self> {
+        Ok(Self {
             books: RuleBooks::new(),
-            pool: Arc::new(CpuPool::new()),
-        }
+            pool: CpuPool::start()?,
+        })
     }
 
     /// Answers on this thread if that is quick; otherwise continues with the request.
@@ -84,12 +83,6 @@ impl RuleReplyEngine {
     }
 }
 
-impl Default for RuleReplyEngine {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
 #[async_trait]
 impl ReplyEngine for RuleReplyEngine {
     fn is_immediate(&self) -> bool {
@@ -110,8 +103,8 @@ impl ReplyEngine for RuleReplyEngine {
                 Err(faults) => Err(PrepareError::Invalid(faults.to_vec())),
             },
             Err(PoolError::Overloaded) => Err(PrepareError::Overloaded),
-            // The process is stopping, and nothing is known against the rules.
-            Err(PoolError::Closed(_) | PoolError::Unfinished(_)) => Ok(()),
+            // The process is stopping: whether the rules are valid is unknown.
+            Err(PoolError::Unfinished(_)) => Ok(()),
         }
     }
 
@@ -154,7 +147,7 @@ fn stream_of(answer: Answer) -> ReplyStream {
 fn unavailable(error: PoolError) -> ReplyError {
     match error {
         PoolError::Overloaded => ReplyError::Overloaded,
-        PoolError::Closed(_) | PoolError::Unfinished(_) => ReplyError::Unavailable(error.into()),
+        PoolError::Unfinished(_) => ReplyError::Unavailable(error.into()),
     }
 }
 

@@ -5,7 +5,7 @@
 //!
 //! An agent's rules are compiled into a rule book: patterns by `pattern`, keywords by
 //! `keywords`, answers by `template`. That is work of milliseconds for an agent with many
-//! rules, so it happens on the `cpu_pool`, off the async threads, when the agent is saved, and
+//! rules, so it happens on a [`cpu_pool::CpuPool`], off the async threads, when the agent is saved, and
 //! the book is kept in a `cache` weighed in bytes. A `search` then tries the rules one by one: on
 //! the caller's thread for a millisecond, then on the pool.
 //! To add a way to match, add a variant to `rule_book::Matcher`; to add a placeholder, one to
@@ -13,14 +13,12 @@
 
 mod answer;
 mod cache;
-mod cpu_pool;
 mod deltas;
 mod engine;
 mod keywords;
 mod pattern;
 mod rule_book;
 mod search;
-mod slice;
 mod small_talk;
 mod template;
 mod topic;

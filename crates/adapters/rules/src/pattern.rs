@@ -9,6 +9,7 @@ mod nfa_search;
 
 use std::{mem, ops::Range, task::Poll};
 
+use cpu_pool::Slice;
 use regex_automata::{
     MatchKind, PatternID,
     hybrid::dfa::{Cache, Config, DFA},
@@ -16,7 +17,6 @@ use regex_automata::{
     util::{prefilter::Prefilter, syntax},
 };
 
-use crate::slice::Slice;
 use dfa_search::{DfaOutcome, DfaSearch};
 use nfa_search::NfaSearch;
 

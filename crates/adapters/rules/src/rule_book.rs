@@ -8,6 +8,7 @@ use std::{
     time::Duration,
 };
 
+use cpu_pool::Slice;
 use domain::{
     Agent, Fault, FaultCode, Rule,
     fault::{push_index, push_token},
@@ -16,7 +17,6 @@ use domain::{
 use crate::{
     keywords::{FoldedText, Keyword},
     pattern::{Captures, Pattern, PatternMemory},
-    slice::Slice,
     template::{KnownCaptures, Template, names_a_capture},
 };
 

@@ -7,13 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use cpu_pool::Slice;
 use ports::ReplyRequest;
 
 use crate::{
     keywords::FoldedText,
     pattern::Captures,
     rule_book::{Memories, RuleBook},
-    slice::Slice,
 };
 
 /// The longest time for which a message is searched, pauses aside. Two hundred ordinary rules

@@ -202,11 +202,12 @@ fn next_placeholder(source: &str) -> Option<(&str, &str, &str)> {
 mod tests {
     use std::{task::Poll, time::Duration};
 
+    use cpu_pool::Slice;
     use proptest::prelude::*;
     use rstest::rstest;
 
     use super::*;
-    use crate::{pattern::PatternMemory, samples::agent, slice::Slice};
+    use crate::{pattern::PatternMemory, samples::agent};
 
     fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &str) -> Answer {
         let values = Values {

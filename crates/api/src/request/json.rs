@@ -1,31 +1,25 @@
 //! JSON bodies.
 
-use std::{num::NonZero, sync::LazyLock, thread::available_parallelism};
+use std::sync::Arc;
 
 use actix_web::{
-    FromRequest, HttpRequest,
+    FromRequest, HttpMessage as _, HttpRequest,
     dev::Payload,
     http::header,
     web::{Bytes, Data},
 };
+use application::access::Entrant;
+use cpu_pool::PoolError;
 use domain::ProblemCode;
 use futures::{FutureExt, future::LocalBoxFuture};
-use ports::BoxError;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
-use tokio::{sync::Semaphore, task::spawn_blocking};
 
-use crate::{body, problem::ApiError, state::ApiState};
+use crate::{access::unauthenticated, body, problem::ApiError, state::ApiState};
 
 /// Longest body, in bytes, that is checked on the request's thread: the worst takes some
 /// milliseconds.
 const INLINE_BYTES: usize = 16 * 1024;
-
-/// Half of the cores: as many longer bodies are checked at a time.
-static CHECKS: LazyLock<Semaphore> = LazyLock::new(|| {
-    let cores = available_parallelism().map_or(1, NonZero::get);
-    Semaphore::new((cores / 2).max(1))
-});
 
 /// A type that is a request's body.
 pub trait JsonBody {
@@ -44,8 +38,8 @@ impl<T: JsonBody + DeserializeOwned + 'static> FromRequest for Json<T> {
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let received = receive(request, payload, &["application/json"]);
         async move {
-            let (bytes, state) = received.await?;
-            let value = check(bytes, T::SCHEMA, state).await?;
+            let received = received.await?;
+            let value = received.check(T::SCHEMA).await?;
             Ok(Self(body::typed(value, T::SCHEMA)?))
         }
         .boxed_local()
@@ -64,12 +58,12 @@ impl<T: JsonBody + DeserializeOwned + Default + 'static> FromRequest for Optiona
         let checked = check_media_type(request, &["application/json"]);
         let received = whole_body(request, payload);
         async move {
-            let (bytes, state) = received.await?;
-            if bytes.is_empty() {
+            let received = received.await?;
+            if received.bytes.is_empty() {
                 return Ok(Self(T::default()));
             }
             checked?;
-            let value = check(bytes, T::SCHEMA, state).await?;
+            let value = received.check(T::SCHEMA).await?;
             Ok(Self(body::typed(value, T::SCHEMA)?))
         }
         .boxed_local()
@@ -92,9 +86,9 @@ impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
         let media_types = ["application/merge-patch+json", "application/json"];
         let received = receive(request, payload, &media_types);
         async move {
-            let (bytes, state) = received.await?;
+            let received = received.await?;
             Ok(Self {
-                value: check(bytes, T::SCHEMA, state).await?,
+                value: received.check(T::SCHEMA).await?,
                 target: std::marker::PhantomData,
             })
         }
@@ -102,31 +96,40 @@ impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
     }
 }
 
-/// Reads and checks a body; a long one beside the request threads, which serve other callers
-/// meanwhile.
-async fn check(
+/// A whole body, and what checks it.
+struct Received {
     bytes: Bytes,
-    schema: &'static str,
     state: Data<ApiState>,
-) -> Result<Value, ApiError> {
-    if bytes.len() <= INLINE_BYTES {
-        return Ok(body::parse_value(&bytes, schema, &state.schemas)?);
+    entrant: Arc<Entrant>,
+}
+
+impl Received {
+    /// Reads and checks the body; a long one off the request threads, which serve other callers
+    /// meanwhile.
+    async fn check(self, schema: &'static str) -> Result<Value, ApiError> {
+        let Self {
+            bytes,
+            state,
+            entrant,
+        } = self;
+        if bytes.len() <= INLINE_BYTES {
+            return Ok(body::parse_value(&bytes, schema, &state.schemas)?);
+        }
+        let pool = Arc::clone(&state.cpu_pool);
+        let job = move || body::parse_value(&bytes, schema, &state.schemas);
+        match pool.run_once(&entrant.principal.tenant, job).await {
+            Ok(checked) => Ok(checked?),
+            Err(PoolError::Overloaded) => Err(ApiError::new(ProblemCode::Overloaded)),
+            Err(error) => Err(ApiError::new(ProblemCode::Internal).because(error)),
+        }
     }
-    let internal = |error: BoxError| ApiError::new(ProblemCode::Internal).because(error);
-    let permit = CHECKS.acquire().await.map_err(|it| internal(it.into()))?;
-    let checked = spawn_blocking(move || {
-        let checked = body::parse_value(&bytes, schema, &state.schemas);
-        drop(permit);
-        checked
-    });
-    Ok(checked.await.map_err(|it| internal(it.into()))??)
 }
 
 fn receive(
     request: &HttpRequest,
     payload: &mut Payload,
     media_types: &[&str],
-) -> LocalBoxFuture<'static, Result<(Bytes, Data<ApiState>), ApiError>> {
+) -> LocalBoxFuture<'static, Result<Received, ApiError>> {
     let checked = check_media_type(request, media_types);
     let received = whole_body(request, payload);
     async move {
@@ -139,16 +142,22 @@ fn receive(
 fn whole_body(
     request: &HttpRequest,
     payload: &mut Payload,
-) -> LocalBoxFuture<'static, Result<(Bytes, Data<ApiState>), ApiError>> {
+) -> LocalBoxFuture<'static, Result<Received, ApiError>> {
     let state = request.app_data::<Data<ApiState>>().cloned();
-    // The layer in front has taken the whole body in: these bytes are there already.
+    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
+    // The layer in front has read the whole body: these bytes are there already.
     let body = Bytes::from_request(request, payload);
     async move {
         let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
+        let entrant = entrant.ok_or_else(unauthenticated)?;
         let bytes = body.await.map_err(|error| {
             ApiError::new(ProblemCode::MalformedJson).because(error.to_string())
         })?;
-        Ok((bytes, state))
+        Ok(Received {
+            bytes,
+            state,
+            entrant,
+        })
     }
     .boxed_local()
 }

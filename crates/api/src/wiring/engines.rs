@@ -1,6 +1,6 @@
 //! Who answers: the engines that every server has, and those that the configuration names.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, io, sync::Arc};
 
 use anyhow::{Context, Result, bail};
 use application::Engines;
@@ -15,10 +15,10 @@ use crate::settings::{LLM, RULES, Settings};
 /// Engines by name.
 pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
 
-/// The engines that every server has.
-pub fn built_in_engines() -> EnginesByName {
-    let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new());
-    BTreeMap::from([(RULES.to_owned(), rules)])
+/// Starts the engines that every server has.
+pub fn built_in_engines() -> io::Result<EnginesByName> {
+    let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new()?);
+    Ok(BTreeMap::from([(RULES.to_owned(), rules)]))
 }
 
 /// The engines of this server: these, one for each provider of language models, and the configured

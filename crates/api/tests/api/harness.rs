@@ -109,7 +109,7 @@ impl Plan {
         if let Some(times) = self.sockets {
             settings.limits.sockets = times;
         }
-        let mut engines = wiring::built_in_engines();
+        let mut engines = wiring::built_in_engines().expect("threads can be started");
         engines.extend(self.engines);
         // A recorder of the test's own: the process has room for one global recorder only.
         let metrics = self

@@ -23,11 +23,12 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("domain", &[]),
     Layer::new("ports", &["domain"]),
     Layer::new("contract", &["domain", "ports"]),
+    Layer::new("cpu_pool", &["domain"]),
     Layer::new("application", &["domain", "ports"]),
     Layer::new("relational", &["domain", "ports"]),
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
-    Layer::new("rule_engine", &["domain", "ports"]),
+    Layer::new("rule_engine", &["domain", "ports", "cpu_pool"]),
     Layer::new("llm_engine", &["domain", "ports"]),
     Layer::new("scripted_engine", &["domain", "ports"]),
     Layer::new("built_in_tools", &["domain", "ports"]),
@@ -37,7 +38,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("web_documents", &["domain", "ports"]),
     Layer {
         package: "agent-service",
-        may_use: &["domain", "ports", "application"],
+        may_use: &["domain", "ports", "application", "cpu_pool"],
         may_wire: &[
             "postgres_store",
             "sqlite_store",
@@ -76,6 +77,7 @@ const HOMES: &[(&str, &[&str])] = &[
         &[
             "application",
             "contract",
+            "cpu_pool",
             "relational",
             "postgres_store",
             "sqlite_store",

@@ -3,6 +3,7 @@
 
 use std::task::Poll;
 
+use cpu_pool::Slice;
 use regex_automata::{
     Input,
     hybrid::{
@@ -12,7 +13,6 @@ use regex_automata::{
 };
 
 use super::{Prefilter, next_candidate};
-use crate::slice::Slice;
 
 /// The number of bytes that are read between two looks at the clock: usually some 500 ns, but up
 /// to some milliseconds where each byte builds a new state of the largest pattern.

@@ -6,13 +6,13 @@
 
 use std::{mem, ops::Range, task::Poll};
 
+use cpu_pool::Slice;
 use regex_automata::{
     nfa::thompson::{NFA, State},
     util::primitives::StateID,
 };
 
 use super::{Captures, Prefilter, next_candidate};
-use crate::slice::Slice;
 
 /// The number of NFA states that are visited between two looks at the clock: some 30 µs.
 const STATES_PER_CHECK: usize = 4 * 1024;

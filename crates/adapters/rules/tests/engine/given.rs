@@ -85,6 +85,6 @@ pub(crate) async fn ask(engine: &RuleReplyEngine, request: ReplyRequest) -> (Str
 
 /// What the agent says to `message` in the first turn.
 pub(crate) async fn answer(agent: Agent, message: &str) -> String {
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     ask(&engine, request(&Arc::new(agent), message)).await.0
 }

@@ -10,7 +10,7 @@ use rule_engine::RuleReplyEngine;
 use crate::given::{agent, agent_with, keyword_rule, pattern_rule, tenant};
 
 async fn faults_of(agent: Agent) -> Vec<Fault> {
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     let prepared = engine.prepare(&tenant(), &Arc::new(agent)).await;
     match prepared {
         Ok(()) => Vec::new(),

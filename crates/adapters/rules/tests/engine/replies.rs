@@ -90,7 +90,7 @@ async fn replies_are_taken_in_turn_by_the_number_of_the_turn() {
         ..keyword_rule(&["x"], "")
     };
     let agent = Arc::new(agent_with([rule]));
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     let mut said = String::new();
     for turn_number in [0, 1, 2, 3, 4, 3_000_000_000] {
         let mut request = request(&agent, "x");
@@ -120,7 +120,7 @@ async fn a_group_that_did_not_match_and_an_unknown_user_are_empty() {
     )]));
     let mut request = request(&agent, "go");
     request.user_id = None;
-    assert_eq!(ask(&RuleReplyEngine::new(), request).await.0, "[]");
+    assert_eq!(ask(&RuleReplyEngine::new().unwrap(), request).await.0, "[]");
 }
 
 #[rstest]
@@ -161,7 +161,7 @@ async fn an_answer_that_grows_too_long_is_cut_and_says_so() {
         &"{{message}}".repeat(100),
     )]));
     let message = format!("long {}", "é".repeat(2_000));
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     let (text, finish_reason) = ask(&engine, request(&agent, &message)).await;
     assert_eq!(finish_reason, FinishReason::Length);
     assert!(text.len() <= 64 * 1024 && text.len() > 64 * 1024 - 4);
@@ -170,7 +170,7 @@ async fn an_answer_that_grows_too_long_is_cut_and_says_so() {
 #[tokio::test]
 async fn an_agent_whose_stored_rules_are_bad_is_refused_for_good() {
     let agent = Arc::new(agent_with([pattern_rule("(", "x")]));
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     let refusal = engine.reply(request(&agent, "x")).await.err().unwrap();
     assert!(!refusal.is_retryable(), "{refusal:?}");
 }
@@ -178,7 +178,7 @@ async fn an_agent_whose_stored_rules_are_bad_is_refused_for_good() {
 #[tokio::test]
 async fn a_prepared_agent_answers_short_messages_without_waiting() {
     let agent = Arc::new(agent_with([pattern_rule("hello", "hi")]));
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     engine.prepare(&tenant(), &agent).await.unwrap();
     assert!(
         engine
@@ -201,7 +201,7 @@ fn long_messages_are_searched_off_the_async_thread() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine = RuleReplyEngine::new();
+        let engine = RuleReplyEngine::new().unwrap();
         engine.prepare(&tenant(), &agent).await.unwrap();
         let (release, released) = mpsc::channel::<()>();
         let gate = spawn_blocking(move || released.recv());
@@ -216,7 +216,7 @@ fn long_messages_are_searched_off_the_async_thread() {
 
 #[tokio::test]
 async fn a_long_reply_streams_sentence_by_sentence_and_a_short_one_at_once() {
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     for (sentences, reply) in [
         (1, "Good morning! How are you? Well, I hope."),
         (

@@ -42,7 +42,7 @@ fn message() -> String {
 #[cfg_attr(debug_assertions, ignore = "measures optimised builds")]
 async fn a_warm_answer_by_two_hundred_rules_takes_less_than_a_few_milliseconds() {
     let agent = Arc::new(agent_with(rules()));
-    let engine = RuleReplyEngine::new();
+    let engine = RuleReplyEngine::new().unwrap();
     let started = Instant::now();
     engine.prepare(&tenant(), &agent).await.unwrap();
     println!("prepared in {:?}", started.elapsed());

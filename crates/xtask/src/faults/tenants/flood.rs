@@ -62,6 +62,11 @@ pub(super) struct Answers {
 }
 
 impl Answers {
+    /// The number of requests that passed the rate limits.
+    pub(super) fn reached_service(&self) -> usize {
+        self.admitted.load(Ordering::Relaxed) + self.refused.load(Ordering::Relaxed)
+    }
+
     fn note(&self, status: Result<u16, Broken>) {
         let counter = match status {
             Ok(200..300) => &self.admitted,

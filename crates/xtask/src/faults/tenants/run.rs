@@ -2,7 +2,7 @@
 
 use std::{sync::atomic::Ordering, time::Duration};
 
-use anyhow::{Context as _, Result};
+use anyhow::{Context as _, Result, ensure};
 use serde_json::json;
 
 use super::{
@@ -76,6 +76,7 @@ async fn suffer(ground: &Ground, store: Store, attack: Attack) -> Result<Finding
     };
     let neighbour = Neighbour::new(unlimited(endpoint).await?).await?;
     let plans = attack.prepare(&hostile).await?;
+    let sends_requests = !plans.is_empty();
 
     let memory = Watch::over(service.id()?);
     neighbour.observe(QUIET / 5).await;
@@ -87,6 +88,10 @@ async fn suffer(ground: &Ground, store: Store, attack: Attack) -> Result<Finding
     let meanwhile = memory.take_highest();
     drop(clients);
 
+    ensure!(
+        !sends_requests || answers.reached_service() > 0,
+        "no request of the attack was processed",
+    );
     let mut findings = Findings::of("F9", format!("{}, {}", attack.name(), store.name()));
     count(&mut findings, &answers);
     judge(&mut findings, quiet, loud);

@@ -54,20 +54,20 @@ fn too_many_jobs_are_refused_to_the_tenant_that_has_them() {
 fn a_job_that_is_given_up_before_or_after_its_turn_holds_nothing() {
     let queue = queue();
     let mut running = queue.enter(&tenant("a")).unwrap();
-    let place = running.try_recv().unwrap();
+    let permit = running.try_recv().unwrap();
     let unread = queue.enter(&tenant("b")).unwrap();
     let given_up = queue.enter(&tenant("a")).unwrap();
     let mut last = queue.enter(&tenant("a")).unwrap();
     drop(given_up);
     drop(unread);
-    drop(place);
+    drop(permit);
     assert!(last.try_recv().is_ok());
     assert!(queue.enter(&tenant("c")).unwrap().try_recv().is_ok());
 }
 
 #[tokio::test]
 async fn a_job_of_another_tenant_is_not_behind_all_of_a_hostile_one() {
-    let pool = Arc::new(CpuPool::with_threads(1));
+    let pool = CpuPool::with_threads(1).unwrap();
     let endless = |_slice: Slice| Poll::<()>::Pending;
     let hostile = (0..8).map(|_| async {
         let admission = pool.admit(&tenant("hostile")).await.unwrap();
@@ -97,7 +97,7 @@ async fn a_job_of_another_tenant_is_not_behind_all_of_a_hostile_one() {
 
 #[tokio::test(start_paused = true)]
 async fn a_job_that_waits_too_long_is_refused() {
-    let pool = Arc::new(CpuPool::with_threads(1));
+    let pool = CpuPool::with_threads(1).unwrap();
     let _held = pool.admit(&tenant("a")).await.unwrap();
     let refused = pool.admit(&tenant("a")).await.unwrap_err();
     assert!(matches!(refused, PoolError::Overloaded));

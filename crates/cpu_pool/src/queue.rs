@@ -36,14 +36,14 @@ struct State {
 #[derive(Debug, Default)]
 struct Jobs {
     running: usize,
-    waiting: VecDeque<oneshot::Sender<Place>>,
+    waiting: VecDeque<oneshot::Sender<Permit>>,
 }
 
-/// A running job's place; the next job begins when it is dropped.
+/// The right of a job to run; the next job begins when it is dropped.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct Permit {
     queue: Arc<Queue>,
-    /// `None` when nobody waited for the place any more: then it was never taken.
+    /// `None` if the job was given up before it could begin.
     tenant: Option<TenantId>,
 }
 
@@ -55,9 +55,9 @@ impl Queue {
         }
     }
 
-    /// Queues a job, whose place the receiver brings once it may run; `None` when too many wait.
-    /// Dropping the receiver takes the job out.
-    pub(super) fn enter(self: &Arc<Self>, tenant: &TenantId) -> Option<oneshot::Receiver<Place>> {
+    /// Queues a job, which may run once the receiver has its permit; `None` when too many jobs wait.
+    /// Dropping the receiver removes the job.
+    pub(super) fn enter(self: &Arc<Self>, tenant: &TenantId) -> Option<oneshot::Receiver<Permit>> {
         let mut state = self.state();
         let mut waiting_of_tenant = 0;
         if let Some(jobs) = state.tenants.get_mut(tenant) {
@@ -93,17 +93,17 @@ impl Queue {
                 continue;
             }
             if let Some(job) = jobs.waiting.pop_front() {
-                let place = Place {
+                let permit = Permit {
                     queue: Arc::clone(self),
                     tenant: Some(tenant.clone()),
                 };
-                match job.send(place) {
+                match job.send(permit) {
                     Ok(()) => {
                         jobs.running += 1;
                         state.running += 1;
                     }
                     // Its drop must not look for the lock that is held here.
-                    Err(mut place) => place.tenant = None,
+                    Err(mut permit) => permit.tenant = None,
                 }
             }
             if !jobs.waiting.is_empty() {
@@ -140,7 +140,7 @@ impl State {
     }
 }
 
-impl Drop for Place {
+impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(tenant) = self.tenant.take() {
             self.queue.leave(&tenant);

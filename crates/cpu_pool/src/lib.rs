@@ -1,0 +1,158 @@
+//! Threads for processor work that takes longer than a request thread may be held.
+//!
+//! Tenants take turns, and each has a bounded share: a tenant with much work waits for itself, and
+//! delays another by one [`Slice`] at most. On Linux the threads have a low priority, so that
+//! requests are served first when all cores are busy.
+
+mod queue;
+mod slice;
+
+use std::{io, num::NonZero, sync::Arc, task::Poll, thread::available_parallelism, time::Duration};
+
+use domain::TenantId;
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::{JoinError, yield_now},
+    time::timeout,
+};
+use tokio_util::task::AbortOnDropHandle;
+
+use queue::{Limits, Permit, Queue};
+pub use slice::Slice;
+
+/// The longest time for which a job holds a thread before other jobs continue.
+const SLICE: Duration = Duration::from_millis(10);
+/// The maximum number of threads. The memory of the jobs that run at a time grows with it.
+const MAX_THREADS: usize = 4;
+/// The maximum number of waiting jobs of one tenant.
+const MAX_WAITING_OF_TENANT: usize = 32;
+/// The maximum number of waiting jobs.
+const MAX_WAITING: usize = 1024;
+/// The longest time for which a job waits to begin.
+const MAX_WAIT: Duration = Duration::from_secs(5);
+
+/// Runs processor work on threads of its own: half as many as there are cores, at most four.
+#[derive(Debug)]
+pub struct CpuPool {
+    queue: Arc<Queue>,
+    /// Present until the pool is dropped.
+    runtime: Option<Runtime>,
+}
+
+/// The right to run one job at a time; ends when dropped.
+#[derive(Debug)]
+pub struct Admission {
+    pool: Arc<CpuPool>,
+    _permit: Permit,
+}
+
+/// The reason why a job has no result.
+#[derive(Debug, thiserror::Error)]
+pub enum PoolError {
+    /// The tenant should try again later.
+    #[error("too many jobs of the tenant are waiting, or one waited too long")]
+    Overloaded,
+    /// The job panicked, or the process is stopping.
+    #[error("the job did not finish")]
+    Unfinished(#[from] JoinError),
+}
+
+impl CpuPool {
+    /// Starts the threads.
+    pub fn start() -> io::Result<Arc<Self>> {
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        Self::with_threads((cores / 2).clamp(1, MAX_THREADS))
+    }
+
+    fn with_threads(threads: usize) -> io::Result<Arc<Self>> {
+        let share = (threads / 2).max(1);
+        let runtime = Builder::new_multi_thread()
+            .worker_threads(threads)
+            .thread_name("cpu-pool")
+            .on_thread_start(lower_priority)
+            // New jobs stand in the global queue, paused ones in a local queue: look at both in
+            // turn, since each poll takes a whole slice.
+            .global_queue_interval(1)
+            .build()?;
+        Ok(Arc::new(Self {
+            queue: Arc::new(Queue::new(Limits {
+                // Beside a tenant that uses all of its share, another can always begin.
+                running: threads + share,
+                running_of_tenant: share,
+                waiting: MAX_WAITING,
+                waiting_of_tenant: MAX_WAITING_OF_TENANT,
+            })),
+            runtime: Some(runtime),
+        }))
+    }
+
+    /// Waits until the tenant may begin another job.
+    pub async fn admit(self: &Arc<Self>, tenant: &TenantId) -> Result<Admission, PoolError> {
+        let permit = self.queue.enter(tenant).ok_or(PoolError::Overloaded)?;
+        let Ok(Ok(permit)) = timeout(MAX_WAIT, permit).await else {
+            return Err(PoolError::Overloaded);
+        };
+        Ok(Admission {
+            pool: Arc::clone(self),
+            _permit: permit,
+        })
+    }
+
+    /// Runs a job of the tenant that cannot pause.
+    pub async fn run_once<T: Send + 'static>(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+        job: impl FnOnce() -> T + Send + 'static,
+    ) -> Result<T, PoolError> {
+        let admission = self.admit(tenant).await?;
+        admission.spawn(async move { job() }).await
+    }
+}
+
+impl Admission {
+    /// Runs `job` slice by slice until it is ready. If the returned future is dropped, the job ends
+    /// after its current slice.
+    pub async fn run<T: Send + 'static>(
+        &self,
+        mut job: impl FnMut(Slice) -> Poll<T> + Send + 'static,
+    ) -> Result<T, PoolError> {
+        let slices = async move {
+            loop {
+                if let Poll::Ready(result) = job(Slice::new(SLICE)) {
+                    return result;
+                }
+                yield_now().await;
+            }
+        };
+        self.spawn(slices).await
+    }
+
+    async fn spawn<T: Send + 'static>(
+        &self,
+        job: impl Future<Output = T> + Send + 'static,
+    ) -> Result<T, PoolError> {
+        let runtime = self.pool.runtime.as_ref();
+        let runtime = runtime.unwrap_or_else(|| unreachable!("taken only when dropped"));
+        Ok(AbortOnDropHandle::new(runtime.spawn(job)).await?)
+    }
+}
+
+impl Drop for CpuPool {
+    fn drop(&mut self) {
+        // Waiting for the threads is not allowed on a thread of another runtime.
+        if let Some(runtime) = self.runtime.take() {
+            runtime.shutdown_background();
+        }
+    }
+}
+
+/// Lets the other threads of the process go first. Linux counts the nice value by thread.
+fn lower_priority() {
+    #[cfg(target_os = "linux")]
+    if let Err(error) = rustix::process::nice(10) {
+        tracing::warn!(%error, "cannot lower the priority of a CPU pool thread");
+    }
+}
+
+#[cfg(test)]
+mod tests;
