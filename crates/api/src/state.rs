@@ -4,13 +4,13 @@ use std::{sync::Arc, time::Duration};
 
 use application::{
     AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
-    EventService, Toolbox, TurnService,
+    EventService, KeyedSemaphore, Toolbox, TurnService,
     access::{Limits, Tickets, server::AuthorizationServer},
     chat::LiveTurns,
     realtime::{LogReader, Typing},
 };
 use cpu_pool::CpuPool;
-use domain::{Quota, Sizes};
+use domain::{Quota, Sizes, TenantId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::IdSource;
 use tokio_util::sync::CancellationToken;
@@ -43,6 +43,8 @@ pub struct ApiState {
     pub address_quota: Option<Quota>,
     /// Request ids.
     pub ids: Arc<dyn IdSource>,
+    /// The share of each tenant in the reading of pages.
+    pub page_permits: KeyedSemaphore<TenantId>,
     /// Threads for the validation of long bodies.
     pub cpu_pool: Arc<CpuPool>,
     /// Validators of bodies.

@@ -15,9 +15,7 @@ use ports::{
     RepositoryError,
 };
 
-use crate::{
-    Created, Engines, VersionCondition, access::Limits, idempotency, keyed_lock::KeyedLock,
-};
+use crate::{Created, Engines, KeyedSemaphore, VersionCondition, access::Limits, idempotency};
 use changing::CHANGE_ATTEMPTS;
 
 pub use changing::ConfigReplacement;
@@ -33,7 +31,7 @@ pub struct AgentService {
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     limits: AgentLimits,
-    contended: KeyedLock<(TenantId, AgentId)>,
+    contended: KeyedSemaphore<(TenantId, AgentId)>,
 }
 
 /// The limits of agents.
@@ -64,7 +62,7 @@ impl AgentService {
             clock,
             ids,
             limits,
-            contended: KeyedLock::default(),
+            contended: KeyedSemaphore::new(1),
         }
     }
 

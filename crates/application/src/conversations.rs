@@ -13,7 +13,7 @@ use ports::{
     RepositoryError,
 };
 
-use crate::{VersionCondition, keyed_lock::KeyedLock};
+use crate::{KeyedSemaphore, VersionCondition};
 use changing::CHANGE_ATTEMPTS;
 
 pub use creating::NewConversation;
@@ -27,7 +27,7 @@ pub struct ConversationService {
     claims: Arc<dyn ClaimRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
-    contended: KeyedLock<(TenantId, ConversationId)>,
+    contended: KeyedSemaphore<(TenantId, ConversationId)>,
 }
 
 impl ConversationService {
@@ -45,7 +45,7 @@ impl ConversationService {
             claims,
             clock,
             ids,
-            contended: KeyedLock::default(),
+            contended: KeyedSemaphore::new(1),
         }
     }
 

@@ -111,10 +111,15 @@ impl ProblemCode {
 /// The path under which clients reach the service.
 static BASE_PATH: OnceLock<String> = OnceLock::new();
 
-/// Sets the path of the public URL, such as `/agents`, which the types of all problems that this
-/// process writes begin with. The first call counts.
+/// Sets the path of the public URL, such as `/agents`, with which `type` and `instance` of all
+/// problems of this process begin. The first call counts.
 pub fn set_base_path(path: &str) {
     BASE_PATH.get_or_init(|| path.to_owned());
+}
+
+/// The path of the public URL; empty at the root of a host.
+pub fn base_path() -> &'static str {
+    BASE_PATH.get().map_or("", String::as_str)
 }
 
 /// The type of a problem: the path of a page that explains its code.
@@ -123,7 +128,7 @@ pub struct ProblemType(pub ProblemCode);
 
 impl Serialize for ProblemType {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let base = BASE_PATH.get().map_or("", String::as_str);
+        let base = base_path();
         serializer.collect_str(&format_args!("{base}/problems/{}", self.0.slug()))
     }
 }

@@ -72,7 +72,7 @@ pub async fn chat(
     body: Json<ChatRequest>,
 ) -> Result<HttpResponse, ApiError> {
     let began = Instant::now();
-    let form = Form::of(request.headers(), body.0.stream())?;
+    let form = Form::of(request.headers(), body.0.stream());
     let command = body.0.into_command(RequestId::of(&request))?;
     // Before anything is stored: who may not open a stream has asked nothing.
     let place = match form {

@@ -8,7 +8,7 @@ use crate::{
     access::{Authorized, ConversationsRead},
     problem::ApiError,
     reads::{self, PageOf},
-    request::QueryParameters,
+    request::{PagePermit, QueryParameters},
     state::ApiState,
 };
 
@@ -26,6 +26,7 @@ use crate::{
 pub async fn list_conversations(
     authorized: Authorized<ConversationsRead>,
     state: Data<ApiState>,
+    _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let mut query = QueryParameters::read(&request, &["agentId", "userId", "limit", "cursor"]);

@@ -8,7 +8,7 @@ use crate::{
     access::{Authorized, ConversationsRead},
     problem::ApiError,
     reads::{self, PageOf},
-    request::{PathId, QueryParameters},
+    request::{PagePermit, PathId, QueryParameters},
 };
 
 /// List the messages of a conversation.
@@ -25,6 +25,7 @@ use crate::{
 pub async fn list_messages(
     authorized: Authorized<ConversationsRead>,
     id: PathId<ConversationId>,
+    _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let mut query = QueryParameters::read(&request, &["order", "limit", "cursor"]);

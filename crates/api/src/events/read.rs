@@ -6,7 +6,7 @@ use super::{listing, page, page::EventPageBody, stream, stream::LogEvent};
 use crate::{
     access::{Authorized, EventsRead},
     problem::ApiError,
-    request::names,
+    request::{PagePermit, names},
     sse::EVENT_STREAM,
     state::ApiState,
 };
@@ -41,6 +41,7 @@ use crate::{
 pub async fn list_events(
     authorized: Authorized<EventsRead>,
     state: Data<ApiState>,
+    _permit: PagePermit,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let (listing, limit) = listing::read(&request)?;

@@ -8,7 +8,7 @@ use actix_web::{
         header::{self, HeaderValue},
     },
 };
-use domain::{ConversationId, Problem, ProblemCode, TurnId};
+use domain::{ConversationId, Problem, ProblemCode, TurnId, problem::base_path};
 use ports::BoxError;
 use serde::Serialize;
 use utoipa::ToSchema;
@@ -126,7 +126,7 @@ impl FailureCause {
 
 /// Writes an error's answer to what was asked; that and the request id only the layers know.
 pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> HttpResponse {
-    let instance = asked.uri().path().to_owned();
+    let instance = format!("{}{}", base_path(), asked.uri().path());
     let status = error.status_code();
     let mut response = HttpResponse::build(status);
     if let Some(seconds) = retry_after(error) {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use application::{
     cache::{Caches, LogTail},
-    realtime::{Feed, LogReader, NotingBus, Typing},
+    realtime::{Feed, LogReader, Typing},
 };
 use local_bus::LocalBus;
 use ports::{Clock, EventBus};
@@ -31,10 +31,7 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
     let feed = Feed::new(events(), tasks.clone(), Handle::current(), stop.clone());
     let feed = Arc::new(feed);
-    let caches = Caches::new(Arc::new(NotingBus {
-        feed: Arc::clone(&feed),
-        bus: Arc::clone(&bus),
-    }));
+    let caches = Caches::new(Arc::clone(&bus));
     let tail = LogTail::new(
         events(),
         caches.clone(),

@@ -136,15 +136,21 @@ async fn what_goes_wrong_before_the_first_event_is_a_problem() {
         .send()
         .await
         .problem(ProblemCode::ValidationFailed);
-    let body = json!({"agentId": nobody, "message": "Hello", "stream": true});
-    let request = chat(&api, &body).header("Accept", "application/json");
-    let refused = request.send().await;
-    refused.problem(ProblemCode::NotAcceptable);
-    assert!(
-        refused
-            .text()
-            .contains("`stream` asks for `text/event-stream`")
-    );
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn stream_in_the_body_decides_whatever_accept_says() {
+    let api = Api::start().await;
+    let agent = api.agent_id().await;
+    for (stream, accept, expected) in [
+        (true, "application/json", "text/event-stream"),
+        (false, "text/event-stream", "application/json"),
+    ] {
+        let body = json!({"agentId": agent, "message": "Hello", "stream": stream});
+        let answered = chat(&api, &body).header("Accept", accept).send().await;
+        assert_eq!(answered.header("content-type"), expected);
+    }
     api.stop().await;
 }
 

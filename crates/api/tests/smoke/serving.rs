@@ -193,6 +193,7 @@ async fn every_path_in_an_answer_begins_with_that_of_the_public_url() {
         .await
         .expect("JSON");
     assert_eq!(problem["type"], "/behind/a/proxy/problems/agent_not_found");
+    assert_eq!(problem["instance"], "/behind/a/proxy/api/agents/x");
     let console = ask("GET", "/", None).await.text().await.expect("a page");
     assert!(
         console.contains("href=\"/behind/a/proxy/docs/\""),

@@ -107,7 +107,7 @@ impl AgentService {
                 Ok(None) => return Err(AgentError::NotFound),
                 Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
-                    turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);
+                    turn = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
                 }
                 Err(error) => return Err(error.into()),
             }

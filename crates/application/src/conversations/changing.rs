@@ -47,7 +47,7 @@ impl ConversationService {
                 Ok(None) => return Err(ConversationError::NotFound),
                 Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
-                    turn = Some(self.contended.lock((caller.tenant.clone(), id)).await);
+                    turn = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -7,7 +7,7 @@ use std::{
 };
 
 use domain::{Seq, TenantId};
-use futures::{StreamExt as _, stream::BoxStream};
+use futures::StreamExt as _;
 use ports::{EventBus, EventLog, LogBounds, RepositoryError, Signal};
 use tokio::{runtime::Handle, time::MissedTickBehavior};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
@@ -108,28 +108,6 @@ impl Feed {
     pub(crate) fn bytes(&self) -> u64 {
         let tails = self.tails.0.read().unwrap_or_else(PoisonError::into_inner);
         tails.values().map(|tail| tail.bytes() as u64).sum()
-    }
-}
-
-/// A bus that notes in a feed what this process publishes, before the write that it is about is
-/// answered.
-pub struct NotingBus {
-    /// The feed.
-    pub feed: Arc<Feed>,
-    /// The bus.
-    pub bus: Arc<dyn EventBus>,
-}
-
-impl EventBus for NotingBus {
-    fn publish(&self, signal: Signal) {
-        if let Signal::Grew { tenant, head } = &signal {
-            self.feed.note_head(tenant, *head);
-        }
-        self.bus.publish(signal);
-    }
-
-    fn subscribe(&self) -> BoxStream<'static, Signal> {
-        self.bus.subscribe()
     }
 }
 

@@ -67,14 +67,15 @@ impl LogReader {
         Ok(self.bounds(tenant).await?.head)
     }
 
-    /// Waits until `tail` has been read as far as this process knows the log to reach. What it
-    /// deleted before the call is not in the tail afterwards.
-    pub async fn catch_up(&self, tail: &Tail) -> Result<(), RepositoryError> {
-        let noted = *tail.noted().borrow();
+    /// Waits until `tail` has been read up to the head of the stored log, and returns the log's
+    /// bounds. Content that any node deleted before the call is not in the tail afterwards.
+    pub async fn catch_up(&self, tail: &Tail) -> Result<LogBounds, RepositoryError> {
+        let bounds = self.bounds(tail.tenant()).await?;
         let mut positions = tail.positions();
-        let reached = positions.wait_for(|position| *position >= noted);
+        tail.note_head(bounds.head);
+        let reached = positions.wait_for(|position| *position >= bounds.head);
         match timeout(CATCH_UP, reached).await {
-            Ok(_reached) => Ok(()),
+            Ok(_reached) => Ok(bounds),
             Err(late) => Err(RepositoryError::Unavailable(late.into())),
         }
     }
@@ -110,11 +111,8 @@ impl LogReader {
         since: Option<Seq>,
     ) -> Result<Follower, RepositoryError> {
         let tail = self.tail(tenant).await?;
-        self.catch_up(&tail).await?;
-        let since = match since {
-            Some(since) => since,
-            None => self.head(tenant).await?,
-        };
+        let bounds = self.catch_up(&tail).await?;
+        let since = since.unwrap_or(bounds.head);
         Ok(Follower::new(Arc::clone(self), tail, filter, since))
     }
 

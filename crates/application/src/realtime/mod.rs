@@ -18,7 +18,7 @@ mod typing;
 mod typing_pace;
 
 pub use fed_event::FedEvent;
-pub use feed::{Feed, NotingBus};
+pub use feed::Feed;
 pub use filter::{EventFilter, visibility};
 pub use follower::{Followed, Follower};
 pub use log_reader::{LogReader, Read};

@@ -144,15 +144,13 @@ async fn look_back(
     since: Option<i64>,
 ) -> Result<Beginning, ApiError> {
     let log = &context.open::<EventsRead>(caller)?.log;
-    log.catch_up(&caller.tail).await?;
+    let bounds = log.catch_up(&caller.tail).await?;
     let since = since.map(Seq);
-    let bounds = match since {
-        Some(since) if !caller.tail.holds(since) => Some(log.bounds(caller.tail.tenant()).await?),
-        _ => None,
-    };
     Ok(Beginning {
         since,
-        bounds,
+        bounds: since
+            .is_some_and(|since| !caller.tail.holds(since))
+            .then_some(bounds),
         head: caller.tail.position(),
     })
 }

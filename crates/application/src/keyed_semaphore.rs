@@ -1,0 +1,73 @@
+//! A semaphore for each key.
+
+use std::{
+    collections::HashMap,
+    hash::Hash,
+    sync::{Arc, Mutex, PoisonError, Weak},
+};
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// A semaphore for each key, granted in order of arrival. Keys that are not in use take no memory.
+#[derive(Debug)]
+pub struct KeyedSemaphore<K> {
+    permits: usize,
+    semaphores: Mutex<HashMap<K, Weak<Semaphore>>>,
+}
+
+impl<K: Eq + Hash> KeyedSemaphore<K> {
+    /// So many permits for each key.
+    pub fn new(permits: usize) -> Self {
+        Self {
+            permits,
+            semaphores: Mutex::default(),
+        }
+    }
+
+    /// Waits until the key has a permit left.
+    pub async fn acquire(&self, key: K) -> OwnedSemaphorePermit {
+        let permit = self.find(key).acquire_owned().await;
+        permit.unwrap_or_else(|_closed| unreachable!("the semaphores are never closed"))
+    }
+
+    fn find(&self, key: K) -> Arc<Semaphore> {
+        let semaphores = self.semaphores.lock();
+        let mut semaphores = semaphores.unwrap_or_else(PoisonError::into_inner);
+        semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
+        if let Some(semaphore) = semaphores.get(&key).and_then(Weak::upgrade) {
+            return semaphore;
+        }
+        let semaphore = Arc::new(Semaphore::new(self.permits));
+        semaphores.insert(key, Arc::downgrade(&semaphore));
+        semaphore
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt as _;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_key_has_so_many_permits_and_others_are_free() {
+        let semaphores = KeyedSemaphore::new(2);
+        let first = semaphores.acquire("a").await;
+        let _second = semaphores.acquire("a").await;
+        let mut third = Box::pin(semaphores.acquire("a"));
+        assert!(third.as_mut().now_or_never().is_none());
+        assert!(semaphores.acquire("b").now_or_never().is_some());
+        drop(first);
+        assert!(third.now_or_never().is_some());
+    }
+
+    #[tokio::test]
+    async fn keys_without_permits_in_use_are_forgotten() {
+        let semaphores = KeyedSemaphore::new(1);
+        for key in 0..10 {
+            drop(semaphores.acquire(key).await);
+        }
+        let _held = semaphores.acquire(10).await;
+        assert_eq!(semaphores.semaphores.lock().unwrap().len(), 1);
+    }
+}
