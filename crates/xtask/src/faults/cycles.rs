@@ -22,9 +22,12 @@ const REST: Duration = Duration::from_secs(1);
 const PLATEAU: f64 = 1.1;
 
 /// Opens and closes so many sockets.
-pub(super) async fn run(ground: &Ground, cycles: usize) -> Result<Findings> {
-    let mut findings = Findings::of("F8", format!("{cycles} sockets come and go"));
-    let (service, _) = ground.start(Store::Sqlite, "cycles").await?;
+pub(super) async fn run(ground: &Ground, store: Store, cycles: usize) -> Result<Findings> {
+    let mut findings = Findings::of(
+        "F8",
+        format!("{cycles} sockets come and go, {}", store.name()),
+    );
+    let (service, _) = ground.start(store, "cycles").await?;
     let endpoint = service.endpoint()?;
     let mut resident = Vec::new();
     for _ in 0..WAVES {

@@ -146,7 +146,6 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Vec<Findings>> {
     let runtime = runtime()?;
-    let has_sqlite = options.stores().any(|store| store == Store::Sqlite);
     let mut all = Vec::new();
     if options.wants(Fault::F1) {
         all.extend(steps.take("F1", || kill_all(options, ground, &runtime))?);
@@ -156,16 +155,16 @@ fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Ve
             all.push(steps.take("F2", || runtime.block_on(store_away::run(ground, how)))?);
         }
     }
-    if options.wants(Fault::F3) && has_sqlite {
+    if options.wants(Fault::F3) && options.stores().any(|store| store == Store::Sqlite) {
         all.push(steps.take("F3", || runtime.block_on(disk_full::run(ground)))?);
     }
-    if options.wants(Fault::F4) && has_sqlite {
-        all.extend(steps.take("F4", || runtime.block_on(models::run(ground)))?);
-    }
-    if options.wants(Fault::F5) && has_sqlite {
-        all.extend(steps.take("F5", || runtime.block_on(offenders::run(ground)))?);
-    }
     for store in options.stores() {
+        if options.wants(Fault::F4) {
+            all.extend(steps.take("F4", || runtime.block_on(models::run(ground, store)))?);
+        }
+        if options.wants(Fault::F5) {
+            all.extend(steps.take("F5", || runtime.block_on(offenders::run(ground, store)))?);
+        }
         if options.wants(Fault::F6) {
             all.push(steps.take("F6", || runtime.block_on(gone::run(ground, store)))?);
         }
@@ -178,10 +177,10 @@ fn break_all(options: &Options, ground: &Ground, steps: &mut Steps) -> Result<Ve
         if options.wants(Fault::Resume) {
             all.push(steps.take("resume", || runtime.block_on(resume::run(ground, store)))?);
         }
-    }
-    if options.wants(Fault::F8) && has_sqlite {
-        let cycles = cycles::run(ground, options.cycles);
-        all.push(steps.take("F8", || runtime.block_on(cycles))?);
+        if options.wants(Fault::F8) {
+            let cycles = cycles::run(ground, store, options.cycles);
+            all.push(steps.take("F8", || runtime.block_on(cycles))?);
+        }
     }
     Ok(all)
 }

@@ -45,15 +45,17 @@ const PATIENCE: Duration = Duration::from_mins(1);
 
 /// The service, and those who use it as they should.
 struct Stage {
+    store: Store,
     service: Service,
     endpoint: Endpoint,
     cast: Cast,
 }
 
 /// Commits each offence beside clients that do nothing wrong.
-pub(super) async fn run(ground: &Ground) -> Result<Vec<Findings>> {
-    let (service, cast) = ground.start(Store::Sqlite, "offenders").await?;
+pub(super) async fn run(ground: &Ground, store: Store) -> Result<Vec<Findings>> {
+    let (service, cast) = ground.start(store, "offenders").await?;
     let stage = Stage {
+        store,
         endpoint: service.endpoint()?,
         service,
         cast,
@@ -74,7 +76,7 @@ impl Stage {
     }
 
     async fn suffer(&self, offence: Offence) -> Result<Findings> {
-        let mut findings = Findings::of("F5", offence.name());
+        let mut findings = Findings::of("F5", format!("{}, {}", offence.name(), self.store.name()));
         findings.expect_none(&["not dropped"]);
         let process = self.service.id()?;
         let memory = Watch::over(process);

@@ -40,11 +40,11 @@ struct Broken {
 }
 
 /// Breaks upstreams in all ways at once, each behind an engine of its own.
-pub(in crate::faults) async fn run(ground: &Ground) -> Result<Vec<Findings>> {
+pub(in crate::faults) async fn run(ground: &Ground, store: Store) -> Result<Vec<Findings>> {
     let upstream = Upstream::start()?;
     let refusing = Upstream::reserve()?;
     let cases = Case::all(&upstream, refusing.local_addr()?);
-    let mut settings = ground.settings(Store::Sqlite, "models")?;
+    let mut settings = ground.settings(store, "models")?;
     for case in &cases {
         settings.variables.extend(case.variables());
     }
@@ -56,7 +56,13 @@ pub(in crate::faults) async fn run(ground: &Ground) -> Result<Vec<Findings>> {
             agents: Agents::make(&endpoint, &case).await?,
             findings: Findings::of(
                 "F4",
-                format!("an upstream {}: {} {}", case.done, case.status, case.code),
+                format!(
+                    "an upstream {}: {} {}, {}",
+                    case.done,
+                    case.status,
+                    case.code,
+                    store.name()
+                ),
             ),
             case,
         };
