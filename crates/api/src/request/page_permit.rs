@@ -11,8 +11,8 @@ use tokio::sync::OwnedSemaphorePermit;
 use crate::{access::unauthenticated, problem::ApiError, state::ApiState};
 
 /// The right to read a page of a list and write it out, which takes the store and this process
-/// some milliseconds of processor time for each MiB. A tenant has two for each core, so that a
-/// burst of large pages delays its own requests rather than those of others.
+/// some milliseconds of processor time for each MiB. A tenant has one for each core, and at
+/// least two, so that a burst of large pages delays its own requests rather than those of others.
 #[derive(Debug)]
 pub struct PagePermit {
     _permit: OwnedSemaphorePermit,
@@ -21,7 +21,8 @@ pub struct PagePermit {
 impl PagePermit {
     /// The permits of all tenants.
     pub fn of_tenants() -> KeyedSemaphore<TenantId> {
-        KeyedSemaphore::new(2 * available_parallelism().map_or(1, NonZero::get))
+        let cores = available_parallelism().map_or(1, NonZero::get);
+        KeyedSemaphore::new(cores.max(2))
     }
 }
 
