@@ -144,13 +144,18 @@ async fn look_back(
     since: Option<i64>,
 ) -> Result<Beginning, ApiError> {
     let log = &context.open::<EventsRead>(caller)?.log;
-    let bounds = log.catch_up(&caller.tail).await?;
     let since = since.map(Seq);
+    // Without `since` nothing older than the tail's position is sent.
+    let bounds = match since {
+        Some(since) => {
+            let bounds = log.catch_up(&caller.tail).await?;
+            (!caller.tail.holds(since)).then_some(bounds)
+        }
+        None => None,
+    };
     Ok(Beginning {
         since,
-        bounds: since
-            .is_some_and(|since| !caller.tail.holds(since))
-            .then_some(bounds),
+        bounds,
         head: caller.tail.position(),
     })
 }
