@@ -1,9 +1,9 @@
-//! The least that actix-web can do: a JSON body of a given size, and nothing else.
+//! The minimal actix-web server: a JSON body of a given size.
 //!
-//! `cargo xtask bench` holds the service against it, so it has what the service has of the
-//! framework: its version, allocator, build profile and number of workers.
+//! `cargo xtask bench` compares the service with it, so it uses the same version of the framework,
+//! allocator, build profile and number of workers.
 //!
-//! Arguments: the number of workers, and of bytes in a body.
+//! Arguments: the number of workers, and the size of a body in bytes.
 
 #![expect(clippy::print_stdout, reason = "the caller reads the address there")]
 
@@ -18,15 +18,15 @@ use serde::Serialize;
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// The body.
+/// The body of every response.
 #[derive(Serialize)]
 struct Hello {
     message: String,
 }
 
 impl Hello {
-    /// A body of `bytes` bytes.
-    fn of(bytes: usize) -> Self {
+    /// Creates a body of `bytes` bytes.
+    fn with_size(bytes: usize) -> Self {
         let frame = r#"{"message":""}"#.len();
         Self {
             message: "h".repeat(bytes.saturating_sub(frame)),
@@ -43,11 +43,13 @@ async fn main() -> io::Result<()> {
     let mut arguments = std::env::args().skip(1);
     let mut number = || arguments.next().and_then(|text| text.parse().ok());
     let (Some(workers), Some(bytes)) = (number(), number()) else {
-        return Err(io::Error::other("needs: <workers> <bytes of a body>"));
+        return Err(io::Error::other(
+            "usage: bare_hello <workers> <bytes of a body>",
+        ));
     };
     let listener = TcpListener::bind("127.0.0.1:0")?;
     let address = listener.local_addr()?;
-    let body = Data::new(Hello::of(bytes));
+    let body = Data::new(Hello::with_size(bytes));
     let server = HttpServer::new(move || {
         App::new()
             .app_data(body.clone())

@@ -1,8 +1,8 @@
-//! The reading, the writing and the closing of `/api/ws` with an echo in the place of its commands.
+//! The reading, writing and closing of `/api/ws`, with an echo in place of its commands.
 //!
-//! Suites that hold a server to the WebSocket protocol (RFC 6455) want their messages back. This
-//! gives them back, over the very same connection, frame guard, codec and queue, so that what such
-//! a suite finds here is so there. It takes no arguments, and prints where it listens.
+//! Test suites for the WebSocket protocol (RFC 6455) expect their messages back. This server
+//! returns them over the same connection, frame guard, codec and send queue as the service, so
+//! results of such a suite also hold for the service. It takes no arguments, and prints its URL.
 
 #![expect(clippy::print_stdout, reason = "the caller reads the address there")]
 
@@ -16,73 +16,76 @@ use actix_web::{
 };
 use actix_ws::{AggregatedMessage, AggregatedMessageStream};
 use anyhow::Result;
-use api::{
-    connection::Progress,
-    listener,
-    socket::{CloseCode, MESSAGE_BYTES, Outgoing, close_code_of, guarded, outgoing},
+use api::socket::{
+    CloseCode, MAX_MESSAGE_BYTES, SendQueue, close_code_for, guard_payload, send_queue,
 };
 use bytestring::ByteString;
 use futures::StreamExt as _;
+use http_listener::ConnectionState;
 
-/// How long a client may take to answer a close.
-const PATIENCE: Duration = Duration::from_secs(1);
+/// The time for the client's answer to a close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
 
 #[tokio::main]
 async fn main() -> Result<()> {
     let listener = TcpListener::bind(("127.0.0.1", 0))?;
     println!("ws://{}/", listener.local_addr()?);
     let app = || App::new().route("/", web::get().to(open));
-    listener::serve(listener, 1, Duration::ZERO, app)?.await?;
+    http_listener::serve(listener, 1, Duration::ZERO, app)?.await?;
     Ok(())
 }
 
 async fn open(request: HttpRequest, payload: Payload) -> Result<HttpResponse, Error> {
-    let progress = Progress::of(&request);
-    progress.begin(false);
-    let payload = guarded(&request, payload).await?;
+    let progress = ConnectionState::of(&request);
+    progress.begin_request(false);
+    let payload = guard_payload(&request, payload).await?;
     let (response, _, messages) = actix_ws::handle(&request, payload)?;
     let mut made = None;
     let response = response.map_body(|_, replaced| {
-        let (outgoing, body) = outgoing(replaced);
-        made = Some(outgoing);
+        let (send_queue, body) = send_queue(replaced);
+        made = Some(send_queue);
         body.boxed()
     });
-    let outgoing = made.ok_or_else(|| ErrorInternalServerError("no body"))?;
-    let most = usize::try_from(MESSAGE_BYTES).unwrap_or(usize::MAX);
+    let send_queue = made.ok_or_else(|| ErrorInternalServerError("no body"))?;
+    let max = usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX);
     let messages = messages
         .aggregate_continuations()
-        .max_continuation_size(most);
-    progress.hand_over();
-    actix_web::rt::spawn(serve(messages, outgoing, progress));
+        .max_continuation_size(max);
+    progress.switch_protocol();
+    actix_web::rt::spawn(serve(messages, send_queue, progress));
     Ok(response)
 }
 
-async fn serve(mut messages: AggregatedMessageStream, outgoing: Outgoing, progress: Progress) {
+async fn serve(
+    mut messages: AggregatedMessageStream,
+    send_queue: SendQueue,
+    progress: ConnectionState,
+) {
     let code = loop {
         let message = match messages.next().await {
             None => return,
-            Some(Err(fault)) => match close_code_of(&fault) {
+            Some(Err(fault)) => match close_code_for(&fault) {
                 Some(code) => break code,
                 None => return,
             },
             Some(Ok(message)) => message,
         };
         let pushed = match message {
-            AggregatedMessage::Text(text) => outgoing.push(text),
-            // It comes back as text: the queue has nothing else.
+            AggregatedMessage::Text(text) => send_queue.push(text),
+            // Returned as text, because the queue only holds text frames.
             AggregatedMessage::Binary(bytes) => match ByteString::try_from(bytes) {
-                Ok(text) => outgoing.push(text),
+                Ok(text) => send_queue.push(text),
                 Err(_) => break CloseCode::BinaryFrame,
             },
             AggregatedMessage::Ping(payload) => {
-                outgoing.pong(payload);
+                send_queue.pong(payload);
                 Ok(())
             }
             AggregatedMessage::Pong(_) => Ok(()),
             AggregatedMessage::Close(reason) => {
-                progress.part();
-                outgoing.close(reason);
-                progress.hang_up();
+                progress.begin_closing();
+                send_queue.close(reason);
+                progress.close_read();
                 return;
             }
         };
@@ -90,8 +93,8 @@ async fn serve(mut messages: AggregatedMessageStream, outgoing: Outgoing, progre
             break CloseCode::SlowConsumer;
         }
     };
-    progress.part();
-    outgoing.close(Some(code.into()));
+    progress.begin_closing();
+    send_queue.close(Some(code.into()));
     let answer = async {
         while let Some(Ok(message)) = messages.next().await {
             if matches!(message, AggregatedMessage::Close(_)) {
@@ -99,6 +102,6 @@ async fn serve(mut messages: AggregatedMessageStream, outgoing: Outgoing, progre
             }
         }
     };
-    let _ = tokio::time::timeout(PATIENCE, answer).await;
-    progress.hang_up();
+    let _ = tokio::time::timeout(CLOSE_TIMEOUT, answer).await;
+    progress.close_read();
 }

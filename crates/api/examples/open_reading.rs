@@ -1,9 +1,9 @@
-//! The service without access: everybody is let in as one and the same principal with all scopes.
+//! The service without access control: every request has the same principal with all scopes.
 //!
-//! `cargo xtask bench` holds the service against it, to see what access costs. So it is put
-//! together like the service, from the same store, use cases, routes and layers, except that no
-//! credential is looked at and no request is counted. With `COUNT_REQUESTS` set in its environment
-//! it counts requests all the same. It takes the service's settings.
+//! `cargo xtask bench` compares the service with it, to measure the cost of access control. So it
+//! is built from the same store, use cases, routes and middleware as the service, but reads no
+//! credentials and counts no requests. If `COUNT_REQUESTS` is set in its environment, it counts
+//! requests. It has the settings of the service.
 
 #![expect(clippy::print_stdout, reason = "the caller reads the address there")]
 
@@ -16,30 +16,33 @@ use actix_web::{
 };
 use anyhow::{Result, ensure};
 use api::{
-    access::limit,
-    layers::{normalise, observe, receive, secure, share},
-    listener, routes,
+    access::rate_limit,
+    layers::{cors, problem_responses, read_body, security_headers, trace_request},
+    routes,
     settings::{self, Settings},
     telemetry,
     wiring::{self, Parts, Store, Wired},
 };
-use application::access::{Entrant, jwt};
-use domain::{LimitOverrides, Principal, PrincipalId, Scope, Standing, TenantId};
+use application::access::{AuthContext, jwt};
+use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
-/// It is killed, not asked to end.
+/// The process is killed and needs no orderly shutdown.
 const GRACE: Duration = Duration::ZERO;
 
 #[tokio::main]
 async fn main() -> Result<()> {
-    // Where one is installed already, it stays.
+    // A provider that is already installed is kept.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     jwt::install_provider();
     let settings = Settings::load(None, settings::environment())?;
-    ensure!(settings.is_loopback(), "everybody would be let in");
+    ensure!(
+        settings.is_loopback(),
+        "access is not controlled: listen on a loopback address"
+    );
     let listener = TcpListener::bind(settings.server.address())?;
     let address = listener.local_addr()?;
     let tasks = TaskTracker::new();
@@ -62,22 +65,25 @@ async fn main() -> Result<()> {
 }
 
 fn serve(listener: TcpListener, workers: usize, wired: Wired) -> Result<Server> {
-    let anybody = anybody()?;
+    let principal_of_all = principal_of_all()?;
     let server = if std::env::var_os("COUNT_REQUESTS").is_some() {
-        listener::serve(listener, workers, GRACE, move || {
-            outside(inside(wired.clone()).wrap(from_fn(limit)), anybody.clone())
+        http_listener::serve(listener, workers, GRACE, move || {
+            outer_layers(
+                inner_layers(wired.clone()).wrap(from_fn(rate_limit)),
+                principal_of_all.clone(),
+            )
         })
     } else {
-        listener::serve(listener, workers, GRACE, move || {
-            outside(inside(wired.clone()), anybody.clone())
+        http_listener::serve(listener, workers, GRACE, move || {
+            outer_layers(inner_layers(wired.clone()), principal_of_all.clone())
         })
     };
     Ok(server?)
 }
 
-/// Everybody.
-fn anybody() -> Result<Arc<Entrant>> {
-    Ok(Arc::new(Entrant {
+/// Returns the principal of all requests.
+fn principal_of_all() -> Result<Arc<AuthContext>> {
+    Ok(Arc::new(AuthContext {
         principal: Principal {
             tenant: TenantId::DEFAULT.parse()?,
             id: PrincipalId::new("anybody"),
@@ -85,15 +91,15 @@ fn anybody() -> Result<Arc<Entrant>> {
             user_id: None,
         },
         credential: None,
-        standing: Standing::ForeignToken,
+        standing: CredentialSource::ForeignToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: None,
     }))
 }
 
-/// What layers make of an app.
-trait Layered:
+/// The service factory of an app with middleware.
+trait Application:
     ServiceFactory<
         ServiceRequest,
         Config = (),
@@ -104,7 +110,7 @@ trait Layered:
 {
 }
 
-impl<T> Layered for T where
+impl<T> Application for T where
     T: ServiceFactory<
             ServiceRequest,
             Config = (),
@@ -115,23 +121,26 @@ impl<T> Layered for T where
 {
 }
 
-/// What the service has behind access.
-fn inside(wired: Wired) -> App<impl Layered> {
+/// Adds the middleware inside of access control.
+fn inner_layers(wired: Wired) -> App<impl Application> {
     App::new()
         .app_data(wired.state)
         .app_data(wired.services)
         .configure(routes::configure)
-        .wrap(from_fn(receive))
+        .wrap(from_fn(read_body))
 }
 
-/// What the service has before access, and in the place of access an entrant who is always there.
-fn outside(app: App<impl Layered>, entrant: Arc<Entrant>) -> App<impl Layered> {
+/// Adds the middleware outside of access control, and a layer that sets the principal.
+fn outer_layers(
+    app: App<impl Application>,
+    auth_context: Arc<AuthContext>,
+) -> App<impl Application> {
     app.wrap_fn(move |request, service| {
-        request.extensions_mut().insert(Arc::clone(&entrant));
+        request.extensions_mut().insert(Arc::clone(&auth_context));
         service.call(request)
     })
-    .wrap(from_fn(normalise))
-    .wrap(from_fn(share))
-    .wrap(from_fn(secure))
-    .wrap(from_fn(observe))
+    .wrap(from_fn(problem_responses))
+    .wrap(from_fn(cors))
+    .wrap(from_fn(security_headers))
+    .wrap(from_fn(trace_request))
 }

@@ -1,6 +1,6 @@
-//! The service with the engine `scripted` beside its own, for tests that kill the real process or
-//! need its turns to take their time. It takes the command line and the environment of
-//! `agent-service`; never ship it, for whoever may chat can make the engine panic.
+//! The service with the additional engine `scripted`, for tests that kill the real process or need
+//! slow turns. It has the command line and the environment of `agent-service`. Do not deploy it:
+//! anyone who may chat can make the engine panic.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! The service with a reply engine of its own: `cargo run --example shout_engine`
+//! The service with an additional reply engine: `cargo run --example shout_engine`
 
 use std::sync::Arc;
 
@@ -9,12 +9,12 @@ use domain::FinishReason;
 use futures::{StreamExt as _, stream};
 use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
-/// Says what it heard, louder.
+/// An engine that repeats each message in capitals.
 pub struct ShoutEngine;
 
 #[async_trait]
 impl ReplyEngine for ShoutEngine {
-    /// It waits on nothing outside the process, so question and answer are stored in one write.
+    /// The engine waits for nothing outside the process, so the turn is stored in one write.
     fn is_immediate(&self) -> bool {
         true
     }

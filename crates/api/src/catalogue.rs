@@ -1,4 +1,4 @@
-//! What agents on this server can use.
+//! The engines and capabilities that agents can use.
 
 use actix_web::HttpResponse;
 use application::engines::EngineInfo;
@@ -8,7 +8,7 @@ use utoipa::ToSchema;
 
 use crate::access::{AnyCredential, Authorized};
 
-/// All there is of something; few enough for one answer.
+/// All items of a kind; few enough for one response.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Listing<T> {
     data: Vec<T>,
@@ -17,15 +17,15 @@ pub struct Listing<T> {
 /// A reply engine of this server.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EngineEntry {
-    /// Its name, for `config.engine` and `config.fallbacks`.
+    /// The name, for `config.engine` and `config.fallbacks`.
     name: String,
-    /// Whether it answers for agents that name none.
+    /// True for the engine of agents that name none.
     default: bool,
-    /// Whether it is asked at the moment: no health check. It is `false` only while an engine that
-    /// failed too often is left alone and an agent's fallbacks answer, until a turn has tried it
-    /// again. Otherwise it is `true`, also of an engine that was never reached.
+    /// False while the circuit breaker of the engine is open: it failed too often, and the
+    /// fallbacks of agents reply until a turn has tried it again. This is not a health check: an
+    /// engine that was never reached is available.
     available: bool,
-    /// The models that `config.llm.model` can name, where the engine knows them.
+    /// The models for `config.llm.model`, if the engine knows them.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     models: Option<Vec<String>>,
@@ -42,16 +42,16 @@ impl From<EngineInfo> for EngineEntry {
     }
 }
 
-/// A capability that does something.
+/// A capability with an effect.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct CapabilityEntry {
-    /// Its name, for an agent's `capabilities`.
+    /// The name, for an agent's `capabilities`.
     name: String,
-    /// What kind of thing stands behind it.
+    /// The kind of the capability.
     kind: CapabilityKind,
-    /// What it does.
+    /// A description of its effect.
     description: String,
-    /// Whether it works at the moment.
+    /// True if it works at the moment.
     available: bool,
 }
 
@@ -66,13 +66,13 @@ impl From<CapabilityInfo> for CapabilityEntry {
     }
 }
 
-/// What stands behind a capability.
+/// The kind of a capability.
 #[derive(Debug, Clone, Copy, Serialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum CapabilityKind {
     /// One tool.
     Tool,
-    /// A server with its tools.
+    /// A tool server with all its tools.
     Server,
 }
 
@@ -87,9 +87,8 @@ impl From<Kind> for CapabilityKind {
 
 /// List the reply engines of this server.
 ///
-/// `rules` is always there; the operator names the others. The lists of models are those of the
-/// engines' servers, asked lately: one that has just been asked for the first time can take two
-/// seconds.
+/// `rules` always exists; the operator configures the others. The lists of models come from the
+/// servers of the engines and are cached; the first request for a list can take two seconds.
 #[utoipa::path(
     get, path = "/api/engines", operation_id = "list_engines", tag = "Catalogue",
     responses((status = 200, description = "The engines.", body = Listing<EngineEntry>)),
@@ -100,11 +99,11 @@ pub async fn list_engines(authorized: Authorized<AnyCredential>) -> HttpResponse
     HttpResponse::Ok().json(Listing { data: entries })
 }
 
-/// List the capabilities that do something. Any other name is description only.
+/// List the capabilities with an effect. Any other name only describes an agent.
 ///
-/// A tool is a capability by its name. So is a server with all its tools, of which each is also one
-/// of its own: `<server>/<tool>`. What is not available at the moment stays listed, and agents that
-/// have it answer without.
+/// A tool is a capability with the name of the tool. A tool server is a capability with all its
+/// tools, and each of them is also a capability of its own: `<server>/<tool>`. Capabilities that
+/// are not available at the moment are listed too; agents reply without them.
 #[utoipa::path(
     get, path = "/api/capabilities", operation_id = "list_capabilities", tag = "Catalogue",
     responses((status = 200, description = "The capabilities.", body = Listing<CapabilityEntry>)),

@@ -1,4 +1,4 @@
-//! The shape of the command line. What the commands do stands elsewhere.
+//! The arguments of the command line.
 
 mod credentials;
 mod signing_keys;
@@ -16,71 +16,71 @@ pub use self::signing_keys::{SigningKeyRotationOptions, SigningKeysCommand};
 
 /// A self-hosted service with which frontend teams create AI agents and chat with them.
 ///
-/// Settings come from defaults, then the file given with --config, then environment variables;
-/// .env.example lists them all. Without a command it serves.
+/// Settings are read from defaults, then the file given with --config, then environment variables;
+/// .env.example lists all of them. Without a command the service serves.
 #[derive(Debug, Clone, Parser)]
 #[command(name = "agent-service", version, max_term_width = 100)]
 pub struct CommandLine {
     /// TOML file with settings; the environment overrides it
     #[arg(long, value_name = "FILE", global = true)]
     pub config: Option<PathBuf>,
-    /// What to do; nothing is to serve.
+    /// The command; without one the service serves.
     #[command(subcommand)]
     pub command: Option<Command>,
 }
 
 impl CommandLine {
-    /// The command that was given; without one it is to serve.
+    /// Returns the command, or `serve` if there is none.
     pub fn command_or_serve(self) -> Command {
         self.command
             .unwrap_or_else(|| Command::Serve(ServeOptions::default()))
     }
 }
 
-/// What the program is to do.
+/// The commands.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum Command {
     /// Serve the HTTP interface until a signal ends it (the default)
     Serve(ServeOptions),
-    /// Bring the store's schema up to this version, then end
+    /// Migrate the store's schema to this version, then exit
     Migrate,
-    /// Make, list, rotate and revoke API keys, on the store itself: no running server is needed
+    /// Create, list, rotate and revoke API keys, directly in the store: no running server is needed
     #[command(subcommand)]
     Keys(KeysCommand),
-    /// Make, list, rotate and revoke OAuth clients, on the store itself
+    /// Create, list, rotate and revoke OAuth clients, directly in the store
     #[command(subcommand)]
     Clients(ClientsCommand),
-    /// List and rotate the keys that sign access tokens, on the store itself
+    /// List and rotate the keys that sign access tokens, directly in the store
     #[command(subcommand)]
     SigningKeys(SigningKeysCommand),
-    /// Make and list tenants, on the store itself: no running server is needed
+    /// Create and list tenants, directly in the store: no running server is needed
     #[command(subcommand)]
     Tenants(TenantsCommand),
-    /// Look at the configuration
+    /// Check the configuration
     #[command(subcommand)]
     Config(ConfigCommand),
     /// Print the OpenAPI document on stdout
     Openapi,
-    /// Print the AsyncAPI document, on sockets and streams, on stdout
+    /// Print the AsyncAPI document, about sockets and streams, on stdout
     Asyncapi,
-    /// Ask a running service whether it is ready: exit code 0 if it is
+    /// Check if a running service is ready: exit code 0 if it is
     Healthcheck(HealthcheckOptions),
 }
 
-/// How to serve.
+/// The options of `serve`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct ServeOptions {
-    /// Do not touch the schema: refuse to start when a migration is pending
+    /// Do not migrate the schema: refuse to start if a migration is pending
     ///
-    /// For rollouts that run `agent-service migrate` as a step of its own.
+    /// For rollouts that run `agent-service migrate` as a separate step.
     #[arg(long)]
     pub no_migrate: bool,
 }
 
-/// What to do with tenants.
+/// The commands on tenants.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum TenantsCommand {
-    /// Make a tenant
+    /// Create a tenant
     Create {
         /// Its id: 1 to 64 of a-z, 0-9 and '-'
         id: TenantId,
@@ -89,14 +89,14 @@ pub enum TenantsCommand {
     List,
 }
 
-/// What to do with the configuration.
+/// The commands on the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ConfigCommand {
-    /// Read the configuration as `serve` would, and tell everything that is wrong with it
+    /// Read the configuration like `serve`, and report all its errors
     Check,
 }
 
-/// Whom to ask.
+/// The options of `healthcheck`.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Args)]
 pub struct HealthcheckOptions {
     /// The service's base URL, without a slash at the end [default: the configured host and port]
@@ -124,12 +124,12 @@ mod tests {
     }
 
     #[test]
-    fn the_definitions_fit_together() {
+    fn the_definitions_are_consistent() {
         CommandLine::command().debug_assert();
     }
 
     #[test]
-    fn without_a_command_it_serves() {
+    fn serve_is_the_default_command() {
         assert_eq!(command(""), command("serve"));
         assert_eq!(
             command(""),
@@ -142,19 +142,19 @@ mod tests {
     }
 
     #[test]
-    fn the_file_may_stand_before_or_behind_the_command() {
+    fn the_file_may_be_before_or_after_the_command() {
         for arguments in [
             "--config a.toml",
             "--config a.toml migrate",
             "keys list --config a.toml",
         ] {
-            let given = parsed(arguments).unwrap().config;
-            assert_eq!(given, Some(PathBuf::from("a.toml")), "{arguments}");
+            let config = parsed(arguments).unwrap().config;
+            assert_eq!(config, Some(PathBuf::from("a.toml")), "{arguments}");
         }
     }
 
     #[test]
-    fn every_command_of_the_documentation_is_understood() {
+    fn every_documented_command_is_parsed() {
         for arguments in [
             "migrate",
             "keys list",

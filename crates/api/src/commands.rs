@@ -1,4 +1,4 @@
-//! What the commands of the command line do.
+//! The commands of the command line.
 
 mod credentials;
 mod signing_keys;
@@ -14,7 +14,7 @@ use domain::CredentialSecret;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::task::TaskTracker;
 
-use self::store::WhereNoneIs;
+use self::store::IfMissing;
 use crate::{
     asyncapi,
     cli::{Command, CommandLine, ConfigCommand, HealthcheckOptions, ServeOptions, TenantsCommand},
@@ -25,9 +25,9 @@ use crate::{
     wiring::{self, EnginesByName, Store},
 };
 
-/// Carries out a command line, for a service with these reply engines.
+/// Executes a command line, for a service with the given reply engines.
 pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
-    // One TLS and crypto provider in the process; where one is installed already, it stays.
+    // The process has one TLS and crypto provider; one that is already installed is kept.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     application::access::jwt::install_provider();
     let names: Vec<_> = engines.keys().map(String::as_str).collect();
@@ -41,11 +41,11 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
         Command::Tenants(command) => tenants(&settings?, command).await,
         Command::Config(ConfigCommand::Check) => {
             let settings = settings?;
-            let parties = wiring::parties(&settings, &engines);
+            let startup_summary = wiring::startup_summary(&settings, &engines);
             wiring::choose_engines(&settings, engines, &TaskTracker::new())?;
             wiring::check_programs(&settings)?;
             print_line("the configuration is valid")?;
-            print_line(&parties)
+            print_line(&startup_summary)
         }
         Command::Openapi => print_openapi(&settings?),
         Command::Asyncapi => print_asyncapi(&settings?),
@@ -56,33 +56,40 @@ pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
 async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByName) -> Result<()> {
     let metrics = telemetry::init(&settings.log)?;
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
-        Ok(descriptors) => tracing::debug!(descriptors, "as many as are allowed"),
-        Err(error) => tracing::warn!(%error, "the limit of open files stays as it is"),
+        Ok(descriptors) => {
+            tracing::debug!(descriptors, "limit of open files raised to the maximum")
+        }
+        Err(error) => {
+            tracing::warn!(%error, "limit of open files cannot be raised; continuing with the current one")
+        }
     }
-    let parties = wiring::parties(settings, &engines);
+    let startup_summary = wiring::startup_summary(settings, &engines);
     let show_first_key = Box::new(show_first_key);
     let no_migrate = options.no_migrate;
     let mut service =
         Service::start(settings, no_migrate, engines, metrics, show_first_key).await?;
-    // Before anybody is told the address: who knows it may end the service too.
+    // Before the address is published: a supervisor that knows it may stop the service.
     let mut terminate = signal(SignalKind::terminate())?;
     let mut interrupt = signal(SignalKind::interrupt())?;
     let url = format!("http://{}", service.address);
     if let Err(error) = print_line(&format!("listening on {url}")) {
-        tracing::warn!(%error, "stdout cannot be written");
+        tracing::warn!(%error, "listening address cannot be written to stdout");
     }
     tracing::info!(store = %settings.database, "listening on {url}");
-    tracing::info!("{parties}");
+    tracing::info!("{startup_summary}");
     tokio::select! {
         ended = service.ended() => return ended,
         _ = terminate.recv() => {}
         _ = interrupt.recv() => {}
     }
     let delay = settings.server.drain_delay(io::stderr().is_terminal());
-    tracing::info!(?delay, "draining; a second signal aborts");
+    tracing::info!(
+        ?delay,
+        "shutdown requested; draining (a second signal aborts)"
+    );
     tokio::select! {
         () = service.drain(delay) => {
-            tracing::info!("ended in order");
+            tracing::info!("shutdown complete");
             Ok(())
         }
         _ = terminate.recv() => bail!("aborted by a second signal"),
@@ -90,7 +97,8 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     }
 }
 
-/// Prints a key for the only time, on stderr, with a line to try it. Returns whether it was printed.
+/// Prints a key on stderr, with a command to try it. The key is shown only once. Returns true if it
+/// was printed.
 fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
     let key = key.reveal();
     let text = format!(
@@ -100,7 +108,7 @@ fn show_first_key(key: &CredentialSecret, url: &str) -> bool {
     );
     let printed = io::stderr().write_all(text.as_bytes());
     if let Err(error) = &printed {
-        tracing::error!(%error, "the first API key cannot be printed; deleting it");
+        tracing::error!(%error, "first API key cannot be printed; deleting it");
     }
     printed.is_ok()
 }
@@ -111,21 +119,21 @@ async fn migrate(settings: &Settings) -> Result<()> {
     let pending = store.pending_migrations().await?;
     store.migrate().await?;
     store.close().await;
-    print_line(&format!("{pending} migration(s) carried out"))
+    print_line(&format!("{pending} migration(s) applied"))
 }
 
 async fn tenants(settings: &Settings, command: TenantsCommand) -> Result<()> {
-    let where_none_is = match command {
-        TenantsCommand::Create { .. } => WhereNoneIs::Make,
-        TenantsCommand::List => WhereNoneIs::Fail,
+    let if_missing = match command {
+        TenantsCommand::Create { .. } => IfMissing::Create,
+        TenantsCommand::List => IfMissing::Fail,
     };
-    let store = store::open(settings, where_none_is, &TaskTracker::new()).await?;
+    let store = store::open(settings, if_missing, &TaskTracker::new()).await?;
     let repository = store.storage().tenants;
     let (clock, _) = wiring::system();
     let outcome = match command {
         TenantsCommand::Create { id } => {
-            let made = repository.insert(&id, clock.now()).await;
-            made.with_context(|| format!("tenant '{id}'"))
+            let created = repository.insert(&id, clock.now()).await;
+            created.with_context(|| format!("tenant '{id}'"))
         }
         TenantsCommand::List => repository.list().await.map_err(Into::into).and_then(|all| {
             all.iter().try_for_each(|tenant| {
@@ -163,8 +171,8 @@ async fn healthcheck(
         }
         format!("http://{address}")
     };
-    let asked = crate::readiness::ask(&url);
-    match tokio::time::timeout(Duration::from_secs(3), asked).await {
+    let status = crate::readiness::fetch_status(&url);
+    match tokio::time::timeout(Duration::from_secs(3), status).await {
         Ok(Ok(200)) => print_line("ready"),
         Ok(Ok(status)) => bail!("not ready: {status}"),
         Ok(Err(error)) => Err(error).with_context(|| format!("{url} does not answer")),
@@ -172,7 +180,7 @@ async fn healthcheck(
     }
 }
 
-/// Prints a note on stderr beside the output of a command, which does not depend on it.
+/// Prints a note on stderr, beside the output of a command.
 fn print_note(text: &str) {
     let _ = writeln!(io::stderr(), "{text}");
 }

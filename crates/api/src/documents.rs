@@ -21,9 +21,9 @@ use crate::{
     state::ApiState,
 };
 
-/// How long a public document may be kept.
+/// The caching of public documents.
 pub const PUBLIC: HeaderValue = HeaderValue::from_static("public, max-age=300");
-/// Pages of this service run no script and load nothing.
+/// The policy of HTML pages: they run no scripts and load nothing.
 const PAGE_POLICY: (HeaderName, HeaderValue) = (
     header::CONTENT_SECURITY_POLICY,
     HeaderValue::from_static(
@@ -31,17 +31,18 @@ const PAGE_POLICY: (HeaderName, HeaderValue) = (
     ),
 );
 
-/// So much of a document is handed to a connection at once: it keeps what its client does not read.
+/// The size in bytes of the parts in which a document is sent, because a connection buffers what
+/// its client does not read.
 const PART_BYTES: usize = 32 * 1024;
 
-/// The documents that are computed once.
+/// The documents, serialized once.
 pub struct Documents {
     openapi: Document,
     asyncapi: Document,
 }
 
 impl Documents {
-    /// Prepares the finished documents for serving.
+    /// Serializes the complete documents.
     pub fn new(openapi: &Value, asyncapi: &Value) -> Self {
         Self {
             openapi: Document::new(openapi),
@@ -67,7 +68,7 @@ impl Document {
         }
     }
 
-    fn answer(&self, request: &HttpRequest) -> HttpResponse {
+    fn respond(&self, request: &HttpRequest) -> HttpResponse {
         let fresh = etag_matches(request.headers(), &self.etag);
         let mut response = if fresh {
             HttpResponse::NotModified()
@@ -97,23 +98,23 @@ impl Document {
     get, path = "/openapi.json", operation_id = "get_openapi", tag = "Operation",
     responses(
         (status = 200, description = "The document.", body = serde_json::Value),
-        (status = 304, description = "It is still the one of `If-None-Match`."),
+        (status = 304, description = "The document has not changed since `If-None-Match`."),
     ),
 )]
 pub async fn get_openapi(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
-    state.documents.openapi.answer(&request)
+    state.documents.openapi.respond(&request)
 }
 
-/// Read what is said in real time: AsyncAPI 3, generated from the code.
+/// Read the description of sockets and streams: AsyncAPI 3, generated from the code.
 #[utoipa::path(
     get, path = "/asyncapi.json", operation_id = "get_asyncapi", tag = "Operation",
     responses(
         (status = 200, description = "The document.", body = serde_json::Value),
-        (status = 304, description = "It is still the one of `If-None-Match`."),
+        (status = 304, description = "The document has not changed since `If-None-Match`."),
     ),
 )]
 pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpResponse {
-    state.documents.asyncapi.answer(&request)
+    state.documents.asyncapi.respond(&request)
 }
 
 /// One entry of the error catalogue.
@@ -121,13 +122,13 @@ pub async fn get_asyncapi(state: Data<ApiState>, request: HttpRequest) -> HttpRe
 pub struct ProblemEntry {
     /// The code.
     code: ProblemCode,
-    /// The HTTP status that goes with it.
+    /// The HTTP status.
     status: u16,
-    /// What it means.
+    /// The meaning of the code.
     title: &'static str,
-    /// What to do about it.
+    /// The action to take.
     remedy: &'static str,
-    /// Whether the same request can succeed later.
+    /// True if the same request can succeed later.
     retryable: bool,
 }
 
@@ -146,11 +147,11 @@ impl From<ProblemCode> for ProblemEntry {
 /// The whole error catalogue.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ProblemCatalogue {
-    /// Every code that can leave the server.
+    /// All codes that the server returns.
     data: Vec<ProblemEntry>,
 }
 
-/// List every problem that this server can answer with.
+/// List all problems that this server returns.
 #[utoipa::path(
     get, path = "/problems", operation_id = "list_problems", tag = "Operation",
     responses((status = 200, description = "The error catalogue.", content(
@@ -171,11 +172,11 @@ pub async fn list_problems(request: HttpRequest) -> HttpResponse {
         })
 }
 
-/// Read what a problem means and what to do about it.
+/// Read the meaning of a problem code, and the action to take.
 #[utoipa::path(
     get, path = "/problems/{code}", operation_id = "get_problem", tag = "Operation",
     params(("code" = ProblemCode, Path, description = "The problem's code.")),
-    responses((status = 200, description = "What it means and what to do.", content(
+    responses((status = 200, description = "The meaning of the code, and the action to take.", content(
         (ProblemEntry = "application/json"), (String = "text/html"),
     ))),
 )]
@@ -195,7 +196,7 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
         .json(entry))
 }
 
-/// The first page a visitor sees: what this is and where to go on.
+/// The start page, with links to the documents.
 #[utoipa::path(
     get, path = "/", operation_id = "get_console", tag = "Operation",
     responses((status = 200, description = "A page.", body = String, content_type = "text/html")),
@@ -203,7 +204,7 @@ pub async fn get_problem(request: HttpRequest) -> Result<HttpResponse, ApiError>
 pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
     let base = &state.base_path;
     let body = format!(
-        "<p>This server creates AI agents and talks with them, over REST, \
+        "<p>With this server, applications create AI agents and chat with them, over REST, \
          server-sent events and WebSockets.</p><ul>\
          <li><a href=\"{base}/docs/\">Try the interface</a></li>\
          <li><a href=\"{base}/openapi.json\">OpenAPI document</a></li>\
@@ -214,14 +215,14 @@ pub async fn get_console(state: Data<ApiState>) -> HttpResponse {
     page("Agent Service", &body)
 }
 
-/// Leads to the page with its resources, which are named relative to it.
+/// Redirects to the page with the trailing slash, because its resources have relative paths.
 pub async fn redirect_to_docs() -> HttpResponse {
     HttpResponse::PermanentRedirect()
         .insert_header((header::LOCATION, "/docs/"))
         .finish()
 }
 
-/// Browsers ask for pages by name; programs get JSON.
+/// Returns true if the client prefers HTML: browsers name it in `Accept`, programs do not.
 fn wants_page(request: &HttpRequest) -> bool {
     let accept = request
         .headers()
@@ -244,7 +245,7 @@ fn section(entry: &ProblemEntry) -> String {
     )
 }
 
-/// All texts on these pages are the service's own; nothing of a request is shown on them.
+/// Creates an HTML page. It contains only texts of the service and no part of the request.
 fn page(title: &str, body: &str) -> HttpResponse {
     let html = format!(
         "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>{title}</title>\
@@ -271,11 +272,11 @@ mod tests {
     use super::*;
 
     #[actix_web::test]
-    async fn a_document_is_handed_over_whole_and_in_small_parts() {
+    async fn a_document_is_sent_completely_in_small_parts() {
         let text = "long ".repeat(50_000);
         let document = Document::new(&Value::from(text));
         let body = document
-            .answer(&TestRequest::default().to_http_request())
+            .respond(&TestRequest::default().to_http_request())
             .into_body();
         assert_eq!(body.size(), BodySize::Sized(document.text.len() as u64));
         let mut body = std::pin::pin!(body);

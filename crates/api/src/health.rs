@@ -1,4 +1,4 @@
-//! Signs of life: `/livez`, `/readyz`, `/metrics`.
+//! Health checks and metrics: `/livez`, `/readyz`, `/metrics`.
 
 use actix_web::{HttpResponse, web::Data};
 use serde::Serialize;
@@ -10,7 +10,7 @@ use crate::{
     state::ApiState,
 };
 
-/// A sign of life.
+/// The result of a health check.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct Health {
     /// Always `ok`.
@@ -18,19 +18,20 @@ pub struct Health {
     status: &'static str,
 }
 
-/// Ask whether the process lives. Touches nothing.
+/// Check that the process is running. Uses neither the store nor anything else.
 #[utoipa::path(
     get, path = "/livez", operation_id = "get_livez", tag = "Operation",
-    responses((status = 200, description = "It lives.", body = Health)),
+    responses((status = 200, description = "The process is running.", body = Health)),
 )]
 pub async fn get_livez() -> HttpResponse {
     HttpResponse::Ok().json(Health { status: "ok" })
 }
 
-/// Ask whether the process can do its work: the store answers, and it is not shutting down.
+/// Check that the process can serve requests: the store responds, and the process is not shutting
+/// down.
 #[utoipa::path(
     get, path = "/readyz", operation_id = "get_readyz", tag = "Operation",
-    responses((status = 200, description = "It can.", body = Health)),
+    responses((status = 200, description = "The process is ready.", body = Health)),
 )]
 pub async fn get_readyz(state: Data<ApiState>) -> Result<HttpResponse, ApiError> {
     state.readiness.check().await?;

@@ -1,7 +1,7 @@
 //! The HTTP interface: routes, access, problems, documents, and the wiring of the whole service.
 //!
-//! A handler parses and formats; what is to be done is decided in crate `application`. Only
-//! [`wiring`] names adapters.
+//! Handlers parse and format; use cases in the crate `application` decide. Only [`wiring`] names
+//! adapters.
 
 pub mod access;
 pub mod agents;
@@ -11,7 +11,6 @@ pub mod catalogue;
 pub mod chat;
 pub mod cli;
 pub mod commands;
-pub mod connection;
 pub mod conversations;
 pub mod credentials;
 pub mod documents;
@@ -19,9 +18,9 @@ pub mod events;
 pub mod health;
 pub mod layers;
 pub mod limits;
-pub mod listener;
 pub mod oauth;
 pub mod openapi;
+pub mod operations;
 pub mod problem;
 pub mod readiness;
 pub mod reads;

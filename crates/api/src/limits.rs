@@ -11,34 +11,34 @@ use crate::{
     state::ApiState,
 };
 
-/// Every limit in force for the caller.
+/// All limits for the caller.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct LimitsBody {
-    /// How often the caller may come.
+    /// The rate limits.
     rates: Rates,
-    /// How large things may be.
+    /// The maximum sizes.
     sizes: Sizes,
-    /// Seconds in which a body must arrive.
+    /// The time in seconds in which a body must arrive.
     body_seconds: u64,
-    /// What holds for each socket.
+    /// The limits of each socket.
     sockets: SocketLimits,
 }
 
-/// How often the caller may come.
+/// The rate limits of the caller.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Rates {
-    /// Requests, and commands on sockets.
+    /// Requests, including commands on sockets.
     requests: Quota,
-    /// Chats, which are requests too.
+    /// Chats, which are counted as requests too.
     chat: Quota,
-    /// Bytes of events of agents that are created or changed: each event carries the whole agent.
+    /// Bytes of the events of created and changed agents. Each event contains the whole agent.
     log_bytes: Quota,
-    /// Open streams and sockets at once.
+    /// Streams and sockets that are open at the same time.
     streams: u32,
-    /// Requests from one address without a credential that was verified lately; absent when
-    /// nobody counts them.
+    /// Requests from one address without a recently verified credential; absent if they are not
+    /// counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     address: Option<Quota>,
@@ -62,7 +62,7 @@ impl Rates {
     }
 }
 
-/// Read every limit in force for the caller.
+/// Read all limits for the caller.
 #[utoipa::path(
     get, path = "/api/limits", operation_id = "get_limits", tag = "Catalogue",
     responses((status = 200, description = "The limits.", body = LimitsBody)),
@@ -71,7 +71,7 @@ pub async fn get_limits(
     authorized: Authorized<AnyCredential>,
     state: Data<ApiState>,
 ) -> HttpResponse {
-    let limits = state.limits.of(authorized.entrant());
+    let limits = state.limits.of(authorized.auth_context());
     HttpResponse::Ok().json(LimitsBody {
         rates: Rates::new(limits, state.address_quota),
         sizes: state.sizes.clone(),

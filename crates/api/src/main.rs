@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use api::{cli::CommandLine, commands, wiring};
 use clap::Parser;
 
-// Memory of closed connections goes back to the pool at once, and huge pages would cost an idle
-// process twenty megabytes.
+// The memory of closed connections is returned at once; huge pages would cost an idle process
+// twenty megabytes.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -16,8 +16,8 @@ async fn main() -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             use std::io::Write as _;
-            let told = ports::error::told(error.as_ref());
-            let _ = writeln!(std::io::stderr(), "agent-service: {told}");
+            let message = ports::error::told(error.as_ref());
+            let _ = writeln!(std::io::stderr(), "agent-service: {message}");
             ExitCode::FAILURE
         }
     }

@@ -1,4 +1,4 @@
-//! Whether this process can do its work, and asking another one.
+//! The readiness of this process, and a client for that of another process.
 
 use std::{
     sync::{
@@ -12,12 +12,12 @@ use domain::ProblemCode;
 use ports::Maintenance;
 use tokio::sync::Mutex;
 
-/// How long the store may take to give a sign of life.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long an answer is good for.
-const CACHED: Duration = Duration::from_secs(1);
+/// The time in which the store must respond.
+const PING_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time for which a result is cached.
+const CACHE_TIME: Duration = Duration::from_secs(1);
 
-/// Whether this process can do its work.
+/// The readiness of this process.
 pub struct Readiness {
     store: Arc<dyn Maintenance>,
     draining: AtomicBool,
@@ -25,7 +25,7 @@ pub struct Readiness {
 }
 
 impl Readiness {
-    /// Readiness of a process beside this store.
+    /// Creates the readiness of a process with this store.
     pub fn new(store: Arc<dyn Maintenance>) -> Self {
         Self {
             store,
@@ -34,27 +34,27 @@ impl Readiness {
         }
     }
 
-    /// From now on the process takes no new work.
+    /// Makes the process reject new work.
     pub fn drain(&self) {
         self.draining.store(true, Ordering::Release);
     }
 
-    /// Whether the process takes no new work.
+    /// Returns true if the process rejects new work.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Ordering::Acquire)
     }
 
-    /// Asks the store, or remembers what it answered a moment ago.
+    /// Checks the store, or returns a recent result.
     pub async fn check(&self) -> Result<(), ProblemCode> {
         if self.is_draining() {
             return Err(ProblemCode::Draining);
         }
         let mut last = self.last.lock().await;
         let alive = match *last {
-            Some((at, alive)) if at.elapsed() < CACHED => alive,
+            Some((at, alive)) if at.elapsed() < CACHE_TIME => alive,
             _ => {
-                let answer = tokio::time::timeout(PATIENCE, self.store.ping()).await;
-                let alive = matches!(answer, Ok(Ok(())));
+                let response = tokio::time::timeout(PING_TIMEOUT, self.store.ping()).await;
+                let alive = matches!(response, Ok(Ok(())));
                 *last = Some((Instant::now(), alive));
                 alive
             }
@@ -67,9 +67,9 @@ impl Readiness {
     }
 }
 
-/// Asks a running service whether it is ready; answers the status. HTTP by hand: a check that
-/// runs every few seconds in a container should not carry a client's weight.
-pub async fn ask(url: &str) -> anyhow::Result<u16> {
+/// Requests `/readyz` from a running service and returns the status. This is minimal HTTP, because
+/// a check that runs in a container every few seconds should not load a full client.
+pub async fn fetch_status(url: &str) -> anyhow::Result<u16> {
     use anyhow::Context as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -85,9 +85,9 @@ pub async fn ask(url: &str) -> anyhow::Result<u16> {
     let mut stream = tokio::net::TcpStream::connect(address).await?;
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
-    let mut answer = Vec::new();
-    stream.take(4096).read_to_end(&mut answer).await?;
-    let answer = String::from_utf8_lossy(&answer);
-    let status = answer.split(' ').nth(1).context("no HTTP answer")?;
+    let mut response = Vec::new();
+    stream.take(4096).read_to_end(&mut response).await?;
+    let response = String::from_utf8_lossy(&response);
+    let status = response.split(' ').nth(1).context("no HTTP response")?;
     Ok(status.parse()?)
 }

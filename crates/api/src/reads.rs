@@ -1,4 +1,4 @@
-//! Reads: single things with their entity tag, and pages.
+//! Responses to reads: single resources with their entity tag, and pages.
 
 use actix_web::{
     HttpRequest, HttpResponse, HttpResponseBuilder,
@@ -13,22 +13,22 @@ use crate::request::etag_matches;
 /// The log position of a read.
 const X_EVENT_SEQ: HeaderName = HeaderName::from_static("x-event-seq");
 
-/// For one caller, and to be asked about again each time.
+/// Private to one caller, and revalidated for each use.
 const PRIVATE: HeaderValue = HeaderValue::from_static("private, no-cache");
 
-/// One page of a listing.
+/// One page of a list.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct PageOf<T> {
-    /// The items, in the listing's order.
+    /// The items, in the order of the list.
     pub data: Vec<T>,
-    /// What to send as `cursor` for the next page; null on the last one.
+    /// The value of `cursor` for the next page; null on the last page.
     pub next_cursor: Option<String>,
-    /// Whether more follow.
+    /// True if more items follow.
     pub has_more: bool,
 }
 
-/// Answers a page, with the link to the next one.
+/// Returns the response with a page and a link to the next one.
 pub fn page<T: Serialize>(
     request: &HttpRequest,
     read: AsOf<(Page<T>, Option<String>)>,
@@ -38,7 +38,7 @@ pub fn page<T: Serialize>(
     write_page(request, response, read.value)
 }
 
-/// Answers a page of what stands outside of the log.
+/// Returns the response with a page of resources that are not in the event log.
 pub fn page_outside_log<T: Serialize>(
     request: &HttpRequest,
     page: (Page<T>, Option<String>),
@@ -61,7 +61,7 @@ fn write_page<T: Serialize>(
     })
 }
 
-/// The same request with another cursor (RFC 8288).
+/// Returns the link to the next page: the same request with another cursor (RFC 8288).
 fn next_link(request: &HttpRequest, cursor: &str) -> String {
     let kept = request
         .query_string()
@@ -76,17 +76,17 @@ fn next_link(request: &HttpRequest, cursor: &str) -> String {
     )
 }
 
-/// The position as a header.
+/// Returns the log position as a header.
 pub fn position(seq: Seq) -> (HeaderName, i64) {
     (X_EVENT_SEQ, seq.0)
 }
 
-/// Answers a single thing with its entity tag, or 304 when the client has it already.
+/// Returns the response with a resource and its entity tag, or 304 if the client has this version.
 pub fn single(
     request: &HttpRequest,
     etag: String,
     seq: Seq,
-    thing: &impl Serialize,
+    resource: &impl Serialize,
 ) -> HttpResponse {
     let fresh = etag_matches(request.headers(), &etag);
     let mut response = if fresh {
@@ -101,17 +101,17 @@ pub fn single(
     if fresh {
         return response.finish();
     }
-    response.json(thing)
+    response.json(resource)
 }
 
-/// Answers a thing that was just written, with its new entity tag.
+/// Returns the response with a resource that was just written, and its new entity tag.
 pub fn written(
     mut response: HttpResponseBuilder,
     etag: String,
-    thing: &impl Serialize,
+    resource: &impl Serialize,
 ) -> HttpResponse {
     response
         .insert_header((header::CACHE_CONTROL, PRIVATE))
         .insert_header((header::ETAG, etag))
-        .json(thing)
+        .json(resource)
 }

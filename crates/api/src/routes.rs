@@ -1,109 +1,52 @@
-//! The whole interface on one page.
+//! The routes of the HTTP interface.
 
 use actix_web::{middleware::from_fn, web};
 use domain::ProblemCode;
 
 use crate::{
-    agents, catalogue, chat, conversations, credentials, documents, events, health,
-    layers::resource, limits, oauth, openapi, problem::ApiError, socket, turns,
+    documents,
+    layers::resource,
+    oauth, openapi,
+    operations::{OPERATIONS, Operation},
+    problem::ApiError,
 };
 
-/// Registers every route. One resource a path, with its methods: what is not among them is 405.
-#[expect(clippy::too_many_lines, reason = "the whole interface stands on one page")]
-#[rustfmt::skip]
+/// Registers all routes: one resource for each path, with the methods of its operations. Another
+/// method is 405.
 pub fn configure(config: &mut web::ServiceConfig) {
+    let mut paths: Vec<&str> = Vec::new();
+    for operation in OPERATIONS {
+        if !paths.contains(&operation.path) {
+            paths.push(operation.path);
+        }
+    }
+    for path in paths {
+        let operations = OPERATIONS.iter().filter(|operation| operation.path == path);
+        let routes = operations.map(Operation::route);
+        config.service(routes.fold(resource(path), actix_web::Resource::route));
+    }
+    configure_pages(config);
+    config.default_service(web::to(|| async {
+        Err::<actix_web::HttpResponse, _>(ApiError::new(ProblemCode::RouteNotFound))
+    }));
+}
+
+/// Registers what is no operation: metadata under the path of the public URL (RFC 8414 and
+/// RFC 9728), and the pages of `/docs`.
+fn configure_pages(config: &mut web::ServiceConfig) {
     config
-        .service(resource("/api/agents")
-            .route(web::post().to(agents::create_agent))
-            .route(web::get().to(agents::list_agents)))
-        .service(resource("/api/agents/{id}")
-            .route(web::get().to(agents::get_agent))
-            .route(web::patch().to(agents::patch_agent))
-            .route(web::delete().to(agents::delete_agent)))
-        .service(resource("/api/agents/{id}/config")
-            .route(web::get().to(agents::get_agent_config))
-            .route(web::put().to(agents::put_agent_config)))
-        .service(resource("/api/chat")
-            .route(web::post().to(chat::chat)))
-        .service(resource("/api/conversations")
-            .route(web::post().to(conversations::create_conversation))
-            .route(web::get().to(conversations::list_conversations)))
-        .service(resource("/api/conversations/{id}")
-            .route(web::get().to(conversations::get_conversation))
-            .route(web::patch().to(conversations::patch_conversation))
-            .route(web::delete().to(conversations::delete_conversation)))
-        .service(resource("/api/conversations/{id}/messages")
-            .route(web::get().to(conversations::list_messages)))
-        .service(resource("/api/turns/{id}")
-            .route(web::get().to(turns::get_turn)))
-        .service(resource("/api/turns/{id}/cancel")
-            .route(web::post().to(turns::cancel_turn)))
-        .service(resource("/api/events")
-            .route(web::get().to(events::list_events)))
-        .service(resource("/api/ws")
-            .route(web::get().to(socket::open_socket)))
-        .service(resource("/api/ws/tickets")
-            .route(web::post().to(socket::create_ticket)))
-        .service(resource("/api/keys")
-            .route(web::post().to(credentials::create_key))
-            .route(web::get().to(credentials::list_keys)))
-        .service(resource("/api/keys/{id}")
-            .route(web::get().to(credentials::get_key))
-            .route(web::delete().to(credentials::revoke_key)))
-        .service(resource("/api/keys/{id}/rotate")
-            .route(web::post().to(credentials::rotate_key)))
-        .service(resource("/api/oauth-clients")
-            .route(web::post().to(credentials::create_oauth_client))
-            .route(web::get().to(credentials::list_oauth_clients)))
-        .service(resource("/api/oauth-clients/{id}")
-            .route(web::get().to(credentials::get_oauth_client))
-            .route(web::delete().to(credentials::revoke_oauth_client)))
-        .service(resource("/api/oauth-clients/{id}/rotate")
-            .route(web::post().to(credentials::rotate_oauth_client)))
-        .service(resource("/api/engines")
-            .route(web::get().to(catalogue::list_engines)))
-        .service(resource("/api/capabilities")
-            .route(web::get().to(catalogue::list_capabilities)))
-        .service(resource("/api/limits")
-            .route(web::get().to(limits::get_limits)))
-        .service(resource("/oauth2/token")
-            .route(web::post().to(oauth::issue_token)))
-        .service(resource("/oauth2/revoke")
-            .route(web::post().to(oauth::revoke_token)))
-        .service(resource("/oauth2/introspect")
-            .route(web::post().to(oauth::introspect_token)))
-        .service(resource("/.well-known/oauth-authorization-server")
-            .route(web::get().to(oauth::get_authorization_server)))
-        .service(resource("/.well-known/oauth-authorization-server/{path:.*}")
-            .route(web::get().to(oauth::get_authorization_server_at_path)))
-        .service(resource("/.well-known/oauth-protected-resource")
-            .route(web::get().to(oauth::get_protected_resource)))
-        .service(resource("/.well-known/oauth-protected-resource/{path:.*}")
-            .route(web::get().to(oauth::get_protected_resource_at_path)))
-        .service(resource("/.well-known/jwks.json")
-            .route(web::get().to(oauth::get_jwks)))
-        .service(resource("/livez")
-            .route(web::get().to(health::get_livez)))
-        .service(resource("/readyz")
-            .route(web::get().to(health::get_readyz)))
-        .service(resource("/metrics")
-            .route(web::get().to(health::get_metrics)))
-        .service(resource("/openapi.json")
-            .route(web::get().to(documents::get_openapi)))
-        .service(resource("/asyncapi.json")
-            .route(web::get().to(documents::get_asyncapi)))
-        .service(resource("/problems")
-            .route(web::get().to(documents::list_problems)))
-        .service(resource("/problems/{code}")
-            .route(web::get().to(documents::get_problem)))
-        .service(resource("/docs")
-            .route(web::get().to(documents::redirect_to_docs)))
-        .service(web::scope("/docs")
-            .wrap(from_fn(openapi::swagger_headers))
-            .service(openapi::swagger_ui()))
-        .service(resource("/")
-            .route(web::get().to(documents::get_console)))
-        .default_service(web::to(|| async {
-            Err::<actix_web::HttpResponse, _>(ApiError::new(ProblemCode::RouteNotFound))
-        }));
+        .service(
+            resource("/.well-known/oauth-authorization-server/{path:.*}")
+                .route(web::get().to(oauth::get_authorization_server_at_path)),
+        )
+        .service(
+            resource("/.well-known/oauth-protected-resource/{path:.*}")
+                .route(web::get().to(oauth::get_protected_resource_at_path)),
+        )
+        .service(resource("/docs").route(web::get().to(documents::redirect_to_docs)))
+        .service(
+            web::scope("/docs")
+                .wrap(from_fn(openapi::swagger_headers))
+                .service(openapi::swagger_ui()),
+        );
 }

@@ -1,4 +1,4 @@
-//! The life of a serving process: start, serve, drain, end.
+//! The lifecycle of a serving process: start, serve, drain, stop.
 
 use std::{
     net::{SocketAddr, TcpListener},
@@ -15,49 +15,51 @@ use tokio::time::Instant;
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{authenticate, confine_to_origins, limit},
-    layers::{normalise, observe, receive, secure, share},
-    listener, routes,
+    access::{authenticate, rate_limit, restrict_origins},
+    layers::{cors, problem_responses, read_body, security_headers, trace_request},
+    routes,
     settings::Settings,
     state::ApiState,
     wiring::{self, EnginesByName, Parts, Store, Turns, Wired},
 };
 
-/// How long turns under way may take to end by themselves: with the default delay before, and the
-/// last answers and the servers of tools behind, a shutdown takes less than 35 s.
-const GRACE: Duration = Duration::from_secs(25);
-/// How long answers may still take once every turn has ended.
-const LAST_ANSWERS: Duration = Duration::from_secs(2);
-/// How long tasks in the background may take to end.
-const LAST_TASKS: Duration = Duration::from_secs(1);
-/// How long what they left may take to be stored.
-const LAST_WRITES: Duration = Duration::from_secs(1);
-/// How long servers of tools may take to end, beside the last writes. Processes are killed then.
-const LAST_TOOLS: Duration = Duration::from_millis(2_500);
+/// The time for which running turns may continue. Together with the default drain delay before, and
+/// the last responses and tool servers afterwards, a shutdown takes less than 35 s.
+const TURNS_TIMEOUT: Duration = Duration::from_secs(25);
+/// The time for which responses may continue after all turns have ended.
+const LAST_RESPONSES_TIMEOUT: Duration = Duration::from_secs(2);
+/// The time for which background tasks may continue.
+const TASKS_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time in which their last writes must be stored.
+const LAST_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time in which tool servers must end, in parallel with the last writes. Then their processes
+/// are killed.
+const TOOL_SERVERS_TIMEOUT: Duration = Duration::from_millis(2_500);
 
-/// Shows a minted first key, with the URL of the service; returns whether the operator can read it.
+/// A callback that shows a generated first key, with the URL of the service. Returns true if it was
+/// shown.
 pub type ShowFirstKey = Box<dyn FnOnce(&CredentialSecret, &str) -> bool + Send>;
 
-/// A service that is up.
+/// A running service.
 pub struct Service {
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
     state: Data<ApiState>,
     turns: Turns,
     handle: ServerHandle,
     served: tokio::task::JoinHandle<std::io::Result<()>>,
     store: Store,
-    /// The store's writers: they end after everything that may still write.
+    /// The writers of the store, which end after everything that may still write.
     store_tasks: TaskTracker,
-    /// What looks after servers of tools, which end when they like: nothing waits for them that
-    /// is to be stored.
+    /// The tasks that supervise tool servers, which may take their time: nothing that must be
+    /// stored depends on them.
     tool_tasks: TaskTracker,
     tasks: TaskTracker,
     stop: CancellationToken,
 }
 
 impl Service {
-    /// Starts a service: opens and migrates the store, binds, writes and shows the first key,
+    /// Starts a service: opens and migrates the store, listens, stores and shows the first key, and
     /// serves.
     pub async fn start(
         settings: &Settings,
@@ -66,19 +68,27 @@ impl Service {
         metrics: PrometheusHandle,
         show_first_key: ShowFirstKey,
     ) -> Result<Self> {
-        let over = |storage| storage;
-        Self::start_over(settings, no_migrate, engines, metrics, show_first_key, over).await
+        let wrap_storage = |storage| storage;
+        Self::start_with_storage(
+            settings,
+            no_migrate,
+            engines,
+            metrics,
+            show_first_key,
+            wrap_storage,
+        )
+        .await
     }
 
-    /// Starts a service whose use cases reach the store's ports through what `over` makes of
-    /// them: something that counts, delays or fails.
-    pub async fn start_over(
+    /// Starts a service whose use cases reach the store through the result of `wrap_storage`, which
+    /// can wrap the ports to count, delay or fail their calls.
+    pub async fn start_with_storage(
         settings: &Settings,
         no_migrate: bool,
         engines: EnginesByName,
         metrics: PrometheusHandle,
         show_first_key: ShowFirstKey,
-        over: impl FnOnce(Storage) -> Storage,
+        wrap_storage: impl FnOnce(Storage) -> Storage,
     ) -> Result<Self> {
         let (store_tasks, tool_tasks) = (TaskTracker::new(), TaskTracker::new());
         let tasks = TaskTracker::new();
@@ -92,7 +102,7 @@ impl Service {
         write_first_key(settings, &store, public_url.clone(), show_first_key).await?;
         let wired = wiring::wire(Parts {
             settings,
-            storage: over(store.storage()),
+            storage: wrap_storage(store.storage()),
             engines,
             metrics,
             public_url,
@@ -119,7 +129,7 @@ impl Service {
         })
     }
 
-    /// Waits until the server ends by itself: it does so only when something is broken.
+    /// Waits until the server ends by itself, which only happens after an error.
     pub async fn ended(&mut self) -> Result<()> {
         (&mut self.served)
             .await
@@ -127,38 +137,40 @@ impl Service {
         bail!("the server ended by itself")
     }
 
-    /// Shuts down in order: gives load balancers `delay` to notice, lets requests and turns end,
-    /// closes the store.
+    /// Shuts down in order: waits `delay` until load balancers have noticed, lets requests and
+    /// turns end, and closes the store.
     pub async fn drain(self, delay: Duration) {
         self.state.readiness.drain();
         tokio::time::sleep(delay).await;
-        // From here on nobody new is let in; who waits for a turn is answered when that ends.
+        // From now on no new requests are accepted; callers that wait for a turn are answered when
+        // it ends.
         self.state.closing.cancel();
         let stopped = self.handle.stop(true);
-        self.turns.drain(Instant::now() + GRACE).await;
+        self.turns.drain(Instant::now() + TURNS_TIMEOUT).await;
         stopped.await;
         self.stop.cancel();
         self.tool_tasks.close();
         let tools = self.tool_tasks.wait();
-        let tools = end(Instant::now() + LAST_TOOLS, "servers of tools", tools);
-        Box::pin(async { tokio::join!(tools, self.leave_store()) }).await;
+        let tools = wait_for(Instant::now() + TOOL_SERVERS_TIMEOUT, "tool servers", tools);
+        Box::pin(async { tokio::join!(tools, self.close_store()) }).await;
     }
 
-    /// Lets the last tasks write, and closes the store, which has its time whatever they do.
-    async fn leave_store(&self) {
+    /// Lets the last tasks write, and then closes the store, for which time is reserved in any
+    /// case.
+    async fn close_store(&self) {
         self.tasks.close();
         let tasks = self.tasks.wait();
-        end(Instant::now() + LAST_TASKS, "turns", tasks).await;
-        let deadline = Instant::now() + LAST_WRITES;
-        end(deadline, "the store", self.store.close()).await;
+        wait_for(Instant::now() + TASKS_TIMEOUT, "turns", tasks).await;
+        let deadline = Instant::now() + LAST_WRITES_TIMEOUT;
+        wait_for(deadline, "the store", self.store.close()).await;
         self.store_tasks.close();
-        end(deadline, "writes", self.store_tasks.wait()).await;
+        wait_for(deadline, "writes", self.store_tasks.wait()).await;
     }
 }
 
-async fn end(deadline: Instant, what: &str, ending: impl Future<Output = ()>) {
-    if tokio::time::timeout_at(deadline, ending).await.is_err() {
-        tracing::warn!("{what} did not end in time");
+async fn wait_for(deadline: Instant, what: &str, future: impl Future<Output = ()>) {
+    if tokio::time::timeout_at(deadline, future).await.is_err() {
+        tracing::warn!("{what} did not end in time; continuing without it");
     }
 }
 
@@ -170,25 +182,30 @@ fn http_server(
     let Wired {
         state, services, ..
     } = wired;
-    let server = listener::serve(listener, workers, GRACE + LAST_ANSWERS, move || {
-        // The layer that is wrapped last is the outermost.
-        App::new()
-            .app_data(state.clone())
-            .app_data(services.clone())
-            .configure(routes::configure)
-            .wrap(from_fn(receive))
-            .wrap(from_fn(confine_to_origins))
-            .wrap(from_fn(limit))
-            .wrap(from_fn(authenticate))
-            .wrap(from_fn(normalise))
-            .wrap(from_fn(share))
-            .wrap(from_fn(secure))
-            .wrap(from_fn(observe))
-    })?;
+    let server = http_listener::serve(
+        listener,
+        workers,
+        TURNS_TIMEOUT + LAST_RESPONSES_TIMEOUT,
+        move || {
+            // The last wrapped layer is the outermost.
+            App::new()
+                .app_data(state.clone())
+                .app_data(services.clone())
+                .configure(routes::configure)
+                .wrap(from_fn(read_body))
+                .wrap(from_fn(restrict_origins))
+                .wrap(from_fn(rate_limit))
+                .wrap(from_fn(authenticate))
+                .wrap(from_fn(problem_responses))
+                .wrap(from_fn(cors))
+                .wrap(from_fn(security_headers))
+                .wrap(from_fn(trace_request))
+        },
+    )?;
     Ok(server)
 }
 
-/// Writes the first key of a store that never held one, and shows it if it was minted.
+/// Stores the first key of a store that has never had one, and shows it if it was generated.
 async fn write_first_key(
     settings: &Settings,
     store: &Store,
@@ -202,9 +219,9 @@ async fn write_first_key(
         None if settings.is_loopback() => Bootstrap::Mint,
         None if storage.credentials.has_ever_held_a_key().await? => return Ok(()),
         None => bail!(
-            "the store has no API key yet, and {} can be reached by others: set \
+            "the store has no API key yet, and other machines can reach {}: set \
              AUTH__BOOTSTRAP_KEY to a key (`agent-service keys generate` prints one), or to \
-             `mint` to have one printed here",
+             `mint` to generate one and print it here",
             settings.server.address()
         ),
     };

@@ -1,7 +1,7 @@
-//! Server-sent events, as the HTML standard has them: what several endpoints stream.
+//! Server-sent events, as the HTML standard defines them.
 //!
-//! A stream is pulled: the connection asks for the next frame when it has room for it, so a client
-//! that does not read makes nobody else work or remember.
+//! Streams are pulled: the connection requests the next frame when it has room for it, so a slow
+//! client causes no work and uses no memory.
 
 use std::{
     convert::Infallible,
@@ -22,40 +22,40 @@ use domain::Seq;
 use futures::{Stream, stream::LocalBoxStream};
 use tokio::time::{Instant, Sleep};
 
-/// The media type.
+/// The media type of event streams.
 pub const EVENT_STREAM: &str = "text/event-stream";
 
-/// After so long without a frame comes a comment, so that nobody between takes the connection for
-/// a dead one.
-const SILENCE: Duration = Duration::from_secs(15);
+/// The time without a frame after which a comment is sent, so that proxies keep the connection
+/// open.
+const COMMENT_INTERVAL: Duration = Duration::from_secs(15);
 
-/// Proxies that gather answers must not gather this one.
+/// A header that prevents proxies from buffering the response.
 const X_ACCEL_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 
-/// Something that happened.
+/// An event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Event {
-    /// Where a client that reconnects goes on.
+    /// The position after which a client that reconnects continues.
     pub id: Option<Seq>,
-    /// Its type.
+    /// The name of its type.
     pub name: &'static str,
-    /// What it carries; shared, because many streams may send the same.
+    /// The data; shared, because many streams may send the same event.
     pub data: Arc<str>,
 }
 
-/// What a stream is made of.
+/// A part of a stream.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Frame {
-    /// Something that happened.
+    /// An event.
     Event(Event),
-    /// Nothing to show happened up to this position: a client that reconnects need not look there
-    /// again. It is told with the next comment.
+    /// A position up to which there are no events for this client. It is sent with the next
+    /// comment, so that a client that reconnects continues there.
     Position(Seq),
-    /// What to do when the connection breaks: wait so long, then go on from there.
+    /// The instruction to reconnect after `after` and to continue from `from`.
     Reconnect {
-        /// How long.
+        /// The delay.
         after: Duration,
-        /// From where.
+        /// The position.
         from: Seq,
     },
 }
@@ -66,7 +66,7 @@ impl From<Event> for Frame {
     }
 }
 
-/// Answers with a stream that lives as long as `frames`, with comments where it is silent.
+/// Returns a response that sends `frames`, and comments while there are none.
 pub fn stream<F: Into<Frame> + 'static>(frames: impl Stream<Item = F> + 'static) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CACHE_CONTROL, HeaderValue::from_static("no-store")))
@@ -74,17 +74,17 @@ pub fn stream<F: Into<Frame> + 'static>(frames: impl Stream<Item = F> + 'static)
         .content_type(EVENT_STREAM)
         .streaming(Encoder {
             frames: Box::pin(frames),
-            untold: None,
-            silence: Box::pin(tokio::time::sleep(SILENCE)),
+            unsent_position: None,
+            comment_timer: Box::pin(tokio::time::sleep(COMMENT_INTERVAL)),
         })
 }
 
-/// Writes frames, and comments between them.
+/// The encoder of frames, with comments between them.
 struct Encoder<F> {
     frames: LocalBoxStream<'static, F>,
-    /// A position that the client was not told yet.
-    untold: Option<Seq>,
-    silence: Pin<Box<Sleep>>,
+    /// A position that has not been sent yet.
+    unsent_position: Option<Seq>,
+    comment_timer: Pin<Box<Sleep>>,
 }
 
 impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
@@ -96,28 +96,30 @@ impl<F: Into<Frame> + 'static> Stream for Encoder<F> {
                 return Poll::Ready(None);
             };
             if let Frame::Position(position) = frame {
-                self.untold = Some(position);
+                self.unsent_position = Some(position);
                 continue;
             }
             let text = encode(&frame);
-            self.untold = None;
-            self.listen_again();
+            self.unsent_position = None;
+            self.reset_timer();
             return Poll::Ready(Some(Ok(text)));
         }
-        ready!(self.silence.as_mut().poll(context));
-        self.listen_again();
-        let comment = comment(self.untold.take());
+        ready!(self.comment_timer.as_mut().poll(context));
+        self.reset_timer();
+        let comment = comment(self.unsent_position.take());
         Poll::Ready(Some(Ok(comment)))
     }
 }
 
 impl<F> Encoder<F> {
-    fn listen_again(&mut self) {
-        self.silence.as_mut().reset(Instant::now() + SILENCE);
+    fn reset_timer(&mut self) {
+        self.comment_timer
+            .as_mut()
+            .reset(Instant::now() + COMMENT_INTERVAL);
     }
 }
 
-/// One frame as the client reads it. A position has no text of its own.
+/// Encodes one frame. A position has no text of its own.
 fn encode(frame: &Frame) -> Bytes {
     let mut text = String::new();
     match frame {
@@ -143,7 +145,7 @@ fn encode(frame: &Frame) -> Bytes {
     text.into()
 }
 
-/// A comment, with the position from which a client that reconnects goes on.
+/// Encodes a comment, with the position from which a client that reconnects continues.
 fn comment(position: Option<Seq>) -> Bytes {
     let mut text = ":\n".to_owned();
     if let Some(position) = position {
@@ -157,14 +159,14 @@ fn field(text: &mut String, name: &str, value: impl Display) {
     let _ = writeln!(text, "{name}: {value}");
 }
 
-/// The lines of a text by all three ends that the standard knows. Events are long and of one line,
-/// and one character is found many times sooner than one of two.
+/// Splits a text into lines at all three line endings of the standard. Events are long and have one
+/// line, and searching for one character is many times faster than for two.
 fn lines(text: &str) -> impl Iterator<Item = &str> {
     let mut parts = text.split('\n').peekable();
     let ended = iter::from_fn(move || {
         let part = parts.next()?;
         let is_ended = parts.peek().is_some();
-        // Both characters together are one end.
+        // CR LF is one line ending.
         let line = part.strip_suffix('\r').filter(|_| is_ended);
         Some(line.unwrap_or(part))
     });

@@ -1,4 +1,4 @@
-//! What handlers reach: the use cases, and what the layers need.
+//! The shared state of handlers and middleware.
 
 use std::{sync::Arc, time::Duration};
 
@@ -18,61 +18,61 @@ use tokio_util::sync::CancellationToken;
 #[cfg(feature = "address-guard")]
 use crate::access::AddressGuard;
 use crate::{
-    access::LargeAnswers, body::Schemas, documents::Documents, layers::AllowedOrigins,
+    access::LargeResponses, body::Schemas, documents::Documents, layers::AllowedOrigins,
     oauth::Metadata, readiness::Readiness, socket::SocketTimes,
 };
 
-/// What the layers need, and what anybody may know.
+/// The state for middleware and public documents.
 pub struct ApiState {
-    /// From credentials to principals.
+    /// Converts credentials into principals.
     pub authenticator: Arc<Authenticator>,
-    /// Issues tokens to clients, which authenticate to it themselves.
+    /// The OAuth authorization server; its clients authenticate to it themselves.
     pub oauth: AuthorizationServer,
-    /// How clients find it.
+    /// The metadata of the authorization server.
     pub oauth_metadata: Metadata,
-    /// In place of credentials where none can be sent.
+    /// Tickets, for sockets that cannot send a credential.
     pub tickets: Arc<Tickets>,
-    /// How often a principal may come.
+    /// The rate limits of principals.
     pub limits: Arc<Limits>,
-    /// Large answers that are being sent.
-    pub large_answers: LargeAnswers,
-    /// How often strangers may come from one address.
+    /// The large responses that are being sent.
+    pub large_responses: LargeResponses,
+    /// The rate limit of requests without a known credential, by client address.
     #[cfg(feature = "address-guard")]
     pub address_guard: AddressGuard,
-    /// The quota of that; none when nobody counts it.
+    /// The quota of the address guard; `None` without the guard.
     pub address_quota: Option<Quota>,
-    /// Request ids.
+    /// The source of request ids.
     pub ids: Arc<dyn IdSource>,
-    /// The share of each tenant in the reading of pages.
+    /// The permits of tenants to read pages.
     pub page_permits: KeyedSemaphore<TenantId>,
-    /// Threads for the validation of long bodies.
+    /// The threads that validate long bodies.
     pub cpu_pool: Arc<CpuPool>,
-    /// Validators of bodies.
+    /// The validators of bodies.
     pub schemas: Schemas,
-    /// How large things may be.
+    /// The maximum sizes.
     pub sizes: Sizes,
     /// The URL under which clients reach this server, without a slash at the end.
     pub public_url: String,
-    /// The path of that URL, which every path in an answer begins with; empty at the root of a host.
+    /// The path of that URL, with which all paths in responses begin; empty at the root of a host.
     pub base_path: String,
-    /// The origins whose pages may read answers.
+    /// The origins whose pages may read responses.
     pub allowed_origins: AllowedOrigins,
-    /// How long a body may take to arrive.
+    /// The time in which a body must arrive.
     pub body_deadline: Duration,
-    /// Ends streams and sockets when the listener closes.
+    /// Ends streams and sockets when the server stops listening.
     pub closing: CancellationToken,
-    /// How long clients of sockets may take for what.
+    /// The deadlines for clients of sockets.
     pub socket_times: SocketTimes,
-    /// Whether this process can do its work.
+    /// The readiness of this process.
     pub readiness: Readiness,
     /// The published documents.
     pub documents: Documents,
-    /// Renders the metrics.
+    /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
 }
 
-/// The use cases. Handlers reach them only through [`crate::access::Authorized`], so that a
-/// handler which forgot to ask who calls cannot do anything.
+/// The use cases. Handlers reach them only through [`crate::access::Authorized`], so that a handler
+/// cannot forget to check its caller.
 pub struct Services {
     /// Agents.
     pub agents: AgentService,
@@ -82,13 +82,13 @@ pub struct Services {
     pub conversations: ConversationService,
     /// Turns.
     pub turns: TurnService,
-    /// The log.
+    /// The event log.
     pub events: EventService,
-    /// The log, for those who follow it by channels.
+    /// The reader of the event log, for followers of channels.
     pub log: Arc<LogReader>,
-    /// The turns that this process knows of while they last.
+    /// The turns in progress that this process knows.
     pub live: Arc<LiveTurns>,
-    /// Who types where.
+    /// The typing indicators.
     pub typing: Arc<Typing>,
     /// Keys and OAuth clients.
     pub credentials: CredentialService,

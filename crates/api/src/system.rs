@@ -1,4 +1,4 @@
-//! The real clock and the real source of ids: the one home of both.
+//! The real clock and the real source of ids. No other code reads the system's time or randomness.
 
 use std::{
     sync::{
@@ -12,10 +12,10 @@ use domain::Timestamp;
 use ports::{Clock, IdSource};
 use uuid::{ContextV7, Uuid};
 
-/// A larger step than this between two readings is a jump of the time of day, not a correction.
+/// The minimum step in milliseconds that counts as a jump of the clock, and not as a correction.
 const JUMP_MS: u64 = 1_000;
 /// The maximum time between the readings of the two clocks that are compared.
-const LONGEST_READING: Duration = Duration::from_millis(100);
+const MAX_READING_TIME: Duration = Duration::from_millis(100);
 
 /// The computer's clock. A jump of the time of day is logged once.
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Default for SystemClock {
 
 impl SystemClock {
     /// Compares the time of day with the monotonic time. Returns the jump since the last call in
-    /// milliseconds, if there was one; of concurrent callers one gets it.
+    /// milliseconds, if any; only one of several concurrent callers receives it.
     fn take_jump(&self, time_of_day_ms: i64, running_ms: i64) -> Option<i64> {
         let offset = time_of_day_ms.saturating_sub(running_ms);
         let before = self.offset_ms.load(Ordering::Relaxed);
@@ -57,7 +57,7 @@ impl Clock for SystemClock {
         let before = self.started.elapsed();
         let now = time_of_day_ms();
         // A thread that was suspended between the two readings would see a jump.
-        let is_steady = self.started.elapsed().saturating_sub(before) < LONGEST_READING;
+        let is_steady = self.started.elapsed().saturating_sub(before) < MAX_READING_TIME;
         if is_steady && let Some(jump_ms) = self.take_jump(now, milliseconds(before)) {
             tracing::warn!(jump_ms, "the system clock jumped; expiry times follow it");
         }
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_the_time_of_day_again_after_one_wrong_reading() {
+    fn a_jump_back_to_the_right_time_is_reported() {
         let clock = SystemClock::default();
         let beginning = clock.offset_ms.load(Ordering::Relaxed);
         let hour = 3_600_000;

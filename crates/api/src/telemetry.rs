@@ -21,60 +21,61 @@ use tracing_subscriber::{
 use self::log_writer::{LOG_LINES_DROPPED, LogWriter};
 use crate::settings::{LogFormat, LogSettings};
 
-/// Upper bounds of histograms in seconds: fine where a cached read and a batched write lie, coarse
-/// up to a language model's patience.
-const SECONDS: [f64; 15] = [
+/// The upper bounds of histograms in seconds: fine in the range of cached reads and batched writes,
+/// coarse up to the timeouts of language models.
+const SECONDS_BUCKETS: [f64; 15] = [
     0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
 ];
-/// Upper bounds of histograms that count things, such as the items of a batch.
-const COUNTS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
+/// The upper bounds of histograms that count items, such as those of a batch.
+const COUNT_BUCKETS: [f64; 10] = [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0, 256.0, 512.0];
 
-/// How often histograms are folded.
+/// The interval at which histograms are aggregated.
 const UPKEEP: Duration = Duration::from_secs(5);
 
 /// Logs or metrics cannot be set up.
 #[derive(Debug, thiserror::Error)]
 pub enum TelemetryError {
-    /// The level is no filter. Settings that were loaded have one.
+    /// The level is not a valid filter. Loaded settings have been checked.
     #[error("LOG__LEVEL is not a filter")]
     Filter(#[from] ParseError),
-    /// The process logs already.
+    /// The process has already set up logging.
     #[error("logging is set up already")]
     Logs(#[from] tracing_subscriber::util::TryInitError),
-    /// The buckets of histograms are not accepted.
+    /// The buckets of histograms are rejected.
     #[error("the histograms cannot be built")]
     Histograms(#[from] BuildError),
-    /// The process measures already.
+    /// The process has already set up metrics.
     #[error("metrics are set up already")]
     Metrics(#[from] SetRecorderError<PrometheusRecorder>),
 }
 
-/// Sets up logs (on stderr) and metrics for the whole process, once. The handle renders the
-/// metrics; [`upkeep`] must run beside it, or histograms grow.
+/// Sets up logs (on stderr) and metrics of the process, once. The handle renders the metrics;
+/// [`upkeep`] must run, or histograms grow without limit.
 pub fn init(settings: &LogSettings) -> Result<PrometheusHandle, TelemetryError> {
     let recorder = recorder()?;
     let handle = recorder.handle();
-    // Before the first log line: one that cannot be written is counted.
+    // Set before the first log line, so that a line that cannot be written is counted.
     metrics::set_global_recorder(recorder)?;
     let is_terminal = io::stderr().is_terminal();
     logs(settings, is_terminal, io::stderr)?.try_init()?;
     Ok(handle)
 }
 
-/// Notes that a request was answered. `route` is the pattern of the route, never the path: there
-/// are as many paths as there are agents.
+/// Records a request. `route` is the pattern of the route and never the path, because there are as
+/// many paths as agents.
 pub fn record_request(route: &'static str, method: &str, status: u16, took: Duration) {
     metrics::histogram!(
         "http_request_seconds",
         "route" => route,
-        "method" => bounded(method),
-        "status" => word(status),
+        "method" => method_label(method),
+        "status" => status_label(status),
     )
     .record(took.as_secs_f64());
 }
 
-/// A client may invent methods, but must not make a time series with each.
-fn bounded(method: &str) -> &'static str {
+/// Returns the label for a method. Unknown methods share one label, so that clients cannot create
+/// time series.
+fn method_label(method: &str) -> &'static str {
     const KNOWN: [&str; 7] = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD", "OPTIONS"];
     KNOWN
         .into_iter()
@@ -82,8 +83,8 @@ fn bounded(method: &str) -> &'static str {
         .unwrap_or("other")
 }
 
-/// The usual statuses without an allocation.
-fn word(status: u16) -> Cow<'static, str> {
+/// Returns the label for a status, without an allocation for the usual ones.
+fn status_label(status: u16) -> Cow<'static, str> {
     match status {
         200 => "200".into(),
         201 => "201".into(),
@@ -93,7 +94,7 @@ fn word(status: u16) -> Cow<'static, str> {
     }
 }
 
-/// Keeps the metrics' memory bounded, until `stop`.
+/// Bounds the memory of the metrics, until `stop`.
 pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
     let mut ticks = tokio::time::interval(UPKEEP);
     while stop.run_until_cancelled(ticks.tick()).await.is_some() {
@@ -101,10 +102,10 @@ pub async fn upkeep(metrics: PrometheusHandle, stop: CancellationToken) {
     }
 }
 
-/// Libraries that are not heard unless the level names them: the one of HTTP calls it an error when
-/// a client sends what is no request, so that anybody could fill the log, and the one of tools tells
-/// the addresses of their servers, which may hold secrets.
-const UNHEARD: [&str; 2] = ["actix_http", "rmcp"];
+/// Libraries that do not log unless the level names them. `actix_http` logs an error for every
+/// malformed request, with which anyone could fill the log; `rmcp` logs the addresses of tool
+/// servers, which may contain secrets.
+const SILENCED_LIBRARIES: [&str; 2] = ["actix_http", "rmcp"];
 
 fn logs<W>(
     settings: &LogSettings,
@@ -121,8 +122,8 @@ where
     });
     let lines = tracing_subscriber::fmt()
         .with_env_filter(filter(&settings.level)?)
-        // The library reports its errors by `eprintln!`, which panics where stderr is the log that
-        // cannot be written.
+        // The library reports its errors with `eprintln!`, which panics if stderr, the log, cannot
+        // be written.
         .log_internal_errors(false)
         .with_writer(LogWriter::new(writer));
     Ok(match format {
@@ -133,7 +134,7 @@ where
                 .with_span_list(false)
                 .finish(),
         ),
-        // On a terminal the library's own choice stands, which heeds NO_COLOR.
+        // On a terminal the library decides, which respects NO_COLOR.
         LogFormat::Pretty if is_terminal => Box::new(lines.finish()),
         LogFormat::Pretty => Box::new(lines.with_ansi(false).finish()),
     })
@@ -141,7 +142,10 @@ where
 
 fn filter(level: &str) -> Result<EnvFilter, ParseError> {
     let mut filter = EnvFilter::builder().parse(level)?;
-    for library in UNHEARD.into_iter().filter(|it| !level.contains(it)) {
+    for library in SILENCED_LIBRARIES
+        .into_iter()
+        .filter(|it| !level.contains(it))
+    {
         filter = filter.add_directive(format!("{library}=off").parse()?);
     }
     Ok(filter)
@@ -149,48 +153,48 @@ fn filter(level: &str) -> Result<EnvFilter, ParseError> {
 
 fn recorder() -> Result<PrometheusRecorder, BuildError> {
     let recorder = PrometheusBuilder::new()
-        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS)?
-        .set_buckets_for_metric(Matcher::Suffix("_items".to_owned()), &COUNTS)?
+        .set_buckets_for_metric(Matcher::Suffix("_seconds".to_owned()), &SECONDS_BUCKETS)?
+        .set_buckets_for_metric(Matcher::Suffix("_items".to_owned()), &COUNT_BUCKETS)?
         .build_recorder();
     metrics::with_local_recorder(&recorder, || {
         describe();
-        // Published before the first one: an alert compares with an earlier value.
+        // Published before the first one, because alerts compare with an earlier value.
         metrics::counter!(LOG_LINES_DROPPED).absolute(0);
     });
     Ok(recorder)
 }
 
-/// What each metric means. To add one, describe it here; histograms end in `_seconds` or `_items`.
+/// Describes all metrics. To add one, describe it here; histograms end in `_seconds` or `_items`.
 fn describe() {
     describe_histogram!(
         "http_request_seconds",
         Unit::Seconds,
-        "From a request's head to its answer's, by route, method and status."
+        "Time from the head of a request to the head of its response, by route, method and status."
     );
     describe_histogram!(
         "engine_seconds",
         Unit::Seconds,
-        "One attempt of a reply engine to answer, by engine and outcome ('ok' or a problem)."
+        "Duration of one attempt of a reply engine, by engine and outcome ('ok' or a problem code)."
     );
     describe_gauge!(
         "engine_breaker_open",
         Unit::Count,
-        "1 while a reply engine is left alone because it failed too often, by engine."
+        "1 while the circuit breaker of a reply engine is open, by engine."
     );
     describe_histogram!(
         "tool_call_seconds",
         Unit::Seconds,
-        "One call of a tool, by provider (a server, a built-in tool, or 'none' for what the agent does not have) and status."
+        "Duration of one tool call, by provider (a tool server, a built-in tool, or 'none' for a tool that the agent does not have) and status."
     );
     describe_histogram!(
         "store_batch_items",
         Unit::Count,
-        "How many writes of chats shared one transaction."
+        "Number of chat writes that shared one transaction."
     );
     describe_histogram!(
         "store_batch_seconds",
         Unit::Seconds,
-        "Until such a batch was settled, repeats after a lost answer included."
+        "Time until such a batch was committed or failed, including retries after an unknown outcome."
     );
     describe_gauge!(
         "cache_bytes",
@@ -200,7 +204,7 @@ fn describe() {
     describe_gauge!(
         "open_streams",
         Unit::Count,
-        "Streams that are open, of events or sockets."
+        "Open streams, by kind: events or sockets."
     );
     describe_gauge!(
         "log_position",
@@ -210,7 +214,7 @@ fn describe() {
     describe_counter!(
         "sockets_ended",
         Unit::Count,
-        "Sockets that have ended, by reason: the code of the close, 'client', 'gone', or 'dropped' with its server."
+        "Ended sockets, by reason: the close code, 'client', 'gone' (connection lost), or 'dropped' (server stopped)."
     );
     describe_counter!(
         LOG_LINES_DROPPED,
@@ -264,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_without_room_are_counted_and_the_next_one_begins_on_a_new_line() {
+    fn lines_that_cannot_be_written_are_counted_and_the_next_one_begins_on_a_new_line() {
         let room = Arc::new(Mutex::new(20));
         let disk = SmallDisk {
             kept: Kept::default(),
@@ -315,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn away_from_a_terminal_each_line_is_a_json_object() {
+    fn without_a_terminal_each_line_is_a_json_object() {
         let text = logged(None, "info", false);
         let lines: Vec<serde_json::Value> = text
             .lines()
@@ -335,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_below_the_level_is_not_told() {
+    fn events_below_the_level_are_not_logged() {
         let text = logged(None, "warn", false);
         assert!(text.contains("slow") && !text.contains("started"), "{text}");
     }

@@ -26,11 +26,11 @@ pub async fn get_turn(
         .json(found.value))
 }
 
-/// End a queued or running turn; one that has ended is answered as it is.
+/// Cancel a queued or running turn. A turn that has already ended is returned unchanged.
 #[utoipa::path(
     post, path = "/api/turns/{id}/cancel", operation_id = "cancel_turn", tag = "Chat",
     params(("id" = TurnId, Path, description = "The turn.")),
-    responses((status = 200, description = "The turn as it is now.", body = Turn)),
+    responses((status = 200, description = "The turn in its current state.", body = Turn)),
 )]
 pub async fn cancel_turn(
     authorized: Authorized<ChatWrite>,

@@ -1,11 +1,11 @@
-//! Everything is put together here, and only here are adapters named.
+//! Builds the whole service. Only this module names adapters.
 
 mod access;
 mod engines;
 mod limits;
-mod parties;
 mod realtime;
 mod services;
+mod startup_summary;
 mod store;
 mod tools;
 mod turns;
@@ -14,7 +14,7 @@ use self::access::Access;
 pub use self::{
     access::signing_keys,
     engines::{EnginesByName, built_in_engines, choose_engines},
-    parties::parties,
+    startup_summary::startup_summary,
     store::{Store, prepare_schema},
     tools::check_programs,
     turns::Turns,
@@ -32,7 +32,7 @@ use ports::{Clock, IdSource, Storage};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    access::{LargeAnswers, SealedServices, seal},
+    access::{LargeResponses, SealedServices, seal},
     asyncapi,
     body::Schemas,
     documents::Documents,
@@ -48,18 +48,18 @@ use crate::{
     telemetry,
 };
 
-/// What the HTTP server is built from, and what runs beside it.
+/// The parts of the HTTP server, and what runs beside it.
 #[derive(Clone)]
 pub struct Wired {
-    /// For the layers and documents.
+    /// The state for middleware and documents.
     pub state: Data<ApiState>,
-    /// For handlers.
+    /// The use cases for handlers.
     pub services: SealedServices,
-    /// To end them in order.
+    /// The turns, for an orderly shutdown.
     pub turns: Turns,
 }
 
-/// What everything is built from.
+/// The parameters of the build.
 pub struct Parts<'a> {
     /// The configuration.
     pub settings: &'a Settings,
@@ -67,19 +67,19 @@ pub struct Parts<'a> {
     pub storage: Storage,
     /// The engines.
     pub engines: EnginesByName,
-    /// Renders metrics.
+    /// The handle that renders the metrics.
     pub metrics: PrometheusHandle,
-    /// Where clients reach this server.
+    /// The URL under which clients reach this server.
     pub public_url: String,
-    /// Every task of the process, but those of servers of tools.
+    /// All tasks of the process, except those of tool servers.
     pub tasks: TaskTracker,
-    /// What looks after servers of tools.
+    /// The tasks that supervise tool servers.
     pub tool_tasks: TaskTracker,
-    /// Ends the tasks in the background.
+    /// Stops the background tasks.
     pub stop: CancellationToken,
 }
 
-/// The real clock and ids.
+/// Returns the real clock and id source.
 pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
     (
         Arc::new(SystemClock::default()),
@@ -87,16 +87,16 @@ pub fn system() -> (Arc<dyn Clock>, Arc<dyn IdSource>) {
     )
 }
 
-/// Puts everything together and starts what runs in the background.
+/// Builds the service and starts its background tasks.
 pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     let (clock, ids) = system();
     let storage = &parts.storage;
     let node = Node::register(Arc::clone(&storage.nodes), Arc::clone(&ids)).await?;
     let node = Arc::new(node);
     let realtime = realtime::wire(&parts, &clock).await?;
-    let over_caches = services::cached_ports(storage, &realtime.caches, &clock, &ids);
+    let cached = services::cached_ports(storage, &realtime.caches, &clock, &ids);
     let access = access::wire(&parts, &clock, &ids).await?;
-    keep_up(&parts, &node);
+    start_maintenance(&parts, &node);
 
     let state = state(&parts, access, ids)?;
     let engines = Arc::new(choose_engines(
@@ -105,24 +105,8 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
         &parts.tasks,
     )?);
     let toolbox = Arc::new(tools::toolbox(&parts, &clock)?);
-    let turns = Turns::wire(
-        &parts,
-        &over_caches,
-        &engines,
-        &toolbox,
-        &node,
-        &realtime.caches,
-    )
-    .await?;
-    let services = services::over(
-        parts,
-        &over_caches,
-        &state,
-        engines,
-        toolbox,
-        &turns,
-        realtime,
-    );
+    let turns = Turns::wire(&parts, &cached, &engines, &toolbox, &node, &realtime.caches).await?;
+    let services = services::build(parts, &cached, &state, engines, toolbox, &turns, realtime);
     Ok(Wired {
         state: Data::new(state),
         services: seal(services),
@@ -130,7 +114,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
     })
 }
 
-/// What the layers need.
+/// Builds the state for middleware and documents.
 fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<ApiState> {
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
@@ -146,12 +130,12 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         ),
         tickets: access.tickets,
         limits: access.limits,
-        large_answers: LargeAnswers::default(),
+        large_responses: LargeResponses::default(),
         #[cfg(feature = "address-guard")]
         address_guard: limits::address_guard(parts),
         address_quota: cfg!(feature = "address-guard").then_some(settings.limits.address),
         ids,
-        page_permits: PagePermit::of_tenants(),
+        page_permits: PagePermit::new_semaphore(),
         cpu_pool: CpuPool::start().context("cannot start threads")?,
         schemas: schemas(&document)?,
         sizes: settings.limits.sizes.clone(),
@@ -167,12 +151,12 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
     })
 }
 
-/// Starts what keeps the store, the node's lease and the metrics in order.
-fn keep_up(parts: &Parts<'_>, node: &Arc<Node>) {
+/// Starts the tasks that maintain the store, the node's lease and the metrics.
+fn start_maintenance(parts: &Parts<'_>, node: &Arc<Node>) {
     let maintenance = || Arc::clone(&parts.storage.maintenance);
     let purge = Purge::new(maintenance());
-    let kept_for = parts.settings.events.retention;
-    let retention = LogRetention::new(maintenance(), kept_for);
+    let retention_time = parts.settings.events.retention;
+    let retention = LogRetention::new(maintenance(), retention_time);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     tasks.spawn(purge.run(stop.clone()));
     tasks.spawn(retention.run(stop.clone()));
@@ -180,7 +164,7 @@ fn keep_up(parts: &Parts<'_>, node: &Arc<Node>) {
     tasks.spawn(telemetry::upkeep(parts.metrics.clone(), stop.clone()));
 }
 
-/// Validators of all that clients send.
+/// Compiles the validators of everything that clients send.
 fn schemas(openapi: &serde_json::Value) -> Result<Schemas> {
     let document = frames::document(openapi)?;
     let names: Vec<&str> = openapi::BODIES

@@ -1,28 +1,27 @@
-//! What the documentation shows: its engine is the example that is compiled, its table of scopes is
-//! that of the code, and its commands and settings are understood.
-
-use std::collections::BTreeMap;
+//! Compares the documentation with the code: the example engine, the tables of settings, scopes,
+//! operations and error codes, and all commands and settings in examples.
 
 use api::{
-    access::scope_table::{Access, TABLE},
     cli::CommandLine,
-    openapi,
+    operations::{Access, OPERATIONS, Operation},
     settings::Settings,
 };
 use clap::Parser as _;
-use domain::{Scope, Sizes};
+use domain::{ProblemCode, Scope};
 use futures::StreamExt as _;
 use ports::{ReplyChunk, ReplyEngine as _};
 use shout_engine::ShoutEngine;
 
-const README: &str = include_str!("../../../README.md");
 const ACCESS: &str = include_str!("../../../docs/access.md");
+const CONFIGURATION: &str = include_str!("../../../docs/configuration.md");
+const ERRORS: &str = include_str!("../../../docs/errors.md");
+const EXTENDING: &str = include_str!("../../../docs/extending.md");
 const IDENTITY_PROVIDERS: &str = include_str!("../../../docs/identity-providers.md");
 const MODELS: &str = include_str!("../../../docs/llm.md");
 const SECURITY: &str = include_str!("../../../SECURITY.md");
 const TOOLS: &str = include_str!("../../../docs/tools.md");
 
-/// How settings begin that the documentation shows.
+/// The prefixes of the settings in examples.
 const SETTINGS: [&str; 4] = ["AUTH__", "LLM__", "MCP__", "SERVER__"];
 
 #[path = "../examples/shout_engine.rs"]
@@ -41,16 +40,16 @@ async fn fixture() -> Box<ShoutEngine> {
 contract::reply_engine_contract!(crate::fixture);
 
 #[test]
-fn the_readme_shows_the_example_as_it_is() {
+fn the_documentation_shows_the_example_as_it_is() {
     let example = include_str!("../examples/shout_engine.rs");
     assert!(
-        README.contains(&format!("```rust\n{example}```\n")),
-        "copy crates/api/examples/shout_engine.rs into README.md"
+        EXTENDING.contains(&format!("```rust\n{example}```\n")),
+        "copy crates/api/examples/shout_engine.rs into docs/extending.md"
     );
 }
 
 #[tokio::test]
-async fn the_example_says_what_it_heard_louder() {
+async fn the_example_repeats_a_message_in_capitals() {
     let request = contract::reply_engine::request(0);
     let shouted = format!("{}!", request.message.to_uppercase());
     let mut answer = ShoutEngine.reply(request).await.unwrap();
@@ -59,74 +58,66 @@ async fn the_example_says_what_it_heard_louder() {
 }
 
 #[test]
-fn the_readme_names_every_setting() {
+fn the_documentation_names_every_setting() {
     let missing: Vec<_> = api::settings::keys()
         .into_iter()
         .map(|key| key.variable)
-        .filter(|variable| !README.contains(&format!("`{variable}`")))
+        .filter(|variable| !CONFIGURATION.contains(&format!("`{variable}`")))
         .collect();
-    assert!(missing.is_empty(), "README.md lacks {missing:?}");
-}
-
-/// Method and path of every operation of the published document, by its name.
-fn operations() -> BTreeMap<String, (String, String)> {
-    let document = openapi::document(&Sizes::default(), "http://localhost");
-    let document = document.expect("the document");
-    let paths = document["paths"].as_object().expect("paths");
-    let operations = paths.iter().flat_map(|(path, item)| {
-        let operations = item.as_object().expect("an item").iter();
-        operations.map(move |(method, operation)| {
-            let id = operation["operationId"].as_str().expect("a name");
-            (id.to_owned(), (method.to_uppercase(), path.clone()))
-        })
-    });
-    operations.collect()
-}
-
-/// The operations of the scope table that ask for `wanted`, in its order, as the README writes
-/// them: the methods of a path together.
-fn cell(wanted: impl Fn(Access) -> bool) -> String {
-    let operations = operations();
-    let mut paths: Vec<(&str, Vec<&str>)> = Vec::new();
-    for (id, _) in TABLE.iter().filter(|(_, access)| wanted(*access)) {
-        let (method, path) = &operations[*id];
-        match paths.iter_mut().find(|(known, _)| known == path) {
-            Some((_, methods)) => methods.push(method),
-            None => paths.push((path, vec![method])),
-        }
-    }
-    let written = |(path, methods): (&str, Vec<&str>)| format!("`{} {path}`", methods.join(", "));
-    let written: Vec<String> = paths.into_iter().map(written).collect();
-    if written.is_empty() {
-        return "none of its own".to_owned();
-    }
-    written.join(", ")
+    assert!(
+        missing.is_empty(),
+        "docs/configuration.md lacks {missing:?}"
+    );
 }
 
 #[test]
-fn the_readme_tells_of_each_scope_what_it_opens() {
-    let mut rows: Vec<String> = Scope::ALL
-        .iter()
-        .map(|scope| {
-            let opened = cell(|access| matches!(access, Access::AnyOf(any) if any.contains(scope)));
-            format!("| `{scope}` | {} | {opened} |", scope.description().trim())
-        })
-        .collect();
-    for (who, access) in [
-        (
-            "any scope, or none | With any valid credential.",
-            Access::AnyCredential,
-        ),
-        (
-            "no credential | Public; `/oauth2` authenticates clients itself.",
-            Access::Public,
-        ),
-    ] {
-        rows.push(format!("| {who} | {} |", cell(|asked| asked == access)));
+fn the_documentation_lists_every_error_code() {
+    for code in ProblemCode::ALL {
+        let retryable = if code.is_retryable() { "yes" } else { "no" };
+        let row = format!("| `{}` | {} | {retryable} |", code.slug(), code.status());
+        assert!(ERRORS.contains(&row), "docs/errors.md lacks {row}");
     }
+}
+
+/// The required credential of an operation, as the documentation names it.
+fn required(access: Access) -> String {
+    match access {
+        Access::Public => "no credential".to_owned(),
+        Access::AnyCredential => "any credential".to_owned(),
+        Access::AnyOf(scopes) => {
+            let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
+            scopes.join(" or ")
+        }
+    }
+}
+
+/// Fails unless docs/access.md has a table of two columns with exactly these rows.
+fn assert_in_access(rows: &[String]) {
     let table = rows.join("\n");
-    let is_there = README.contains(&format!("|---|---|---|\n{table}\n\n"));
-    assert!(is_there, "README.md lacks this table of scopes:\n{table}");
+    let is_there = ACCESS.contains(&format!("|---|---|\n{table}\n\n"));
+    assert!(is_there, "docs/access.md lacks this table:\n{table}");
+}
+
+#[test]
+fn the_documentation_describes_every_scope() {
+    let row = |scope: &Scope| format!("| `{scope}` | {} |", scope.description().trim());
+    let rows: Vec<String> = Scope::ALL.iter().map(row).collect();
+    assert_in_access(&rows);
+}
+
+#[test]
+fn the_documentation_lists_what_every_operation_requires() {
+    let row = |operation: &Operation| {
+        let Operation {
+            method,
+            path,
+            access,
+            ..
+        } = operation;
+        format!("| `{method} {path}` | {} |", required(*access))
+    };
+    let rows: Vec<String> = OPERATIONS.iter().map(row).collect();
+    assert_in_access(&rows);
 }
 
 /// The lines of every block of shell commands.
@@ -140,7 +131,7 @@ fn shell_blocks(document: &str) -> impl Iterator<Item = Vec<&str>> {
 
 #[test]
 fn every_command_of_the_documentation_is_understood() {
-    for (document, at_least) in [(README, 4), (ACCESS, 9), (SECURITY, 5)] {
+    for (document, at_least) in [(ACCESS, 9), (CONFIGURATION, 1), (SECURITY, 8)] {
         let lines = shell_blocks(document).flatten();
         let commands = lines.filter(|line| line.starts_with("agent-service "));
         let mut count = 0;
@@ -155,13 +146,13 @@ fn every_command_of_the_documentation_is_understood() {
 
 #[test]
 fn the_configuration_file_of_the_documentation_is_valid() {
-    let (_, block) = README.split_once("\n```toml\n").expect("a file");
+    let (_, block) = CONFIGURATION.split_once("\n```toml\n").expect("a file");
     let (text, _) = block.split_once("\n```\n").expect("its end");
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("service.toml");
     std::fs::write(&path, text).expect("a file in it");
     let key = "LLM__PROVIDERS__SPARE__API_KEY";
-    assert!(README.contains(&format!("`{key}`")));
+    assert!(CONFIGURATION.contains(&format!("`{key}`")));
     let variables = [(key.to_owned(), "sk-spare".to_owned())];
     let settings = Settings::load(Some(&path), variables).expect("valid settings");
     let engines = settings.models.providers.iter();
@@ -183,10 +174,9 @@ fn value_in_shell(written: &str) -> String {
 #[test]
 fn the_settings_of_the_documentation_are_valid() {
     let documents = [
-        (README, 10),
-        (ACCESS, 1),
+        (ACCESS, 2),
         (IDENTITY_PROVIDERS, 3),
-        (MODELS, 2),
+        (MODELS, 10),
         (TOOLS, 2),
     ];
     for (document, expected) in documents {

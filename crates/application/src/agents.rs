@@ -7,11 +7,11 @@ mod listing;
 use std::sync::Arc;
 
 use domain::{
-    Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyClaim, IdempotencyKey, Principal,
+    Agent, AgentConfig, AgentDraft, AgentId, AsOf, IdempotencyEntry, IdempotencyKey, Principal,
     Sizes, Stamp, TenantId, tool_call::json_bytes,
 };
 use ports::{
-    AgentRepository, ClaimRepository, Clock, Deletion, IdSource, Once, PrepareError,
+    AgentRepository, Clock, Deletion, IdSource, IdempotencyRepository, Idempotent, PrepareError,
     RepositoryError,
 };
 
@@ -26,7 +26,7 @@ pub use listing::AgentListing;
 pub struct AgentService {
     agents: Arc<dyn AgentRepository>,
     stored_agents: Arc<dyn AgentRepository>,
-    claims: Arc<dyn ClaimRepository>,
+    claims: Arc<dyn IdempotencyRepository>,
     engines: Arc<Engines>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
@@ -48,7 +48,7 @@ impl AgentService {
     pub fn new(
         agents: Arc<dyn AgentRepository>,
         stored_agents: Arc<dyn AgentRepository>,
-        claims: Arc<dyn ClaimRepository>,
+        claims: Arc<dyn IdempotencyRepository>,
         engines: Arc<Engines>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
@@ -88,8 +88,8 @@ impl AgentService {
         caller: &Principal,
         draft: AgentDraft,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Agent>, AgentError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Agent>, AgentError> {
         let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
         self.check(caller, &agent, None).await?;
         self.take_log_bytes(caller, &agent).await?;
@@ -98,8 +98,8 @@ impl AgentService {
             .agents
             .insert(&caller.tenant, &agent, stamp, claim.as_ref());
         Ok(match inserted.await? {
-            Once::Done(_) => Once::Done(Arc::unwrap_or_clone(agent)),
-            Once::Repeated(record) => Once::Repeated(record),
+            Idempotent::Applied(_) => Idempotent::Applied(Arc::unwrap_or_clone(agent)),
+            Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
     }
 

@@ -7,9 +7,9 @@ mod listing;
 
 use std::sync::Arc;
 
-use domain::{AsOf, Conversation, ConversationHead, ConversationId, Principal, Stamp, TenantId};
+use domain::{AsOf, Conversation, ConversationContext, ConversationId, Principal, Stamp, TenantId};
 use ports::{
-    AgentRepository, ClaimRepository, Clock, ConversationRepository, Deletion, IdSource,
+    AgentRepository, Clock, ConversationRepository, Deletion, IdSource, IdempotencyRepository,
     RepositoryError,
 };
 
@@ -24,7 +24,7 @@ pub use listing::ConversationListing;
 pub struct ConversationService {
     conversations: Arc<dyn ConversationRepository>,
     agents: Arc<dyn AgentRepository>,
-    claims: Arc<dyn ClaimRepository>,
+    claims: Arc<dyn IdempotencyRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
@@ -35,7 +35,7 @@ impl ConversationService {
     pub fn new(
         conversations: Arc<dyn ConversationRepository>,
         agents: Arc<dyn AgentRepository>,
-        claims: Arc<dyn ClaimRepository>,
+        claims: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
@@ -72,8 +72,8 @@ impl ConversationService {
         &self,
         caller: &Principal,
         id: ConversationId,
-    ) -> Result<Arc<ConversationHead>, ConversationError> {
-        let found = self.conversations.find_head(&caller.tenant, id).await?;
+    ) -> Result<Arc<ConversationContext>, ConversationError> {
+        let found = self.conversations.find_context(&caller.tenant, id).await?;
         found
             .value
             .filter(|head| caller.may_reach(head.user_id.as_deref()))

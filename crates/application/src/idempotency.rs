@@ -1,10 +1,10 @@
 //! What every use case that takes an idempotency key does with it.
 
 use domain::{
-    Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotencyRecord, Principal, TenantId,
+    Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord, Principal, TenantId,
     Timestamp,
 };
-use ports::{ClaimRepository, Once, RepositoryError};
+use ports::{IdempotencyRepository, Idempotent, RepositoryError};
 use serde::{Serialize, de::DeserializeOwned};
 
 /// A request whose idempotency key was used before.
@@ -36,22 +36,22 @@ pub(crate) trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
 /// What a request came to, its key judged before everything else: one that was refused on its way
 /// to the write may still repeat one that was carried out. `Repeated` is by the same command.
 pub(crate) async fn judged<T, E: Refusal>(
-    claims: &dyn ClaimRepository,
+    claims: &dyn IdempotencyRepository,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
-    outcome: Result<Once<T>, E>,
-) -> Result<Once<T>, E> {
+    claim: Option<&IdempotencyEntry>,
+    outcome: Result<Idempotent<T>, E>,
+) -> Result<Idempotent<T>, E> {
     let outcome = match (outcome, claim) {
         (Err(error), Some(claim)) if !error.is_of_store() => {
             let record = claims.find(tenant, claim).await?;
             // A key that was given back says nothing against the refusal.
             let record = record.filter(|record| record.released_into.is_none());
-            Once::Repeated(record.ok_or(error)?)
+            Idempotent::Replayed(record.ok_or(error)?)
         }
         (outcome, _) => outcome?,
     };
     match (outcome, claim) {
-        (Once::Repeated(record), Some(claim)) if record.fingerprint != claim.fingerprint => {
+        (Idempotent::Replayed(record), Some(claim)) if record.fingerprint != claim.fingerprint => {
             Err(IdempotencyRefused::Reused.into())
         }
         (outcome, _) => Ok(outcome),
@@ -60,17 +60,17 @@ pub(crate) async fn judged<T, E: Refusal>(
 
 /// What a request is answered whose first answer is kept as a whole.
 pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
-    claims: &dyn ClaimRepository,
+    claims: &dyn IdempotencyRepository,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
-    outcome: Result<Once<T>, E>,
+    claim: Option<&IdempotencyEntry>,
+    outcome: Result<Idempotent<T>, E>,
 ) -> Result<Created<T>, E> {
     Ok(match judged(claims, tenant, claim, outcome).await? {
-        Once::Done(value) => Created {
+        Idempotent::Applied(value) => Created {
             value,
             is_replayed: false,
         },
-        Once::Repeated(record) => Created {
+        Idempotent::Replayed(record) => Created {
             value: kept_answer(record)?,
             is_replayed: true,
         },
@@ -97,8 +97,8 @@ pub fn claim(
     key: Option<IdempotencyKey>,
     command: &impl Serialize,
     now: Timestamp,
-) -> Option<IdempotencyClaim> {
-    key.map(|key| IdempotencyClaim {
+) -> Option<IdempotencyEntry> {
+    key.map(|key| IdempotencyEntry {
         principal: principal.id.clone(),
         operation,
         key,
@@ -110,10 +110,10 @@ pub fn claim(
 
 /// The claim with what is kept of the answer.
 pub(crate) fn answering(
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
     answer: &impl Serialize,
-) -> Option<IdempotencyClaim> {
-    claim.map(|claim| IdempotencyClaim {
+) -> Option<IdempotencyEntry> {
+    claim.map(|claim| IdempotencyEntry {
         answer: serde_json::to_value(answer).ok(),
         ..claim.clone()
     })

@@ -13,6 +13,7 @@ mod background;
 pub mod cache;
 pub mod chat;
 pub mod conversations;
+mod detach_on_drop;
 pub mod engines;
 pub mod events;
 pub mod idempotency;

@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{Timestamp, idempotency};
-use ports::{Maintenance, Outdated, RepositoryError};
+use ports::{Maintenance, RepositoryError, RetentionCutoffs};
 use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
@@ -51,7 +51,7 @@ impl Purge {
         let before = |age: Duration| {
             Timestamp::from_milliseconds(now - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
         };
-        let outdated = Outdated {
+        let outdated = RetentionCutoffs {
             deleted_before: before(READABLE_FOR),
             claims_before: before(idempotency::RETENTION),
             ended_before: before(GRACE),

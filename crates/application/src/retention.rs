@@ -62,7 +62,7 @@ mod tests {
     use std::sync::Mutex;
 
     use async_trait::async_trait;
-    use ports::Outdated;
+    use ports::RetentionCutoffs;
 
     use super::*;
 
@@ -84,7 +84,7 @@ mod tests {
             Ok(Timestamp::from_milliseconds(1_000_000))
         }
 
-        async fn purge(&self, _: usize, _: Outdated) -> Result<u64, RepositoryError> {
+        async fn purge(&self, _: usize, _: RetentionCutoffs) -> Result<u64, RepositoryError> {
             Ok(0)
         }
 

@@ -1,8 +1,11 @@
 //! The tools that this server has, and which of them an agent has.
 
+mod metrics;
+
 use std::{collections::BTreeSet, sync::Arc};
 
 use domain::Agent;
+pub(crate) use metrics::ToolMetrics;
 use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolProvider};
 
 /// Between the name of a server and that of its tool.

@@ -6,7 +6,7 @@ use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId, Turn
 use ports::{CancelOutcome, Clock, FoundTurn, IdSource, Reply, RepositoryError, TurnRepository};
 use tokio::task::JoinError;
 
-use crate::chat::{Asked, LiveTurn, Said, TurnOutcome, TurnRunner, Unreturned};
+use crate::chat::{AcceptedTurn, LiveTurn, OpenCallStatus, PartialReply, TurnOutcome, TurnRunner};
 
 /// First pause before an absent store is asked what became of a cancellation.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
@@ -106,10 +106,10 @@ impl Cancellation {
 }
 
 /// What the engine has said and done so far, to be kept.
-fn partial_reply(message_id: MessageId, said: Said) -> Option<Reply> {
+fn partial_reply(message_id: MessageId, said: PartialReply) -> Option<Reply> {
     (!said.is_empty()).then(|| Reply {
         message_id,
-        tool_calls: said.tool_calls(Unreturned::Cut),
+        tool_calls: said.tool_calls(OpenCallStatus::Cut),
         content: said.text,
         engine: said.engine,
         degraded: said.degraded,
@@ -150,7 +150,7 @@ impl TurnService {
             && let Some(live) = self.runner.live().get(id)
         {
             // Stored at the end: until then only the process that runs it knows.
-            turn.tool_calls = live.progress().said.tool_calls(Unreturned::Running);
+            turn.tool_calls = live.progress().reply.tool_calls(OpenCallStatus::Running);
         }
         Ok(AsOf {
             value: turn,
@@ -159,7 +159,7 @@ impl TurnService {
     }
 
     /// The turn of a chat: what was just stored is not read back.
-    pub async fn asked(&self, caller: &Principal, asked: Asked) -> Result<Turn, TurnError> {
+    pub async fn asked(&self, caller: &Principal, asked: AcceptedTurn) -> Result<Turn, TurnError> {
         let id = asked.turn_id;
         match asked.into_turn() {
             Some(turn) => Ok(turn),

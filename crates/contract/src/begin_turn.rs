@@ -1,95 +1,93 @@
-//! `TurnRepository::begin_turn`: start, wait, or be refused.
+//! `TurnRepository::begin_turn`: a turn starts, is queued, or is rejected.
 
 use domain::{Conversation, EventType, Role, Turn, TurnStatus, admission::OnBusy};
-use ports::{BeginOutcome, BeginTurn, ExchangeTarget, Storage};
+use ports::{BeginOutcome, BeginTurn, ConversationTarget, Storage};
 
 use crate::{
-    answers::{Answer as _, assert_stale, event_count},
-    found, given, log, samples,
-    untouched::Before,
+    fixture, log, lookup,
+    results::{ResultExt as _, assert_stale, event_count},
+    setup,
+    snapshot::Snapshot,
 };
 
-async fn outcome(storage: &Storage, question: &BeginTurn) -> BeginOutcome {
-    storage.turns.begin_turn(question.clone()).await.answered()
+async fn outcome(storage: &Storage, begin: &BeginTurn) -> BeginOutcome {
+    storage.turns.begin_turn(begin.clone()).await.success()
 }
 
-fn claimed(question: BeginTurn) -> BeginTurn {
+fn claimed(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
-        claim: Some(samples::claim("k")),
-        ..question
+        claim: Some(fixture::claim("k")),
+        ..begin
     }
 }
 
-fn rejecting(question: BeginTurn) -> BeginTurn {
+fn rejecting(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
         on_busy: OnBusy::Reject,
-        ..question
+        ..begin
     }
 }
 
-/// In an idle conversation a turn starts: in progress, with the user's message.
-pub async fn starts_a_turn_in_an_idle_conversation(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    let started = given::started(storage, &question).await;
+/// In an idle conversation, a turn starts: it is in progress, and the user's message is stored.
+pub async fn a_turn_starts_in_an_idle_conversation(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    let started = setup::start_turn(storage, &begin).await;
     assert_eq!((started.message_seq, started.turn_number), (1, 0));
     let expected = Turn {
-        id: question.turn_id,
-        conversation_id: talk.id,
+        id: begin.turn_id,
+        conversation_id: conversation.id,
         agent_id: agent.id,
         agent_version: Some(1),
         status: TurnStatus::InProgress,
-        input: question.input.clone(),
+        input: begin.input.clone(),
         reply: None,
         engine: None,
         degraded: false,
         finish_reason: None,
         usage: None,
         tool_calls: Vec::new(),
-        metadata: question.metadata.clone(),
+        metadata: begin.metadata.clone(),
         error: None,
-        created_at: samples::at(7),
-        started_at: Some(samples::at(7)),
+        created_at: fixture::at(7),
+        started_at: Some(fixture::at(7)),
         finished_at: None,
     };
-    assert_eq!(found::turn(storage, question.turn_id).await, Some(expected));
-    let message = found::messages(storage, talk.id).await.remove(0);
-    assert_eq!((message.id, message.seq), (question.message_id, 1));
-    assert_eq!(
-        (message.role, message.content),
-        (Role::User, question.input)
-    );
-    assert_eq!(message.turn_id, Some(question.turn_id));
-    let head = found::head(storage, talk.id).await;
+    assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
+    let message = lookup::messages(storage, conversation.id).await.remove(0);
+    assert_eq!((message.id, message.seq), (begin.message_id, 1));
+    assert_eq!((message.role, message.content), (Role::User, begin.input));
+    assert_eq!(message.turn_id, Some(begin.turn_id));
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (1, 1));
-    assert_eq!(head.running_turn, Some(question.turn_id));
+    assert_eq!(head.running_turn, Some(begin.turn_id));
 }
 
-/// The event is `turn.started`.
-pub async fn writes_turn_started(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    let started = given::started(storage, &question).await;
+/// A turn that starts writes `turn.started`.
+pub async fn a_starting_turn_writes_turn_started(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    let started = setup::start_turn(storage, &begin).await;
     assert_eq!(event_count(started.committed), 1);
     let event = log::events_of(storage, started.committed).await.remove(0);
     assert_eq!(event.kind, EventType::TurnStarted);
     assert_eq!(
         (event.time, event.actor),
-        (samples::at(7), samples::principal())
+        (fixture::at(7), fixture::principal())
     );
-    assert_eq!(event.turn_id, Some(question.turn_id));
-    assert_eq!(event.conversation_id, Some(talk.id));
+    assert_eq!(event.turn_id, Some(begin.turn_id));
+    assert_eq!(event.conversation_id, Some(conversation.id));
     assert_eq!(event.agent_id, Some(agent.id));
-    assert_eq!(event.user_id, talk.user_id);
+    assert_eq!(event.user_id, conversation.user_id);
 }
 
-/// A new conversation comes with its first turn, and `conversation.created` comes first.
-pub async fn makes_a_new_conversation_with_its_first_turn(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
-    let talk = samples::conversation(2, agent.id);
-    let target = ExchangeTarget::New(talk.clone());
-    let question = samples::question(7, &agent, target);
-    let started = given::started(storage, &question).await;
+/// A new conversation is created with its first turn; `conversation.created` is written first.
+pub async fn a_new_conversation_is_created_with_its_first_turn(storage: &Storage) {
+    let (agent, _) = setup::chat(storage).await;
+    let conversation = fixture::conversation(2, agent.id);
+    let target = ConversationTarget::New(conversation.clone());
+    let begin = fixture::begin_turn(7, &agent, target);
+    let started = setup::start_turn(storage, &begin).await;
     assert_eq!((started.message_seq, started.turn_number), (1, 0));
     let types = log::types_of(storage, started.committed).await;
     assert_eq!(
@@ -98,217 +96,238 @@ pub async fn makes_a_new_conversation_with_its_first_turn(storage: &Storage) {
     );
     let made = Conversation {
         message_count: 1,
-        updated_at: samples::at(7),
-        last_message_at: Some(samples::at(7)),
-        ..talk
+        updated_at: fixture::at(7),
+        last_message_at: Some(fixture::at(7)),
+        ..conversation
     };
-    assert_eq!(found::conversation(storage, made.id).await, Some(made));
+    assert_eq!(lookup::conversation(storage, made.id).await, Some(made));
 }
 
-/// Messages and turns go on where the conversation stands.
-pub async fn numbers_turns_and_messages_onward(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let question = samples::question(2, &agent, samples::existing(&talk, 1));
-    let started = given::started(storage, &question).await;
+/// Messages and turns continue the numbering of their conversation.
+pub async fn turns_and_messages_continue_the_numbering(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let begin = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    let started = setup::start_turn(storage, &begin).await;
     assert_eq!((started.message_seq, started.turn_number), (3, 1));
 }
 
-/// Behind a running turn a turn waits: `turn.queued`, no message, no agent version.
-pub async fn queues_behind_a_running_turn(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let waiting = samples::question(2, &agent, samples::existing(&talk, 1));
-    let committed = given::queued(storage, &waiting).await;
+/// Behind a running turn, a turn is queued: `turn.queued`, no message, no agent version.
+pub async fn a_turn_is_queued_behind_a_running_turn(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    let committed = setup::queue_turn(storage, &waiting).await;
     assert_eq!(
         log::types_of(storage, committed).await,
         [EventType::TurnQueued]
     );
-    let turn = found::turn(storage, waiting.turn_id).await;
-    let turn = turn.expect("the turn is there");
+    let turn = lookup::turn(storage, waiting.turn_id).await;
+    let turn = turn.expect("the turn exists");
     assert_eq!(turn.status, TurnStatus::Queued);
     assert_eq!((turn.agent_version, turn.started_at), (None, None));
     assert_eq!(
         (turn.input, turn.created_at),
-        (waiting.input, samples::at(2))
+        (waiting.input, fixture::at(2))
     );
-    let head = found::head(storage, talk.id).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (1, 1));
     assert_eq!(head.running_turn, Some(running.turn_id));
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }
 
-/// One that will not wait is refused while something runs or waits.
-pub async fn refuses_a_turn_that_will_not_wait(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = rejecting(samples::question(1, &agent, samples::existing(&talk, 0)));
-    given::started(storage, &running).await;
-    let target = samples::existing(&talk, 1);
-    given::queued(storage, &samples::question(2, &agent, target.clone())).await;
-    let impatient = claimed(rejecting(samples::question(3, &agent, target)));
+/// A turn with `OnBusy::Reject` is rejected while another turn is running or queued.
+pub async fn a_turn_that_must_not_queue_is_rejected(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = rejecting(fixture::begin_turn(
+        1,
+        &agent,
+        fixture::existing(&conversation, 0),
+    ));
+    setup::start_turn(storage, &running).await;
+    let target = fixture::existing(&conversation, 1);
+    setup::queue_turn(storage, &fixture::begin_turn(2, &agent, target.clone())).await;
+    let impatient = claimed(rejecting(fixture::begin_turn(3, &agent, target)));
     for nothing_runs in [false, true] {
         if nothing_runs {
-            given::cancelled(storage, &running, None).await;
+            setup::cancel_turn(storage, &running, None).await;
         }
-        let before = Before::of(storage, &impatient).await;
+        let before = Snapshot::take(storage, &impatient).await;
         assert_eq!(outcome(storage, &impatient).await, BeginOutcome::Busy);
         before.assert_no_trace_of(storage, &impatient).await;
     }
 }
 
-/// Sixteen may wait; the next is refused until one of them is gone.
-pub async fn sixteen_turns_may_wait(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question =
-        |number, count| samples::question(number, &agent, samples::existing(&talk, count));
-    given::started(storage, &question(1, 0)).await;
+/// 16 turns can be queued; the next is rejected until one of them has ended.
+pub async fn sixteen_turns_can_be_queued(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number, count| {
+        fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
+    };
+    setup::start_turn(storage, &begin(1, 0)).await;
     for number in 2..=17 {
-        given::queued(storage, &question(number, 1)).await;
+        setup::queue_turn(storage, &begin(number, 1)).await;
     }
-    let one_too_many = claimed(question(18, 1));
-    let before = Before::of(storage, &one_too_many).await;
+    let one_too_many = claimed(begin(18, 1));
+    let before = Snapshot::take(storage, &one_too_many).await;
     assert_eq!(outcome(storage, &one_too_many).await, BeginOutcome::Busy);
     before.assert_no_trace_of(storage, &one_too_many).await;
-    given::cancelled(storage, &question(9, 1), None).await;
-    given::queued(storage, &one_too_many).await;
+    setup::cancel_turn(storage, &begin(9, 1), None).await;
+    setup::queue_turn(storage, &one_too_many).await;
 }
 
-/// Nobody overtakes a turn that waits, also while nothing runs.
-pub async fn overtakes_no_turn_that_waits(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let target = samples::existing(&talk, 1);
-    given::queued(storage, &samples::question(2, &agent, target.clone())).await;
-    given::cancelled(storage, &running, None).await;
-    given::queued(storage, &samples::question(3, &agent, target)).await;
-    assert_eq!(found::head(storage, talk.id).await.running_turn, None);
+/// A new turn never overtakes a queued one, even if no turn is running.
+pub async fn a_turn_does_not_overtake_queued_turns(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let target = fixture::existing(&conversation, 1);
+    setup::queue_turn(storage, &fixture::begin_turn(2, &agent, target.clone())).await;
+    setup::cancel_turn(storage, &running, None).await;
+    setup::queue_turn(storage, &fixture::begin_turn(3, &agent, target)).await;
+    assert_eq!(
+        lookup::context(storage, conversation.id).await.running_turn,
+        None
+    );
 }
 
-/// A turn that would start is `Stale` when agent or conversation are not as assumed.
-pub async fn refuses_to_start_on_stale_assumptions(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    given::agent_updated(storage, &samples::renamed(&agent, "Grace")).await;
-    let present = samples::renamed(&agent, "Grace");
-    let new = ExchangeTarget::New(samples::conversation(2, agent.id));
-    for question in [
-        samples::question(7, &agent, samples::existing(&talk, 1)),
-        samples::question(7, &agent, new),
-        samples::question(7, &present, samples::existing(&talk, 0)),
-        samples::question(7, &present, samples::existing(&talk, 2)),
+/// A turn that would start is `Stale` if agent or conversation are not as assumed.
+pub async fn a_turn_with_stale_assumptions_does_not_start(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
+    let present = fixture::renamed(&agent, "Grace");
+    let new = ConversationTarget::New(fixture::conversation(2, agent.id));
+    for begin in [
+        fixture::begin_turn(7, &agent, fixture::existing(&conversation, 1)),
+        fixture::begin_turn(7, &agent, new),
+        fixture::begin_turn(7, &present, fixture::existing(&conversation, 0)),
+        fixture::begin_turn(7, &present, fixture::existing(&conversation, 2)),
     ] {
-        let question = claimed(question);
-        let before = Before::of(storage, &question).await;
-        assert_stale(&storage.turns.begin_turn(question.clone()).await);
-        before.assert_no_trace_of(storage, &question).await;
+        let begin = claimed(begin);
+        let before = Snapshot::take(storage, &begin).await;
+        assert_stale(&storage.turns.begin_turn(begin.clone()).await);
+        before.assert_no_trace_of(storage, &begin).await;
     }
 }
 
-/// What was assumed does not matter to a turn that does not start.
-pub async fn queues_on_stale_assumptions(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    given::agent_updated(storage, &samples::renamed(&agent, "Grace")).await;
-    let waiting = samples::question(2, &agent, samples::existing(&talk, 0));
-    given::queued(storage, &waiting).await;
-    let impatient = rejecting(samples::question(3, &agent, samples::existing(&talk, 0)));
+/// A turn that is queued ignores the assumptions of its caller.
+pub async fn a_turn_with_stale_assumptions_can_be_queued(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
+    let waiting = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 0));
+    setup::queue_turn(storage, &waiting).await;
+    let impatient = rejecting(fixture::begin_turn(
+        3,
+        &agent,
+        fixture::existing(&conversation, 0),
+    ));
     assert_eq!(outcome(storage, &impatient).await, BeginOutcome::Busy);
 }
 
-/// There is no such agent: never, or no more.
-pub async fn answers_agent_not_found_to_a_turn(storage: &Storage) {
-    let (gone, talk) = given::chat(storage).await;
-    given::agent_deleted(storage, &gone).await;
-    for agent in [gone, samples::agent(404)] {
-        let new = ExchangeTarget::New(samples::conversation(2, agent.id));
-        for target in [samples::existing(&talk, 0), new] {
-            let question = claimed(samples::question(7, &agent, target));
-            let before = Before::of(storage, &question).await;
-            let answer = outcome(storage, &question).await;
-            assert_eq!(answer, BeginOutcome::AgentNotFound);
-            before.assert_no_trace_of(storage, &question).await;
+/// The outcome is `AgentNotFound` if the agent never existed or is deleted.
+pub async fn a_turn_needs_an_existing_agent(storage: &Storage) {
+    let (deleted, conversation) = setup::chat(storage).await;
+    setup::delete_agent(storage, &deleted).await;
+    for agent in [deleted, fixture::agent(404)] {
+        let new = ConversationTarget::New(fixture::conversation(2, agent.id));
+        for target in [fixture::existing(&conversation, 0), new] {
+            let begin = claimed(fixture::begin_turn(7, &agent, target));
+            let before = Snapshot::take(storage, &begin).await;
+            let result = outcome(storage, &begin).await;
+            assert_eq!(result, BeginOutcome::AgentNotFound);
+            before.assert_no_trace_of(storage, &begin).await;
         }
     }
 }
 
-/// There is no such conversation of this agent: never, no more, or another agent's.
-pub async fn answers_conversation_not_found_to_a_turn(storage: &Storage) {
-    let (agent, gone) = given::chat(storage).await;
-    given::conversation_deleted(storage, &gone).await;
-    let other = given::agent(storage, 2).await;
-    let foreign = given::conversation(storage, 2, &other).await;
-    for talk in [gone, foreign, samples::conversation(404, agent.id)] {
-        let question = claimed(samples::question(7, &agent, samples::existing(&talk, 0)));
-        let before = Before::of(storage, &question).await;
-        let answer = outcome(storage, &question).await;
-        assert_eq!(answer, BeginOutcome::ConversationNotFound);
-        before.assert_no_trace_of(storage, &question).await;
+/// The outcome is `ConversationNotFound` if the conversation never existed, is deleted, or belongs
+/// to another agent.
+pub async fn a_turn_needs_an_existing_conversation(storage: &Storage) {
+    let (agent, deleted) = setup::chat(storage).await;
+    setup::delete_conversation(storage, &deleted).await;
+    let other = setup::agent(storage, 2).await;
+    let foreign = setup::conversation(storage, 2, &other).await;
+    for conversation in [deleted, foreign, fixture::conversation(404, agent.id)] {
+        let begin = claimed(fixture::begin_turn(
+            7,
+            &agent,
+            fixture::existing(&conversation, 0),
+        ));
+        let before = Snapshot::take(storage, &begin).await;
+        let result = outcome(storage, &begin).await;
+        assert_eq!(result, BeginOutcome::ConversationNotFound);
+        before.assert_no_trace_of(storage, &begin).await;
     }
 }
 
-/// A node that is unknown, or has left, starts nothing.
-pub async fn refuses_to_start_for_a_node_that_is_not_alive(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    storage.nodes.delete(samples::node_id(1)).await.answered();
-    let new = ExchangeTarget::New(samples::conversation(2, agent.id));
-    for (target, node) in [(samples::existing(&talk, 0), 1), (new, 404)] {
-        let question = claimed(BeginTurn {
-            node: samples::node_id(node),
-            ..samples::question(7, &agent, target)
+/// A turn of a node that is unknown or has shut down is not started.
+pub async fn a_turn_needs_a_live_node(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    storage.nodes.delete(fixture::node_id(1)).await.success();
+    let new = ConversationTarget::New(fixture::conversation(2, agent.id));
+    for (target, node) in [(fixture::existing(&conversation, 0), 1), (new, 404)] {
+        let begin = claimed(BeginTurn {
+            node: fixture::node_id(node),
+            ..fixture::begin_turn(7, &agent, target)
         });
-        let before = Before::of(storage, &question).await;
-        assert_eq!(outcome(storage, &question).await, BeginOutcome::NodeRefused);
-        before.assert_no_trace_of(storage, &question).await;
+        let before = Snapshot::take(storage, &begin).await;
+        assert_eq!(outcome(storage, &begin).await, BeginOutcome::NodeRefused);
+        before.assert_no_trace_of(storage, &begin).await;
     }
 }
 
-/// The claim is written with the turn, and names it, whether it starts or waits.
-pub async fn records_the_claim_with_the_turn(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+/// The claim is written with the turn and names it, both for started and for queued turns.
+pub async fn the_claim_is_stored_with_the_turn(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "starts"), (2, "waits")] {
-        let claim = samples::claim(key);
-        let question = BeginTurn {
+        let claim = fixture::claim(key);
+        let begin = BeginTurn {
             claim: Some(claim.clone()),
-            ..samples::question(number, &agent, samples::existing(&talk, 0))
+            ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
         };
-        outcome(storage, &question).await;
-        let record = found::claim(storage, &claim).await;
-        let record = record.expect("the claim is remembered");
-        assert_eq!(record.turn_id, Some(question.turn_id), "{key}");
+        outcome(storage, &begin).await;
+        let record = lookup::claim(storage, &claim).await;
+        let record = record.expect("the claim is stored");
+        assert_eq!(record.turn_id, Some(begin.turn_id), "{key}");
         assert_eq!(record.fingerprint, claim.fingerprint);
     }
 }
 
-/// The key MUST be judged before all else: agent, conversation, node, staleness, occupancy.
-pub async fn judges_the_key_of_a_turn_before_all_else(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let first = claimed(samples::question(1, &agent, samples::existing(&talk, 0)));
-    given::started(storage, &first).await;
-    let target = samples::existing(&talk, 1);
-    let no_talk = samples::conversation(404, agent.id);
+/// The key MUST be checked before everything else: agent, conversation, node, staleness, occupancy.
+pub async fn the_key_of_a_turn_is_checked_first(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let first = claimed(fixture::begin_turn(
+        1,
+        &agent,
+        fixture::existing(&conversation, 0),
+    ));
+    setup::start_turn(storage, &first).await;
+    let target = fixture::existing(&conversation, 1);
+    let no_talk = fixture::conversation(404, agent.id);
     let no_node = BeginTurn {
-        node: samples::node_id(404),
-        target: ExchangeTarget::New(samples::conversation(2, agent.id)),
-        ..samples::question(7, &agent, target.clone())
+        node: fixture::node_id(404),
+        target: ConversationTarget::New(fixture::conversation(2, agent.id)),
+        ..fixture::begin_turn(7, &agent, target.clone())
     };
-    for question in [
-        samples::question(7, &agent, target.clone()),
-        rejecting(samples::question(7, &agent, target.clone())),
-        samples::question(7, &agent, samples::existing(&no_talk, 0)),
-        samples::question(7, &samples::agent(404), target),
+    for begin in [
+        fixture::begin_turn(7, &agent, target.clone()),
+        rejecting(fixture::begin_turn(7, &agent, target.clone())),
+        fixture::begin_turn(7, &agent, fixture::existing(&no_talk, 0)),
+        fixture::begin_turn(7, &fixture::agent(404), target),
         no_node,
     ] {
-        let question = claimed(question);
-        let before = Before::of(storage, &question).await;
-        match outcome(storage, &question).await {
-            BeginOutcome::Repeated(record) => assert_eq!(record.turn_id, Some(first.turn_id)),
-            other => panic!("the key was not judged first: {other:?}"),
+        let begin = claimed(begin);
+        let before = Snapshot::take(storage, &begin).await;
+        match outcome(storage, &begin).await {
+            BeginOutcome::Replayed(record) => assert_eq!(record.turn_id, Some(first.turn_id)),
+            other => panic!("the key was not checked first: {other:?}"),
         }
-        before.assert_untouched_by(storage, &question).await;
+        before.assert_unchanged_by(storage, &begin).await;
     }
 }

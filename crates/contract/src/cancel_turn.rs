@@ -1,58 +1,59 @@
-//! `TurnRepository::cancel_turn`: ending a turn from outside.
+//! `TurnRepository::cancel_turn`: ending a turn on request.
 
 use domain::{EventType, FinishReason, NodeId, Turn, TurnStatus};
 use ports::{BeginTurn, CancelOutcome, FinishOutcome, Reply, Storage, TurnEnding};
 
 use crate::{
-    answers::{Answer as _, event_count},
-    found, given, log, samples,
+    fixture, log, lookup,
+    results::{ResultExt as _, event_count},
+    setup,
 };
 
 async fn cancel(
     storage: &Storage,
-    question: &BeginTurn,
+    begin: &BeginTurn,
     partial: Option<Reply>,
     node: Option<NodeId>,
 ) -> CancelOutcome {
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(900));
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(900));
     let turns = &storage.turns;
-    let answer = turns.cancel_turn(&tenant, question.turn_id, partial, node, &stamp);
-    answer.await.answered()
+    let result = turns.cancel_turn(&tenant, begin.turn_id, partial, node, &stamp);
+    result.await.success()
 }
 
-fn said_so_far(text: &str) -> Reply {
+fn partial_reply(text: &str) -> Reply {
     Reply {
         content: text.to_owned(),
         finish_reason: FinishReason::Cancelled,
         engine: "llm".to_owned(),
-        ..samples::reply(7)
+        ..fixture::reply(7)
     }
 }
 
-/// A running turn ends with `turn.cancelled`, and nothing else of it changes.
-pub async fn cancels_a_running_turn(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    let running = found::turn(storage, question.turn_id).await;
-    let (committed, promoted) = given::cancelled(storage, &question, None).await;
+/// A running turn ends with `turn.cancelled`; nothing else of it changes.
+pub async fn a_running_turn_can_be_cancelled(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let running = lookup::turn(storage, begin.turn_id).await;
+    let (committed, promoted) = setup::cancel_turn(storage, &begin, None).await;
     assert_eq!((event_count(committed), promoted), (1, None));
     let event = log::events_of(storage, committed).await.remove(0);
     assert_eq!(event.kind, EventType::TurnCancelled);
     assert_eq!(
         (event.time, event.actor),
-        (samples::at(900), samples::principal())
+        (fixture::at(900), fixture::principal())
     );
-    assert_eq!(event.turn_id, Some(question.turn_id));
-    assert_eq!(event.conversation_id, Some(talk.id));
+    assert_eq!(event.turn_id, Some(begin.turn_id));
+    assert_eq!(event.conversation_id, Some(conversation.id));
     assert_eq!(event.agent_id, Some(agent.id));
-    let turn = found::turn(storage, question.turn_id).await;
+    let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(
         (turn.status, turn.error.clone()),
         (TurnStatus::Cancelled, None)
     );
-    assert_eq!(turn.finished_at, Some(samples::at(900)));
+    assert_eq!(turn.finished_at, Some(fixture::at(900)));
     let undone = Turn {
         status: TurnStatus::InProgress,
         finish_reason: None,
@@ -60,80 +61,93 @@ pub async fn cancels_a_running_turn(storage: &Storage) {
         ..turn
     };
     assert_eq!(Some(undone), running);
-    assert_eq!(found::head(storage, talk.id).await.running_turn, None);
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+    assert_eq!(
+        lookup::context(storage, conversation.id).await.running_turn,
+        None
+    );
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }
 
-/// What the engine had said so far is kept as the agent's message.
-pub async fn keeps_what_had_been_said(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    let partial = said_so_far("Once upon a 🦊");
-    let outcome = cancel(storage, &question, Some(partial.clone()), None).await;
+/// The text of the reply up to the cancellation is stored as the agent's message.
+pub async fn a_cancelled_turn_keeps_its_partial_reply(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let partial = partial_reply("Once upon a 🦊");
+    let outcome = cancel(storage, &begin, Some(partial.clone()), None).await;
     assert!(
         matches!(outcome, CancelOutcome::Cancelled { .. }),
         "{outcome:?}"
     );
-    let message = found::messages(storage, talk.id).await.remove(1);
+    let message = lookup::messages(storage, conversation.id).await.remove(1);
     assert_eq!((message.id, message.seq), (partial.message_id, 2));
     assert_eq!(message.content, partial.content);
     assert_eq!(message.engine, Some(partial.engine.clone()));
     assert_eq!(message.finish_reason, Some(FinishReason::Cancelled));
     assert_eq!(message.agent_version, Some(1));
-    let turn = found::turn(storage, question.turn_id).await;
+    let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(turn.status, TurnStatus::Cancelled);
     assert_eq!(turn.reply, Some(message));
     assert_eq!(turn.engine, Some(partial.engine));
     assert_eq!(turn.finish_reason, Some(FinishReason::Cancelled));
-    assert_eq!(found::head(storage, talk.id).await.message_count, 2);
+    assert_eq!(
+        lookup::context(storage, conversation.id)
+            .await
+            .message_count,
+        2
+    );
 }
 
-/// Without text there is no message.
-pub async fn keeps_no_empty_message(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    cancel(storage, &question, Some(said_so_far("")), None).await;
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
-    assert_eq!(found::head(storage, talk.id).await.message_count, 1);
-    let turn = found::turn(storage, question.turn_id).await;
+/// A partial reply without text creates no message.
+pub async fn a_cancelled_turn_stores_no_empty_message(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    cancel(storage, &begin, Some(partial_reply("")), None).await;
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
+    assert_eq!(
+        lookup::context(storage, conversation.id)
+            .await
+            .message_count,
+        1
+    );
+    let turn = lookup::turn(storage, begin.turn_id).await;
     assert_eq!(turn.and_then(|turn| turn.reply), None);
 }
 
-/// The tools that were called are kept, whether or not anything was said.
-pub async fn keeps_the_tools_that_were_called(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+/// The tools that were called are stored, with or without a partial text.
+pub async fn a_cancelled_turn_keeps_its_tool_calls(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
     for (number, text) in [(0, "It is "), (1, "")] {
-        let target = samples::existing(&talk, i64::from(number));
-        let question = samples::question(number, &agent, target);
-        given::started(storage, &question).await;
+        let target = fixture::existing(&conversation, i64::from(number));
+        let begin = fixture::begin_turn(number, &agent, target);
+        setup::start_turn(storage, &begin).await;
         let partial = Reply {
-            tool_calls: vec![samples::tool_call()],
-            message_id: samples::message_id(100 + number),
-            ..said_so_far(text)
+            tool_calls: vec![fixture::tool_call()],
+            message_id: fixture::message_id(100 + number),
+            ..partial_reply(text)
         };
-        cancel(storage, &question, Some(partial), None).await;
-        let turn = found::turn(storage, question.turn_id).await;
+        cancel(storage, &begin, Some(partial), None).await;
+        let turn = lookup::turn(storage, begin.turn_id).await;
         let turn = turn.expect("the turn is kept");
-        assert_eq!(turn.tool_calls, [samples::tool_call()]);
+        assert_eq!(turn.tool_calls, [fixture::tool_call()]);
         assert_eq!(turn.reply.is_some(), !text.is_empty());
     }
-    assert_eq!(found::messages(storage, talk.id).await.len(), 3);
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 3);
 }
 
-/// A turn that ends while queued leaves no message, and those beside it keep their order.
-pub async fn cancels_a_turn_that_waits(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number| samples::question(number, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question(1)).await;
+/// A queued turn that is cancelled creates no message; the other queued turns keep their order.
+pub async fn a_queued_turn_can_be_cancelled(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin(1)).await;
     for number in [2, 3, 4] {
-        given::queued(storage, &question(number)).await;
+        setup::queue_turn(storage, &begin(number)).await;
     }
-    let node = Some(samples::node_id(1));
-    let partial = Some(said_so_far("out of nowhere"));
-    match cancel(storage, &question(2), partial, node).await {
+    let node = Some(fixture::node_id(1));
+    let partial = Some(partial_reply("out of nowhere"));
+    match cancel(storage, &begin(2), partial, node).await {
         CancelOutcome::Cancelled {
             committed,
             promoted,
@@ -144,110 +158,113 @@ pub async fn cancels_a_turn_that_waits(storage: &Storage) {
         }
         other => panic!("not cancelled: {other:?}"),
     }
-    let turn = found::turn(storage, samples::turn_id(2)).await;
+    let turn = lookup::turn(storage, fixture::turn_id(2)).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!((turn.status, turn.reply), (TurnStatus::Cancelled, None));
     assert_eq!((turn.started_at, turn.agent_version), (None, None));
-    let head = found::head(storage, talk.id).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (1, 1));
-    assert_eq!(head.running_turn, Some(samples::turn_id(1)));
-    let (_, promoted) = given::cancelled(storage, &question(1), node).await;
+    assert_eq!(head.running_turn, Some(fixture::turn_id(1)));
+    let (_, promoted) = setup::cancel_turn(storage, &begin(1), node).await;
     let promoted = promoted.map(|promoted| promoted.turn.id);
-    assert_eq!(promoted, Some(samples::turn_id(3)));
+    assert_eq!(promoted, Some(fixture::turn_id(3)));
 }
 
-/// When a running one ends, the first that waits MUST be promoted to the given node.
-pub async fn promotes_to_the_node_that_cancels(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let node = given::node(storage, 2).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let waiting = samples::question(2, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &waiting).await;
-    let (committed, promoted) = given::cancelled(storage, &running, Some(node)).await;
+/// If a running turn is cancelled, the first queued turn MUST be promoted to the given node.
+pub async fn a_cancellation_promotes_to_the_given_node(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let node = setup::node(storage, 2).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &waiting).await;
+    let (committed, promoted) = setup::cancel_turn(storage, &running, Some(node)).await;
     let types = log::types_of(storage, committed).await;
     assert_eq!(types, [EventType::TurnCancelled, EventType::TurnStarted]);
     let promoted = promoted.expect("a turn waits");
     assert_eq!(promoted.turn.id, waiting.turn_id);
     assert_eq!((promoted.message_seq, promoted.turn_number), (2, 1));
-    let turn = found::turn(storage, waiting.turn_id).await;
+    let turn = lookup::turn(storage, waiting.turn_id).await;
     assert_eq!(turn, Some(promoted.turn));
-    let mut finish = samples::finish(&waiting, TurnEnding::Completed(samples::reply(2)));
+    let mut finish = fixture::finish(&waiting, TurnEnding::Completed(fixture::reply(2)));
     finish.node = node;
-    given::finished(storage, finish).await;
+    setup::finish_turn(storage, finish).await;
 }
 
-/// Kept text comes before the message of the promoted turn.
-pub async fn what_had_been_said_comes_before_the_next_question(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let waiting = samples::question(8, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &waiting).await;
-    let partial = Some(said_so_far("Once"));
+/// The message of the partial reply precedes the message of the promoted turn.
+pub async fn a_partial_reply_precedes_the_next_message(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(8, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &waiting).await;
+    let partial = Some(partial_reply("Once"));
     cancel(storage, &running, partial, Some(running.node)).await;
-    let said = found::messages(storage, talk.id).await;
-    let texts: Vec<_> = said.iter().map(|message| &*message.content).collect();
+    let texts = lookup::messages(storage, conversation.id).await;
+    let texts: Vec<_> = texts.iter().map(|message| &*message.content).collect();
     assert_eq!(texts, ["Question 7", "Once", "Question 8"]);
 }
 
-/// Without a node nothing is promoted: what waits goes on waiting.
-pub async fn promotes_nothing_without_a_node(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let waiting = samples::question(2, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &waiting).await;
-    let (committed, promoted) = given::cancelled(storage, &running, None).await;
+/// Without a node no turn is promoted; queued turns stay queued.
+pub async fn a_cancellation_without_a_node_promotes_no_turn(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &waiting).await;
+    let (committed, promoted) = setup::cancel_turn(storage, &running, None).await;
     assert_eq!((event_count(committed), promoted), (1, None));
-    let turn = found::turn(storage, waiting.turn_id).await;
+    let turn = lookup::turn(storage, waiting.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Queued));
 }
 
-/// A turn that had reached its end is left as it is, whichever end.
-pub async fn cancels_nothing_that_has_ended(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number: u32| {
+/// A turn that has ended does not change, whichever way it ended.
+pub async fn an_ended_turn_cannot_be_cancelled(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number: u32| {
         let count = i64::from(number) - 1;
-        samples::question(number, &agent, samples::existing(&talk, count))
+        fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
     };
-    given::recorded(
+    setup::record_turn(
         storage,
-        samples::exchange(1, &agent, samples::existing(&talk, 0)),
+        fixture::exchange(1, &agent, fixture::existing(&conversation, 0)),
     )
     .await;
-    given::started(storage, &question(2)).await;
-    let ending = TurnEnding::failed(samples::lasting_problem());
-    given::finished(storage, samples::finish(&question(2), ending)).await;
-    given::started(storage, &question(3)).await;
-    given::cancelled(storage, &question(3), None).await;
-    let head = log::head(storage, &samples::tenant()).await;
+    setup::start_turn(storage, &begin(2)).await;
+    let ending = TurnEnding::failed(fixture::lasting_problem());
+    setup::finish_turn(storage, fixture::finish(&begin(2), ending)).await;
+    setup::start_turn(storage, &begin(3)).await;
+    setup::cancel_turn(storage, &begin(3), None).await;
+    let head = log::head(storage, &fixture::tenant()).await;
     for number in 1..=3 {
-        let before = found::turn(storage, samples::turn_id(number)).await;
-        let partial = Some(said_so_far("too late"));
-        let outcome = cancel(storage, &question(number), partial, None).await;
+        let before = lookup::turn(storage, fixture::turn_id(number)).await;
+        let partial = Some(partial_reply("too late"));
+        let outcome = cancel(storage, &begin(number), partial, None).await;
         assert_eq!(outcome, CancelOutcome::AlreadyFinal);
-        assert_eq!(found::turn(storage, samples::turn_id(number)).await, before);
+        assert_eq!(
+            lookup::turn(storage, fixture::turn_id(number)).await,
+            before
+        );
     }
-    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+    assert_eq!(log::head(storage, &fixture::tenant()).await, head);
 }
 
 /// "Not found" is a value.
-pub async fn cancels_no_turn_that_was_never_asked(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let unknown = samples::question(404, &agent, samples::existing(&talk, 0));
+pub async fn an_unknown_turn_cannot_be_cancelled(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let unknown = fixture::begin_turn(404, &agent, fixture::existing(&conversation, 0));
     let outcome = cancel(storage, &unknown, None, None).await;
     assert_eq!(outcome, CancelOutcome::NotFound);
 }
 
-/// Cancel and completion race on one condition: the second is refused.
+/// If cancellation and completion race, the second is rejected.
 pub async fn a_cancelled_turn_cannot_be_completed(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    given::cancelled(storage, &question, None).await;
-    let finish = samples::finish(&question, TurnEnding::Completed(samples::reply(7)));
-    let outcome = storage.turns.finish_turn(finish).await.answered();
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    setup::cancel_turn(storage, &begin, None).await;
+    let finish = fixture::finish(&begin, TurnEnding::Completed(fixture::reply(7)));
+    let outcome = storage.turns.finish_turn(finish).await.success();
     assert_eq!(outcome, FinishOutcome::Refused);
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }

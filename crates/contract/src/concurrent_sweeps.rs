@@ -1,18 +1,21 @@
-//! Sweeps beside other sweeps, and beside those whose turns they end.
+//! Sweeps during other sweeps, and during the end of the turns that they fail.
 
 use std::collections::BTreeSet;
 
 use domain::{EventType, TurnStatus};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, ExchangeTarget, FinishOutcome, Storage, Swept,
-    TurnEnding,
+    BeginOutcome, BeginTurn, CancelOutcome, ConversationTarget, FinishOutcome, Storage,
+    SweepOutcome, TurnEnding,
 };
 use tokio::task::JoinSet;
 
 use crate::{
-    answers::Answer as _,
-    dead_nodes::{LONG, Talk, dying_node, marked, sweep, sweeper, swept, two_nodes},
-    found, given, log, samples,
+    dead_nodes::{
+        LONG, TurnQueue, dying_node, mark_dead_nodes, run_sweep, sweep, sweeper, two_nodes,
+    },
+    fixture, log, lookup,
+    results::ResultExt as _,
+    setup,
 };
 
 async fn count_of(storage: &Storage, kind: EventType) -> usize {
@@ -20,25 +23,26 @@ async fn count_of(storage: &Storage, kind: EventType) -> usize {
     types.into_iter().filter(|found| *found == kind).count()
 }
 
-/// So many passes at once.
-async fn swept_at_once(storage: &Storage, passes: usize) -> Vec<Swept> {
+/// Runs `passes` sweeps at the same time.
+async fn run_sweeps_at_once(storage: &Storage, passes: usize) -> Vec<SweepOutcome> {
     let mut sweepers = JoinSet::new();
     for _ in 0..passes {
         let storage = storage.clone();
-        sweepers.spawn(async move { swept(&storage, &sweep()).await });
+        sweepers.spawn(async move { run_sweep(&storage, &sweep()).await });
     }
     sweepers.join_all().await
 }
 
-/// However many sweep at once, each turn is failed once and started once, and one of them is told.
-pub async fn sweeps_at_once_fail_and_start_each_turn_once(storage: &Storage) {
+/// During concurrent sweeps, each turn is failed once and promoted once, and exactly one sweep
+/// returns it.
+pub async fn concurrent_sweeps_fail_and_promote_each_turn_once(storage: &Storage) {
     const TALKS: u32 = 12;
     let agent = two_nodes(storage).await;
     for number in 1..=TALKS {
-        Talk::begun(storage, &agent, number, 2).await;
+        TurnQueue::begin(storage, &agent, number, 2).await;
     }
-    marked(storage).await;
-    let passes = swept_at_once(storage, 4).await;
+    mark_dead_nodes(storage).await;
+    let passes = run_sweeps_at_once(storage, 4).await;
     let failed: Vec<_> = passes.iter().flat_map(|pass| &pass.failed).collect();
     let started = passes.iter().flat_map(|pass| &pass.promoted);
     let started: Vec<_> = started.map(|promoted| promoted.turn.id).collect();
@@ -47,9 +51,9 @@ pub async fn sweeps_at_once_fail_and_start_each_turn_once(storage: &Storage) {
         (TALKS as usize, TALKS as usize)
     );
     let failed: BTreeSet<_> = failed.into_iter().copied().collect();
-    let expected = (1..=TALKS).map(|number| samples::turn_id(100 * number));
+    let expected = (1..=TALKS).map(|number| fixture::turn_id(100 * number));
     assert_eq!(failed, expected.collect());
-    let expected = (1..=TALKS).map(|number| samples::turn_id(100 * number + 1));
+    let expected = (1..=TALKS).map(|number| fixture::turn_id(100 * number + 1));
     let started: BTreeSet<_> = started.into_iter().collect();
     assert_eq!(started, expected.collect());
     assert_eq!(
@@ -60,42 +64,40 @@ pub async fn sweeps_at_once_fail_and_start_each_turn_once(storage: &Storage) {
     assert_eq!(starts, 2 * TALKS as usize);
 }
 
-/// Processes are marked once, however many look at once.
-pub async fn marks_at_once_mark_each_process_once(storage: &Storage) {
-    storage.nodes.insert(sweeper(), LONG).await.answered();
+/// During concurrent calls, each process is marked once.
+pub async fn concurrent_calls_mark_each_node_once(storage: &Storage) {
+    storage.nodes.insert(sweeper(), LONG).await.success();
     for number in 1..=6 {
         dying_node(storage, number).await;
     }
     let mut markers = JoinSet::new();
     for _ in 0..4 {
         let storage = storage.clone();
-        markers.spawn(async move { marked(&storage).await });
+        markers.spawn(async move { mark_dead_nodes(&storage).await });
     }
-    // One that was being looked at by another is found by the next.
+    // A process that another call was marking is found by the next call.
     let marks: u64 = markers.join_all().await.into_iter().sum();
-    assert_eq!(marks + marked(storage).await, 6);
+    assert_eq!(marks + mark_dead_nodes(storage).await, 6);
     for number in 1..=6 {
-        let renewed = storage.nodes.renew(samples::node_id(number), LONG).await;
-        assert!(!renewed.answered(), "process {number}");
+        let renewed = storage.nodes.renew(fixture::node_id(number), LONG).await;
+        assert!(!renewed.success(), "process {number}");
     }
 }
 
-/// A sweep and the late end of a turn race on one condition in the store: exactly one wins.
+/// If a sweep and the end of a turn race, exactly one of them wins.
 pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
     let agent = two_nodes(storage).await;
     for number in 1..=24 {
         dying_node(storage, 100 + number).await;
-        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-        let question = BeginTurn {
-            node: samples::node_id(100 + number),
-            ..samples::question(number, &agent, target)
+        let target = ConversationTarget::New(fixture::conversation(number, agent.id));
+        let begin = BeginTurn {
+            node: fixture::node_id(100 + number),
+            ..fixture::begin_turn(number, &agent, target)
         };
-        given::started(storage, &question).await;
-        marked(storage).await;
-        let ending = TurnEnding::Completed(samples::reply(number));
-        let finish = storage
-            .turns
-            .finish_turn(samples::finish(&question, ending));
+        setup::start_turn(storage, &begin).await;
+        mark_dead_nodes(storage).await;
+        let ending = TurnEnding::Completed(fixture::reply(number));
+        let finish = storage.turns.finish_turn(fixture::finish(&begin, ending));
         let pass = sweep();
         let (finished, swept) = if number % 2 == 0 {
             futures::join!(finish, storage.recovery.sweep(&pass))
@@ -103,17 +105,14 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
             let (swept, finished) = futures::join!(storage.recovery.sweep(&pass), finish);
             (finished, swept)
         };
-        let turn = found::turn(storage, question.turn_id).await;
+        let turn = lookup::turn(storage, begin.turn_id).await;
         let status = turn.map(|turn| turn.status);
-        match (finished.answered(), swept.answered().failed.as_slice()) {
+        match (finished.success(), swept.success().failed.as_slice()) {
             (FinishOutcome::Finished { .. }, []) => {
                 assert_eq!(status, Some(TurnStatus::Completed));
             }
             (FinishOutcome::Refused, [failed]) => {
-                assert_eq!(
-                    (*failed, status),
-                    (question.turn_id, Some(TurnStatus::Failed))
-                );
+                assert_eq!((*failed, status), (begin.turn_id, Some(TurnStatus::Failed)));
             }
             both => panic!("both or none won: {both:?}"),
         }
@@ -123,29 +122,29 @@ pub async fn either_a_sweep_or_the_end_wins(storage: &Storage) {
     assert_eq!(ends, 24);
 }
 
-/// A sweep and a cancellation: the turn ends once, and the one behind it starts once.
+/// If a sweep and a cancellation race, the turn ends once, and the next turn starts once.
 pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Storage) {
     let agent = two_nodes(storage).await;
-    let mut talks = Vec::new();
+    let mut queues = Vec::new();
     for number in 1..=16 {
-        talks.push(Talk::begun(storage, &agent, number, 1).await);
+        queues.push(TurnQueue::begin(storage, &agent, number, 1).await);
     }
-    marked(storage).await;
+    mark_dead_nodes(storage).await;
     let mut cancels = JoinSet::new();
-    for talk in &talks {
-        let (storage, id) = (storage.clone(), talk.running.turn_id);
+    for queue in &queues {
+        let (storage, id) = (storage.clone(), queue.running.turn_id);
         cancels.spawn(async move {
-            let (tenant, stamp) = (samples::tenant(), samples::stamp(900));
+            let (tenant, stamp) = (fixture::tenant(), fixture::stamp(900));
             let node = Some(sweeper());
             let cancel = storage.turns.cancel_turn(&tenant, id, None, node, &stamp);
-            match cancel.await.answered() {
+            match cancel.await.success() {
                 CancelOutcome::Cancelled { promoted, .. } => (true, promoted.is_some()),
                 CancelOutcome::AlreadyFinal => (false, false),
-                CancelOutcome::NotFound => panic!("the turn is there"),
+                CancelOutcome::NotFound => panic!("the turn exists"),
             }
         });
     }
-    let passes = swept_at_once(storage, 2).await;
+    let passes = run_sweeps_at_once(storage, 2).await;
     let cancels = cancels.join_all().await;
     let cancelled = cancels.iter().filter(|(cancelled, _)| *cancelled).count();
     let by_cancel = cancels.iter().filter(|(_, promoted)| *promoted).count();
@@ -153,43 +152,43 @@ pub async fn either_a_sweep_or_a_cancellation_wins(storage: &Storage) {
     let by_sweep: usize = passes.iter().map(|pass| pass.promoted.len()).sum();
     assert_eq!((cancelled + failed, by_cancel + by_sweep), (16, 16));
     assert_eq!(count_of(storage, EventType::TurnStarted).await, 32);
-    for talk in talks {
-        let running = found::head(storage, talk.conversation.id)
+    for queue in queues {
+        let running = lookup::context(storage, queue.conversation.id)
             .await
             .running_turn;
-        assert_eq!(running, Some(talk.waiting[0].turn_id));
+        assert_eq!(running, Some(queue.waiting[0].turn_id));
     }
 }
 
-/// A process that is marked while it begins turns leaves none behind: what had begun is failed by
-/// one of the next passes, all else was refused.
-pub async fn no_turn_stays_that_began_while_its_process_was_marked(storage: &Storage) {
+/// A process that is marked while it begins turns leaves none in progress: a later sweep fails the
+/// turns that had begun, and all others are rejected.
+pub async fn no_turn_stays_in_progress_if_its_node_is_marked_while_it_begins(storage: &Storage) {
     let agent = two_nodes(storage).await;
     let mut begins = JoinSet::new();
     for number in 1..=32 {
-        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-        let question = samples::question(number, &agent, target);
+        let target = ConversationTarget::New(fixture::conversation(number, agent.id));
+        let begin = fixture::begin_turn(number, &agent, target);
         let storage = storage.clone();
-        begins.spawn(async move { storage.turns.begin_turn(question).await.answered() });
+        begins.spawn(async move { storage.turns.begin_turn(begin).await.success() });
     }
     let mut failed = 0;
     let sweeper = storage.clone();
     let sweeping = async move {
-        marked(&sweeper).await;
-        swept(&sweeper, &sweep()).await.failed.len()
+        mark_dead_nodes(&sweeper).await;
+        run_sweep(&sweeper, &sweep()).await.failed.len()
     };
     let (begun, first_pass) = futures::join!(begins.join_all(), sweeping);
     failed += first_pass;
-    failed += swept(storage, &sweep()).await.failed.len();
+    failed += run_sweep(storage, &sweep()).await.failed.len();
     let is_started = |outcome: &&BeginOutcome| matches!(outcome, BeginOutcome::Started { .. });
     let started = begun.iter().filter(is_started).count();
-    let refused = begun
+    let rejected = begun
         .iter()
         .filter(|outcome| **outcome == BeginOutcome::NodeRefused);
-    assert_eq!((failed, started + refused.count()), (started, 32));
+    assert_eq!((failed, started + rejected.count()), (started, 32));
     let left = storage
         .recovery
-        .in_progress_under(samples::node_id(1))
+        .in_progress_under(fixture::node_id(1))
         .await;
-    assert_eq!(left.answered(), []);
+    assert_eq!(left.success(), []);
 }

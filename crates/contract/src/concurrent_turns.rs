@@ -1,31 +1,32 @@
-//! Many turns at once: one at a time in a conversation, each with the outcome it would have alone.
+//! Concurrent turns: one at a time per conversation, each with the outcome that it would have
+//! alone.
 
 use domain::{Agent, Conversation, EventType, TurnStatus};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
-    FinishOutcome, RepositoryError, Storage, TurnEnding,
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
+    RecordTurnOutcome, RepositoryError, Storage, TurnEnding,
 };
 use tokio::task::JoinSet;
 
-use crate::{answers::Answer as _, found, given, log, samples};
+use crate::{fixture, log, lookup, results::ResultExt as _, setup};
 
 async fn recorded_at_once(
     storage: &Storage,
-    exchanges: Vec<Exchange>,
-) -> Vec<Result<ExchangeOutcome, RepositoryError>> {
+    exchanges: Vec<CompletedTurn>,
+) -> Vec<Result<RecordTurnOutcome, RepositoryError>> {
     let mut writers = JoinSet::new();
     for exchange in exchanges {
         let storage = storage.clone();
-        writers.spawn(async move { storage.turns.record_exchange(exchange).await });
+        writers.spawn(async move { storage.turns.record_completed_turn(exchange).await });
     }
     writers.join_all().await
 }
 
-async fn begun_at_once(storage: &Storage, questions: Vec<BeginTurn>) -> Vec<BeginOutcome> {
+async fn begun_at_once(storage: &Storage, begins: Vec<BeginTurn>) -> Vec<BeginOutcome> {
     let mut writers = JoinSet::new();
-    for question in questions {
+    for begin in begins {
         let storage = storage.clone();
-        writers.spawn(async move { storage.turns.begin_turn(question).await.answered() });
+        writers.spawn(async move { storage.turns.begin_turn(begin).await.success() });
     }
     writers.join_all().await
 }
@@ -35,38 +36,44 @@ async fn count_of(storage: &Storage, kind: EventType) -> usize {
     types.into_iter().filter(|found| *found == kind).count()
 }
 
-async fn assert_said(storage: &Storage, talk: &Conversation, expected: i64) {
-    let messages = found::messages(storage, talk.id).await;
-    let places: Vec<_> = messages.iter().map(|message| message.seq).collect();
-    assert_eq!(places, (1..=expected).collect::<Vec<_>>());
-    assert_eq!(found::head(storage, talk.id).await.message_count, expected);
+async fn assert_message_count(storage: &Storage, conversation: &Conversation, expected: i64) {
+    let messages = lookup::messages(storage, conversation.id).await;
+    let positions: Vec<_> = messages.iter().map(|message| message.seq).collect();
+    assert_eq!(positions, (1..=expected).collect::<Vec<_>>());
+    assert_eq!(
+        lookup::context(storage, conversation.id)
+            .await
+            .message_count,
+        expected
+    );
 }
 
-/// Of exchanges that assume the same turn count, one is recorded; the others are `Stale`.
-pub async fn one_of_many_exchanges_on_one_assumption_is_recorded(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+/// Of several completed turns that assume the same turn count, one is recorded; the others are
+/// `Stale`.
+pub async fn one_of_many_completed_turns_on_one_assumption_is_recorded(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
     let exchanges = (1..=16)
-        .map(|number| samples::exchange(number, &agent, samples::existing(&talk, 0)))
+        .map(|number| fixture::exchange(number, &agent, fixture::existing(&conversation, 0)))
         .collect();
     let mut recorded = 0;
     for outcome in recorded_at_once(storage, exchanges).await {
         match outcome {
-            Ok(ExchangeOutcome::Recorded { .. }) => recorded += 1,
+            Ok(RecordTurnOutcome::Recorded { .. }) => recorded += 1,
             Err(RepositoryError::Stale { .. }) => {}
             other => panic!("neither recorded nor stale: {other:?}"),
         }
     }
     assert_eq!(recorded, 1);
-    assert_said(storage, &talk, 2).await;
+    assert_message_count(storage, &conversation, 2).await;
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 1);
 }
 
-/// One starts, sixteen wait, the rest are refused; then they run one after the other, each once,
-/// in the order of their `turn.queued` events.
-pub async fn one_turn_runs_at_a_time_however_many_are_asked_at_once(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number| samples::question(number, &agent, samples::existing(&talk, 0));
-    let outcomes = begun_at_once(storage, (1..=24).map(question).collect()).await;
+/// One turn starts, 16 are queued, and the rest are rejected. The queued turns then run one after
+/// the other, each once, in the order of their `turn.queued` events.
+pub async fn one_turn_runs_at_a_time_however_many_begin_at_once(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
+    let outcomes = begun_at_once(storage, (1..=24).map(begin).collect()).await;
     let started = |outcome: &&BeginOutcome| matches!(outcome, BeginOutcome::Started { .. });
     assert_eq!(outcomes.iter().filter(started).count(), 1);
     let busy = outcomes
@@ -76,60 +83,60 @@ pub async fn one_turn_runs_at_a_time_however_many_are_asked_at_once(storage: &St
     let mut waiting = log::events(storage).await;
     waiting.retain(|event| event.kind == EventType::TurnQueued);
     assert_eq!(waiting.len(), 16);
-    let running = found::head(storage, talk.id).await.running_turn;
+    let running = lookup::context(storage, conversation.id).await.running_turn;
     let mut running = running.expect("one turn runs");
     for (number, expected) in (1..).zip(waiting) {
-        let mut ends = question(number);
+        let mut ends = begin(number);
         ends.turn_id = running;
-        let ending = TurnEnding::Completed(samples::reply(number));
-        let (_, promoted) = given::finished(storage, samples::finish(&ends, ending)).await;
+        let ending = TurnEnding::Completed(fixture::reply(number));
+        let (_, promoted) = setup::finish_turn(storage, fixture::finish(&ends, ending)).await;
         let promoted = promoted.expect("turns wait").turn.id;
         assert_eq!(Some(promoted), expected.turn_id);
         running = promoted;
     }
-    assert_said(storage, &talk, 33).await;
+    assert_message_count(storage, &conversation, 33).await;
 }
 
-/// The same key many times at once: the turn is begun once, all others are told which.
-pub async fn one_key_begins_one_turn_however_often_it_is_sent(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let questions = (1..=16).map(|number| BeginTurn {
-        claim: Some(samples::claim("k")),
-        ..samples::question(number, &agent, samples::existing(&talk, 0))
+/// Of several turns with the same key, one begins; the others receive its record.
+pub async fn one_key_begins_one_turn_however_often_it_is_used(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begins = (1..=16).map(|number| BeginTurn {
+        claim: Some(fixture::claim("k")),
+        ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0))
     });
     let mut repeated = Vec::new();
-    for outcome in begun_at_once(storage, questions.collect()).await {
+    for outcome in begun_at_once(storage, begins.collect()).await {
         match outcome {
             BeginOutcome::Started { .. } => {}
-            BeginOutcome::Repeated(record) => repeated.push(record.turn_id),
-            other => panic!("neither started nor repeated: {other:?}"),
+            BeginOutcome::Replayed(record) => repeated.push(record.turn_id),
+            other => panic!("neither started nor replayed: {other:?}"),
         }
     }
-    let running = found::head(storage, talk.id).await.running_turn;
+    let running = lookup::context(storage, conversation.id).await.running_turn;
     assert!(running.is_some());
     assert_eq!(repeated, [running; 15]);
-    assert_said(storage, &talk, 1).await;
+    assert_message_count(storage, &conversation, 1).await;
 }
 
-/// The same key many times at once, each with a conversation of its own: one is made.
-pub async fn one_key_records_one_exchange_however_often_it_is_sent(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
+/// Of several completed turns with the same key, each with a new conversation, one is recorded.
+pub async fn one_key_records_one_completed_turn_however_often_it_is_used(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
     let exchanges = (1..=16).map(|number| {
-        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-        let mut exchange = samples::exchange(number, &agent, target);
-        exchange.question.claim = Some(samples::claim("k"));
+        let target = ConversationTarget::New(fixture::conversation(number, agent.id));
+        let mut exchange = fixture::exchange(number, &agent, target);
+        exchange.begin.claim = Some(fixture::claim("k"));
         exchange
     });
     let outcomes = recorded_at_once(storage, exchanges.collect()).await;
     let (mut recorded, mut named) = (0, Vec::new());
     for outcome in outcomes {
-        match outcome.answered() {
-            ExchangeOutcome::Recorded { .. } => recorded += 1,
-            ExchangeOutcome::Repeated(record) => named.push(record.turn_id),
-            other => panic!("neither recorded nor repeated: {other:?}"),
+        match outcome.success() {
+            RecordTurnOutcome::Recorded { .. } => recorded += 1,
+            RecordTurnOutcome::Replayed(record) => named.push(record.turn_id),
+            other => panic!("neither recorded nor replayed: {other:?}"),
         }
     }
-    let record = found::claim(storage, &samples::claim("k")).await;
+    let record = lookup::claim(storage, &fixture::claim("k")).await;
     let turn = record.and_then(|record| record.turn_id);
     assert!(turn.is_some());
     assert_eq!((recorded, named), (1, vec![turn; 15]));
@@ -137,66 +144,70 @@ pub async fn one_key_records_one_exchange_however_often_it_is_sent(storage: &Sto
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 1);
 }
 
-/// Writes of many conversations, good ones and all sorts of bad ones, at once: each outcome is as
-/// if the write were a transaction of its own.
+/// Valid and invalid writes of many conversations at the same time: each has the outcome that it
+/// would have in a transaction of its own.
 pub async fn every_write_of_a_group_has_its_own_outcome(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
+    let (agent, _) = setup::chat(storage).await;
     let mut stale = agent.clone();
     stale.version = 9;
     let exchange_of = |number: u32| {
-        let talk = samples::conversation(number + 1_000, agent.id);
+        let conversation = fixture::conversation(number + 1_000, agent.id);
         let agent = match number % 4 {
-            1 => &samples::agent(404),
+            1 => &fixture::agent(404),
             2 => &stale,
             _ => &agent,
         };
         let target = match number % 4 {
-            3 => samples::existing(&talk, 0),
-            _ => ExchangeTarget::New(talk),
+            3 => fixture::existing(&conversation, 0),
+            _ => ConversationTarget::New(conversation),
         };
-        samples::exchange(number, agent, target)
+        fixture::exchange(number, agent, target)
     };
     let mut writers = JoinSet::new();
     for number in 0..64 {
         let (storage, exchange) = (storage.clone(), exchange_of(number));
-        writers.spawn(async move { (number, storage.turns.record_exchange(exchange).await) });
+        writers.spawn(async move { (number, storage.turns.record_completed_turn(exchange).await) });
     }
     for (number, outcome) in writers.join_all().await {
         let is_right = matches!(
             (number % 4, &outcome),
-            (0, Ok(ExchangeOutcome::Recorded { .. }))
-                | (1, Ok(ExchangeOutcome::AgentNotFound))
+            (0, Ok(RecordTurnOutcome::Recorded { .. }))
+                | (1, Ok(RecordTurnOutcome::AgentNotFound))
                 | (2, Err(RepositoryError::Stale { .. }))
-                | (3, Ok(ExchangeOutcome::ConversationNotFound))
+                | (3, Ok(RecordTurnOutcome::ConversationNotFound))
         );
         assert!(is_right, "exchange {number}: {outcome:?}");
-        let turn = found::turn(storage, samples::turn_id(number)).await;
+        let turn = lookup::turn(storage, fixture::turn_id(number)).await;
         assert_eq!(turn.is_some(), number % 4 == 0, "exchange {number}");
     }
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 16);
 }
 
-/// What a store cannot keep fails alone, and leaves nothing; all beside it is recorded.
-pub async fn a_bad_write_of_a_group_fails_alone(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
+/// A write that the store cannot represent fails alone and leaves nothing; all others are recorded.
+pub async fn an_invalid_write_of_a_group_fails_alone(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for number in 0..32 {
-        let target = ExchangeTarget::New(samples::conversation(number + 1_000, agent.id));
-        let mut exchange = samples::exchange(number, &agent, target);
+        let target = ConversationTarget::New(fixture::conversation(number + 1_000, agent.id));
+        let mut exchange = fixture::exchange(number, &agent, target);
         if number % 8 == 3 {
-            // Some databases keep no NUL. Whoever does must keep it rightly.
-            "before\0after".clone_into(&mut exchange.question.input);
+            // Some databases cannot store NUL. The others must store it correctly.
+            "before\0after".clone_into(&mut exchange.begin.input);
         }
         let storage = storage.clone();
         writers.spawn(async move {
-            let input = exchange.question.input.clone();
-            (number, input, storage.turns.record_exchange(exchange).await)
+            let input = exchange.begin.input.clone();
+            (
+                number,
+                input,
+                storage.turns.record_completed_turn(exchange).await,
+            )
         });
     }
     for (number, input, outcome) in writers.join_all().await {
-        let turn = found::turn(storage, samples::turn_id(number)).await;
+        let turn = lookup::turn(storage, fixture::turn_id(number)).await;
         match outcome {
-            Ok(ExchangeOutcome::Recorded { .. }) => {
+            Ok(RecordTurnOutcome::Recorded { .. }) => {
                 assert_eq!(turn.map(|turn| turn.input), Some(input));
             }
             Err(_) if input.contains('\0') => assert_eq!(turn, None),
@@ -206,31 +217,31 @@ pub async fn a_bad_write_of_a_group_fails_alone(storage: &Storage) {
 }
 
 async fn running_turn(storage: &Storage, number: u32, agent: &Agent) -> BeginTurn {
-    let target = ExchangeTarget::New(samples::conversation(number + 1_000, agent.id));
-    let question = samples::question(number, agent, target);
-    given::started(storage, &question).await;
-    question
+    let target = ConversationTarget::New(fixture::conversation(number + 1_000, agent.id));
+    let begin = fixture::begin_turn(number, agent, target);
+    setup::start_turn(storage, &begin).await;
+    begin
 }
 
-/// Cancel and completion race on one condition in the store: exactly one wins.
+/// If a cancellation and a completion race, exactly one of them wins.
 pub async fn either_cancel_or_completion_wins(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
+    let (agent, _) = setup::chat(storage).await;
     for number in 1..=24 {
-        let question = running_turn(storage, number, &agent).await;
-        let ending = TurnEnding::Completed(samples::reply(number));
-        let finish = samples::finish(&question, ending);
-        let (tenant, stamp) = (samples::tenant(), samples::stamp(900));
+        let begin = running_turn(storage, number, &agent).await;
+        let ending = TurnEnding::Completed(fixture::reply(number));
+        let finish = fixture::finish(&begin, ending);
+        let (tenant, stamp) = (fixture::tenant(), fixture::stamp(900));
         let turns = &storage.turns;
-        let cancel = turns.cancel_turn(&tenant, question.turn_id, None, None, &stamp);
+        let cancel = turns.cancel_turn(&tenant, begin.turn_id, None, None, &stamp);
         let (finished, cancelled) = if number % 2 == 0 {
             futures::join!(turns.finish_turn(finish), cancel)
         } else {
             let (cancelled, finished) = futures::join!(cancel, turns.finish_turn(finish));
             (finished, cancelled)
         };
-        let turn = found::turn(storage, question.turn_id).await;
+        let turn = lookup::turn(storage, begin.turn_id).await;
         let status = turn.map(|turn| turn.status);
-        match (finished.answered(), cancelled.answered()) {
+        match (finished.success(), cancelled.success()) {
             (FinishOutcome::Finished { .. }, CancelOutcome::AlreadyFinal) => {
                 assert_eq!(status, Some(TurnStatus::Completed));
             }
@@ -245,16 +256,16 @@ pub async fn either_cancel_or_completion_wins(storage: &Storage) {
     assert_eq!(ends, 24);
 }
 
-/// The same end many times at once: the turn is finished once.
+/// Of several identical ends of a turn, one is stored.
 pub async fn a_turn_is_finished_once_however_often_it_is_sent(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
-    let question = running_turn(storage, 1, &agent).await;
+    let (agent, _) = setup::chat(storage).await;
+    let begin = running_turn(storage, 1, &agent).await;
     let mut writers = JoinSet::new();
     for number in 1..=12 {
-        let ending = TurnEnding::Completed(samples::reply(number));
-        let (storage, finish) = (storage.clone(), samples::finish(&question, ending));
+        let ending = TurnEnding::Completed(fixture::reply(number));
+        let (storage, finish) = (storage.clone(), fixture::finish(&begin, ending));
         writers.spawn(async move {
-            let outcome = storage.turns.finish_turn(finish).await.answered();
+            let outcome = storage.turns.finish_turn(finish).await.success();
             matches!(outcome, FinishOutcome::Finished { .. })
         });
     }
@@ -263,28 +274,29 @@ pub async fn a_turn_is_finished_once_however_often_it_is_sent(storage: &Storage)
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 1);
 }
 
-/// Exchanges, beginnings and ends of many conversations go through the same group, each rightly.
-pub async fn turns_of_many_conversations_run_beside_each_other(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
+/// Completed turns, beginnings and ends of many conversations share a group commit, each with its
+/// own correct outcome.
+pub async fn turns_of_many_conversations_run_at_the_same_time(storage: &Storage) {
+    let (agent, _) = setup::chat(storage).await;
     let mut writers = JoinSet::new();
     for number in 1..=32 {
         let (storage, agent) = (storage.clone(), agent.clone());
         writers.spawn(async move {
-            let question = running_turn(&storage, number, &agent).await;
-            let ending = TurnEnding::Completed(samples::reply(number));
-            given::finished(&storage, samples::finish(&question, ending)).await;
-            let target = ExchangeTarget::Existing {
-                id: question.target.id(),
+            let begin = running_turn(&storage, number, &agent).await;
+            let ending = TurnEnding::Completed(fixture::reply(number));
+            setup::finish_turn(&storage, fixture::finish(&begin, ending)).await;
+            let target = ConversationTarget::Existing {
+                id: begin.target.id(),
                 turn_count: 1,
             };
-            let exchange = samples::exchange(number + 100, &agent, target);
-            given::recorded(&storage, exchange).await;
+            let exchange = fixture::exchange(number + 100, &agent, target);
+            setup::record_turn(&storage, exchange).await;
         });
     }
     writers.join_all().await;
     for number in 1..=32 {
-        let talk = samples::conversation(number + 1_000, agent.id);
-        assert_said(storage, &talk, 4).await;
+        let conversation = fixture::conversation(number + 1_000, agent.id);
+        assert_message_count(storage, &conversation, 4).await;
     }
     assert_eq!(count_of(storage, EventType::TurnCompleted).await, 64);
 }

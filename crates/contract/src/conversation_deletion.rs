@@ -1,76 +1,87 @@
-//! `ConversationRepository::delete`: what goes with a conversation, and what stays.
+//! `ConversationRepository::delete`: the data that is deleted with a conversation, and the data
+//! that stays.
 
 use domain::{Conversation, EventData, EventType, HistoryLimits, TurnStatus, event::Tombstone};
 use ports::{
-    BeginOutcome, ConversationFilter, Deletion, ExchangeOutcome, FinishOutcome, HistoryQuery,
-    MessageOrder, MessageQuery, Storage, TurnEnding,
+    BeginOutcome, ConversationFilter, Deletion, FinishOutcome, HistoryQuery, MessageOrder,
+    MessageQuery, RecordTurnOutcome, Storage, TurnEnding,
 };
 
 use crate::{
-    answers::{Answer as _, assert_stale, event_count},
-    found, given, log, pages, samples,
+    fixture, log, lookup, pages,
+    results::{ResultExt as _, assert_stale, event_count},
+    setup,
 };
 
-/// Fails if any method of a store still knows this conversation of agent 1 and user `ada`.
-pub(crate) async fn assert_gone_in_every_method(storage: &Storage, talk: &Conversation) {
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(2_000));
+/// Asserts that no method of a store finds this conversation of agent 1 and user `ada`.
+pub(crate) async fn assert_not_found_by_any_method(storage: &Storage, conversation: &Conversation) {
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
     let conversations = &storage.conversations;
-    assert_eq!(found::conversation(storage, talk.id).await, None);
-    let head = conversations.find_head(&tenant, talk.id).await.answered();
+    assert_eq!(lookup::conversation(storage, conversation.id).await, None);
+    let head = conversations
+        .find_context(&tenant, conversation.id)
+        .await
+        .success();
     assert_eq!(head.value, None);
     let all = ConversationFilter::default();
     let of_agent = ConversationFilter {
-        agent_id: Some(talk.agent_id),
+        agent_id: Some(conversation.agent_id),
         ..all.clone()
     };
     let of_user = ConversationFilter {
-        user_id: talk.user_id.clone(),
+        user_id: conversation.user_id.clone(),
         ..all.clone()
     };
     for filter in [all, of_agent, of_user] {
         let listed = pages::conversations_behind(storage, &filter, None, 10).await;
         assert!(
-            listed.iter().all(|listed| listed.id != talk.id),
+            listed.iter().all(|listed| listed.id != conversation.id),
             "{filter:?}"
         );
     }
-    let next = samples::retitled(talk, "Ghost");
+    let next = fixture::retitled(conversation, "Ghost");
     let updated = conversations.update(&tenant, &next, &stamp).await;
-    assert_eq!(updated.answered(), None);
-    let deleted = conversations.delete(&tenant, talk.id, None, &stamp).await;
-    assert_eq!(deleted.answered(), Deletion::NotFound);
+    assert_eq!(updated.success(), None);
+    let deleted = conversations
+        .delete(&tenant, conversation.id, None, &stamp)
+        .await;
+    assert_eq!(deleted.success(), Deletion::NotFound);
     let query = MessageQuery {
         order: MessageOrder::Ascending,
         after: None,
         limit: 10,
     };
-    let messages = conversations.messages(&tenant, talk.id, &query).await;
-    assert_eq!(messages.answered().value, None);
+    let messages = conversations
+        .messages(&tenant, conversation.id, &query)
+        .await;
+    assert_eq!(messages.success().value, None);
     let query = HistoryQuery {
         before: i64::MAX,
         limits: HistoryLimits::default(),
     };
-    let history = conversations.history(&tenant, talk.id, &query).await;
-    assert!(history.answered().is_empty());
+    let history = conversations
+        .history(&tenant, conversation.id, &query)
+        .await;
+    assert!(history.success().is_empty());
 }
 
 /// `delete` writes `conversation.deleted`.
-pub async fn writes_conversation_deleted(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    given::conversation_updated(storage, &samples::retitled(&talk, "Orders")).await;
-    let committed = given::conversation_deleted(storage, &talk).await;
+pub async fn a_deletion_writes_conversation_deleted(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
+    let committed = setup::delete_conversation(storage, &conversation).await;
     assert_eq!(event_count(committed), 1);
     let event = log::events_of(storage, committed).await.remove(0);
     assert_eq!(event.kind, EventType::ConversationDeleted);
     assert_eq!(
         (event.time, event.actor),
-        (samples::at(1_000), samples::principal())
+        (fixture::at(1_000), fixture::principal())
     );
     assert_eq!(event.agent_id, Some(agent.id));
-    assert_eq!(event.conversation_id, Some(talk.id));
-    assert_eq!(event.user_id, talk.user_id);
+    assert_eq!(event.conversation_id, Some(conversation.id));
+    assert_eq!(event.user_id, conversation.user_id);
     let left = Tombstone {
-        id: talk.id,
+        id: conversation.id,
         version: 2,
     };
     assert_eq!(
@@ -79,34 +90,38 @@ pub async fn writes_conversation_deleted(storage: &Storage) {
     );
 }
 
-/// A deleted conversation is gone in every method.
-pub async fn a_deleted_conversation_is_gone_in_every_method(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    given::conversation_deleted(storage, &talk).await;
-    assert_gone_in_every_method(storage, &talk).await;
-    let target = samples::existing(&talk, 1);
-    let exchange = samples::exchange(2, &agent, target.clone());
-    let recorded = storage.turns.record_exchange(exchange).await.answered();
-    assert_eq!(recorded, ExchangeOutcome::ConversationNotFound);
-    let question = samples::question(3, &agent, target);
-    let begun = storage.turns.begin_turn(question).await.answered();
-    assert_eq!(begun, BeginOutcome::ConversationNotFound);
+/// No method finds a deleted conversation.
+pub async fn a_deleted_conversation_is_not_found_by_any_method(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    setup::delete_conversation(storage, &conversation).await;
+    assert_not_found_by_any_method(storage, &conversation).await;
+    let target = fixture::existing(&conversation, 1);
+    let exchange = fixture::exchange(2, &agent, target.clone());
+    let recorded = storage
+        .turns
+        .record_completed_turn(exchange)
+        .await
+        .success();
+    assert_eq!(recorded, RecordTurnOutcome::ConversationNotFound);
+    let begin = fixture::begin_turn(3, &agent, target);
+    let outcome = storage.turns.begin_turn(begin).await.success();
+    assert_eq!(outcome, BeginOutcome::ConversationNotFound);
 }
 
-/// Its turns are cancelled first, in the order of their ids; nothing that waited starts.
-pub async fn cancels_open_turns_before_the_conversation_goes(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number| samples::question(number, &agent, samples::existing(&talk, 0));
+/// Its turns are cancelled first, in the order of their ids. No queued turn is promoted.
+pub async fn deleting_a_conversation_cancels_open_turns_first(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     for (number, runs) in [(2, true), (3, false), (1, false)] {
         if runs {
-            given::started(storage, &question(number)).await;
+            setup::start_turn(storage, &begin(number)).await;
         } else {
-            given::queued(storage, &question(number)).await;
+            setup::queue_turn(storage, &begin(number)).await;
         }
     }
-    let committed = given::conversation_deleted(storage, &talk).await;
+    let committed = setup::delete_conversation(storage, &conversation).await;
     let events = log::events_of(storage, committed).await;
     let types: Vec<_> = events.iter().map(|event| event.kind).collect();
     let cancelled = EventType::TurnCancelled;
@@ -118,84 +133,84 @@ pub async fn cancels_open_turns_before_the_conversation_goes(storage: &Storage) 
     ];
     assert_eq!(types, expected);
     for (event, number) in events.iter().zip(1..=3) {
-        assert_eq!(event.turn_id, Some(samples::turn_id(number)));
-        let turn = found::turn(storage, samples::turn_id(number)).await;
+        assert_eq!(event.turn_id, Some(fixture::turn_id(number)));
+        let turn = lookup::turn(storage, fixture::turn_id(number)).await;
         assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Cancelled));
     }
-    let finish = samples::finish(&question(2), TurnEnding::Completed(samples::reply(2)));
+    let finish = fixture::finish(&begin(2), TurnEnding::Completed(fixture::reply(2)));
     let finished = storage.turns.finish_turn(finish).await;
-    assert_eq!(finished.answered(), FinishOutcome::Refused);
+    assert_eq!(finished.success(), FinishOutcome::Refused);
 }
 
-/// Turns that ended before the conversation was deleted MUST NOT be found any more; those that the
-/// deletion cancelled are (see [`cancels_open_turns_before_the_conversation_goes`]).
-pub async fn hides_earlier_turns_of_a_deleted_conversation(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let cancelled = samples::question(2, &agent, samples::existing(&talk, 1));
-    given::started(storage, &cancelled).await;
-    let (tenant, turns, stamp) = (samples::tenant(), &storage.turns, samples::stamp(500));
+/// Turns that ended before the deletion MUST NOT be found any more. Turns that the deletion
+/// cancelled are found (see [`deleting_a_conversation_cancels_open_turns_first`]).
+pub async fn ended_turns_of_a_deleted_conversation_are_not_found(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let cancelled = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    setup::start_turn(storage, &cancelled).await;
+    let (tenant, turns, stamp) = (fixture::tenant(), &storage.turns, fixture::stamp(500));
     let outcome = turns.cancel_turn(&tenant, cancelled.turn_id, None, None, &stamp);
-    outcome.await.answered();
+    outcome.await.success();
     for number in [1, 2] {
         assert!(
-            found::turn(storage, samples::turn_id(number))
+            lookup::turn(storage, fixture::turn_id(number))
                 .await
                 .is_some()
         );
     }
-    given::conversation_deleted(storage, &talk).await;
+    setup::delete_conversation(storage, &conversation).await;
     for number in [1, 2] {
-        assert_eq!(found::turn(storage, samples::turn_id(number)).await, None);
+        assert_eq!(lookup::turn(storage, fixture::turn_id(number)).await, None);
     }
 }
 
-/// `delete` MUST answer `Stale` when `expected` differs from the stored version.
-pub async fn refuses_to_delete_another_version_of_a_conversation(storage: &Storage) {
-    let (_, talk) = given::chat(storage).await;
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(1_000));
+/// `delete` MUST return `Stale` if `expected` differs from the stored version.
+pub async fn deleting_another_version_of_a_conversation_is_stale(storage: &Storage) {
+    let (_, conversation) = setup::chat(storage).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1_000));
     let head = log::head(storage, &tenant).await;
     let conversations = &storage.conversations;
     for version in [0, 2] {
-        let answer = conversations.delete(&tenant, talk.id, Some(version), &stamp);
-        assert_stale(&answer.await);
+        let result = conversations.delete(&tenant, conversation.id, Some(version), &stamp);
+        assert_stale(&result.await);
     }
     assert_eq!(
-        found::conversation(storage, talk.id).await,
-        Some(talk.clone())
+        lookup::conversation(storage, conversation.id).await,
+        Some(conversation.clone())
     );
     assert_eq!(log::head(storage, &tenant).await, head);
-    let answer = conversations
-        .delete(&tenant, talk.id, Some(1), &stamp)
+    let result = conversations
+        .delete(&tenant, conversation.id, Some(1), &stamp)
         .await;
-    assert!(matches!(answer.answered(), Deletion::Deleted(_)));
+    assert!(matches!(result.success(), Deletion::Deleted(_)));
 }
 
-/// "Not found" is a value, whatever version was expected.
-pub async fn deletes_no_conversation_that_is_not_there(storage: &Storage) {
-    let (_, talk) = given::chat(storage).await;
-    given::conversation_deleted(storage, &talk).await;
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(2_000));
+/// "Not found" is a value, whatever version is expected.
+pub async fn deleting_an_unknown_conversation_is_not_found(storage: &Storage) {
+    let (_, conversation) = setup::chat(storage).await;
+    setup::delete_conversation(storage, &conversation).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(2_000));
     let head = log::head(storage, &tenant).await;
-    for id in [talk.id, samples::conversation_id(404)] {
+    for id in [conversation.id, fixture::conversation_id(404)] {
         for expected in [None, Some(1), Some(7)] {
             let conversations = &storage.conversations;
-            let answer = conversations.delete(&tenant, id, expected, &stamp).await;
-            assert_eq!(answer.answered(), Deletion::NotFound);
+            let result = conversations.delete(&tenant, id, expected, &stamp).await;
+            assert_eq!(result.success(), Deletion::NotFound);
         }
     }
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
-/// The agent and its other conversations are left alone.
-pub async fn deletes_nothing_beside_the_conversation(storage: &Storage) {
-    let (agent, doomed) = given::chat(storage).await;
-    let kept = given::conversation(storage, 2, &agent).await;
-    let question = samples::question(1, &agent, samples::existing(&kept, 0));
-    given::started(storage, &question).await;
-    given::conversation_deleted(storage, &doomed).await;
-    assert_eq!(found::agent(storage, agent.id).await, Some(agent));
-    let running = found::head(storage, kept.id).await.running_turn;
-    assert_eq!(running, Some(question.turn_id));
+/// `delete` changes neither the agent nor its other conversations.
+pub async fn deleting_a_conversation_keeps_everything_else(storage: &Storage) {
+    let (agent, doomed) = setup::chat(storage).await;
+    let kept = setup::conversation(storage, 2, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&kept, 0));
+    setup::start_turn(storage, &begin).await;
+    setup::delete_conversation(storage, &doomed).await;
+    assert_eq!(lookup::agent(storage, agent.id).await, Some(agent));
+    let running = lookup::context(storage, kept.id).await.running_turn;
+    assert_eq!(running, Some(begin.turn_id));
 }

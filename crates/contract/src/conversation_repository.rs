@@ -1,88 +1,98 @@
-//! `ConversationRepository`: making, finding and changing conversations.
+//! `ConversationRepository`: creating, finding and updating conversations.
 
-use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyClaim};
+use domain::{Conversation, EventData, EventType, HistoryLimits, IdempotencyEntry};
 use ports::{HistoryQuery, MessageOrder, MessageQuery, Storage};
 use serde_json::json;
 
 use crate::{
-    answers::{Answer as _, OnceAnswer as _, assert_stale, event_count},
-    found, given, log, samples,
+    fixture, log, lookup,
+    results::{IdempotentExt as _, ResultExt as _, assert_stale, event_count},
+    setup,
 };
 
-/// What `insert` took is what `find` and `find_head` give.
-pub async fn stores_a_conversation_as_it_was_given(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let talk = Conversation {
+/// `find` and `find_context` return what `insert` stored.
+pub async fn an_inserted_conversation_is_stored_unchanged(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let conversation = Conversation {
         title: Some("Où est 🦊?".to_owned()),
         metadata: [("clé".to_owned(), "śćieżka".to_owned())].into(),
-        ..samples::conversation(1, agent.id)
+        ..fixture::conversation(1, agent.id)
     };
-    let talk = given::stored_conversation(storage, talk).await;
-    let tenant = samples::tenant();
+    let conversation = setup::insert_conversation(storage, conversation).await;
+    let tenant = fixture::tenant();
     let found = storage
         .conversations
-        .find(&tenant, talk.id)
+        .find(&tenant, conversation.id)
         .await
-        .answered();
-    assert_eq!(found.value, Some(talk.clone()));
+        .success();
+    assert_eq!(found.value, Some(conversation.clone()));
     assert!(found.position <= log::head(storage, &tenant).await);
-    let head = found::head(storage, talk.id).await;
-    assert_eq!((head.id, head.agent_id), (talk.id, agent.id));
-    assert_eq!(head.user_id, talk.user_id);
+    let head = lookup::context(storage, conversation.id).await;
+    assert_eq!((head.id, head.agent_id), (conversation.id, agent.id));
+    assert_eq!(head.user_id, conversation.user_id);
     assert_eq!((head.message_count, head.turn_count), (0, 0));
     assert_eq!(head.running_turn, None);
-    assert!(found::messages(storage, talk.id).await.is_empty());
+    assert!(lookup::messages(storage, conversation.id).await.is_empty());
 }
 
 /// A conversation needs no user.
-pub async fn stores_a_conversation_of_nobody(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let talk = Conversation {
+pub async fn a_conversation_needs_no_user(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let conversation = Conversation {
         user_id: None,
-        ..samples::conversation(1, agent.id)
+        ..fixture::conversation(1, agent.id)
     };
-    let talk = given::stored_conversation(storage, talk).await;
+    let conversation = setup::insert_conversation(storage, conversation).await;
     assert_eq!(
-        found::conversation(storage, talk.id).await,
-        Some(talk.clone())
+        lookup::conversation(storage, conversation.id).await,
+        Some(conversation.clone())
     );
-    assert_eq!(found::head(storage, talk.id).await.user_id, None);
+    assert_eq!(
+        lookup::context(storage, conversation.id).await.user_id,
+        None
+    );
 }
 
-/// The greeting is message 1.
-pub async fn stores_a_greeting_as_the_first_message(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let (talk, greeting) = samples::greeted(samples::conversation(1, agent.id), "Welcome! 👋");
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(1));
+/// The greeting is stored as message 1.
+pub async fn a_greeting_is_stored_as_the_first_message(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let (conversation, greeting) =
+        fixture::greeted(fixture::conversation(1, agent.id), "Welcome! 👋");
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let conversations = &storage.conversations;
-    let answer = conversations.insert(&tenant, &talk, Some(&greeting), &stamp, None);
-    let committed = answer.await.done().expect("the agent is there");
+    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    let committed = result.await.applied().expect("the agent exists");
     assert_eq!(event_count(committed), 1);
     assert_eq!(
-        found::conversation(storage, talk.id).await,
-        Some(talk.clone())
+        lookup::conversation(storage, conversation.id).await,
+        Some(conversation.clone())
     );
     assert_eq!(
-        found::messages(storage, talk.id).await,
+        lookup::messages(storage, conversation.id).await,
         std::slice::from_ref(&greeting)
     );
-    assert_eq!(found::head(storage, talk.id).await.message_count, 1);
+    assert_eq!(
+        lookup::context(storage, conversation.id)
+            .await
+            .message_count,
+        1
+    );
     let event = log::events_of(storage, committed).await.remove(0);
     let expected = EventData::Conversation {
-        conversation: talk,
+        conversation,
         greeting: Some(greeting),
     };
     assert_eq!(event.data, expected);
 }
 
 /// `insert` MUST write `conversation.created`.
-pub async fn writes_conversation_created(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let talk = samples::conversation(1, agent.id);
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(5));
+pub async fn an_insert_writes_conversation_created(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let conversation = fixture::conversation(1, agent.id);
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
     let conversations = &storage.conversations;
-    let answer = conversations.insert(&tenant, &talk, None, &stamp, None);
-    let committed = answer.await.done().expect("the agent is there");
+    let result = conversations.insert(&tenant, &conversation, None, &stamp, None);
+    let committed = result.await.applied().expect("the agent exists");
     assert_eq!((committed.first.0, committed.last.0), (2, 2));
     let event = log::events(storage).await.remove(1);
     assert_eq!(
@@ -91,173 +101,179 @@ pub async fn writes_conversation_created(storage: &Storage) {
     );
     assert_eq!((event.time, event.actor), (stamp.time, stamp.actor));
     assert_eq!(event.agent_id, Some(agent.id));
-    assert_eq!(event.conversation_id, Some(talk.id));
-    assert_eq!(event.user_id, talk.user_id);
+    assert_eq!(event.conversation_id, Some(conversation.id));
+    assert_eq!(event.user_id, conversation.user_id);
     assert_eq!(event.turn_id, None);
     let expected = EventData::Conversation {
-        conversation: talk,
+        conversation,
         greeting: None,
     };
     assert_eq!(event.data, expected);
 }
 
-/// `insert` MUST answer `Done(None)` and write nothing when the agent does not exist.
-pub async fn makes_no_conversation_without_its_agent(storage: &Storage) {
-    let gone = given::agent(storage, 1).await;
-    given::agent_deleted(storage, &gone).await;
-    let (tenant, stamp, claim) = (samples::tenant(), samples::stamp(5), samples::claim("k"));
+/// `insert` MUST return `Applied(None)` and write nothing if the agent does not exist.
+pub async fn a_conversation_without_agent_is_not_created(storage: &Storage) {
+    let deleted = setup::agent(storage, 1).await;
+    setup::delete_agent(storage, &deleted).await;
+    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(5), fixture::claim("k"));
     let head = log::head(storage, &tenant).await;
-    for agent in [gone.id, samples::agent_id(404)] {
-        let talk = samples::conversation(1, agent);
+    for agent in [deleted.id, fixture::agent_id(404)] {
+        let conversation = fixture::conversation(1, agent);
         let conversations = &storage.conversations;
-        let answer = conversations.insert(&tenant, &talk, None, &stamp, Some(&claim));
-        assert_eq!(answer.await.done(), None);
-        assert_eq!(found::conversation(storage, talk.id).await, None);
-        assert_eq!(found::claim(storage, &claim).await, None);
+        let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+        assert_eq!(result.await.applied(), None);
+        assert_eq!(lookup::conversation(storage, conversation.id).await, None);
+        assert_eq!(lookup::claim(storage, &claim).await, None);
     }
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
 /// `insert` MUST write the claim in the same transaction.
-pub async fn records_the_claim_with_the_conversation(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let claim = IdempotencyClaim {
+pub async fn the_claim_is_stored_with_the_conversation(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let claim = IdempotencyEntry {
         answer: Some(json!({"id": "c"})),
-        ..samples::claim("k")
+        ..fixture::claim("k")
     };
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(5));
-    let talk = samples::conversation(1, agent.id);
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(5));
+    let conversation = fixture::conversation(1, agent.id);
     let conversations = &storage.conversations;
-    let answer = conversations.insert(&tenant, &talk, None, &stamp, Some(&claim));
-    assert!(answer.await.done().is_some());
-    let record = found::claim(storage, &claim).await;
-    let record = record.expect("the claim is remembered");
+    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+    assert!(result.await.applied().is_some());
+    let record = lookup::claim(storage, &claim).await;
+    let record = record.expect("the claim is stored");
     assert_eq!(record.fingerprint, claim.fingerprint);
     assert_eq!((record.answer, record.turn_id), (claim.answer, None));
 }
 
-/// `insert` MUST write nothing when the claim's key was used before, whatever else is wrong.
-pub async fn a_used_key_makes_no_second_conversation(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let (tenant, stamp, claim) = (samples::tenant(), samples::stamp(5), samples::claim("k"));
+/// `insert` MUST write nothing if the claim's key was used before, whatever else is wrong.
+pub async fn a_used_key_creates_no_second_conversation(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let (tenant, stamp, claim) = (fixture::tenant(), fixture::stamp(5), fixture::claim("k"));
     let conversations = &storage.conversations;
-    let talk = samples::conversation(1, agent.id);
-    let answer = conversations.insert(&tenant, &talk, None, &stamp, Some(&claim));
-    assert!(answer.await.done().is_some());
+    let conversation = fixture::conversation(1, agent.id);
+    let result = conversations.insert(&tenant, &conversation, None, &stamp, Some(&claim));
+    assert!(result.await.applied().is_some());
     let head = log::head(storage, &tenant).await;
-    for agent in [agent.id, samples::agent_id(404)] {
-        let second = samples::conversation(2, agent);
-        let answer = conversations.insert(&tenant, &second, None, &stamp, Some(&claim));
-        assert_eq!(answer.await.repeated().fingerprint, claim.fingerprint);
-        assert_eq!(found::conversation(storage, second.id).await, None);
+    for agent in [agent.id, fixture::agent_id(404)] {
+        let second = fixture::conversation(2, agent);
+        let result = conversations.insert(&tenant, &second, None, &stamp, Some(&claim));
+        assert_eq!(result.await.replayed().fingerprint, claim.fingerprint);
+        assert_eq!(lookup::conversation(storage, second.id).await, None);
     }
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
-/// "Not found" is a value, and an empty history.
-pub async fn finds_no_conversation_that_was_never_made(storage: &Storage) {
-    let (tenant, id) = (samples::tenant(), samples::conversation_id(404));
+/// "Not found" is a value, and the history is empty.
+pub async fn an_unknown_conversation_is_not_found(storage: &Storage) {
+    let (tenant, id) = (fixture::tenant(), fixture::conversation_id(404));
     let conversations = &storage.conversations;
-    assert_eq!(found::conversation(storage, id).await, None);
-    let head = conversations.find_head(&tenant, id).await;
-    assert_eq!(head.answered().value, None);
+    assert_eq!(lookup::conversation(storage, id).await, None);
+    let head = conversations.find_context(&tenant, id).await;
+    assert_eq!(head.success().value, None);
     let query = MessageQuery {
         order: MessageOrder::Descending,
         after: None,
         limit: 10,
     };
     let messages = conversations.messages(&tenant, id, &query).await;
-    assert_eq!(messages.answered().value, None);
+    assert_eq!(messages.success().value, None);
     let query = HistoryQuery {
         before: 10,
         limits: HistoryLimits::default(),
     };
     let history = conversations.history(&tenant, id, &query).await;
-    assert!(history.answered().is_empty());
+    assert!(history.success().is_empty());
 }
 
-/// A head tells the turns that have started, the messages, and the turn in progress.
-pub async fn a_head_follows_what_happens_in_its_conversation(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let head = found::head(storage, talk.id).await;
+/// The context has the number of messages and of started turns, and the turn in progress.
+pub async fn the_context_reflects_turns_and_messages(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
-    let running = samples::question(2, &agent, samples::existing(&talk, 1));
-    given::started(storage, &running).await;
-    let waiting = samples::question(3, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &waiting).await;
-    let head = found::head(storage, talk.id).await;
+    let running = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &waiting).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, Some(running.turn_id));
-    given::cancelled(storage, &running, None).await;
-    let head = found::head(storage, talk.id).await;
+    setup::cancel_turn(storage, &running, None).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (3, 2));
     assert_eq!(head.running_turn, None);
 }
 
-/// `update` replaces title, metadata, version and `updated_at`, and nothing else; the answer
-/// carries the conversation as it is now.
-pub async fn replaces_title_and_metadata_alone(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let before = found::conversation(storage, talk.id).await;
-    let before = before.expect("the conversation is there");
+/// `update` replaces title, metadata, version and `updated_at`, and nothing else. It returns the
+/// conversation as stored.
+pub async fn an_update_replaces_only_title_and_metadata(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let before = lookup::conversation(storage, conversation.id).await;
+    let before = before.expect("the conversation exists");
     let next = Conversation {
         metadata: [("colour".to_owned(), "赤".to_owned())].into(),
         user_id: Some("someone else".to_owned()),
         message_count: 77,
-        created_at: samples::at(-1),
+        created_at: fixture::at(-1),
         last_message_at: None,
-        updated_at: samples::at(5_000),
-        ..samples::retitled(&talk, "Orders")
+        updated_at: fixture::at(5_000),
+        ..fixture::retitled(&conversation, "Orders")
     };
-    let updated = given::conversation_updated(storage, &next).await;
+    let updated = setup::update_conversation(storage, &next).await;
     let expected = Conversation {
         title: next.title,
         metadata: next.metadata,
         version: 2,
-        updated_at: samples::at(5_000),
+        updated_at: fixture::at(5_000),
         ..before
     };
     assert_eq!(expected.message_count, 2);
     assert_eq!(updated, expected);
-    assert_eq!(found::conversation(storage, talk.id).await, Some(expected));
+    assert_eq!(
+        lookup::conversation(storage, conversation.id).await,
+        Some(expected)
+    );
 }
 
-/// `updated_at` MUST NOT move backwards: a turn may have ended since the caller looked at its clock.
-pub async fn an_update_that_comes_late_moves_no_time_backwards(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let before = found::conversation(storage, talk.id).await;
-    let before = before.expect("the conversation is there");
+/// `updated_at` MUST NOT move backwards: a turn may have ended after the caller read its clock.
+pub async fn a_late_update_moves_no_time_backwards(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let before = lookup::conversation(storage, conversation.id).await;
+    let before = before.expect("the conversation exists");
     let late = Conversation {
-        updated_at: samples::at(-1),
-        ..samples::retitled(&before, "Orders")
+        updated_at: fixture::at(-1),
+        ..fixture::retitled(&before, "Orders")
     };
     assert!(late.updated_at < before.updated_at);
-    let updated = given::conversation_updated(storage, &late).await;
+    let updated = setup::update_conversation(storage, &late).await;
     assert_eq!(updated.updated_at, before.updated_at);
-    assert_eq!(found::conversation(storage, talk.id).await, Some(updated));
+    assert_eq!(
+        lookup::conversation(storage, conversation.id).await,
+        Some(updated)
+    );
 }
 
 /// `update` MUST write `conversation.updated`.
-pub async fn writes_conversation_updated(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let next = samples::retitled(&talk, "Orders");
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(9));
-    let answer = storage.conversations.update(&tenant, &next, &stamp).await;
-    let (committed, updated) = answer.answered().expect("the conversation is there");
+pub async fn an_update_writes_conversation_updated(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let next = fixture::retitled(&conversation, "Orders");
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
+    let result = storage.conversations.update(&tenant, &next, &stamp).await;
+    let (committed, updated) = result.success().expect("the conversation exists");
     assert_eq!(event_count(committed), 1);
     let event = log::events_of(storage, committed).await.remove(0);
     assert_eq!(event.kind, EventType::ConversationUpdated);
     assert_eq!((event.time, event.actor), (stamp.time, stamp.actor));
     assert_eq!(event.agent_id, Some(agent.id));
-    assert_eq!(event.conversation_id, Some(talk.id));
-    assert_eq!(event.user_id, talk.user_id);
+    assert_eq!(event.conversation_id, Some(conversation.id));
+    assert_eq!(event.user_id, conversation.user_id);
     let expected = EventData::Conversation {
         conversation: updated,
         greeting: None,
@@ -265,36 +281,39 @@ pub async fn writes_conversation_updated(storage: &Storage) {
     assert_eq!(event.data, expected);
 }
 
-/// `update` MUST answer `Stale` and write nothing unless it is the next version.
-pub async fn refuses_an_update_of_another_conversation_version(storage: &Storage) {
-    let (_, talk) = given::chat(storage).await;
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(9));
+/// `update` MUST return `Stale` and write nothing unless it is the next version.
+pub async fn an_update_of_another_conversation_version_is_stale(storage: &Storage) {
+    let (_, conversation) = setup::chat(storage).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
     let head = log::head(storage, &tenant).await;
     for version in [0, 1, 3] {
-        let mut next = samples::retitled(&talk, "Orders");
+        let mut next = fixture::retitled(&conversation, "Orders");
         next.version = version;
-        let answer = storage.conversations.update(&tenant, &next, &stamp).await;
-        assert_stale(&answer);
+        let result = storage.conversations.update(&tenant, &next, &stamp).await;
+        assert_stale(&result);
     }
-    assert_eq!(found::conversation(storage, talk.id).await, Some(talk));
+    assert_eq!(
+        lookup::conversation(storage, conversation.id).await,
+        Some(conversation)
+    );
     assert_eq!(log::head(storage, &tenant).await, head);
 }
 
-/// `update` MUST answer `None` when it is gone; turns leave its version alone.
-pub async fn updates_a_conversation_only_while_it_is_there(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(9));
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let second = samples::retitled(&talk, "Orders");
-    given::conversation_updated(storage, &second).await;
-    given::conversation_deleted(storage, &talk).await;
-    let unknown = samples::conversation(404, agent.id);
+/// `update` MUST return `None` if the conversation does not exist. Turns do not change its version.
+pub async fn a_deleted_conversation_cannot_be_updated(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(9));
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let second = fixture::retitled(&conversation, "Orders");
+    setup::update_conversation(storage, &second).await;
+    setup::delete_conversation(storage, &conversation).await;
+    let unknown = fixture::conversation(404, agent.id);
     for next in [
-        samples::retitled(&second, "Ghost"),
-        samples::retitled(&unknown, "Ghost"),
+        fixture::retitled(&second, "Ghost"),
+        fixture::retitled(&unknown, "Ghost"),
     ] {
-        let answer = storage.conversations.update(&tenant, &next, &stamp).await;
-        assert_eq!(answer.answered(), None);
+        let result = storage.conversations.update(&tenant, &next, &stamp).await;
+        assert_eq!(result.success(), None);
     }
 }

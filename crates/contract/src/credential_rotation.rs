@@ -1,4 +1,4 @@
-//! `CredentialRepository`: a new proof in place of the one before.
+//! `CredentialRepository`: replacing the proof of a credential.
 
 use domain::{
     Credential, CredentialId, CredentialKind, LimitOverrides, SecretDigest, Timestamp,
@@ -7,18 +7,18 @@ use domain::{
 use ports::{NewProof, Storage};
 use tokio::task::JoinSet;
 
-use crate::{answers::OnceAnswer as _, found, given, samples};
+use crate::{fixture, lookup, results::IdempotentExt as _, setup};
 
 async fn rotated(storage: &Storage, like: &Credential, proof: &NewProof) -> Option<Credential> {
     let Credential {
         kind, tenant, id, ..
     } = like;
     let credentials = &storage.credentials;
-    let answer = credentials.rotate(*kind, tenant, id, proof, None).await;
-    answer.done()
+    let result = credentials.rotate(*kind, tenant, id, proof, None).await;
+    result.applied()
 }
 
-/// What a credential is after its rotation to [`samples::new_secret`].
+/// Returns a credential as it is after its rotation to [`fixture::new_secret`].
 fn with_secret(
     credential: &Credential,
     number: u8,
@@ -26,7 +26,7 @@ fn with_secret(
 ) -> Credential {
     Credential {
         proof: Proof::Secret(StoredSecret {
-            digest: samples::digest(number),
+            digest: fixture::digest(number),
             last4: format!("r{number:03}"),
             previous,
         }),
@@ -34,174 +34,174 @@ fn with_secret(
     }
 }
 
-/// Fails unless the store answered and holds just this.
-async fn assert_became(storage: &Storage, answer: Option<Credential>, expected: &Credential) {
-    assert_eq!(answer.as_ref(), Some(expected), "as answered");
-    let found = found::credential(storage, expected).await;
+/// Asserts that the store returned and stored exactly this credential.
+async fn assert_stored(storage: &Storage, result: Option<Credential>, expected: &Credential) {
+    assert_eq!(result.as_ref(), Some(expected), "as returned");
+    let found = lookup::credential(storage, expected).await;
     assert_eq!(found.as_ref(), Some(expected), "as found");
 }
 
-/// Fails unless `rotate` answers `None` to this and changes nothing of `credential`.
-async fn assert_refused(
+/// Asserts that `rotate` returns `None` and does not change `credential`.
+async fn assert_rejected(
     storage: &Storage,
     credential: &Credential,
     (kind, id): (CredentialKind, &CredentialId),
     proof: &NewProof,
 ) {
-    let present = found::credential(storage, credential).await;
-    let version = found::access_version(storage).await;
+    let present = lookup::credential(storage, credential).await;
+    let version = lookup::access_version(storage).await;
     let (credentials, tenant) = (&storage.credentials, &credential.tenant);
-    let answer = credentials.rotate(kind, tenant, id, proof, None).await;
-    assert_eq!(answer.done(), None, "{id} as {kind:?} to {proof:?}");
-    assert_eq!(found::credential(storage, credential).await, present);
-    assert_eq!(found::access_version(storage).await, version);
+    let result = credentials.rotate(kind, tenant, id, proof, None).await;
+    assert_eq!(result.applied(), None, "{id} as {kind:?} to {proof:?}");
+    assert_eq!(lookup::credential(storage, credential).await, present);
+    assert_eq!(lookup::access_version(storage).await, version);
 }
 
-/// `rotate` gives a new secret, keeps the one before until the time given, and answers the
-/// credential as it is then.
-pub async fn keeps_the_secret_before_until_its_time(storage: &Storage) {
-    for credential in [samples::key(1), samples::client(1)] {
-        let credential = given::credential(storage, credential).await;
-        let until = samples::at(5_000);
-        let answer = rotated(storage, &credential, &samples::new_secret(8, Some(until))).await;
-        let expected = with_secret(&credential, 8, Some((samples::digest(7), until)));
-        assert_became(storage, answer, &expected).await;
+/// `rotate` sets a new secret, keeps the previous one until the given time, and returns the
+/// credential as stored.
+pub async fn a_rotation_keeps_the_previous_secret_until_the_given_time(storage: &Storage) {
+    for credential in [fixture::key(1), fixture::client(1)] {
+        let credential = setup::credential(storage, credential).await;
+        let until = fixture::at(5_000);
+        let result = rotated(storage, &credential, &fixture::new_secret(8, Some(until))).await;
+        let expected = with_secret(&credential, 8, Some((fixture::digest(7), until)));
+        assert_stored(storage, result, &expected).await;
     }
 }
 
-/// Without a time for the secret before, the new one alone is good.
-pub async fn a_rotation_without_overlap_forgets_the_secret_before(storage: &Storage) {
-    for credential in [samples::key(1), samples::client(1)] {
-        let credential = given::credential(storage, credential).await;
-        let answer = rotated(storage, &credential, &samples::new_secret(8, None)).await;
-        assert_became(storage, answer, &with_secret(&credential, 8, None)).await;
+/// Without a time for the previous secret, only the new one is valid.
+pub async fn a_rotation_without_overlap_discards_the_previous_secret(storage: &Storage) {
+    for credential in [fixture::key(1), fixture::client(1)] {
+        let credential = setup::credential(storage, credential).await;
+        let result = rotated(storage, &credential, &fixture::new_secret(8, None)).await;
+        assert_stored(storage, result, &with_secret(&credential, 8, None)).await;
     }
 }
 
-/// `rotate` MUST forget any secret older than the one before, however long it was to be kept.
-pub async fn a_second_rotation_forgets_the_oldest_secret(storage: &Storage) {
-    for credential in [samples::key(1), samples::client(1)] {
-        let credential = given::credential(storage, credential).await;
-        let late = samples::new_secret(8, Some(samples::at(9_000_000)));
+/// `rotate` MUST discard any secret older than the previous one, however long it was valid.
+pub async fn a_second_rotation_discards_the_oldest_secret(storage: &Storage) {
+    for credential in [fixture::key(1), fixture::client(1)] {
+        let credential = setup::credential(storage, credential).await;
+        let late = fixture::new_secret(8, Some(fixture::at(9_000_000)));
         assert!(rotated(storage, &credential, &late).await.is_some());
-        let until = samples::at(100);
-        let answer = rotated(storage, &credential, &samples::new_secret(9, Some(until))).await;
-        let expected = with_secret(&credential, 9, Some((samples::digest(8), until)));
-        assert_became(storage, answer, &expected).await;
-        let answer = rotated(storage, &credential, &samples::new_secret(10, None)).await;
-        assert_became(storage, answer, &with_secret(&credential, 10, None)).await;
+        let until = fixture::at(100);
+        let result = rotated(storage, &credential, &fixture::new_secret(9, Some(until))).await;
+        let expected = with_secret(&credential, 9, Some((fixture::digest(8), until)));
+        assert_stored(storage, result, &expected).await;
+        let result = rotated(storage, &credential, &fixture::new_secret(10, None)).await;
+        assert_stored(storage, result, &with_secret(&credential, 10, None)).await;
     }
 }
 
 /// A rotation changes the proof of one credential, and nothing else.
-pub async fn a_rotation_changes_the_proof_alone(storage: &Storage) {
+pub async fn a_rotation_changes_only_the_proof(storage: &Storage) {
     let credential = Credential {
-        expires_at: Some(samples::at(12)),
-        last_used_at: Some(samples::at(13)),
+        expires_at: Some(fixture::at(12)),
+        last_used_at: Some(fixture::at(13)),
         allowed_origins: vec!["https://b.example".to_owned()],
         limits: LimitOverrides {
             chat_burst: Some(3),
             ..LimitOverrides::default()
         },
-        ..samples::key(1)
+        ..fixture::key(1)
     };
-    let credential = given::credential(storage, credential).await;
-    let others = [samples::key(2), samples::client(1)];
+    let credential = setup::credential(storage, credential).await;
+    let others = [fixture::key(2), fixture::client(1)];
     for other in &others {
-        given::credential(storage, other.clone()).await;
+        setup::credential(storage, other.clone()).await;
     }
-    let until = samples::at(5_000);
-    let answer = rotated(storage, &credential, &samples::new_secret(8, Some(until))).await;
-    let expected = with_secret(&credential, 8, Some((samples::digest(7), until)));
-    assert_became(storage, answer, &expected).await;
+    let until = fixture::at(5_000);
+    let result = rotated(storage, &credential, &fixture::new_secret(8, Some(until))).await;
+    let expected = with_secret(&credential, 8, Some((fixture::digest(7), until)));
+    assert_stored(storage, result, &expected).await;
     for other in others {
-        assert_eq!(found::credential(storage, &other).await, Some(other));
+        assert_eq!(lookup::credential(storage, &other).await, Some(other));
     }
 }
 
-/// `rotate` MUST raise the access version, each time and for each sort of proof.
-pub async fn rotation_raises_the_access_version(storage: &Storage) {
-    let signing = samples::signing_client(2, samples::key_set(1));
+/// `rotate` MUST raise the access version, each time and for both kinds of proof.
+pub async fn a_rotation_raises_the_access_version(storage: &Storage) {
+    let signing = fixture::signing_client(2, fixture::key_set(1));
     for (credential, proof) in [
-        (samples::key(1), samples::new_secret(8, None)),
+        (fixture::key(1), fixture::new_secret(8, None)),
         (
-            samples::client(1),
-            samples::new_secret(8, Some(samples::at(9))),
+            fixture::client(1),
+            fixture::new_secret(8, Some(fixture::at(9))),
         ),
-        (signing, NewProof::Keys(samples::key_set(2))),
+        (signing, NewProof::Keys(fixture::key_set(2))),
     ] {
-        let credential = given::credential(storage, credential).await;
+        let credential = setup::credential(storage, credential).await;
         for _ in 0..2 {
-            let before = found::access_version(storage).await;
+            let before = lookup::access_version(storage).await;
             assert!(rotated(storage, &credential, &proof).await.is_some());
-            assert!(found::access_version(storage).await > before);
+            assert!(lookup::access_version(storage).await > before);
         }
     }
 }
 
-/// `rotate` MUST change nothing and answer `None` when the credential is revoked.
-pub async fn rotates_no_revoked_credential(storage: &Storage) {
-    let signing = samples::signing_client(2, samples::key_set(1));
+/// `rotate` MUST change nothing and return `None` if the credential is revoked.
+pub async fn a_revoked_credential_cannot_be_rotated(storage: &Storage) {
+    let signing = fixture::signing_client(2, fixture::key_set(1));
     for (credential, proof) in [
-        (samples::key(1), samples::new_secret(8, None)),
-        (samples::client(1), samples::new_secret(8, None)),
-        (signing, NewProof::Keys(samples::key_set(2))),
+        (fixture::key(1), fixture::new_secret(8, None)),
+        (fixture::client(1), fixture::new_secret(8, None)),
+        (signing, NewProof::Keys(fixture::key_set(2))),
     ] {
-        let credential = given::credential(storage, credential).await;
-        given::revoked(storage, &credential, samples::at(9)).await;
+        let credential = setup::credential(storage, credential).await;
+        setup::revoke(storage, &credential, fixture::at(9)).await;
         let named = (credential.kind, &credential.id);
-        assert_refused(storage, &credential, named, &proof).await;
+        assert_rejected(storage, &credential, named, &proof).await;
     }
 }
 
-/// `rotate` MUST change nothing and answer `None` when there is no credential of this id and kind.
-pub async fn rotates_no_credential_that_is_not_there(storage: &Storage) {
-    let key = given::credential(storage, samples::key(1)).await;
-    let client = given::credential(storage, samples::client(1)).await;
-    let proof = samples::new_secret(8, Some(samples::at(5_000)));
-    let (no_key, no_client) = (samples::key_id(404), samples::client_id(404));
-    assert_refused(storage, &key, (key.kind, &no_key), &proof).await;
-    assert_refused(storage, &key, (client.kind, &key.id), &proof).await;
-    assert_refused(storage, &client, (client.kind, &no_client), &proof).await;
-    assert_refused(storage, &client, (key.kind, &client.id), &proof).await;
+/// `rotate` MUST change nothing and return `None` if no credential of this id and kind exists.
+pub async fn an_unknown_credential_cannot_be_rotated(storage: &Storage) {
+    let key = setup::credential(storage, fixture::key(1)).await;
+    let client = setup::credential(storage, fixture::client(1)).await;
+    let proof = fixture::new_secret(8, Some(fixture::at(5_000)));
+    let (no_key, no_client) = (fixture::key_id(404), fixture::client_id(404));
+    assert_rejected(storage, &key, (key.kind, &no_key), &proof).await;
+    assert_rejected(storage, &key, (client.kind, &key.id), &proof).await;
+    assert_rejected(storage, &client, (client.kind, &no_client), &proof).await;
+    assert_rejected(storage, &client, (key.kind, &client.id), &proof).await;
 }
 
-/// `rotate` MUST change nothing and answer `None` when the proof is of the other sort.
-pub async fn rotates_no_proof_into_the_other_sort(storage: &Storage) {
-    let place = PublicKeys::At("https://client.example/jwks.json".to_owned());
-    for keys in [samples::key_set(2), place.clone()] {
+/// `rotate` MUST change nothing and return `None` if the new proof is of the other kind.
+pub async fn a_rotation_cannot_change_the_kind_of_the_proof(storage: &Storage) {
+    let key_url = PublicKeys::At("https://client.example/jwks.json".to_owned());
+    for keys in [fixture::key_set(2), key_url.clone()] {
         let proof = NewProof::Keys(keys);
-        for credential in [samples::key(1), samples::client(1)] {
-            if found::credential(storage, &credential).await.is_none() {
-                given::credential(storage, credential.clone()).await;
+        for credential in [fixture::key(1), fixture::client(1)] {
+            if lookup::credential(storage, &credential).await.is_none() {
+                setup::credential(storage, credential.clone()).await;
             }
             let named = (credential.kind, &credential.id);
-            assert_refused(storage, &credential, named, &proof).await;
+            assert_rejected(storage, &credential, named, &proof).await;
         }
     }
-    for (number, keys) in [(2, samples::key_set(1)), (3, place)] {
-        let client = given::credential(storage, samples::signing_client(number, keys)).await;
-        for previous_until in [None, Some(samples::at(5_000))] {
-            let proof = samples::new_secret(8, previous_until);
-            assert_refused(storage, &client, (client.kind, &client.id), &proof).await;
+    for (number, keys) in [(2, fixture::key_set(1)), (3, key_url)] {
+        let client = setup::credential(storage, fixture::signing_client(number, keys)).await;
+        for previous_until in [None, Some(fixture::at(5_000))] {
+            let proof = fixture::new_secret(8, previous_until);
+            assert_rejected(storage, &client, (client.kind, &client.id), &proof).await;
         }
     }
 }
 
-/// `rotate` puts public keys in place of public keys, whether they are held or named.
-pub async fn replaces_public_keys(storage: &Storage) {
-    let place = |name| PublicKeys::At(format!("https://client.example/{name}"));
+/// `rotate` replaces public keys with public keys, given as a set or as a URL.
+pub async fn a_rotation_replaces_public_keys(storage: &Storage) {
+    let key_url = |name| PublicKeys::At(format!("https://client.example/{name}"));
     let mut client =
-        given::credential(storage, samples::signing_client(1, samples::key_set(1))).await;
+        setup::credential(storage, fixture::signing_client(1, fixture::key_set(1))).await;
     for keys in [
-        samples::key_set(2),
-        place("a"),
-        place("b"),
-        samples::key_set(3),
+        fixture::key_set(2),
+        key_url("a"),
+        key_url("b"),
+        fixture::key_set(3),
     ] {
-        let answer = rotated(storage, &client, &NewProof::Keys(keys.clone())).await;
+        let result = rotated(storage, &client, &NewProof::Keys(keys.clone())).await;
         client.proof = Proof::Keys(keys);
-        assert_became(storage, answer, &client).await;
+        assert_stored(storage, result, &client).await;
     }
 }
 
@@ -212,27 +212,27 @@ fn secret(credential: &Credential) -> &StoredSecret {
     }
 }
 
-/// Rotations at the same time follow each other: each keeps the secret of the one before it.
-pub async fn racing_rotations_follow_each_other(storage: &Storage) {
-    let key = given::credential(storage, samples::key(1)).await;
+/// Concurrent rotations are applied one after the other: each keeps the secret of the one before.
+pub async fn concurrent_rotations_are_applied_one_after_the_other(storage: &Storage) {
+    let key = setup::credential(storage, fixture::key(1)).await;
     let mut racers = JoinSet::new();
     for number in 11..=18 {
         let (storage, key) = (storage.clone(), key.clone());
         racers.spawn(async move {
-            let proof = samples::new_secret(number, Some(samples::at(5_000)));
-            let answer = rotated(&storage, &key, &proof).await;
-            answer.expect("the key is there")
+            let proof = fixture::new_secret(number, Some(fixture::at(5_000)));
+            let result = rotated(&storage, &key, &proof).await;
+            result.expect("the key exists")
         });
     }
-    let answers = racers.join_all().await;
-    let mut next = samples::digest(7);
-    let mut left: Vec<_> = answers.iter().map(secret).collect();
-    while !left.is_empty() {
+    let results = racers.join_all().await;
+    let mut next = fixture::digest(7);
+    let mut remaining: Vec<_> = results.iter().map(secret).collect();
+    while !remaining.is_empty() {
         let follows = |after: &&StoredSecret| after.previous.is_some_and(|(it, _)| it == next);
-        let place = left.iter().position(follows).expect("one follows");
-        next = left.swap_remove(place).digest;
+        let position = remaining.iter().position(follows).expect("one follows");
+        next = remaining.swap_remove(position).digest;
     }
-    let present = found::credential(storage, &key).await.expect("stored");
+    let present = lookup::credential(storage, &key).await.expect("stored");
     assert_eq!(secret(&present).digest, next);
-    assert!(answers.contains(&present));
+    assert!(results.contains(&present));
 }

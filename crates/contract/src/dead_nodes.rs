@@ -1,63 +1,64 @@
-//! Processes that die while their turns run, and sweeps after them.
+//! Fixtures for processes that die while their turns run, and for sweeps after them.
 
 use std::time::Duration;
 
 use domain::{Agent, Conversation, NodeId, Problem, ProblemCode, TurnId, TurnStatus};
-use ports::{BeginTurn, Storage, Sweep, Swept};
+use ports::{BeginTurn, Storage, Sweep, SweepOutcome};
 
-use crate::{answers::Answer as _, found, given, samples};
+use crate::{fixture, lookup, results::ResultExt as _, setup};
 
-/// The process that lives on and sweeps.
+/// The process that stays alive and sweeps.
 pub(crate) fn sweeper() -> NodeId {
-    samples::node_id(9)
+    fixture::node_id(9)
 }
 
-/// Longer than anything waits in a test.
+/// A duration longer than any wait in a test.
 pub(crate) const LONG: Duration = Duration::from_hours(1);
 
-/// A numbered process that runs turns; from now on it can be marked as dead.
+/// Registers a numbered process that runs turns and can be marked as dead at once.
 pub(crate) async fn dying_node(storage: &Storage, number: u32) {
-    let id = samples::node_id(number);
-    storage.nodes.insert(id, Duration::ZERO).await.answered();
+    let id = fixture::node_id(number);
+    storage.nodes.insert(id, Duration::ZERO).await.success();
 }
 
-/// Agent 1, process 1, which is about to die, and the one that sweeps.
+/// Stores agent 1, process 1, which can be marked as dead, and the sweeper.
 pub(crate) async fn two_nodes(storage: &Storage) -> Agent {
     dying_node(storage, 1).await;
-    storage.nodes.insert(sweeper(), LONG).await.answered();
-    given::agent(storage, 1).await
+    storage.nodes.insert(sweeper(), LONG).await.success();
+    setup::agent(storage, 1).await
 }
 
-/// That the processes which can be marked as dead are. Answers how many that were.
-pub(crate) async fn marked(storage: &Storage) -> u64 {
-    storage.recovery.mark_dead_nodes(sweeper()).await.answered()
+/// Marks all processes that can be marked as dead. Returns their number.
+pub(crate) async fn mark_dead_nodes(storage: &Storage) -> u64 {
+    storage.recovery.mark_dead_nodes(sweeper()).await.success()
 }
 
-/// A conversation in which a turn runs on process 1, and others wait behind it.
-pub(crate) struct Talk {
+/// A conversation with a turn that runs on process 1, and queued turns behind it.
+pub(crate) struct TurnQueue {
     pub(crate) conversation: Conversation,
     pub(crate) running: BeginTurn,
     pub(crate) waiting: Vec<BeginTurn>,
 }
 
-impl Talk {
-    /// A numbered conversation with its turns: the one that runs has a hundred times its number,
-    /// and those that wait follow. Their keys are called after theirs.
-    pub(crate) async fn begun(storage: &Storage, agent: &Agent, number: u32, waiting: u32) -> Self {
-        let conversation = given::conversation(storage, number, agent).await;
+impl TurnQueue {
+    /// Stores a numbered conversation with its turns. The running turn has a hundred times its
+    /// number, and the queued turns follow. Their idempotency keys contain the number of their
+    /// turn.
+    pub(crate) async fn begin(storage: &Storage, agent: &Agent, number: u32, waiting: u32) -> Self {
+        let conversation = setup::conversation(storage, number, agent).await;
         let first = 100 * number;
-        let running = with_key(samples::question(
+        let running = with_key(fixture::begin_turn(
             first,
             agent,
-            samples::existing(&conversation, 0),
+            fixture::existing(&conversation, 0),
         ));
-        given::started(storage, &running).await;
+        setup::start_turn(storage, &running).await;
         let mut waits = Vec::new();
         for number in first + 1..=first + waiting {
-            let target = samples::existing(&conversation, 1);
-            let question = with_key(samples::question(number, agent, target));
-            given::queued(storage, &question).await;
-            waits.push(question);
+            let target = fixture::existing(&conversation, 1);
+            let begin = with_key(fixture::begin_turn(number, agent, target));
+            setup::queue_turn(storage, &begin).await;
+            waits.push(begin);
         }
         Self {
             conversation,
@@ -67,32 +68,32 @@ impl Talk {
     }
 }
 
-fn with_key(question: BeginTurn) -> BeginTurn {
-    let key = samples::claim(&format!("key-of-{}", question.turn_id));
+fn with_key(begin: BeginTurn) -> BeginTurn {
+    let key = fixture::claim(&format!("key-of-{}", begin.turn_id));
     BeginTurn {
         claim: Some(key),
-        ..question
+        ..begin
     }
 }
 
-/// A pass over the samples' tenant in which nothing has waited for too long.
+/// A sweep of the fixture's tenant in which no turn has waited for too long.
 pub(crate) fn sweep() -> Sweep {
     Sweep {
-        tenant: samples::tenant(),
+        tenant: fixture::tenant(),
         node: Some(sweeper()),
         longest_wait: LONG,
-        now: samples::at(700_000),
+        now: fixture::at(700_000),
         limit: 100,
     }
 }
 
-/// What this pass does.
-pub(crate) async fn swept(storage: &Storage, sweep: &Sweep) -> Swept {
-    storage.recovery.sweep(sweep).await.answered()
+/// Runs a sweep.
+pub(crate) async fn run_sweep(storage: &Storage, sweep: &Sweep) -> SweepOutcome {
+    storage.recovery.sweep(sweep).await.success()
 }
 
-/// The turns that a pass has started.
-pub(crate) fn promoted(swept: &Swept) -> Vec<TurnId> {
+/// Returns the turns that a sweep has promoted.
+pub(crate) fn promoted_ids(swept: &SweepOutcome) -> Vec<TurnId> {
     swept
         .promoted
         .iter()
@@ -100,20 +101,20 @@ pub(crate) fn promoted(swept: &Swept) -> Vec<TurnId> {
         .collect()
 }
 
-/// The turns of these questions.
+/// Returns the ids of turns.
 pub(crate) fn ids<'t>(turns: impl IntoIterator<Item = &'t BeginTurn>) -> Vec<TurnId> {
-    turns.into_iter().map(|question| question.turn_id).collect()
+    turns.into_iter().map(|begin| begin.turn_id).collect()
 }
 
-/// Fails unless the turn has failed with this problem by the pass, and has given its key back.
-pub(crate) async fn assert_failed(storage: &Storage, question: &BeginTurn, code: ProblemCode) {
-    let turn = found::turn(storage, question.turn_id).await;
+/// Asserts that the sweep failed the turn with this problem and released its key.
+pub(crate) async fn assert_failed(storage: &Storage, begin: &BeginTurn, code: ProblemCode) {
+    let turn = lookup::turn(storage, begin.turn_id).await;
     let turn = turn.expect("the turn is kept");
     assert_eq!(turn.status, TurnStatus::Failed);
     assert_eq!(turn.error, Some(Problem::new(code)));
     assert_eq!(turn.finished_at, Some(sweep().now));
-    let record = found::claim(storage, question.claim.as_ref().expect("it has one")).await;
-    let record = record.expect("the key is remembered");
+    let record = lookup::claim(storage, begin.claim.as_ref().expect("it has one")).await;
+    let record = record.expect("the key is stored");
     let named = (record.turn_id, record.released_into);
     assert_eq!(named, (None, Some(turn.conversation_id)));
 }

@@ -1,43 +1,43 @@
-//! `EventLog::page`: filters, and what a reader may see.
+//! `EventLog::page`: filters and visibility.
 
 use domain::{Conversation, EventType, PrincipalId, Seq};
-use ports::{BeginTurn, EventQuery, EventVisibility, ExchangeTarget, Storage};
+use ports::{BeginTurn, ConversationTarget, EventQuery, EventVisibility, Storage};
 
-use crate::{given, log, samples, upkeep};
+use crate::{fixture, log, purging, setup};
 
-/// Two agents with a conversation each, of `ada` and of `bob`, in which two principals ask.
+/// Two agents with one conversation each, of the users `ada` and `bob`, with turns of two
+/// principals. The events are:
 ///
-/// 1–2 `agent.created` (1, 2); 3 `conversation.created` and 4 `turn.started` of `ada` with agent
-/// 1, asked by the samples' principal; 5 `conversation.created` and 6 `turn.started` of `bob` with
-/// agent 2, asked by `main~bob`; 7 `turn.queued` of `ada`, asked by `main~bob`.
-async fn two_talks(storage: &Storage) {
-    given::node(storage, 1).await;
-    given::agent(storage, 1).await;
-    given::agent(storage, 2).await;
-    let of_bob = |mut question: BeginTurn| {
-        question.stamp.actor = PrincipalId::new("main~bob");
-        question
+/// - 1 and 2: `agent.created`
+/// - 3 `conversation.created` and 4 `turn.started`: conversation of `ada` with agent 1, turn of the
+///   fixture's principal
+/// - 5 `conversation.created` and 6 `turn.started`: conversation of `bob` with agent 2, turn of
+///   `main~bob`
+/// - 7 `turn.queued`: conversation of `ada`, turn of `main~bob`
+async fn two_conversations(storage: &Storage) {
+    setup::node(storage, 1).await;
+    setup::agent(storage, 1).await;
+    setup::agent(storage, 2).await;
+    let of_bob = |mut begin: BeginTurn| {
+        begin.stamp.actor = PrincipalId::new("main~bob");
+        begin
     };
     for (number, user) in [(1, "ada"), (2, "bob")] {
-        let agent = samples::agent(number);
-        let talk = Conversation {
+        let agent = fixture::agent(number);
+        let conversation = Conversation {
             user_id: Some(user.to_owned()),
-            ..samples::conversation(number, agent.id)
+            ..fixture::conversation(number, agent.id)
         };
-        let question = samples::question(number, &agent, ExchangeTarget::New(talk));
-        let question = if number == 2 {
-            of_bob(question)
-        } else {
-            question
-        };
-        given::started(storage, &question).await;
+        let begin = fixture::begin_turn(number, &agent, ConversationTarget::New(conversation));
+        let begin = if number == 2 { of_bob(begin) } else { begin };
+        setup::start_turn(storage, &begin).await;
     }
-    let (agent, talk) = (
-        samples::agent(1),
-        samples::conversation(1, samples::agent_id(1)),
+    let (agent, conversation) = (
+        fixture::agent(1),
+        fixture::conversation(1, fixture::agent_id(1)),
     );
-    let waiting = samples::question(3, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &of_bob(waiting)).await;
+    let waiting = fixture::begin_turn(3, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &of_bob(waiting)).await;
 }
 
 async fn shown(storage: &Storage, query: EventQuery) -> Vec<i64> {
@@ -69,9 +69,9 @@ fn visible(agents: bool, conversations: bool, principal: &str, user: Option<&str
     }
 }
 
-/// Only these types; all when none is named.
-pub async fn shows_events_of_some_types(storage: &Storage) {
-    two_talks(storage).await;
+/// The type filter returns only these types; all if it is empty.
+pub async fn events_are_filtered_by_type(storage: &Storage) {
+    two_conversations(storage).await;
     for (types, expected) in [
         (vec![], vec![1, 2, 3, 4, 5, 6, 7]),
         (vec![EventType::TurnQueued], vec![7]),
@@ -89,38 +89,42 @@ pub async fn shows_events_of_some_types(storage: &Storage) {
     }
 }
 
-/// Only those that concern an agent: its own, and those of its conversations.
-pub async fn shows_events_of_one_agent(storage: &Storage) {
-    two_talks(storage).await;
+/// The agent filter returns the agent's own events and those of its conversations.
+pub async fn events_are_filtered_by_agent(storage: &Storage) {
+    two_conversations(storage).await;
     for (agent, expected) in [(1, vec![1, 3, 4, 7]), (2, vec![2, 5, 6]), (3, vec![])] {
         let query = EventQuery {
-            agent_id: Some(samples::agent_id(agent)),
+            agent_id: Some(fixture::agent_id(agent)),
             ..everything()
         };
         assert_eq!(shown(storage, query).await, expected, "agent {agent}");
     }
 }
 
-/// Only those that concern a conversation.
-pub async fn shows_events_of_one_conversation(storage: &Storage) {
-    two_talks(storage).await;
-    for (talk, expected) in [(1, vec![3, 4, 7]), (2, vec![5, 6]), (3, vec![])] {
+/// The conversation filter returns only events of this conversation.
+pub async fn events_are_filtered_by_conversation(storage: &Storage) {
+    two_conversations(storage).await;
+    for (conversation, expected) in [(1, vec![3, 4, 7]), (2, vec![5, 6]), (3, vec![])] {
         let query = EventQuery {
-            conversation_id: Some(samples::conversation_id(talk)),
+            conversation_id: Some(fixture::conversation_id(conversation)),
             ..everything()
         };
-        assert_eq!(shown(storage, query).await, expected, "conversation {talk}");
+        assert_eq!(
+            shown(storage, query).await,
+            expected,
+            "conversation {conversation}"
+        );
     }
 }
 
-/// Filters hold together.
-pub async fn shows_what_passes_all_filters(storage: &Storage) {
-    two_talks(storage).await;
+/// All filters must match.
+pub async fn all_event_filters_must_match(storage: &Storage) {
+    two_conversations(storage).await;
     let query = EventQuery {
         since: Seq(3),
         types: vec![EventType::TurnStarted, EventType::TurnQueued],
-        agent_id: Some(samples::agent_id(1)),
-        conversation_id: Some(samples::conversation_id(1)),
+        agent_id: Some(fixture::agent_id(1)),
+        conversation_id: Some(fixture::conversation_id(1)),
         limit: 1,
         ..visible(false, true, "main~ada", Some("ada"))
     };
@@ -132,19 +136,19 @@ pub async fn shows_what_passes_all_filters(storage: &Storage) {
     assert_eq!(shown(storage, query).await, [7]);
 }
 
-/// Events of agents are shown to those who may read agents.
-pub async fn hides_agents_from_those_who_may_not_read_them(storage: &Storage) {
-    two_talks(storage).await;
+/// Events of agents are visible only to readers that may read agents.
+pub async fn agent_events_need_the_permission_to_read_agents(storage: &Storage) {
+    two_conversations(storage).await;
     let query = visible(false, true, "key:any", None);
     assert_eq!(shown(storage, query).await, [3, 4, 5, 6, 7]);
 }
 
-/// Who may not read conversations sees the turns it started itself, and no others.
-pub async fn shows_own_turns_to_those_who_may_not_read_conversations(storage: &Storage) {
-    two_talks(storage).await;
+/// A reader that may not read conversations sees only turns that it started itself.
+pub async fn own_turns_are_visible_without_the_permission_to_read_conversations(storage: &Storage) {
+    two_conversations(storage).await;
     for (principal, expected) in [
         ("main~bob", vec![1, 2, 6, 7]),
-        (samples::principal().as_str(), vec![1, 2, 4]),
+        (fixture::principal().as_str(), vec![1, 2, 4]),
         ("key:any", vec![1, 2]),
     ] {
         let query = visible(true, false, principal, None);
@@ -154,15 +158,16 @@ pub async fn shows_own_turns_to_those_who_may_not_read_conversations(storage: &S
     assert!(shown(storage, query).await.is_empty());
 }
 
-/// A turn is one's own by who asked, not by who ended it or by what promoted it.
-pub async fn own_turns_are_told_by_who_asked(storage: &Storage) {
-    two_talks(storage).await;
-    let (agent, talk) = (
-        samples::agent(1),
-        samples::conversation(1, samples::agent_id(1)),
+/// A turn belongs to the principal that started it, not to the one that ended it or caused its
+/// promotion.
+pub async fn own_turns_are_those_that_the_principal_started(storage: &Storage) {
+    two_conversations(storage).await;
+    let (agent, conversation) = (
+        fixture::agent(1),
+        fixture::conversation(1, fixture::agent_id(1)),
     );
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::cancelled(storage, &running, Some(running.node)).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::cancel_turn(storage, &running, Some(running.node)).await;
     let query = EventQuery {
         since: Seq(7),
         ..visible(false, false, "main~bob", None)
@@ -173,23 +178,23 @@ pub async fn own_turns_are_told_by_who_asked(storage: &Storage) {
         .iter()
         .map(|logged| (logged.event.kind, logged.event.turn_id))
         .collect();
-    assert_eq!(seen, [(EventType::TurnStarted, Some(samples::turn_id(3)))]);
+    assert_eq!(seen, [(EventType::TurnStarted, Some(fixture::turn_id(3)))]);
 }
 
-/// An event names who started its turn, whoever ended it and whatever was deleted since; nobody
-/// once the turn is purged, and without a turn.
-pub async fn tells_who_asked(storage: &Storage) {
-    two_talks(storage).await;
-    let agent = samples::agent(1);
-    let talk = samples::conversation(1, agent.id);
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::cancelled(storage, &running, Some(running.node)).await;
-    given::conversation_deleted(storage, &talk).await;
-    let (ours, of_bob) = (samples::principal(), PrincipalId::new("main~bob"));
+/// An event has the principal that started its turn, whoever ended the turn and whatever was
+/// deleted since. It has none after the turn is purged, or without a turn.
+pub async fn events_have_the_principal_that_started_the_turn(storage: &Storage) {
+    two_conversations(storage).await;
+    let agent = fixture::agent(1);
+    let conversation = fixture::conversation(1, agent.id);
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::cancel_turn(storage, &running, Some(running.node)).await;
+    setup::delete_conversation(storage, &conversation).await;
+    let (ours, of_bob) = (fixture::principal(), PrincipalId::new("main~bob"));
     let ours = || Some(ours.clone());
     let of_bob = || Some(of_bob.clone());
-    // 8 and 9: turn 1 is cancelled and turn 3 starts; 10 and 11: it is cancelled and the
-    // conversation goes.
+    // Events 8 and 9: turn 1 is cancelled and turn 3 starts. Events 10 and 11: turn 3 is cancelled
+    // and the conversation is deleted.
     let by_ada = [None, None, None, ours(), None];
     let by_bob = [of_bob(), of_bob(), ours(), of_bob(), of_bob(), None];
     let expected: Vec<_> = by_ada.into_iter().chain(by_bob).collect();
@@ -199,26 +204,26 @@ pub async fn tells_who_asked(storage: &Storage) {
         askers.collect::<Vec<_>>()
     };
     assert_eq!(askers().await, expected);
-    upkeep::purge_all(storage, 100, upkeep::deleted_before(samples::at(10_000))).await;
+    purging::purge_all(storage, 100, purging::deleted_before(fixture::at(10_000))).await;
     let left: Vec<_> = (1..).zip(askers().await).collect();
     let left = left.iter().filter(|(_, asker)| asker.is_some());
     assert_eq!(left.map(|(seq, _)| *seq).collect::<Vec<_>>(), [6]);
 }
 
-/// What a page shows is what [`EventVisibility::shows`] tells of a page without a view of its own.
-pub async fn the_rule_and_the_page_show_the_same(storage: &Storage) {
-    two_talks(storage).await;
-    let agent = samples::agent(2);
-    let talk = samples::conversation(3, agent.id);
+/// A page contains exactly the events for which [`EventVisibility::shows`] returns `true`.
+pub async fn pages_follow_the_visibility_rule(storage: &Storage) {
+    two_conversations(storage).await;
+    let agent = fixture::agent(2);
+    let conversation = fixture::conversation(3, agent.id);
     let of_nobody = Conversation {
         user_id: None,
-        ..talk
+        ..conversation
     };
-    given::stored_conversation(storage, of_nobody).await;
-    given::agent_deleted(storage, &agent).await;
+    setup::insert_conversation(storage, of_nobody).await;
+    setup::delete_agent(storage, &agent).await;
     let whole = log::page(storage, &everything()).await.events;
     for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
-        for principal in ["main~bob", samples::principal().as_str(), "key:any"] {
+        for principal in ["main~bob", fixture::principal().as_str(), "key:any"] {
             for user in [None, Some("ada"), Some("bob"), Some("")] {
                 let query = visible(agents, conversations, principal, user);
                 let by_page = log::page(storage, &query).await.events;
@@ -231,9 +236,9 @@ pub async fn the_rule_and_the_page_show_the_same(storage: &Storage) {
     }
 }
 
-/// A user sees only what belongs to its own conversations, agents aside.
-pub async fn confines_a_user_to_its_own_conversations(storage: &Storage) {
-    two_talks(storage).await;
+/// A user sees only events of its own conversations, and events of agents.
+pub async fn a_user_sees_only_events_of_its_own_conversations(storage: &Storage) {
+    two_conversations(storage).await;
     for (user, expected) in [
         ("ada", vec![1, 2, 3, 4, 7]),
         ("bob", vec![1, 2, 5, 6]),

@@ -1,36 +1,36 @@
 //! `EventLog`: positions, pages, heads and changes.
 
 use domain::{EventType, Seq, event::event_id};
-use ports::{EventQuery, ExchangeTarget, LogBounds, LogHead, LoggedChange, Storage};
+use ports::{ConversationTarget, EventQuery, LogBounds, LogHead, LoggedChange, Storage};
 
 use tokio::task::JoinSet;
 
-use crate::{answers::Answer as _, given, log, pages::TOO_MANY_PAGES, samples};
+use crate::{fixture, log, pages::TOO_MANY_PAGES, results::ResultExt as _, setup};
 
 async fn agents(storage: &Storage, count: u32) {
     for number in 1..=count {
-        given::agent(storage, number).await;
+        setup::agent(storage, number).await;
     }
 }
 
-fn places(page: &ports::EventPage) -> Vec<i64> {
+fn positions(page: &ports::EventPage) -> Vec<i64> {
     page.events
         .iter()
         .map(|logged| logged.event.seq.0)
         .collect()
 }
 
-/// 1, 2, 3 …, one event for each change, in the order of the changes.
-pub async fn numbers_events_without_a_gap(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    given::agent_updated(storage, &samples::renamed(&agent, "Grace")).await;
-    given::conversation_updated(storage, &samples::retitled(&talk, "Orders")).await;
-    given::conversation_deleted(storage, &talk).await;
-    given::agent_deleted(storage, &agent).await;
+/// Events are numbered 1, 2, 3 …, one per change, in the order of the changes.
+pub async fn events_are_numbered_without_gaps(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    setup::update_agent(storage, &fixture::renamed(&agent, "Grace")).await;
+    setup::update_conversation(storage, &fixture::retitled(&conversation, "Orders")).await;
+    setup::delete_conversation(storage, &conversation).await;
+    setup::delete_agent(storage, &agent).await;
     let page = log::page(storage, &log::query(Seq(0))).await;
-    assert_eq!(places(&page), (1..=8).collect::<Vec<_>>());
+    assert_eq!(positions(&page), (1..=8).collect::<Vec<_>>());
     let types: Vec<_> = page.events.iter().map(|logged| logged.event.kind).collect();
     let expected = [
         EventType::AgentCreated,
@@ -49,16 +49,16 @@ pub async fn numbers_events_without_a_gap(storage: &Storage) {
     );
 }
 
-/// The id of an event follows from its place.
-pub async fn events_have_the_id_of_their_place(storage: &Storage) {
+/// The id of an event is derived from its position.
+pub async fn the_id_of_an_event_is_derived_from_its_position(storage: &Storage) {
     agents(storage, 3).await;
     for event in log::events(storage).await {
-        let expected = event_id(&samples::tenant(), event.seq, event.time);
+        let expected = event_id(&fixture::tenant(), event.seq, event.time);
         assert_eq!(event.id, expected);
     }
 }
 
-/// An empty log begins at 1 and stands at 0.
+/// An empty log has the first position 1 and the head 0.
 pub async fn an_empty_log_has_bounds_too(storage: &Storage) {
     let page = log::page(storage, &log::query(Seq(0))).await;
     assert!(page.events.is_empty());
@@ -68,8 +68,8 @@ pub async fn an_empty_log_has_bounds_too(storage: &Storage) {
     );
 }
 
-/// Events after `since`, at most `limit`; the next page begins where this one ended.
-pub async fn pages_through_the_log(storage: &Storage) {
+/// A page has the events after `since`, at most `limit`; the next page starts where it ended.
+pub async fn the_log_is_read_in_pages(storage: &Storage) {
     agents(storage, 7).await;
     for limit in [1, 3, 7, 100] {
         let mut since = Seq(0);
@@ -82,21 +82,21 @@ pub async fn pages_through_the_log(storage: &Storage) {
             let page = log::page(storage, &query).await;
             assert!(page.events.len() <= limit);
             assert!(page.next_since > since, "nothing follows {since:?}");
-            shown.extend(places(&page));
+            shown.extend(positions(&page));
             since = page.next_since;
         }
         assert_eq!(shown, (1..=7).collect::<Vec<_>>(), "in pages of {limit}");
     }
 }
 
-/// A page that filters may be short; its `next_since` tells how far it looked, so that nothing
-/// is lost and nothing looked at twice for ever.
-pub async fn a_filtered_page_tells_how_far_it_looked(storage: &Storage) {
+/// A filtered page can be short. Its `next_since` is the scanned position, so that no event is lost
+/// and none is scanned again and again.
+pub async fn a_filtered_page_has_the_scanned_position(storage: &Storage) {
     agents(storage, 2).await;
-    given::agent_deleted(storage, &samples::agent(1)).await;
+    setup::delete_agent(storage, &fixture::agent(1)).await;
     agents_from(storage, 3).await;
-    given::agent_deleted(storage, &samples::agent(2)).await;
-    given::agent(storage, 6).await;
+    setup::delete_agent(storage, &fixture::agent(2)).await;
+    setup::agent(storage, 6).await;
     let mut query = EventQuery {
         types: vec![EventType::AgentDeleted],
         limit: 1,
@@ -105,7 +105,7 @@ pub async fn a_filtered_page_tells_how_far_it_looked(storage: &Storage) {
     let mut shown = Vec::new();
     for _ in 0..TOO_MANY_PAGES {
         let page = log::page(storage, &query).await;
-        shown.extend(places(&page));
+        shown.extend(positions(&page));
         if page.next_since == page.head {
             assert_eq!(shown, [3, 7]);
             return;
@@ -118,11 +118,11 @@ pub async fn a_filtered_page_tells_how_far_it_looked(storage: &Storage) {
 
 async fn agents_from(storage: &Storage, first: u32) {
     for number in first..first + 3 {
-        given::agent(storage, number).await;
+        setup::agent(storage, number).await;
     }
 }
 
-/// Where nothing matches, the whole log was looked at.
+/// A page without matches has scanned the whole log.
 pub async fn a_page_without_matches_reaches_the_head(storage: &Storage) {
     agents(storage, 3).await;
     let query = EventQuery {
@@ -135,8 +135,8 @@ pub async fn a_page_without_matches_reaches_the_head(storage: &Storage) {
     assert_eq!((page.next_since, page.head), (Seq(3), Seq(3)));
 }
 
-/// At the head, and after it, there are no events; the bounds tell which it is.
-pub async fn shows_nothing_at_or_after_the_head(storage: &Storage) {
+/// At and after the head a page is empty; its bounds distinguish the two cases.
+pub async fn a_page_at_or_after_the_head_is_empty(storage: &Storage) {
     agents(storage, 2).await;
     for since in [2, 3, 99] {
         let page = log::page(storage, &log::query(Seq(since))).await;
@@ -145,37 +145,37 @@ pub async fn shows_nothing_at_or_after_the_head(storage: &Storage) {
     }
 }
 
-/// `bounds` are those of the page.
-pub async fn tells_the_bounds_of_one_log(storage: &Storage) {
+/// `bounds` are equal to those of a page.
+pub async fn bounds_are_those_of_one_log(storage: &Storage) {
     agents(storage, 2).await;
-    let bounds = storage.events.bounds(&samples::tenant()).await.answered();
+    let bounds = storage.events.bounds(&fixture::tenant()).await.success();
     assert_eq!(bounds, LogBounds::new(Seq(1), Seq(2)));
 }
 
-/// `heads` are those of all tenants, empty logs included.
-pub async fn tells_the_heads_of_all_logs(storage: &Storage) {
+/// `heads` has all tenants, including those with empty logs.
+pub async fn heads_are_those_of_all_logs(storage: &Storage) {
     agents(storage, 2).await;
-    let quiet = given::tenant_named(storage, "quiet").await;
-    let busy = given::another_tenant(storage).await;
-    given::stored_agent_of(storage, &busy, samples::agent(1)).await;
-    let mut heads = storage.events.heads().await.answered();
+    let quiet = setup::tenant_named(storage, "quiet").await;
+    let busy = setup::second_tenant(storage).await;
+    setup::insert_agent_in(storage, &busy, fixture::agent(1)).await;
+    let mut heads = storage.events.heads().await.success();
     heads.sort_by(|one, other| one.tenant.cmp(&other.tenant));
-    let expected = [(busy, 1), (samples::tenant(), 2), (quiet, 0)].map(|(tenant, head)| LogHead {
+    let expected = [(busy, 1), (fixture::tenant(), 2), (quiet, 0)].map(|(tenant, head)| LogHead {
         tenant,
         head: Seq(head),
     });
     assert_eq!(heads, expected);
 }
 
-/// `changes` tell what caches are dropped by: type, place and ids.
-pub async fn tells_what_changed_and_where(storage: &Storage) {
-    given::node(storage, 1).await;
-    let agent = given::agent(storage, 1).await;
-    let talk = samples::conversation(1, agent.id);
-    let question = samples::question(1, &agent, ExchangeTarget::New(talk.clone()));
-    given::started(storage, &question).await;
-    given::conversation_deleted(storage, &talk).await;
-    given::agent_deleted(storage, &agent).await;
+/// `changes` has the types, positions and ids by which caches discard entries.
+pub async fn changes_have_the_type_and_ids_of_events(storage: &Storage) {
+    setup::node(storage, 1).await;
+    let agent = setup::agent(storage, 1).await;
+    let conversation = fixture::conversation(1, agent.id);
+    let begin = fixture::begin_turn(1, &agent, ConversationTarget::New(conversation.clone()));
+    setup::start_turn(storage, &begin).await;
+    setup::delete_conversation(storage, &conversation).await;
+    setup::delete_agent(storage, &agent).await;
     let of_agent = |seq, kind| LoggedChange {
         seq: Seq(seq),
         kind: Some(kind),
@@ -184,11 +184,11 @@ pub async fn tells_what_changed_and_where(storage: &Storage) {
         turn_id: None,
     };
     let of_talk = |seq, kind| LoggedChange {
-        conversation_id: Some(talk.id),
+        conversation_id: Some(conversation.id),
         ..of_agent(seq, kind)
     };
     let of_turn = |seq, kind| LoggedChange {
-        turn_id: Some(question.turn_id),
+        turn_id: Some(begin.turn_id),
         ..of_talk(seq, kind)
     };
     let expected = [
@@ -199,32 +199,32 @@ pub async fn tells_what_changed_and_where(storage: &Storage) {
         of_talk(5, EventType::ConversationDeleted),
         of_agent(6, EventType::AgentDeleted),
     ];
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     let changes = storage.events.changes(&tenant, Seq(0), 100).await;
-    assert_eq!(changes.answered(), expected);
+    assert_eq!(changes.success(), expected);
     let changes = storage.events.changes(&tenant, Seq(2), 3).await;
-    assert_eq!(changes.answered(), expected[2..5]);
+    assert_eq!(changes.success(), expected[2..5]);
     let changes = storage.events.changes(&tenant, Seq(6), 3).await;
-    assert!(changes.answered().is_empty());
+    assert!(changes.success().is_empty());
 }
 
-/// A page scans at most 10,000 events, so that no filter is expensive; what is behind them is
-/// found from its `next_since` on.
-pub async fn a_page_looks_at_ten_thousand_events_at_most(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
+/// A page scans at most 10,000 events, so that no filter is expensive. Later events are found from
+/// its `next_since`.
+pub async fn a_page_scans_at_most_ten_thousand_events(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
     let mut writers = JoinSet::new();
     for writer in 0..64 {
         let (storage, agent) = (storage.clone(), agent.clone());
         writers.spawn(async move {
             for round in 0..55 {
                 let number = 64 * round + writer;
-                let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-                given::recorded(&storage, samples::exchange(number, &agent, target)).await;
+                let target = ConversationTarget::New(fixture::conversation(number, agent.id));
+                setup::record_turn(&storage, fixture::exchange(number, &agent, target)).await;
             }
         });
     }
     writers.join_all().await;
-    let deletion = given::agent_deleted(storage, &agent).await;
+    let deletion = setup::delete_agent(storage, &agent).await;
     let mut query = EventQuery {
         types: vec![EventType::AgentDeleted],
         limit: 100,
@@ -239,6 +239,6 @@ pub async fn a_page_looks_at_ten_thousand_events_at_most(storage: &Storage) {
     );
     query.since = page.next_since;
     let page = log::page(storage, &query).await;
-    assert_eq!(places(&page), [deletion.last.0]);
+    assert_eq!(positions(&page), [deletion.last.0]);
     assert_eq!(page.next_since, page.head);
 }

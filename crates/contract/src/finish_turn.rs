@@ -1,31 +1,33 @@
-//! `TurnRepository::finish_turn`: how a running turn ends.
+//! `TurnRepository::finish_turn`: ending a running turn.
 
 use domain::{EventType, FinishReason, Message, Problem, Role, Turn, TurnStatus, Usage};
 use ports::{BeginTurn, FinishOutcome, FinishTurn, Reply, Storage, TurnEnding};
 
 use crate::{
-    answers::{Answer as _, event_count},
-    found, given, log, samples,
+    fixture, log, lookup,
+    results::{ResultExt as _, event_count},
+    setup,
 };
 
 async fn outcome(storage: &Storage, finish: FinishTurn) -> FinishOutcome {
-    storage.turns.finish_turn(finish).await.answered()
+    storage.turns.finish_turn(finish).await.success()
 }
 
-fn completed(question: &BeginTurn, number: u32) -> FinishTurn {
-    samples::finish(question, TurnEnding::Completed(samples::reply(number)))
+fn completed(begin: &BeginTurn, number: u32) -> FinishTurn {
+    fixture::finish(begin, TurnEnding::Completed(fixture::reply(number)))
 }
 
-fn failed(question: &BeginTurn, problem: Problem) -> FinishTurn {
-    samples::finish(question, TurnEnding::failed(problem))
+fn failed(begin: &BeginTurn, problem: Problem) -> FinishTurn {
+    fixture::finish(begin, TurnEnding::failed(problem))
 }
 
-/// With an answer: turn completed, the agent's message, every member of both.
-pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    let running = found::turn(storage, question.turn_id).await;
+/// With a reply: the turn is completed and the agent's message is stored, with every member of
+/// both.
+pub async fn a_turn_is_completed_with_its_reply(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let running = lookup::turn(storage, begin.turn_id).await;
     let reply = Reply {
         degraded: true,
         finish_reason: FinishReason::ContentFilter,
@@ -33,19 +35,19 @@ pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
             input_tokens: 1,
             output_tokens: 0,
         }),
-        tool_calls: vec![samples::tool_call()],
-        ..samples::reply(7)
+        tool_calls: vec![fixture::tool_call()],
+        ..fixture::reply(7)
     };
     let ending = TurnEnding::Completed(reply.clone());
-    given::finished(storage, samples::finish(&question, ending)).await;
+    setup::finish_turn(storage, fixture::finish(&begin, ending)).await;
     let message = Message {
         id: reply.message_id,
-        conversation_id: talk.id,
-        turn_id: Some(question.turn_id),
+        conversation_id: conversation.id,
+        turn_id: Some(begin.turn_id),
         seq: 2,
         role: Role::Agent,
         content: reply.content,
-        created_at: samples::at(17),
+        created_at: fixture::at(17),
         engine: Some(reply.engine.clone()),
         agent_version: Some(1),
         finish_reason: Some(reply.finish_reason),
@@ -59,175 +61,177 @@ pub async fn completes_a_turn_with_its_answer(storage: &Storage) {
         finish_reason: Some(reply.finish_reason),
         usage: reply.usage,
         tool_calls: reply.tool_calls,
-        finished_at: Some(samples::at(17)),
-        ..running.expect("the turn is there")
+        finished_at: Some(fixture::at(17)),
+        ..running.expect("the turn exists")
     };
-    assert_eq!(found::turn(storage, question.turn_id).await, Some(expected));
-    let messages = found::messages(storage, talk.id).await;
+    assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
+    let messages = lookup::messages(storage, conversation.id).await;
     assert_eq!(messages[1..], [message]);
-    let head = found::head(storage, talk.id).await;
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.turn_count), (2, 1));
     assert_eq!(head.running_turn, None);
-    let talk = found::conversation(storage, talk.id).await;
-    let last_message_at = talk.and_then(|talk| talk.last_message_at);
-    assert_eq!(last_message_at, Some(samples::at(17)));
+    let conversation = lookup::conversation(storage, conversation.id).await;
+    let last_message_at = conversation.and_then(|conversation| conversation.last_message_at);
+    assert_eq!(last_message_at, Some(fixture::at(17)));
 }
 
-/// Without an answer: turn failed, its problem kept whole, no message of the agent; what was done
-/// all the same is kept.
-pub async fn fails_a_turn_with_its_problem(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(7, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    let running = found::turn(storage, question.turn_id).await;
+/// Without a reply: the turn is failed with its whole problem and without an agent's message; its
+/// tool calls are stored.
+pub async fn a_turn_is_failed_with_its_problem(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(7, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    let running = lookup::turn(storage, begin.turn_id).await;
     let problem = Problem {
         instance: Some("/api/chat".to_owned()),
         request_id: Some("r-1".to_owned()),
         errors: vec![domain::Fault::new("/a~1b", domain::FaultCode::TooLong, "ß").into()],
-        ..samples::lasting_problem().with_detail("Der Motor schweigt 🤐.")
+        ..fixture::lasting_problem().with_detail("Der Motor schweigt 🤐.")
     };
-    let calls = vec![samples::tool_call(), samples::tool_call()];
+    let calls = vec![fixture::tool_call(), fixture::tool_call()];
     let ending = TurnEnding::Failed {
         problem: problem.clone(),
         tool_calls: calls.clone(),
     };
-    given::finished(storage, samples::finish(&question, ending)).await;
+    setup::finish_turn(storage, fixture::finish(&begin, ending)).await;
     let expected = Turn {
         status: TurnStatus::Failed,
         tool_calls: calls,
         error: Some(problem),
-        finished_at: Some(samples::at(17)),
-        ..running.expect("the turn is there")
+        finished_at: Some(fixture::at(17)),
+        ..running.expect("the turn exists")
     };
-    assert_eq!(found::turn(storage, question.turn_id).await, Some(expected));
-    let head = found::head(storage, talk.id).await;
+    assert_eq!(lookup::turn(storage, begin.turn_id).await, Some(expected));
+    let head = lookup::context(storage, conversation.id).await;
     assert_eq!((head.message_count, head.running_turn), (1, None));
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
 }
 
-/// The event is `turn.completed` or `turn.failed`.
-pub async fn writes_how_the_turn_ended(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let first = samples::question(1, &agent, samples::existing(&talk, 0));
-    let second = samples::question(2, &agent, samples::existing(&talk, 1));
-    for (question, finish, expected) in [
+/// The end of a turn writes `turn.completed` or `turn.failed`.
+pub async fn the_end_of_a_turn_writes_its_event(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let first = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    let second = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    for (begin, finish, expected) in [
         (&first, completed(&first, 1), EventType::TurnCompleted),
         (
             &second,
-            failed(&second, samples::lasting_problem()),
+            failed(&second, fixture::lasting_problem()),
             EventType::TurnFailed,
         ),
     ] {
-        given::started(storage, question).await;
-        let (committed, promoted) = given::finished(storage, finish.clone()).await;
+        setup::start_turn(storage, begin).await;
+        let (committed, promoted) = setup::finish_turn(storage, finish.clone()).await;
         assert_eq!((event_count(committed), promoted), (1, None));
         let event = log::events_of(storage, committed).await.remove(0);
         assert_eq!((event.kind, event.time), (expected, finish.stamp.time));
         assert_eq!(event.actor, finish.stamp.actor);
-        assert_eq!(event.turn_id, Some(question.turn_id));
-        assert_eq!(event.conversation_id, Some(talk.id));
+        assert_eq!(event.turn_id, Some(begin.turn_id));
+        assert_eq!(event.conversation_id, Some(conversation.id));
         assert_eq!(event.agent_id, Some(agent.id));
-        assert_eq!(event.user_id, talk.user_id);
+        assert_eq!(event.user_id, conversation.user_id);
     }
 }
 
-/// MUST write nothing unless the turn is in progress under `node`.
-pub async fn refuses_to_end_a_turn_that_does_not_run_here(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    given::node(storage, 2).await;
-    let running = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
-    let waiting = samples::question(2, &agent, samples::existing(&talk, 1));
-    given::queued(storage, &waiting).await;
-    let unknown = samples::question(404, &agent, samples::existing(&talk, 1));
+/// `finish_turn` MUST write nothing unless the turn is in progress under `node`.
+pub async fn a_turn_is_ended_only_by_its_node(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    setup::node(storage, 2).await;
+    let running = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
+    let waiting = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
+    setup::queue_turn(storage, &waiting).await;
+    let unknown = fixture::begin_turn(404, &agent, fixture::existing(&conversation, 1));
     let elsewhere = FinishTurn {
-        node: samples::node_id(2),
+        node: fixture::node_id(2),
         ..completed(&running, 1)
     };
-    let head = log::head(storage, &samples::tenant()).await;
+    let head = log::head(storage, &fixture::tenant()).await;
     for finish in [elsewhere, completed(&waiting, 2), completed(&unknown, 3)] {
         assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
     }
-    assert_eq!(log::head(storage, &samples::tenant()).await, head);
-    assert_eq!(found::messages(storage, talk.id).await.len(), 1);
-    let still = found::head(storage, talk.id).await.running_turn;
+    assert_eq!(log::head(storage, &fixture::tenant()).await, head);
+    assert_eq!(lookup::messages(storage, conversation.id).await.len(), 1);
+    let still = lookup::context(storage, conversation.id).await.running_turn;
     assert_eq!(still, Some(running.turn_id));
-    let waits = found::turn(storage, waiting.turn_id).await;
+    let waits = lookup::turn(storage, waiting.turn_id).await;
     assert_eq!(waits.map(|turn| turn.status), Some(TurnStatus::Queued));
 }
 
-/// A caller that was told `Unavailable` repeats the call; if its end was stored, it is answered as
-/// that: with the turn that it promoted, and without another event.
-pub async fn an_end_that_is_stored_is_told_again(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number: u32| samples::question(number, &agent, samples::existing(&talk, 0));
-    let (first, second) = (question(1), question(2));
-    given::started(storage, &first).await;
-    given::queued(storage, &second).await;
+/// A caller that received `Unavailable` repeats the call. If its end was stored, it receives that
+/// outcome, with the turn that was promoted and without another event.
+pub async fn a_stored_end_is_confirmed_again(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin =
+        |number: u32| fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
+    let (first, second) = (begin(1), begin(2));
+    setup::start_turn(storage, &first).await;
+    setup::queue_turn(storage, &second).await;
     for finish in [
         completed(&first, 1),
-        failed(&second, samples::retryable_problem()),
+        failed(&second, fixture::retryable_problem()),
     ] {
-        let (_, promoted) = given::finished(storage, finish.clone()).await;
-        let head = log::head(storage, &samples::tenant()).await;
-        let messages = found::messages(storage, talk.id).await;
-        let (committed, again) = given::finished(storage, finish.clone()).await;
+        let (_, promoted) = setup::finish_turn(storage, finish.clone()).await;
+        let head = log::head(storage, &fixture::tenant()).await;
+        let messages = lookup::messages(storage, conversation.id).await;
+        let (committed, again) = setup::finish_turn(storage, finish.clone()).await;
         assert_eq!(again, promoted);
         assert_eq!((event_count(committed), committed.last), (0, head));
-        assert_eq!(log::head(storage, &samples::tenant()).await, head);
-        assert_eq!(found::messages(storage, talk.id).await, messages);
+        assert_eq!(log::head(storage, &fixture::tenant()).await, head);
+        assert_eq!(lookup::messages(storage, conversation.id).await, messages);
     }
 }
 
-/// An end is told again also when its conversation has gone since; nothing runs there then.
-pub async fn an_end_is_told_again_after_its_conversation_is_deleted(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    given::finished(storage, completed(&question, 1)).await;
-    given::conversation_deleted(storage, &talk).await;
-    let head = log::head(storage, &samples::tenant()).await;
-    let (_, promoted) = given::finished(storage, completed(&question, 1)).await;
+/// A repeated end is also confirmed if its conversation was deleted since; no turn is running there
+/// then.
+pub async fn a_stored_end_is_confirmed_after_its_conversation_is_deleted(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    setup::finish_turn(storage, completed(&begin, 1)).await;
+    setup::delete_conversation(storage, &conversation).await;
+    let head = log::head(storage, &fixture::tenant()).await;
+    let (_, promoted) = setup::finish_turn(storage, completed(&begin, 1)).await;
     assert_eq!(promoted, None);
-    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+    assert_eq!(log::head(storage, &fixture::tenant()).await, head);
 }
 
-/// A turn ends once, whichever end comes second.
-pub async fn refuses_to_end_a_turn_twice(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = |number: u32| {
+/// A turn ends once, whichever end is second.
+pub async fn a_turn_cannot_end_twice(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number: u32| {
         let count = i64::from(number) - 1;
-        samples::question(number, &agent, samples::existing(&talk, count))
+        fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
     };
-    let (first, second, third) = (question(1), question(2), question(3));
-    given::started(storage, &first).await;
-    given::finished(storage, completed(&first, 1)).await;
-    given::started(storage, &second).await;
-    given::finished(storage, failed(&second, samples::lasting_problem())).await;
-    given::started(storage, &third).await;
-    given::cancelled(storage, &third, None).await;
-    let head = log::head(storage, &samples::tenant()).await;
-    for (number, question) in (1..).zip([first, second, third]) {
-        let before = found::turn(storage, question.turn_id).await;
+    let (first, second, third) = (begin(1), begin(2), begin(3));
+    setup::start_turn(storage, &first).await;
+    setup::finish_turn(storage, completed(&first, 1)).await;
+    setup::start_turn(storage, &second).await;
+    setup::finish_turn(storage, failed(&second, fixture::lasting_problem())).await;
+    setup::start_turn(storage, &third).await;
+    setup::cancel_turn(storage, &third, None).await;
+    let head = log::head(storage, &fixture::tenant()).await;
+    for (number, begin) in (1..).zip([first, second, third]) {
+        let before = lookup::turn(storage, begin.turn_id).await;
         for finish in [
-            completed(&question, number + 50),
-            failed(&question, samples::retryable_problem()),
+            completed(&begin, number + 50),
+            failed(&begin, fixture::retryable_problem()),
         ] {
             assert_eq!(outcome(storage, finish).await, FinishOutcome::Refused);
         }
-        assert_eq!(found::turn(storage, question.turn_id).await, before);
+        assert_eq!(lookup::turn(storage, begin.turn_id).await, before);
     }
-    assert_eq!(log::head(storage, &samples::tenant()).await, head);
+    assert_eq!(log::head(storage, &fixture::tenant()).await, head);
 }
 
-/// A process that left in order, or was forgotten, may still end what it ran: its token holds
-/// until somebody else has ended the turn.
-pub async fn ends_the_turn_of_a_node_that_has_left(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
-    storage.nodes.delete(question.node).await.answered();
-    given::finished(storage, completed(&question, 1)).await;
-    let turn = found::turn(storage, question.turn_id).await;
+/// A process that was removed or forgotten can still end a turn that it ran: its id is valid until
+/// another process has ended the turn.
+pub async fn a_removed_node_can_end_its_turn(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
+    storage.nodes.delete(begin.node).await.success();
+    setup::finish_turn(storage, completed(&begin, 1)).await;
+    let turn = lookup::turn(storage, begin.turn_id).await;
     assert_eq!(turn.map(|turn| turn.status), Some(TurnStatus::Completed));
 }

@@ -1,17 +1,17 @@
-//! `ConversationRepository::history`: what an engine is shown.
+//! `ConversationRepository::history`: the history that an engine receives.
 
-use domain::{Conversation, HistoryLimits, Message, Utterance};
+use domain::{Conversation, HistoryLimits, HistoryMessage, Message};
 use ports::{HistoryQuery, Storage, TurnEnding};
 
-use crate::{answers::Answer as _, given, samples};
+use crate::{fixture, results::ResultExt as _, setup};
 
 async fn history(
     storage: &Storage,
-    talk: &Conversation,
+    conversation: &Conversation,
     before: i64,
     max_messages: Option<u32>,
     max_characters: Option<u32>,
-) -> Vec<Utterance> {
+) -> Vec<HistoryMessage> {
     let query = HistoryQuery {
         before,
         limits: HistoryLimits {
@@ -19,82 +19,103 @@ async fn history(
             max_characters,
         },
     };
-    let tenant = samples::tenant();
-    let answer = storage
+    let tenant = fixture::tenant();
+    let result = storage
         .conversations
-        .history(&tenant, talk.id, &query)
+        .history(&tenant, conversation.id, &query)
         .await;
-    answer.answered()
+    result.success()
 }
 
-/// What was said in these messages.
-fn said_in(messages: &[Message]) -> Vec<Utterance> {
-    let said = |message: &Message| Utterance {
+/// Converts messages to their form in a history.
+fn history_of(messages: &[Message]) -> Vec<HistoryMessage> {
+    let converted = |message: &Message| HistoryMessage {
         seq: message.seq,
         role: message.role,
         content: message.content.as_str().into(),
     };
-    messages.iter().map(said).collect()
+    messages.iter().map(converted).collect()
 }
 
-async fn places(
+async fn positions(
     storage: &Storage,
-    talk: &Conversation,
+    conversation: &Conversation,
     before: i64,
     max_messages: u32,
     max_characters: u32,
 ) -> Vec<i64> {
     let (messages, characters) = (Some(max_messages), Some(max_characters));
-    let shown = history(storage, talk, before, messages, characters).await;
+    let shown = history(storage, conversation, before, messages, characters).await;
     shown.iter().map(|message| message.seq).collect()
 }
 
-/// A conversation of exchanges with these questions and answers.
-async fn talk_of(storage: &Storage, exchanges: &[(&str, &str)]) -> Conversation {
-    let (agent, talk) = given::chat(storage).await;
-    for (number, (question, answer)) in (0..).zip(exchanges) {
-        let target = samples::existing(&talk, i64::from(number));
-        let mut exchange = samples::exchange(number, &agent, target);
-        (*question).clone_into(&mut exchange.question.input);
-        (*answer).clone_into(&mut exchange.reply.content);
-        given::recorded(storage, exchange).await;
+/// Stores a conversation of completed turns with these messages and replies.
+async fn conversation_of(storage: &Storage, exchanges: &[(&str, &str)]) -> Conversation {
+    let (agent, conversation) = setup::chat(storage).await;
+    for (number, (message, reply)) in (0..).zip(exchanges) {
+        let target = fixture::existing(&conversation, i64::from(number));
+        let mut exchange = fixture::exchange(number, &agent, target);
+        (*message).clone_into(&mut exchange.begin.input);
+        (*reply).clone_into(&mut exchange.reply.content);
+        setup::record_turn(storage, exchange).await;
     }
-    talk
+    conversation
 }
 
-/// The newest messages, oldest first, just as `messages` shows them.
-pub async fn shows_the_newest_messages_oldest_first(storage: &Storage) {
-    let talk = talk_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
-    let all = said_in(&crate::found::messages(storage, talk.id).await);
-    assert_eq!(history(storage, &talk, 7, Some(4), None).await, all[2..]);
-    assert_eq!(history(storage, &talk, 7, Some(6), None).await, all);
+/// The newest messages, oldest first, equal to those of `messages`.
+pub async fn history_has_the_newest_messages_oldest_first(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
+    let all = history_of(&crate::lookup::messages(storage, conversation.id).await);
     assert_eq!(
-        history(storage, &talk, i64::MAX, Some(500), None).await,
+        history(storage, &conversation, 7, Some(4), None).await,
+        all[2..]
+    );
+    assert_eq!(history(storage, &conversation, 7, Some(6), None).await, all);
+    assert_eq!(
+        history(storage, &conversation, i64::MAX, Some(500), None).await,
         all
     );
 }
 
-/// Messages with a smaller `seq` only.
-pub async fn shows_only_what_was_said_before(storage: &Storage) {
-    let talk = talk_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
-    assert_eq!(places(storage, &talk, 5, 40, 48_000).await, [1, 2, 3, 4]);
-    assert_eq!(places(storage, &talk, 5, 3, 48_000).await, [2, 3, 4]);
-    assert!(places(storage, &talk, 1, 40, 48_000).await.is_empty());
+/// The history has only messages with a smaller `seq`.
+pub async fn history_has_only_earlier_messages(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("a", "b"), ("c", "d"), ("e", "f")]).await;
+    assert_eq!(
+        positions(storage, &conversation, 5, 40, 48_000).await,
+        [1, 2, 3, 4]
+    );
+    assert_eq!(
+        positions(storage, &conversation, 5, 3, 48_000).await,
+        [2, 3, 4]
+    );
+    assert!(
+        positions(storage, &conversation, 1, 40, 48_000)
+            .await
+            .is_empty()
+    );
 }
 
-/// Limits of zero show nothing; limits that are absent take effect by their defaults.
-pub async fn shows_nothing_or_the_default_as_the_limits_say(storage: &Storage) {
-    let talk = talk_of(storage, &[("a", "b"); 21]).await;
-    assert!(places(storage, &talk, 99, 0, 48_000).await.is_empty());
-    assert!(places(storage, &talk, 99, 40, 0).await.is_empty());
-    let shown = history(storage, &talk, 99, None, None).await;
-    let places: Vec<_> = shown.iter().map(|message| message.seq).collect();
-    assert_eq!(places, (3..=42).collect::<Vec<_>>());
+/// Limits of zero give an empty history; absent limits have their defaults.
+pub async fn history_limits_can_be_zero_or_absent(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("a", "b"); 21]).await;
+    assert!(
+        positions(storage, &conversation, 99, 0, 48_000)
+            .await
+            .is_empty()
+    );
+    assert!(
+        positions(storage, &conversation, 99, 40, 0)
+            .await
+            .is_empty()
+    );
+    let shown = history(storage, &conversation, 99, None, None).await;
+    let positions: Vec<_> = shown.iter().map(|message| message.seq).collect();
+    assert_eq!(positions, (3..=42).collect::<Vec<_>>());
 }
 
-/// Whole messages that fit, counted in characters, not in bytes.
-pub async fn counts_characters_of_whole_messages(storage: &Storage) {
-    let talk = talk_of(storage, &[("🦊🦊🦊", "ééé"), ("e\u{301}x", "אבג")]).await;
+/// Only whole messages are returned, counted in characters, not in bytes.
+pub async fn history_counts_characters_of_whole_messages(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("🦊🦊🦊", "ééé"), ("e\u{301}x", "אבג")]).await;
     for (characters, expected) in [
         (12, vec![1, 2, 3, 4]),
         (11, vec![2, 3, 4]),
@@ -105,72 +126,79 @@ pub async fn counts_characters_of_whole_messages(storage: &Storage) {
         (3, vec![4]),
         (2, vec![]),
     ] {
-        let shown = places(storage, &talk, 99, 40, characters).await;
+        let shown = positions(storage, &conversation, 99, 40, characters).await;
         assert_eq!(shown, expected, "in {characters} characters");
     }
 }
 
-/// Both limits hold, whichever is met first.
-pub async fn holds_both_limits(storage: &Storage) {
-    let talk = talk_of(storage, &[("aaaa", "bbbb"), ("cccc", "dddd")]).await;
-    assert_eq!(places(storage, &talk, 99, 1, 48_000).await, [4]);
-    assert_eq!(places(storage, &talk, 99, 40, 8).await, [3, 4]);
-    assert_eq!(places(storage, &talk, 99, 3, 16).await, [2, 3, 4]);
+/// Both limits apply, whichever is reached first.
+pub async fn history_applies_both_limits(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("aaaa", "bbbb"), ("cccc", "dddd")]).await;
+    assert_eq!(positions(storage, &conversation, 99, 1, 48_000).await, [4]);
+    assert_eq!(positions(storage, &conversation, 99, 40, 8).await, [3, 4]);
+    assert_eq!(
+        positions(storage, &conversation, 99, 3, 16).await,
+        [2, 3, 4]
+    );
 }
 
-/// What is shown has no gap: a message that does not fit hides all before it.
-pub async fn shows_nothing_beyond_a_message_that_does_not_fit(storage: &Storage) {
-    let talk = talk_of(storage, &[("a", "bbbbbbbbbb"), ("c", "d")]).await;
-    assert_eq!(places(storage, &talk, 99, 40, 5).await, [3, 4]);
-    assert!(places(storage, &talk, 3, 40, 5).await.is_empty());
+/// The history has no gap: a message that does not fit hides all earlier ones.
+pub async fn history_ends_at_the_first_message_that_does_not_fit(storage: &Storage) {
+    let conversation = conversation_of(storage, &[("a", "bbbbbbbbbb"), ("c", "d")]).await;
+    assert_eq!(positions(storage, &conversation, 99, 40, 5).await, [3, 4]);
+    assert!(positions(storage, &conversation, 3, 40, 5).await.is_empty());
 }
 
-/// Messages of failed turns are left out and do not count; those of cancelled ones are shown.
-pub async fn leaves_out_the_messages_of_failed_turns(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let question =
-        |number, count| samples::question(number, &agent, samples::existing(&talk, count));
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
+/// Messages of failed turns are omitted and do not count; those of cancelled turns are included.
+pub async fn history_omits_messages_of_failed_turns(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let begin = |number, count| {
+        fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
+    };
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
     for (number, problem) in [
-        (2, samples::lasting_problem()),
-        (3, samples::retryable_problem()),
+        (2, fixture::lasting_problem()),
+        (3, fixture::retryable_problem()),
     ] {
-        let failing = question(number, i64::from(number) - 1);
-        given::started(storage, &failing).await;
-        given::finished(
+        let failing = begin(number, i64::from(number) - 1);
+        setup::start_turn(storage, &failing).await;
+        setup::finish_turn(
             storage,
-            samples::finish(&failing, TurnEnding::failed(problem)),
+            fixture::finish(&failing, TurnEnding::failed(problem)),
         )
         .await;
     }
-    let cancelled = question(4, 3);
-    given::started(storage, &cancelled).await;
-    given::cancelled(storage, &cancelled, None).await;
-    let completed = question(5, 4);
-    given::started(storage, &completed).await;
-    let ending = TurnEnding::Completed(samples::reply(5));
-    given::finished(storage, samples::finish(&completed, ending)).await;
+    let cancelled = begin(4, 3);
+    setup::start_turn(storage, &cancelled).await;
+    setup::cancel_turn(storage, &cancelled, None).await;
+    let completed = begin(5, 4);
+    setup::start_turn(storage, &completed).await;
+    let ending = TurnEnding::Completed(fixture::reply(5));
+    setup::finish_turn(storage, fixture::finish(&completed, ending)).await;
     assert_eq!(
-        places(storage, &talk, 99, 40, 48_000).await,
+        positions(storage, &conversation, 99, 40, 48_000).await,
         [1, 2, 5, 6, 7]
     );
-    assert_eq!(places(storage, &talk, 6, 2, 48_000).await, [2, 5]);
-    let all = crate::found::messages(storage, talk.id).await;
+    assert_eq!(
+        positions(storage, &conversation, 6, 2, 48_000).await,
+        [2, 5]
+    );
+    let all = crate::lookup::messages(storage, conversation.id).await;
     assert_eq!(all.len(), 7, "they stay in the conversation");
 }
 
-/// A greeting is said by the agent like any other message.
-pub async fn shows_the_greeting(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let (talk, greeting) = samples::greeted(samples::conversation(1, agent.id), "Welcome!");
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(1));
+/// A greeting is included as a message of the agent.
+pub async fn history_includes_the_greeting(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let (conversation, greeting) = fixture::greeted(fixture::conversation(1, agent.id), "Welcome!");
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
     let conversations = &storage.conversations;
-    let answer = conversations.insert(&tenant, &talk, Some(&greeting), &stamp, None);
-    answer.await.answered();
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    given::recorded(storage, exchange).await;
-    let shown = history(storage, &talk, 3, None, None).await;
-    assert_eq!(shown[..1], said_in(&[greeting]));
+    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    result.await.success();
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    setup::record_turn(storage, exchange).await;
+    let shown = history(storage, &conversation, 3, None, None).await;
+    assert_eq!(shown[..1], history_of(&[greeting]));
     assert_eq!(shown.len(), 2);
 }

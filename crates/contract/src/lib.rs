@@ -1,38 +1,37 @@
-//! Every promise of every port, as a test that any adapter can run.
+//! The contract of every port, as tests that any adapter can run.
 //!
-//! An adapter runs all of them by one line in `tests/contract.rs`:
+//! An adapter runs all of them with one line in `tests/contract.rs`:
 //!
 //! ```text
 //! async fn fixture() -> Database { … } // derefs to `ports::Storage`; its `Drop` cleans up
 //! contract::storage_contract!(crate::fixture);
 //! ```
 //!
-//! Ports outside a store have a macro of their own: `reply_engine_contract!`,
-//! `rate_limiter_contract!`, `event_bus_contract!`, `tool_provider_contract!`.
+//! Ports outside a store have their own macros: `reply_engine_contract!`, `rate_limiter_contract!`,
+//! `event_bus_contract!`, `tool_provider_contract!`.
 //!
-//! To add a promise: write it as `pub async fn` with a sentence for a name in the file of its
-//! port, and list it in `promises.rs` or `promises/turns.rs`, or in the port's own macro; a test of
-//! this crate fails when it is not listed.
+//! To add a promise, write a `pub async fn` in the file of its port, with a sentence as its name,
+//! and list it in `promises.rs` or `promises/turns.rs`, or in the port's own macro. A test of this
+//! crate fails if it is not listed.
 
-mod answers;
 mod dead_nodes;
-mod found;
-mod given;
-#[cfg(test)]
-mod listed;
+pub mod fixture;
 mod log;
+mod lookup;
 mod pages;
+#[cfg(test)]
+mod promise_list_tests;
 mod promises;
-pub mod samples;
-mod untouched;
-mod upkeep;
+mod purging;
+mod results;
+mod setup;
+mod snapshot;
 
 pub mod agent_deletion;
 pub mod agent_listing;
 pub mod agent_repository;
 pub mod begin_turn;
 pub mod cancel_turn;
-pub mod claim_repository;
 pub mod concurrency;
 pub mod concurrent_sweeps;
 pub mod concurrent_turns;
@@ -51,13 +50,14 @@ pub mod find_turn;
 pub mod finish_turn;
 pub mod first_key;
 pub mod history;
+pub mod idempotency_repository;
 pub mod log_retention;
 pub mod maintenance;
 pub mod messages;
 pub mod node_repository;
 pub mod page_bytes;
 pub mod rate_limiter;
-pub mod record_exchange;
+pub mod record_completed_turn;
 pub mod released_keys;
 pub mod reply_engine;
 pub mod rotation_claims;

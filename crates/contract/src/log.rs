@@ -3,9 +3,9 @@
 use domain::{Event, EventType, Seq, TenantId};
 use ports::{Committed, EventPage, EventQuery, Storage};
 
-use crate::{answers::Answer as _, samples};
+use crate::{fixture, results::ResultExt as _};
 
-/// The whole log after `since`.
+/// Creates a query for the whole log after `since`.
 pub(crate) fn query(since: Seq) -> EventQuery {
     EventQuery {
         since,
@@ -18,42 +18,42 @@ pub(crate) fn query(since: Seq) -> EventQuery {
     }
 }
 
-/// One page of the log of the samples' tenant.
+/// Reads one page of the log of the fixture's tenant.
 pub(crate) async fn page(storage: &Storage, query: &EventQuery) -> EventPage {
-    let tenant = samples::tenant();
-    storage.events.page(&tenant, query).await.answered()
+    let tenant = fixture::tenant();
+    storage.events.page(&tenant, query).await.success()
 }
 
-/// Where a tenant's log stands.
+/// Reads the head of a tenant's log.
 pub(crate) async fn head(storage: &Storage, tenant: &TenantId) -> Seq {
-    storage.events.bounds(tenant).await.answered().head
+    storage.events.bounds(tenant).await.success().head
 }
 
-/// All events of the samples' tenant.
+/// Reads all events of the fixture's tenant.
 pub(crate) async fn events(storage: &Storage) -> Vec<Event> {
     events_after(storage, Seq(0)).await
 }
 
-/// The events of the samples' tenant after `since`.
+/// Reads the events of the fixture's tenant after `since`.
 async fn events_after(storage: &Storage, since: Seq) -> Vec<Event> {
     let page = page(storage, &query(since)).await;
     page.events.into_iter().map(|logged| logged.event).collect()
 }
 
-/// What happened in the samples' tenant, in order.
+/// Reads the types of all events of the fixture's tenant, in order.
 pub(crate) async fn types(storage: &Storage) -> Vec<EventType> {
     let events = events(storage).await;
     events.into_iter().map(|event| event.kind).collect()
 }
 
-/// The events that a change of the samples' tenant wrote.
+/// Reads the events that a change of the fixture's tenant wrote.
 pub(crate) async fn events_of(storage: &Storage, committed: Committed) -> Vec<Event> {
     let mut events = events_after(storage, Seq(committed.first.0 - 1)).await;
     events.retain(|event| event.seq <= committed.last);
     events
 }
 
-/// What a change of the samples' tenant wrote, in order.
+/// Reads the types of the events that a change of the fixture's tenant wrote, in order.
 pub(crate) async fn types_of(storage: &Storage, committed: Committed) -> Vec<EventType> {
     let events = events_of(storage, committed).await;
     events.into_iter().map(|event| event.kind).collect()

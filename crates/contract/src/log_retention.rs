@@ -1,38 +1,39 @@
-//! `Maintenance::trim_log`: the log loses its beginning, and nothing else.
+//! `Maintenance::trim_log`: removes the start of a log, and nothing else.
 
 use domain::{EventType, Seq, TenantId};
-use ports::{EventQuery, ExchangeTarget, LogBounds, Storage};
+use ports::{ConversationTarget, EventQuery, LogBounds, Storage};
 use tokio::task::JoinSet;
 
 use crate::{
-    answers::{Answer as _, OnceAnswer as _},
-    given, log, samples,
+    fixture, log,
+    results::{IdempotentExt as _, ResultExt as _},
+    setup,
 };
 
-/// One event in the log of `tenant` for each of these moments, in this order.
+/// Writes one event to the log of `tenant` for each of these times, in this order.
 async fn logged_at(storage: &Storage, tenant: &TenantId, moments: &[i64]) {
     for (number, moment) in (1..).zip(moments) {
-        let (agent, stamp) = (samples::agent(number), samples::stamp(*moment));
-        let answer = storage.agents.insert(tenant, &agent, &stamp, None).await;
-        answer.done();
+        let (agent, stamp) = (fixture::agent(number), fixture::stamp(*moment));
+        let result = storage.agents.insert(tenant, &agent, &stamp, None).await;
+        result.applied();
     }
 }
 
 async fn trimmed(storage: &Storage, before: i64, limit: usize) -> u64 {
-    let answer = storage.maintenance.trim_log(samples::at(before), limit);
-    answer.await.answered()
+    let result = storage.maintenance.trim_log(fixture::at(before), limit);
+    result.await.success()
 }
 
-/// The bounds of a log, as `bounds` tells them; a page tells the same.
+/// Returns the bounds of a log, and asserts that a page has the same.
 async fn bounds(storage: &Storage, tenant: &TenantId) -> (i64, i64) {
-    let LogBounds { first, head } = storage.events.bounds(tenant).await.answered();
+    let LogBounds { first, head } = storage.events.bounds(tenant).await.success();
     let page = storage.events.page(tenant, &log::query(Seq(0))).await;
-    let page = page.answered();
+    let page = page.success();
     assert_eq!((page.first, page.head), (first, head));
     (first.0, head.0)
 }
 
-/// The positions that are shown after `since`.
+/// Returns the positions of the events after `since`.
 async fn shown(storage: &Storage, since: i64) -> Vec<i64> {
     let page = log::page(storage, &log::query(Seq(since))).await;
     page.events
@@ -41,54 +42,54 @@ async fn shown(storage: &Storage, since: i64) -> Vec<i64> {
         .collect()
 }
 
-/// Events that are older than the given moment go, and no others; those that stay keep their
-/// places, and the heads stand where they were.
-pub async fn removes_events_that_are_older(storage: &Storage) {
-    let tenant = samples::tenant();
+/// Only events older than the given time are removed; the others keep their positions, and the
+/// heads do not change.
+pub async fn only_older_events_are_removed(storage: &Storage) {
+    let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[10, 20, 25, 30]).await;
-    let heads = storage.events.heads().await.answered();
+    let heads = storage.events.heads().await.success();
     assert_eq!(trimmed(storage, 25, 100).await, 2);
     assert_eq!(bounds(storage, &tenant).await, (3, 4));
     assert_eq!(shown(storage, 2).await, [3, 4]);
     assert_eq!(trimmed(storage, 25, 100).await, 0);
     assert_eq!(bounds(storage, &tenant).await, (3, 4));
-    assert_eq!(storage.events.heads().await.answered(), heads);
+    assert_eq!(storage.events.heads().await.success(), heads);
 }
 
-/// Clocks differ: an old event behind a younger one stays as long as that does.
-pub async fn removes_nothing_behind_a_younger_event(storage: &Storage) {
-    let tenant = samples::tenant();
+/// Clocks differ: an old event behind a younger one stays as long as the younger one.
+pub async fn old_events_behind_a_younger_one_are_kept(storage: &Storage) {
+    let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[10, 30, 20, 40]).await;
     assert_eq!(trimmed(storage, 25, 100).await, 1);
     assert_eq!(bounds(storage, &tenant).await, (2, 4));
     assert_eq!(shown(storage, 1).await, [2, 3, 4]);
 }
 
-/// A log of which all is old is empty afterwards, and says so; it goes on with the next number.
-pub async fn an_emptied_log_goes_on_numbering(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+/// A log with only old events becomes empty, with empty bounds, and continues with the next number.
+pub async fn an_emptied_log_continues_its_numbering(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
     assert_eq!(trimmed(storage, 1_000, 100).await, 2);
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     assert_eq!(bounds(storage, &tenant).await, (3, 2));
     let page = log::page(storage, &log::query(Seq(2))).await;
     assert_eq!((page.events, page.next_since), (vec![], Seq(2)));
-    let exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    let committed = given::recorded(storage, exchange).await;
+    let exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    let committed = setup::record_turn(storage, exchange).await;
     assert_eq!((committed.first, committed.last), (Seq(3), Seq(4)));
     assert_eq!(bounds(storage, &tenant).await, (3, 4));
     assert_eq!(shown(storage, 2).await, [3, 4]);
 }
 
-/// A page from before the first event that is left has no events, whatever it filters by.
-pub async fn a_page_from_before_the_first_event_has_none(storage: &Storage) {
-    logged_at(storage, &samples::tenant(), &[10, 20, 30, 40]).await;
+/// A page from before the first event is empty, whatever its filters are.
+pub async fn a_page_from_before_the_first_event_is_empty(storage: &Storage) {
+    logged_at(storage, &fixture::tenant(), &[10, 20, 30, 40]).await;
     trimmed(storage, 30, 100).await;
     for since in [0, 1] {
         let page = log::page(storage, &log::query(Seq(since))).await;
         assert_eq!((page.events, page.next_since), (vec![], Seq(since)));
         let query = EventQuery {
             types: vec![EventType::AgentCreated],
-            agent_id: Some(samples::agent_id(4)),
+            agent_id: Some(fixture::agent_id(4)),
             ..log::query(Seq(since))
         };
         let page = log::page(storage, &query).await;
@@ -98,9 +99,9 @@ pub async fn a_page_from_before_the_first_event_has_none(storage: &Storage) {
     assert_eq!(shown(storage, 3).await, [4]);
 }
 
-/// At most `limit` events go at a time; what is left is whole each time.
-pub async fn removes_events_in_chunks(storage: &Storage) {
-    let tenant = samples::tenant();
+/// At most `limit` events are removed at a time; the rest has no gap after each call.
+pub async fn events_are_removed_in_chunks(storage: &Storage) {
+    let tenant = fixture::tenant();
     logged_at(storage, &tenant, &[1, 2, 3, 4, 5, 6, 7, 99]).await;
     for (removed, first) in [(3, 4), (3, 7), (1, 8), (0, 8)] {
         assert_eq!(trimmed(storage, 50, 3).await, removed);
@@ -113,12 +114,12 @@ pub async fn removes_events_in_chunks(storage: &Storage) {
     assert_eq!(trimmed(storage, 1_000, 0).await, 0);
 }
 
-/// Every tenant's log loses its own beginning, within the one limit.
-pub async fn trims_the_logs_of_all_tenants(storage: &Storage) {
-    let ours = samples::tenant();
-    let old = given::tenant_named(storage, "old").await;
-    let young = given::tenant_named(storage, "young").await;
-    let empty = given::tenant_named(storage, "empty").await;
+/// Every tenant's log is trimmed, within the one limit.
+pub async fn the_logs_of_all_tenants_are_trimmed(storage: &Storage) {
+    let ours = fixture::tenant();
+    let old = setup::tenant_named(storage, "old").await;
+    let young = setup::tenant_named(storage, "young").await;
+    let empty = setup::tenant_named(storage, "empty").await;
     logged_at(storage, &ours, &[10, 20, 90]).await;
     logged_at(storage, &old, &[5, 6, 7]).await;
     logged_at(storage, &young, &[80, 90]).await;
@@ -137,10 +138,10 @@ pub async fn trims_the_logs_of_all_tenants(storage: &Storage) {
     }
 }
 
-/// Whoever reads while logs are trimmed sees every log whole from its first event on.
-pub async fn readers_never_see_a_hole(storage: &Storage) {
+/// Readers during trimming see every log without gaps from its first event on.
+pub async fn readers_never_see_a_gap(storage: &Storage) {
     const EVENTS: i64 = 120;
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     let moments: Vec<_> = (1..=EVENTS).collect();
     logged_at(storage, &tenant, &moments).await;
     let mut trimming = JoinSet::new();
@@ -155,18 +156,18 @@ pub async fn readers_never_see_a_hole(storage: &Storage) {
         } else {
             (first..=EVENTS).collect()
         };
-        let places = page.events.iter().map(|logged| logged.event.seq.0);
-        assert_eq!(places.collect::<Vec<_>>(), expected);
+        let positions = page.events.iter().map(|logged| logged.event.seq.0);
+        assert_eq!(positions.collect::<Vec<_>>(), expected);
         first = page.first.0;
     }
     trimming.join_all().await;
     assert_eq!(bounds(storage, &tenant).await, (EVENTS, EVENTS));
 }
 
-/// Trimming beside chats and beside other processes that trim removes each event once, and none
-/// that is written meanwhile.
-pub async fn trims_beside_writers_and_other_trimmers(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
+/// During chats and concurrent trimming, each old event is removed once, and no new event is
+/// removed.
+pub async fn trimming_is_correct_during_writes_and_other_trimming(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
     let mut trimmers = JoinSet::new();
     for _ in 0..4 {
         let storage = storage.clone();
@@ -179,11 +180,11 @@ pub async fn trims_beside_writers_and_other_trimmers(storage: &Storage) {
         });
     }
     for number in 1..=40 {
-        let target = ExchangeTarget::New(samples::conversation(number, agent.id));
-        given::recorded(storage, samples::exchange(number, &agent, target)).await;
+        let target = ConversationTarget::New(fixture::conversation(number, agent.id));
+        setup::record_turn(storage, fixture::exchange(number, &agent, target)).await;
     }
     let removed: u64 = trimmers.join_all().await.into_iter().sum();
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     let (first, head) = bounds(storage, &tenant).await;
     assert_eq!(head, 1 + 40 * 3);
     assert_eq!(first, 1 + i64::try_from(removed).expect("a small number"));

@@ -5,60 +5,61 @@ use std::time::Duration;
 use ports::Storage;
 
 use crate::{
-    answers::{Answer as _, assert_conflict},
-    given, samples,
+    fixture,
+    results::{ResultExt as _, assert_conflict},
+    setup,
 };
 
 const LEASE: Duration = Duration::from_secs(10);
 
-/// `insert` MUST answer `Conflict` when the id exists.
-pub async fn refuses_a_duplicate_node_id(storage: &Storage) {
-    let id = given::node(storage, 1).await;
+/// `insert` MUST return `Conflict` if the id exists.
+pub async fn a_duplicate_node_id_is_a_conflict(storage: &Storage) {
+    let id = setup::node(storage, 1).await;
     assert_conflict(&storage.nodes.insert(id, LEASE).await);
-    assert!(storage.nodes.renew(id, LEASE).await.answered());
+    assert!(storage.nodes.renew(id, LEASE).await.success());
 }
 
-/// `renew` renews a lease that runs.
-pub async fn renews_a_lease(storage: &Storage) {
-    let id = given::node(storage, 1).await;
+/// `renew` renews a valid lease.
+pub async fn a_valid_lease_can_be_renewed(storage: &Storage) {
+    let id = setup::node(storage, 1).await;
     for _ in 0..3 {
-        assert!(storage.nodes.renew(id, LEASE).await.answered());
+        assert!(storage.nodes.renew(id, LEASE).await.success());
     }
 }
 
-/// `renew` renews a lease that has run out, too: only a mark ends a node.
-pub async fn renews_a_lease_that_has_run_out(storage: &Storage) {
-    let id = samples::node_id(1);
-    storage.nodes.insert(id, Duration::ZERO).await.answered();
-    assert!(storage.nodes.renew(id, Duration::ZERO).await.answered());
-    assert!(storage.nodes.renew(id, LEASE).await.answered());
+/// `renew` also renews an expired lease: only a mark ends a node.
+pub async fn an_expired_lease_can_be_renewed(storage: &Storage) {
+    let id = fixture::node_id(1);
+    storage.nodes.insert(id, Duration::ZERO).await.success();
+    assert!(storage.nodes.renew(id, Duration::ZERO).await.success());
+    assert!(storage.nodes.renew(id, LEASE).await.success());
 }
 
-/// A lease that has run out is no mark: the node may begin turns.
-pub async fn a_node_whose_lease_ran_out_may_begin_turns(storage: &Storage) {
-    let id = samples::node_id(1);
-    storage.nodes.insert(id, Duration::ZERO).await.answered();
-    let agent = given::agent(storage, 1).await;
-    let talk = given::conversation(storage, 1, &agent).await;
-    let question = samples::question(1, &agent, samples::existing(&talk, 0));
-    given::started(storage, &question).await;
+/// An expired lease is not a mark: the node may begin turns.
+pub async fn a_node_with_an_expired_lease_may_begin_turns(storage: &Storage) {
+    let id = fixture::node_id(1);
+    storage.nodes.insert(id, Duration::ZERO).await.success();
+    let agent = setup::agent(storage, 1).await;
+    let conversation = setup::conversation(storage, 1, &agent).await;
+    let begin = fixture::begin_turn(1, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &begin).await;
 }
 
-/// A node that was never there, or has left, holds no lease.
-pub async fn renews_nothing_for_an_unknown_node(storage: &Storage) {
-    let left = given::node(storage, 1).await;
-    storage.nodes.delete(left).await.answered();
-    for id in [left, samples::node_id(404)] {
-        assert!(!storage.nodes.renew(id, LEASE).await.answered());
+/// A node that was never registered or was deleted has no lease.
+pub async fn an_unknown_node_has_no_lease(storage: &Storage) {
+    let left = setup::node(storage, 1).await;
+    storage.nodes.delete(left).await.success();
+    for id in [left, fixture::node_id(404)] {
+        assert!(!storage.nodes.renew(id, LEASE).await.success());
     }
 }
 
-/// `delete` may be repeated.
-pub async fn forgets_a_node_once_or_twice(storage: &Storage) {
-    let id = given::node(storage, 1).await;
-    let other = given::node(storage, 2).await;
+/// `delete` can be repeated.
+pub async fn deleting_a_node_can_be_repeated(storage: &Storage) {
+    let id = setup::node(storage, 1).await;
+    let other = setup::node(storage, 2).await;
     for _ in 0..2 {
-        storage.nodes.delete(id).await.answered();
+        storage.nodes.delete(id).await.success();
     }
-    assert!(storage.nodes.renew(other, LEASE).await.answered());
+    assert!(storage.nodes.renew(other, LEASE).await.success());
 }

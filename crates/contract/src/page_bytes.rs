@@ -1,4 +1,4 @@
-//! Pages of every list end at about a mebibyte, hold at least one item, and skip nothing.
+//! Pages of every list end at about 1 MiB, contain at least one item, and skip nothing.
 
 use domain::{
     Agent, Conversation, ConversationId, Credential, CredentialKind, EventType, Listed, Seq,
@@ -7,16 +7,16 @@ use domain::{
 use ports::{AgentFilter, ConversationFilter, EventQuery, MessageOrder, MessageQuery, Storage};
 
 use crate::{
-    answers::Answer as _,
-    given, log,
+    fixture, log,
     pages::{agents, conversations, credentials},
-    samples,
+    results::ResultExt as _,
+    setup,
 };
 
 /// The size of large items: four of them fit into a page.
 const LARGE: usize = 240 * 1024;
 
-/// The items of each page, until none follows.
+/// Returns the items of each page until none follows.
 async fn pages<T: Clone>(mut next: impl AsyncFnMut(Option<T>) -> (Vec<T>, bool)) -> Vec<Vec<T>> {
     let mut pages: Vec<Vec<T>> = Vec::new();
     loop {
@@ -38,14 +38,14 @@ fn lengths<T>(pages: &[Vec<T>]) -> Vec<usize> {
 fn agent_of(number: u32, bytes: usize) -> Agent {
     Agent {
         personality: "x".repeat(bytes),
-        ..samples::agent_able_to(number, &["reading"])
+        ..fixture::agent_able_to(number, &["reading"])
     }
 }
 
-/// Every order of the list of agents.
+/// All orders of the list of agents have short pages.
 pub async fn a_page_of_large_agents_is_short(storage: &Storage) {
     for number in 1..=10 {
-        given::stored_agent(storage, agent_of(number, LARGE)).await;
+        setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }
     for filter in [
         AgentFilter::All,
@@ -59,32 +59,32 @@ pub async fn a_page_of_large_agents_is_short(storage: &Storage) {
         assert_eq!(lengths(&pages), [4, 4, 2], "{filter:?}");
         let mut ids: Vec<_> = pages.concat().iter().map(|agent| agent.item.id).collect();
         ids.sort_unstable();
-        assert_eq!(ids, (1..=10).map(samples::agent_id).collect::<Vec<_>>());
+        assert_eq!(ids, (1..=10).map(fixture::agent_id).collect::<Vec<_>>());
     }
 }
 
-/// An item that is larger than a page is a page of its own.
+/// An item larger than a page is a page of its own.
 pub async fn an_agent_larger_than_a_page_is_listed_alone(storage: &Storage) {
     for number in 1..=3 {
-        given::stored_agent(storage, agent_of(number, PAGE_BYTES + 1)).await;
+        setup::insert_agent(storage, agent_of(number, PAGE_BYTES + 1)).await;
     }
-    given::agent(storage, 4).await;
+    setup::agent(storage, 4).await;
     let all = AgentFilter::All;
     let pages =
         pages(async |last: Option<Listed<Agent>>| agents(storage, &all, last.as_ref(), 100).await);
     assert_eq!(lengths(&pages.await), [1, 1, 1, 1]);
 }
 
-/// The same for conversations, by every filter.
+/// The same for conversations, with every filter.
 pub async fn a_page_of_large_conversations_is_short(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
+    let agent = setup::agent(storage, 1).await;
     for number in 1..=6 {
         let large = ("note".to_owned(), "x".repeat(LARGE));
-        let talk = Conversation {
+        let conversation = Conversation {
             metadata: Metadata::from([large]),
-            ..samples::conversation(number, agent.id)
+            ..fixture::conversation(number, agent.id)
         };
-        given::stored_conversation(storage, talk).await;
+        setup::insert_conversation(storage, conversation).await;
     }
     for (agent_id, user_id) in [
         (None, None),
@@ -98,21 +98,25 @@ pub async fn a_page_of_large_conversations_is_short(storage: &Storage) {
         });
         let pages = pages.await;
         assert_eq!(lengths(&pages), [4, 2], "{filter:?}");
-        let ids: Vec<ConversationId> = pages.concat().iter().map(|talk| talk.item.id).collect();
-        let expected: Vec<_> = (1..=6).rev().map(samples::conversation_id).collect();
+        let ids: Vec<ConversationId> = pages
+            .concat()
+            .iter()
+            .map(|conversation| conversation.item.id)
+            .collect();
+        let expected: Vec<_> = (1..=6).rev().map(fixture::conversation_id).collect();
         assert_eq!(ids, expected);
     }
 }
 
 /// The same for messages, in both orders.
 pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+    let (agent, conversation) = setup::chat(storage).await;
     for number in 0..3 {
-        let target = samples::existing(&talk, i64::from(number));
-        let mut exchange = samples::exchange(number, &agent, target);
-        exchange.question.input = "x".repeat(LARGE);
+        let target = fixture::existing(&conversation, i64::from(number));
+        let mut exchange = fixture::exchange(number, &agent, target);
+        exchange.begin.input = "x".repeat(LARGE);
         exchange.reply.content = "y".repeat(LARGE);
-        given::recorded(storage, exchange).await;
+        setup::record_turn(storage, exchange).await;
     }
     for (order, expected) in [
         (MessageOrder::Ascending, [1, 2, 3, 4, 5, 6]),
@@ -124,14 +128,14 @@ pub async fn a_page_of_large_messages_is_short(storage: &Storage) {
                 after: last,
                 limit: 100,
             };
-            let tenant = samples::tenant();
+            let tenant = fixture::tenant();
             let listed = storage
                 .conversations
-                .messages(&tenant, talk.id, &query)
+                .messages(&tenant, conversation.id, &query)
                 .await;
-            let page = listed.answered().value.expect("the conversation is there");
-            let places = page.items.iter().map(|message| message.seq);
-            (places.collect(), page.has_more)
+            let page = listed.success().value.expect("the conversation exists");
+            let positions = page.items.iter().map(|message| message.seq);
+            (positions.collect(), page.has_more)
         });
         let pages = pages.await;
         assert_eq!(lengths(&pages), [4, 2]);
@@ -144,22 +148,22 @@ pub async fn a_page_of_large_credentials_is_short(storage: &Storage) {
     for number in 1..=6 {
         let key = Credential {
             allowed_origins: vec!["x".repeat(LARGE)],
-            ..samples::key(number)
+            ..fixture::key(number)
         };
-        given::credential(storage, key).await;
+        setup::credential(storage, key).await;
     }
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     let page = storage
         .credentials
         .list(CredentialKind::Key, &tenant, None, 100)
         .await;
-    let page = page.answered();
+    let page = page.success();
     assert_eq!((page.items.len(), page.has_more), (4, true));
     let all = credentials(storage, CredentialKind::Key, 100).await;
     assert_eq!(all.len(), 6);
 }
 
-/// The log in pages of at most so many bytes.
+/// Returns the log in pages of at most `bytes` bytes.
 async fn log_pages(storage: &Storage, bytes: usize) -> Vec<Vec<i64>> {
     let mut since = Seq(0);
     let mut pages = Vec::new();
@@ -183,52 +187,52 @@ async fn log_pages(storage: &Storage, bytes: usize) -> Vec<Vec<i64>> {
     }
 }
 
-/// A page of the log ends where its bytes are used up, and holds one event at least.
+/// A page of the log ends when its bytes are used up, and contains at least one event.
 pub async fn a_page_of_large_events_is_short(storage: &Storage) {
     for number in 1..=5 {
-        given::stored_agent(storage, agent_of(number, LARGE)).await;
+        setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }
     let ones: Vec<Vec<i64>> = (1..=5).map(|seq| vec![seq]).collect();
     assert_eq!(log_pages(storage, 1).await, ones);
     let twos = [vec![1, 2], vec![3, 4], vec![5]];
     assert_eq!(log_pages(storage, 2 * (LARGE + 4_096)).await, twos);
-    // Deleted content takes no room.
+    // Deleted content needs no space.
     for number in 1..=4 {
-        given::agent_deleted(storage, &samples::agent(number)).await;
+        setup::delete_agent(storage, &fixture::agent(number)).await;
     }
     let all = [(1..=9).collect::<Vec<_>>()];
     assert_eq!(log_pages(storage, LARGE + 4_096).await, all);
 }
 
-/// Messages count as well as the events' own content, also those that events leave out.
-pub async fn messages_take_room_in_a_page_of_the_log(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let talk = samples::conversation(1, agent.id);
-    let (talk, greeting) = samples::greeted(talk, &"x".repeat(LARGE));
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
+/// Messages count as well as the events' own content, also messages that events omit.
+pub async fn messages_count_towards_the_size_of_a_page_of_the_log(storage: &Storage) {
+    let agent = setup::agent(storage, 1).await;
+    let conversation = fixture::conversation(1, agent.id);
+    let (conversation, greeting) = fixture::greeted(conversation, &"x".repeat(LARGE));
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     let conversations = &storage.conversations;
-    let answer = conversations.insert(&tenant, &talk, Some(&greeting), &stamp, None);
-    answer.await.answered();
-    let mut exchange = samples::exchange(1, &agent, samples::existing(&talk, 0));
-    exchange.question.input = "y".repeat(LARGE);
-    given::recorded(storage, exchange).await;
+    let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+    result.await.success();
+    let mut exchange = fixture::exchange(1, &agent, fixture::existing(&conversation, 0));
+    exchange.begin.input = "y".repeat(LARGE);
+    setup::record_turn(storage, exchange).await;
     let expected = [vec![1, 2], vec![3], vec![4]];
     assert_eq!(log_pages(storage, 2 * LARGE + 4_096).await, expected);
 }
 
-/// Events are counted as a page would show them, up to a limit.
-pub async fn counts_the_events_that_match(storage: &Storage) {
+/// `count` counts the events that a page would return, up to a limit.
+pub async fn matching_events_are_counted(storage: &Storage) {
     for number in 1..=5 {
-        given::stored_agent(storage, agent_of(number, LARGE)).await;
+        setup::insert_agent(storage, agent_of(number, LARGE)).await;
     }
-    given::agent_deleted(storage, &samples::agent(1)).await;
+    setup::delete_agent(storage, &fixture::agent(1)).await;
     let created = EventQuery {
         types: vec![EventType::AgentCreated],
         bytes: 0,
         ..log::query(Seq(1))
     };
     let of_one = EventQuery {
-        agent_id: Some(samples::agent_id(1)),
+        agent_id: Some(fixture::agent_id(1)),
         ..log::query(Seq(0))
     };
     let limited = EventQuery {
@@ -236,7 +240,7 @@ pub async fn counts_the_events_that_match(storage: &Storage) {
         ..log::query(Seq(0))
     };
     for (query, expected) in [(created, 4), (of_one, 2), (limited, 3)] {
-        let count = storage.events.count(&samples::tenant(), &query).await;
-        assert_eq!(count.answered(), expected, "{query:?}");
+        let count = storage.events.count(&fixture::tenant(), &query).await;
+        assert_eq!(count.success(), expected, "{query:?}");
     }
 }

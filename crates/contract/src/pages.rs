@@ -1,4 +1,4 @@
-//! Walking through listings page by page.
+//! Reading listings page by page in tests.
 
 use domain::{Agent, Conversation, Credential, CredentialKind, Listed, text::search_key};
 use ports::{
@@ -6,12 +6,12 @@ use ports::{
     ConversationQuery, Storage,
 };
 
-use crate::{answers::Answer as _, samples};
+use crate::{fixture, results::ResultExt as _};
 
-/// More pages than any test needs: a listing that never ends must fail, not hang.
+/// More pages than any test needs, so that an endless listing fails instead of hanging.
 pub(crate) const TOO_MANY_PAGES: usize = 200;
 
-/// The position after which the page behind this agent begins.
+/// Returns the position of an agent.
 fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
     AgentPosition {
         sort_seq: agent.sort_seq,
@@ -20,7 +20,7 @@ fn after_agent(agent: &Listed<Agent>) -> AgentPosition {
     }
 }
 
-/// One page of agents of the samples' tenant, and whether more follow.
+/// Reads one page of agents of the fixture's tenant. Returns `true` if more follow.
 pub(crate) async fn agents(
     storage: &Storage,
     filter: &AgentFilter,
@@ -32,12 +32,12 @@ pub(crate) async fn agents(
         after: after.map(after_agent),
         limit,
     };
-    let tenant = samples::tenant();
-    let page = storage.agents.list(&tenant, &query).await.answered().value;
+    let tenant = fixture::tenant();
+    let page = storage.agents.list(&tenant, &query).await.success().value;
     (page.items, page.has_more)
 }
 
-/// All agents behind `after`, in pages of `limit`.
+/// Reads all agents after `after`, in pages of `limit`.
 pub(crate) async fn agents_behind(
     storage: &Storage,
     filter: &AgentFilter,
@@ -57,7 +57,7 @@ pub(crate) async fn agents_behind(
     panic!("the listing does not end");
 }
 
-/// The names of all agents, in pages of `limit`.
+/// Reads the names of all agents, in pages of `limit`.
 pub(crate) async fn agent_names(
     storage: &Storage,
     filter: &AgentFilter,
@@ -67,7 +67,7 @@ pub(crate) async fn agent_names(
     agents.into_iter().map(|agent| agent.name).collect()
 }
 
-/// The position after which the page behind this conversation begins.
+/// Returns the position of a conversation.
 fn after_conversation(conversation: &Listed<Conversation>) -> ConversationPosition {
     ConversationPosition {
         sort_seq: conversation.sort_seq,
@@ -75,7 +75,7 @@ fn after_conversation(conversation: &Listed<Conversation>) -> ConversationPositi
     }
 }
 
-/// One page of conversations of the samples' tenant, and whether more follow.
+/// Reads one page of conversations of the fixture's tenant. Returns `true` if more follow.
 pub(crate) async fn conversations(
     storage: &Storage,
     filter: &ConversationFilter,
@@ -87,12 +87,12 @@ pub(crate) async fn conversations(
         after: after.map(after_conversation),
         limit,
     };
-    let listed = storage.conversations.list(&samples::tenant(), &query).await;
-    let page = listed.answered().value;
+    let listed = storage.conversations.list(&fixture::tenant(), &query).await;
+    let page = listed.success().value;
     (page.items, page.has_more)
 }
 
-/// All conversations behind `after`, in pages of `limit`.
+/// Reads all conversations after `after`, in pages of `limit`.
 pub(crate) async fn conversations_behind(
     storage: &Storage,
     filter: &ConversationFilter,
@@ -105,7 +105,7 @@ pub(crate) async fn conversations_behind(
         assert!(items.len() <= limit, "a page is longer than its limit");
         assert!(
             !has_more || !items.is_empty(),
-            "a page from which nothing follows"
+            "an empty page cannot be followed by another"
         );
         after = items.last().cloned();
         all.extend(items.into_iter().map(|listed| listed.item));
@@ -116,17 +116,17 @@ pub(crate) async fn conversations_behind(
     panic!("the listing does not end");
 }
 
-/// All credentials of a kind of the samples' tenant, in pages of `limit`.
+/// Reads all credentials of a kind of the fixture's tenant, in pages of `limit`.
 pub(crate) async fn credentials(
     storage: &Storage,
     kind: CredentialKind,
     limit: usize,
 ) -> Vec<Credential> {
-    let (credentials, tenant) = (&storage.credentials, samples::tenant());
+    let (credentials, tenant) = (&storage.credentials, fixture::tenant());
     let (mut all, mut after) = (Vec::new(), None);
     for _ in 0..TOO_MANY_PAGES {
         let page = credentials.list(kind, &tenant, after, limit).await;
-        let page = page.answered();
+        let page = page.success();
         assert!(page.items.len() <= limit, "a page is longer than its limit");
         after = page.items.last().map(|last| last.sort_seq);
         all.extend(page.items.into_iter().map(|listed| listed.item));

@@ -1,8 +1,8 @@
-//! `RateLimiter`: what every limiter promises to those whom it counts.
+//! `RateLimiter`: the contract of every limiter.
 //!
-//! Time is real here: a limiter keeps its own. Where nothing may come back, the quota is one unit
-//! a minute; where something must, one each ten milliseconds, and whoever waits does so for as
-//! long as the limiter said.
+//! These tests use real time, because a limiter has its own clock. If no unit may be refilled, the
+//! quota is one unit per minute. Otherwise it is one unit per ten milliseconds, and a test waits as
+//! long as the limiter requests.
 
 use std::{
     num::NonZeroU32,
@@ -11,45 +11,45 @@ use std::{
 };
 
 use domain::{PrincipalId, Quota, QuotaHolder, RatePolicy, TenantId};
-use ports::{RateLimiter, Taken};
+use ports::{QuotaDecision, RateLimiter};
 use tokio::{task::JoinSet, time::sleep};
 
 /// Expands to one test per promise of a rate limiter. `$fixture` is the path (from the crate's
-/// root) of an async function whose answer is, or derefs to, an `Arc<dyn ports::RateLimiter>` that
-/// has counted nothing yet.
+/// root) of an async function whose result is, or derefs to, an unused `Arc<dyn
+/// ports::RateLimiter>`.
 #[macro_export]
 macro_rules! rate_limiter_contract {
     ($fixture:path) => {
         $crate::rate_limiter_contract! {
             $fixture;
             rate_limiter {
-                gives_the_burst_at_once,
-                gives_units_back_evenly,
-                gives_the_burst_and_no_more_after_a_rest,
-                a_refusal_takes_nothing,
-                asking_in_vain_delays_nothing,
-                tells_truly_when_one_more_can_be_taken,
-                gives_several_units_or_none,
+                the_burst_is_granted_at_once,
+                units_are_refilled_evenly,
+                an_idle_principal_saves_up_at_most_the_burst,
+                a_rejection_takes_nothing,
+                rejected_requests_do_not_extend_the_wait,
+                more_in_is_the_time_until_one_more_unit_can_be_taken,
+                several_units_are_granted_together_or_not_at_all,
                 more_units_than_the_burst_count_as_the_burst,
-                counts_principals_apart,
-                counts_tenants_apart,
-                counts_policies_apart,
-                a_greater_burst_takes_effect_at_once,
+                quotas_are_separate_for_each_principal,
+                quotas_are_separate_for_each_tenant,
+                quotas_are_separate_for_each_policy,
+                a_larger_burst_takes_effect_at_once,
                 a_smaller_burst_takes_effect_at_once,
                 a_faster_quota_takes_effect_at_once,
-                counts_exactly_what_many_take_at_once,
-                forgets_nobody_active_among_many_others,
+                concurrent_requests_are_granted_exactly_the_burst,
+                active_principals_are_kept_among_many_others,
             }
             stream_slots {
-                opens_as_many_streams_as_may_be,
-                opens_no_stream_where_none_may_be,
-                a_dropped_slot_frees_its_place,
-                frees_the_places_of_a_task_that_ended,
-                a_refused_stream_holds_no_place,
-                counts_streams_of_principals_apart,
-                counts_streams_of_tenants_apart,
-                a_changed_number_of_streams_takes_effect_at_once,
-                opens_exactly_as_many_streams_as_may_be_at_once,
+                streams_can_be_opened_up_to_the_maximum,
+                no_stream_can_be_opened_if_the_maximum_is_zero,
+                a_dropped_slot_is_released,
+                slots_of_an_ended_task_are_released,
+                a_rejected_stream_occupies_no_slot,
+                slots_are_separate_for_each_principal,
+                slots_are_separate_for_each_tenant,
+                a_changed_maximum_of_streams_takes_effect_at_once,
+                concurrent_calls_open_exactly_the_maximum_of_streams,
             }
         }
     };
@@ -66,21 +66,22 @@ macro_rules! rate_limiter_contract {
     };
 }
 
-/// In which time one unit of a [`fast`] quota comes back.
+/// The time in which one unit of a [`fast`] quota is refilled.
 const INTERVAL: Duration = Duration::from_millis(10);
 
-/// How far the clock of a limiter may be from the clock of these tests.
+/// The maximum difference between the clock of a limiter and the clock of these tests.
 const CLOCK_DIFFERENCE: Duration = Duration::from_millis(1);
 
-/// More than any quota here gives: a limiter that never refuses must fail, not hang.
+/// More units than any quota here grants, so that a limiter that never rejects fails instead of
+/// hanging.
 const TOO_MANY: u32 = 1_000;
 
-/// Nothing of it comes back while a test runs.
+/// A quota of which nothing is refilled during a test.
 fn slow(burst: u32) -> Quota {
     Quota::new(1, burst)
 }
 
-/// One unit comes back each [`INTERVAL`].
+/// A quota of which one unit is refilled per [`INTERVAL`].
 fn fast(burst: u32) -> Quota {
     Quota::new(6_000, burst)
 }
@@ -97,7 +98,7 @@ pub(crate) fn holder(number: u32) -> QuotaHolder {
     holder_in(TenantId::DEFAULT, number)
 }
 
-async fn take(limiter: &Arc<dyn RateLimiter>, number: u32, quota: Quota) -> Taken {
+async fn take(limiter: &Arc<dyn RateLimiter>, number: u32, quota: Quota) -> QuotaDecision {
     take_units(limiter, number, quota, 1).await
 }
 
@@ -106,27 +107,31 @@ async fn take_units(
     number: u32,
     quota: Quota,
     units: u32,
-) -> Taken {
+) -> QuotaDecision {
     let units = NonZeroU32::new(units).expect("some units");
     let (holder, policy) = (holder(number), RatePolicy::Requests);
     let taken = limiter.take(&holder, policy, quota, units).await;
-    taken.expect("the limiter is there")
+    taken.expect("the limiter is available")
 }
 
-/// Takes until nothing is left: how many were given, and the refusal.
-async fn exhaust(limiter: &Arc<dyn RateLimiter>, number: u32, quota: Quota) -> (u32, Taken) {
+/// Takes units until one is rejected. Returns the number of granted units and the rejection.
+async fn exhaust(
+    limiter: &Arc<dyn RateLimiter>,
+    number: u32,
+    quota: Quota,
+) -> (u32, QuotaDecision) {
     for admitted in 0..TOO_MANY {
         let taken = take(limiter, number, quota).await;
         if !taken.is_admitted {
-            assert_eq!(taken.remaining, 0, "what was refused was there");
+            assert_eq!(taken.remaining, 0, "the rejected unit was available");
             return (admitted, taken);
         }
     }
-    panic!("the limiter refuses nothing");
+    panic!("the limiter rejects nothing");
 }
 
-/// MUST give `burst` units at once to a principal that rested.
-pub async fn gives_the_burst_at_once(limiter: &Arc<dyn RateLimiter>) {
+/// `burst` units MUST be granted at once to a principal that was idle.
+pub async fn the_burst_is_granted_at_once(limiter: &Arc<dyn RateLimiter>) {
     for (number, burst) in [(1, 1), (2, 2), (3, 100)] {
         let minute = Duration::from_mins(1);
         for left in (0..burst).rev() {
@@ -135,73 +140,74 @@ pub async fn gives_the_burst_at_once(limiter: &Arc<dyn RateLimiter>) {
             assert_eq!(taken.remaining, left);
             assert!(taken.more_in > Duration::ZERO && taken.more_in <= minute);
         }
-        let refused = take(limiter, number, slow(burst)).await;
-        assert!(!refused.is_admitted, "more than {burst}");
-        assert_eq!(refused.remaining, 0);
-        assert!(refused.more_in > Duration::ZERO && refused.more_in <= minute);
+        let rejected = take(limiter, number, slow(burst)).await;
+        assert!(!rejected.is_admitted, "more than {burst}");
+        assert_eq!(rejected.remaining, 0);
+        assert!(rejected.more_in > Duration::ZERO && rejected.more_in <= minute);
     }
 }
 
-/// MUST give `per_minute` units in every minute after the burst, evenly: one each interval, no
+/// `per_minute` units MUST be granted per minute after the burst, evenly: one per interval, no
 /// later and no more.
-pub async fn gives_units_back_evenly(limiter: &Arc<dyn RateLimiter>) {
+pub async fn units_are_refilled_evenly(limiter: &Arc<dyn RateLimiter>) {
     let (burst, start) = (5, Instant::now());
     let mut admitted = 0;
     while admitted < burst + 30 {
-        let (given, refused) = exhaust(limiter, 1, fast(burst)).await;
+        let (given, rejected) = exhaust(limiter, 1, fast(burst)).await;
         admitted += given;
-        assert!(refused.more_in <= INTERVAL, "{refused:?}");
+        assert!(rejected.more_in <= INTERVAL, "{rejected:?}");
         let came_back = (start.elapsed() + CLOCK_DIFFERENCE).as_nanos() / INTERVAL.as_nanos();
         assert!(u128::from(admitted) <= u128::from(burst) + came_back);
-        sleep(refused.more_in).await;
+        sleep(rejected.more_in).await;
         let taken = take(limiter, 1, fast(burst)).await;
-        assert!(taken.is_admitted, "after {:?}: {taken:?}", refused.more_in);
+        assert!(taken.is_admitted, "after {:?}: {taken:?}", rejected.more_in);
         admitted += 1;
     }
 }
 
-/// However long a principal rested, the burst is all that it saved up.
-pub async fn gives_the_burst_and_no_more_after_a_rest(limiter: &Arc<dyn RateLimiter>) {
+/// An idle principal saves up at most the burst, however long it is idle.
+pub async fn an_idle_principal_saves_up_at_most_the_burst(limiter: &Arc<dyn RateLimiter>) {
     let burst = 3;
-    let (given, refused) = exhaust(limiter, 1, fast(burst)).await;
+    let (given, rejected) = exhaust(limiter, 1, fast(burst)).await;
     assert!(given >= burst);
-    sleep(refused.more_in + 5 * burst * INTERVAL).await;
+    sleep(rejected.more_in + 5 * burst * INTERVAL).await;
     let taken = take(limiter, 1, fast(burst)).await;
     assert!(taken.is_admitted);
     assert_eq!(taken.remaining, burst - 1);
 }
 
-/// MUST take nothing when it refuses: nobody waits the longer for having asked.
-pub async fn a_refusal_takes_nothing(limiter: &Arc<dyn RateLimiter>) {
+/// A rejection MUST take nothing: further requests do not extend the wait.
+pub async fn a_rejection_takes_nothing(limiter: &Arc<dyn RateLimiter>) {
     let (given, mut last) = exhaust(limiter, 1, slow(3)).await;
     assert_eq!(given, 3);
     for _ in 0..100 {
-        let refused = take(limiter, 1, slow(3)).await;
-        assert!(!refused.is_admitted);
+        let rejected = take(limiter, 1, slow(3)).await;
+        assert!(!rejected.is_admitted);
         assert!(
-            refused.more_in <= last.more_in,
-            "{refused:?} after {last:?}"
+            rejected.more_in <= last.more_in,
+            "{rejected:?} after {last:?}"
         );
-        last = refused;
+        last = rejected;
     }
 }
 
-/// Whoever asks all the time is given a unit when the first refusal said, and no later.
-pub async fn asking_in_vain_delays_nothing(limiter: &Arc<dyn RateLimiter>) {
-    let (_, refused) = exhaust(limiter, 1, fast(1)).await;
-    let promised = Instant::now() + refused.more_in + CLOCK_DIFFERENCE;
+/// A principal that keeps sending requests is granted a unit at the time that the first rejection
+/// announced.
+pub async fn rejected_requests_do_not_extend_the_wait(limiter: &Arc<dyn RateLimiter>) {
+    let (_, rejected) = exhaust(limiter, 1, fast(1)).await;
+    let promised = Instant::now() + rejected.more_in + CLOCK_DIFFERENCE;
     loop {
-        let asked = Instant::now();
+        let sent_at = Instant::now();
         if take(limiter, 1, fast(1)).await.is_admitted {
             return;
         }
-        assert!(asked < promised, "refused {:?} late", asked - promised);
+        assert!(sent_at < promised, "rejected {:?} late", sent_at - promised);
         tokio::task::yield_now().await;
     }
 }
 
-/// After `more_in`, one more than `remaining` can be taken, whether the unit was given or not.
-pub async fn tells_truly_when_one_more_can_be_taken(limiter: &Arc<dyn RateLimiter>) {
+/// After `more_in`, one more than `remaining` can be taken, after a grant and after a rejection.
+pub async fn more_in_is_the_time_until_one_more_unit_can_be_taken(limiter: &Arc<dyn RateLimiter>) {
     let burst = 8;
     for (number, at_once) in (1..).zip([1, 2, 5, 8, 9, 20]) {
         let mut last = take(limiter, number, fast(burst)).await;
@@ -210,15 +216,15 @@ pub async fn tells_truly_when_one_more_can_be_taken(limiter: &Arc<dyn RateLimite
         }
         assert!(last.more_in <= INTERVAL, "{last:?}");
         sleep(last.more_in).await;
-        // One more was there, and now it is taken.
+        // One more unit was available and is taken now.
         let next = take(limiter, number, fast(burst)).await;
         assert!(next.is_admitted, "{next:?} after {last:?}");
         assert!(next.remaining >= last.remaining, "{next:?} after {last:?}");
     }
 }
 
-/// Several units are taken all at once or not at all, and come back evenly.
-pub async fn gives_several_units_or_none(limiter: &Arc<dyn RateLimiter>) {
+/// Several units are granted together or not at all, and are refilled evenly.
+pub async fn several_units_are_granted_together_or_not_at_all(limiter: &Arc<dyn RateLimiter>) {
     let taken = take_units(limiter, 1, slow(10), 7).await;
     assert!(taken.is_admitted);
     assert_eq!(taken.remaining, 3);
@@ -226,14 +232,14 @@ pub async fn gives_several_units_or_none(limiter: &Arc<dyn RateLimiter>) {
     assert!(take_units(limiter, 1, slow(10), 3).await.is_admitted);
 
     assert!(take_units(limiter, 2, fast(10), 10).await.is_admitted);
-    let refused = take_units(limiter, 2, fast(10), 5).await;
-    assert!(!refused.is_admitted);
-    assert!(refused.more_in <= 5 * INTERVAL, "{refused:?}");
-    sleep(refused.more_in).await;
+    let rejected = take_units(limiter, 2, fast(10), 5).await;
+    assert!(!rejected.is_admitted);
+    assert!(rejected.more_in <= 5 * INTERVAL, "{rejected:?}");
+    sleep(rejected.more_in).await;
     assert!(take_units(limiter, 2, fast(10), 5).await.is_admitted);
 }
 
-/// A request larger than the burst is not refused for ever.
+/// A request for more units than the burst is not rejected for ever.
 pub async fn more_units_than_the_burst_count_as_the_burst(limiter: &Arc<dyn RateLimiter>) {
     let taken = take_units(limiter, 1, slow(5), 1_000).await;
     assert!(taken.is_admitted);
@@ -241,76 +247,76 @@ pub async fn more_units_than_the_burst_count_as_the_burst(limiter: &Arc<dyn Rate
     assert!(!take(limiter, 1, slow(5)).await.is_admitted);
 }
 
-/// What one principal takes, no other lacks.
-pub async fn counts_principals_apart(limiter: &Arc<dyn RateLimiter>) {
+/// Units of one principal do not count for another.
+pub async fn quotas_are_separate_for_each_principal(limiter: &Arc<dyn RateLimiter>) {
     for number in 1..=3 {
         let (given, _) = exhaust(limiter, number, slow(2)).await;
         assert_eq!(given, 2, "to principal {number}");
     }
-    let refused = take(limiter, 1, slow(2)).await;
-    assert!(!refused.is_admitted);
+    let rejected = take(limiter, 1, slow(2)).await;
+    assert!(!rejected.is_admitted);
 }
 
-/// Principals of one name in two tenants do not share.
-pub async fn counts_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
+/// Principals with the same id in two tenants do not share quotas.
+pub async fn quotas_are_separate_for_each_tenant(limiter: &Arc<dyn RateLimiter>) {
     for tenant in ["one", "other"] {
         for is_admitted in [true, false] {
             let holder = holder_in(tenant, 1);
             let taken = limiter
                 .take(&holder, RatePolicy::Requests, slow(1), NonZeroU32::MIN)
                 .await;
-            let taken = taken.expect("the limiter is there");
+            let taken = taken.expect("the limiter is available");
             assert_eq!(taken.is_admitted, is_admitted, "{tenant}");
         }
     }
 }
 
-/// What is taken under one policy is there under the other, also of equal quotas.
-pub async fn counts_policies_apart(limiter: &Arc<dyn RateLimiter>) {
+/// Units of one policy do not count for another, also with equal quotas.
+pub async fn quotas_are_separate_for_each_policy(limiter: &Arc<dyn RateLimiter>) {
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
         for left in [1, 0] {
             let taken = limiter
                 .take(&holder(1), policy, slow(2), NonZeroU32::MIN)
                 .await;
-            let taken = taken.expect("the limiter is there");
+            let taken = taken.expect("the limiter is available");
             assert!(taken.is_admitted, "{policy:?}");
             assert_eq!(taken.remaining, left);
         }
     }
     for policy in [RatePolicy::Requests, RatePolicy::Chat] {
-        let refused = limiter
+        let rejected = limiter
             .take(&holder(1), policy, slow(2), NonZeroU32::MIN)
             .await;
-        assert!(!refused.expect("the limiter is there").is_admitted);
+        assert!(!rejected.expect("the limiter is available").is_admitted);
     }
 }
 
-/// Who has used up a small burst and is granted a greater one may go on; it is not given more than
-/// the greater one.
-pub async fn a_greater_burst_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
+/// A principal that has used up a small burst and gets a larger one can continue, within the larger
+/// one.
+pub async fn a_larger_burst_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
     exhaust(limiter, 1, slow(1)).await;
     let (given, _) = exhaust(limiter, 1, slow(50)).await;
     assert!((1..=50).contains(&given), "{given} were given");
 }
 
-/// What was saved up under a greater burst is not given under a smaller one.
+/// Units saved up under a larger burst are not granted under a smaller one.
 pub async fn a_smaller_burst_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
     assert_eq!(take(limiter, 1, slow(50)).await.remaining, 49);
     let (given, _) = exhaust(limiter, 1, slow(2)).await;
     assert!(given <= 2, "{given} were given");
 }
 
-/// Who waits for a slow quota and is granted a faster one waits by the faster one.
+/// A principal that waits for a slow quota and gets a faster one waits by the faster one.
 pub async fn a_faster_quota_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
     exhaust(limiter, 1, slow(1)).await;
-    let (_, refused) = exhaust(limiter, 1, fast(1)).await;
-    assert!(refused.more_in <= INTERVAL, "{refused:?}");
-    sleep(refused.more_in).await;
+    let (_, rejected) = exhaust(limiter, 1, fast(1)).await;
+    assert!(rejected.more_in <= INTERVAL, "{rejected:?}");
+    sleep(rejected.more_in).await;
     assert!(take(limiter, 1, fast(1)).await.is_admitted);
 }
 
-/// Of all that many ask for at the same time, just the burst is given.
-pub async fn counts_exactly_what_many_take_at_once(limiter: &Arc<dyn RateLimiter>) {
+/// Concurrent requests are granted exactly the burst.
+pub async fn concurrent_requests_are_granted_exactly_the_burst(limiter: &Arc<dyn RateLimiter>) {
     let mut takers = JoinSet::new();
     for _ in 0..16 {
         let limiter = Arc::clone(limiter);
@@ -327,14 +333,14 @@ pub async fn counts_exactly_what_many_take_at_once(limiter: &Arc<dyn RateLimiter
     assert_eq!(given, 100);
 }
 
-/// Memory is bounded by what was active lately, and not at the price of forgetting who was.
-pub async fn forgets_nobody_active_among_many_others(limiter: &Arc<dyn RateLimiter>) {
+/// Memory is bounded by recent activity, and active principals are never forgotten.
+pub async fn active_principals_are_kept_among_many_others(limiter: &Arc<dyn RateLimiter>) {
     exhaust(limiter, 0, slow(1)).await;
     for number in 1..=5_000 {
         assert!(take(limiter, number, slow(1)).await.is_admitted);
     }
     for number in [0, 1, 2_500, 5_000] {
-        let refused = take(limiter, number, slow(1)).await;
-        assert!(!refused.is_admitted, "principal {number} was forgotten");
+        let rejected = take(limiter, number, slow(1)).await;
+        assert!(!rejected.is_admitted, "principal {number} was forgotten");
     }
 }

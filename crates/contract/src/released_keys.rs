@@ -1,227 +1,233 @@
-//! Keys that turns give back when they fail, and who may take them over.
+//! Idempotency keys that failed turns release, and their reuse.
 
-use domain::{Fingerprint, IdempotencyClaim, IdempotencyRecord, Problem, idempotency::RETENTION};
+use domain::{Fingerprint, IdempotencyEntry, IdempotencyRecord, Problem, idempotency::RETENTION};
 use ports::{
-    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, ExchangeTarget, Storage, TurnEnding,
+    BeginOutcome, BeginTurn, CompletedTurn, ConversationTarget, RecordTurnOutcome, Storage,
+    TurnEnding,
 };
 use tokio::task::JoinSet;
 
-use crate::{answers::Answer as _, found, given, log, samples, untouched::Before};
+use crate::{fixture, log, lookup, results::ResultExt as _, setup, snapshot::Snapshot};
 
-fn key() -> IdempotencyClaim {
-    samples::claim("k")
+fn key() -> IdempotencyEntry {
+    fixture::claim("k")
 }
 
-fn with_key(question: BeginTurn) -> BeginTurn {
+fn with_key(begin: BeginTurn) -> BeginTurn {
     BeginTurn {
         claim: Some(key()),
-        ..question
+        ..begin
     }
 }
 
-async fn failed(storage: &Storage, question: &BeginTurn, problem: Problem) {
-    let finish = samples::finish(question, TurnEnding::failed(problem));
-    given::finished(storage, finish).await;
+async fn fail_turn(storage: &Storage, begin: &BeginTurn, problem: Problem) {
+    let finish = fixture::finish(begin, TurnEnding::failed(problem));
+    setup::finish_turn(storage, finish).await;
 }
 
-/// Question 1 of a new conversation 1 has failed and given its key back; conversation 2 is idle.
-async fn released(storage: &Storage) -> BeginTurn {
-    let (agent, _) = given::chat(storage).await;
-    let target = ExchangeTarget::New(samples::conversation(2, agent.id));
-    let question = with_key(samples::question(1, &agent, target));
-    given::started(storage, &question).await;
-    failed(storage, &question, samples::retryable_problem()).await;
-    question
+/// Fails turn 1 of the new conversation 2, which releases its key. Conversation 1 is idle.
+async fn release_key(storage: &Storage) -> BeginTurn {
+    let (agent, _) = setup::chat(storage).await;
+    let target = ConversationTarget::New(fixture::conversation(2, agent.id));
+    let begin = with_key(fixture::begin_turn(1, &agent, target));
+    setup::start_turn(storage, &begin).await;
+    fail_turn(storage, &begin, fixture::retryable_problem()).await;
+    begin
 }
 
-/// The same command again, with `number`, which would make a conversation.
-fn again(number: u32) -> BeginTurn {
-    let agent = samples::agent(1);
-    let target = ExchangeTarget::New(samples::conversation(number + 100, agent.id));
-    with_key(samples::question(number, &agent, target))
+/// A turn with the same key and command, which would create a conversation.
+fn repeat_command(number: u32) -> BeginTurn {
+    let agent = fixture::agent(1);
+    let target = ConversationTarget::New(fixture::conversation(number + 100, agent.id));
+    with_key(fixture::begin_turn(number, &agent, target))
 }
 
 async fn record(storage: &Storage) -> IdempotencyRecord {
-    let record = found::claim(storage, &key()).await;
-    record.expect("the key is remembered")
+    let record = lookup::claim(storage, &key()).await;
+    record.expect("the key is stored")
 }
 
-/// A retryable failure gives the key back: its record stays, and names the conversation instead
-/// of the turn.
-pub async fn a_retryable_failure_gives_the_key_back(storage: &Storage) {
-    let question = released(storage).await;
+/// A retryable failure releases the key: its record stays, and names the conversation instead of
+/// the turn.
+pub async fn a_retryable_failure_releases_the_key(storage: &Storage) {
+    let begin = release_key(storage).await;
     let expected = IdempotencyRecord {
         fingerprint: key().fingerprint,
         turn_id: None,
-        released_into: Some(question.target.id()),
+        released_into: Some(begin.target.id()),
         answer: None,
         created_at: key().created_at,
     };
     assert_eq!(record(storage).await, expected);
 }
 
-/// Who repeats the command and would make a conversation is told of the one there is, and
-/// nothing is written: neither by a turn that begins nor by an exchange.
-pub async fn a_key_given_back_is_told_to_who_would_make_a_conversation(storage: &Storage) {
-    released(storage).await;
-    let (question, expected) = (again(2), record(storage).await);
-    let before = Before::of(storage, &question).await;
-    let begun = storage.turns.begin_turn(question.clone()).await.answered();
-    assert_eq!(begun, BeginOutcome::Repeated(expected.clone()));
-    let exchange = Exchange {
-        question: question.clone(),
-        ..samples::exchange(2, &samples::agent(1), question.target.clone())
+/// A repeated command that would create a conversation receives the record with the existing one,
+/// and nothing is written, both for `begin_turn` and for `record_completed_turn`.
+pub async fn a_released_key_is_replayed_to_a_repeated_command_for_a_new_conversation(
+    storage: &Storage,
+) {
+    release_key(storage).await;
+    let (begin, expected) = (repeat_command(2), record(storage).await);
+    let before = Snapshot::take(storage, &begin).await;
+    let outcome = storage.turns.begin_turn(begin.clone()).await.success();
+    assert_eq!(outcome, BeginOutcome::Replayed(expected.clone()));
+    let exchange = CompletedTurn {
+        begin: begin.clone(),
+        ..fixture::exchange(2, &fixture::agent(1), begin.target.clone())
     };
-    let recorded = storage.turns.record_exchange(exchange).await.answered();
-    assert_eq!(recorded, ExchangeOutcome::Repeated(expected.clone()));
-    before.assert_untouched_by(storage, &question).await;
+    let recorded = storage
+        .turns
+        .record_completed_turn(exchange)
+        .await
+        .success();
+    assert_eq!(recorded, RecordTurnOutcome::Replayed(expected.clone()));
+    before.assert_unchanged_by(storage, &begin).await;
     assert_eq!(record(storage).await, expected);
 }
 
-async fn assert_taken_over(storage: &Storage, question: &BeginTurn) {
-    given::started(storage, question).await;
-    let record = found::claim(storage, question.claim.as_ref().expect("there is one")).await;
-    let record = record.expect("the key is remembered");
+async fn assert_key_reused(storage: &Storage, begin: &BeginTurn) {
+    setup::start_turn(storage, begin).await;
+    let record = lookup::claim(storage, begin.claim.as_ref().expect("there is one")).await;
+    let record = record.expect("the key is stored");
     let named = (record.turn_id, record.released_into);
-    assert_eq!(named, (Some(question.turn_id), None));
-    match storage.turns.begin_turn(again(99)).await.answered() {
-        BeginOutcome::Repeated(told) => assert_eq!(told, record),
+    assert_eq!(named, (Some(begin.turn_id), None));
+    match storage.turns.begin_turn(repeat_command(99)).await.success() {
+        BeginOutcome::Replayed(received) => assert_eq!(received, record),
         other => panic!("the key is used: {other:?}"),
     }
 }
 
-/// Who goes on in the conversation takes the key over.
-pub async fn a_key_given_back_is_taken_over_in_its_conversation(storage: &Storage) {
-    let first = released(storage).await;
-    let target = ExchangeTarget::Existing {
+/// A turn that continues in the conversation reuses the key.
+pub async fn a_released_key_is_reused_in_its_conversation(storage: &Storage) {
+    let first = release_key(storage).await;
+    let target = ConversationTarget::Existing {
         id: first.target.id(),
         turn_count: 1,
     };
-    let question = with_key(samples::question(2, &samples::agent(1), target));
-    assert_taken_over(storage, &question).await;
+    let begin = with_key(fixture::begin_turn(2, &fixture::agent(1), target));
+    assert_key_reused(storage, &begin).await;
 }
 
-/// Who goes on knowing of it takes the key over also with a conversation of its own: the other
-/// may be gone.
-pub async fn a_key_given_back_is_taken_over_by_who_knows_of_it(storage: &Storage) {
-    released(storage).await;
-    let question = BeginTurn {
-        goes_on: true,
-        ..again(2)
+/// A resumption reuses the key also in a new conversation: the previous one may be deleted.
+pub async fn a_released_key_is_reused_by_a_resumption(storage: &Storage) {
+    release_key(storage).await;
+    let begin = BeginTurn {
+        is_resumption: true,
+        ..repeat_command(2)
     };
-    assert_taken_over(storage, &question).await;
+    assert_key_reused(storage, &begin).await;
 }
 
-/// Another command takes the key over as if it had never been used.
-pub async fn a_key_given_back_is_taken_over_by_another_command(storage: &Storage) {
-    released(storage).await;
-    let mut question = again(2);
-    let claim = question.claim.as_mut().expect("there is one");
+/// Another command reuses the key as if it had never been used.
+pub async fn a_released_key_is_reused_by_another_command(storage: &Storage) {
+    release_key(storage).await;
+    let mut begin = repeat_command(2);
+    let claim = begin.claim.as_mut().expect("there is one");
     claim.fingerprint = Fingerprint::of(&"another command");
-    assert_taken_over(storage, &question).await;
+    assert_key_reused(storage, &begin).await;
 }
 
-/// An exchange takes the key over like a turn that begins.
-pub async fn an_exchange_takes_over_a_key_given_back(storage: &Storage) {
-    released(storage).await;
-    let question = BeginTurn {
-        goes_on: true,
-        ..again(2)
+/// A completed turn reuses the key like a turn that begins.
+pub async fn a_released_key_is_reused_by_a_completed_turn(storage: &Storage) {
+    release_key(storage).await;
+    let begin = BeginTurn {
+        is_resumption: true,
+        ..repeat_command(2)
     };
-    let exchange = Exchange {
-        question: question.clone(),
-        ..samples::exchange(2, &samples::agent(1), question.target.clone())
+    let exchange = CompletedTurn {
+        begin: begin.clone(),
+        ..fixture::exchange(2, &fixture::agent(1), begin.target.clone())
     };
-    given::recorded(storage, exchange).await;
+    setup::record_turn(storage, exchange).await;
     let record = record(storage).await;
     let named = (record.turn_id, record.released_into);
-    assert_eq!(named, (Some(question.turn_id), None));
+    assert_eq!(named, (Some(begin.turn_id), None));
 }
 
-/// Of many who take the key over at once, one begins a turn; the others are told which.
-pub async fn one_of_many_takes_over_a_key_given_back(storage: &Storage) {
-    released(storage).await;
+/// Of several concurrent turns that reuse the key, one begins; the others receive its record.
+pub async fn one_of_many_concurrent_turns_reuses_a_released_key(storage: &Storage) {
+    release_key(storage).await;
     let mut writers = JoinSet::new();
     for number in 2..=17 {
-        let question = BeginTurn {
-            goes_on: true,
-            ..again(number)
+        let begin = BeginTurn {
+            is_resumption: true,
+            ..repeat_command(number)
         };
         let storage = storage.clone();
-        writers.spawn(async move { storage.turns.begin_turn(question).await.answered() });
+        writers.spawn(async move { storage.turns.begin_turn(begin).await.success() });
     }
     let (mut started, mut named) = (0, Vec::new());
     for outcome in writers.join_all().await {
         match outcome {
             BeginOutcome::Started { .. } => started += 1,
-            BeginOutcome::Repeated(record) => named.push(record.turn_id),
-            other => panic!("neither started nor repeated: {other:?}"),
+            BeginOutcome::Replayed(record) => named.push(record.turn_id),
+            other => panic!("neither started nor replayed: {other:?}"),
         }
     }
     let turn = record(storage).await.turn_id;
     assert!(turn.is_some());
     assert_eq!((started, named), (1, vec![turn; 15]));
-    // The agent, both conversations that were there, and the one that the winner made.
+    // The agent, the two existing conversations, and the one that the winner created.
     let started = log::types(storage).await;
     assert_eq!(started.len(), 3 + 2 + 2);
 }
 
-/// A key given back is forgotten when it would have been anyway.
-pub async fn a_key_given_back_is_forgotten_after_its_time(storage: &Storage) {
-    released(storage).await;
-    let mut question = again(2);
-    let claim = question.claim.as_mut().expect("there is one");
+/// A released key expires at the same time as without the release.
+pub async fn a_released_key_expires_after_the_retention_time(storage: &Storage) {
+    release_key(storage).await;
+    let mut begin = repeat_command(2);
+    let claim = begin.claim.as_mut().expect("there is one");
     claim.created_at = claim.created_at + RETENTION;
-    assert_eq!(found::claim(storage, claim).await, None);
-    given::started(storage, &question).await;
+    assert_eq!(lookup::claim(storage, claim).await, None);
+    setup::start_turn(storage, &begin).await;
 }
 
-/// Any other end keeps it.
+/// Any other end keeps the key.
 pub async fn any_other_end_keeps_the_key(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+    let (agent, conversation) = setup::chat(storage).await;
     for (number, key) in [(1, "fails"), (2, "completes"), (3, "is cancelled")] {
         let count = i64::from(number) - 1;
-        let claim = samples::claim(&key.replace(' ', "-"));
-        let question = BeginTurn {
+        let claim = fixture::claim(&key.replace(' ', "-"));
+        let begin = BeginTurn {
             claim: Some(claim.clone()),
-            ..samples::question(number, &agent, samples::existing(&talk, count))
+            ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, count))
         };
-        given::started(storage, &question).await;
+        setup::start_turn(storage, &begin).await;
         match key {
             "fails" => {
-                failed(storage, &question, samples::lasting_problem()).await;
+                fail_turn(storage, &begin, fixture::lasting_problem()).await;
             }
             "completes" => {
-                let ending = TurnEnding::Completed(samples::reply(number));
-                given::finished(storage, samples::finish(&question, ending)).await;
+                let ending = TurnEnding::Completed(fixture::reply(number));
+                setup::finish_turn(storage, fixture::finish(&begin, ending)).await;
             }
             _ => {
-                given::cancelled(storage, &question, None).await;
+                setup::cancel_turn(storage, &begin, None).await;
             }
         }
-        let record = found::claim(storage, &claim).await;
+        let record = lookup::claim(storage, &claim).await;
         let named = record.and_then(|record| record.turn_id);
-        assert_eq!(named, Some(question.turn_id), "a turn that {key}");
-        let again = storage.turns.begin_turn(question).await.answered();
-        assert!(matches!(again, BeginOutcome::Repeated(_)), "{again:?}");
+        assert_eq!(named, Some(begin.turn_id), "a turn that {key}");
+        let again = storage.turns.begin_turn(begin).await.success();
+        assert!(matches!(again, BeginOutcome::Replayed(_)), "{again:?}");
     }
 }
 
-/// A turn releases its own key only: one that another turn took over when it was forgotten stays.
-pub async fn releases_no_key_that_another_turn_has_taken_over(storage: &Storage) {
-    let (agent, _) = given::chat(storage).await;
-    let first = again(1);
-    given::started(storage, &first).await;
+/// A turn releases only its own key: a key that expired and was claimed by another turn stays.
+pub async fn a_turn_does_not_release_a_key_that_another_turn_claimed(storage: &Storage) {
+    let (agent, _) = setup::chat(storage).await;
+    let first = repeat_command(1);
+    setup::start_turn(storage, &first).await;
     let mut claim = key();
     claim.created_at = claim.created_at + RETENTION + std::time::Duration::from_millis(1);
-    let other_talk = given::conversation(storage, 2, &agent).await;
+    let other_talk = setup::conversation(storage, 2, &agent).await;
     let second = BeginTurn {
         claim: Some(claim.clone()),
-        ..samples::question(2, &agent, samples::existing(&other_talk, 0))
+        ..fixture::begin_turn(2, &agent, fixture::existing(&other_talk, 0))
     };
-    given::started(storage, &second).await;
-    failed(storage, &first, samples::retryable_problem()).await;
-    let record = found::claim(storage, &claim).await;
+    setup::start_turn(storage, &second).await;
+    fail_turn(storage, &first, fixture::retryable_problem()).await;
+    let record = lookup::claim(storage, &claim).await;
     let named = record.and_then(|record| record.turn_id);
     assert_eq!(named, Some(second.turn_id));
 }

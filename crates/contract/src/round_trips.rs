@@ -1,15 +1,15 @@
-//! What is written is read back to the last bit: texts, moments, numbers.
+//! Data is read exactly as it was written: texts, times, numbers.
 
 use domain::{
     Agent, AgentConfig, Conversation, Event, EventData, HistoryLimits, LlmSettings, Rule, Timestamp,
 };
-use ports::{BeginTurn, Exchange, ExchangeTarget, Storage};
+use ports::{BeginTurn, CompletedTurn, ConversationTarget, Storage};
 
-use crate::{answers::OnceAnswer as _, found, given, log, samples};
+use crate::{fixture, log, lookup, results::IdempotentExt as _, setup};
 
-/// Texts that stores have got wrong before: four bytes a character, combined characters, both
-/// directions, what looks like quoting or a pattern, blanks at the ends, every control character
-/// but NUL, the ends of Unicode.
+/// Texts that are difficult to store: four-byte characters, combining characters, both text
+/// directions, quotes and patterns, blanks at the ends, every control character except NUL, the
+/// ends of Unicode.
 const TEXTS: &[&str] = &[
     "",
     " ",
@@ -25,8 +25,8 @@ const TEXTS: &[&str] = &[
     "İstanbul ẞ ﬁ Ω",
 ];
 
-/// Moments at which stores have rounded or shifted: whole seconds, one millisecond beside them,
-/// the epoch and before it, the end of summer time, the far future.
+/// Times that are difficult to store: whole seconds and one millisecond beside them, the epoch and
+/// before it, the end of summer time, the far future.
 const MOMENTS: &[i64] = &[
     1_795_167_000_000,
     1_795_167_000_001,
@@ -73,7 +73,7 @@ fn full_config(text: &str) -> AgentConfig {
     }
 }
 
-/// Agents, in the store and in the log.
+/// Agents, from the store and from the log.
 pub async fn agents_are_read_back_as_written(storage: &Storage) {
     for (number, text) in (1..).zip(TEXTS) {
         let agent = Agent {
@@ -81,53 +81,62 @@ pub async fn agents_are_read_back_as_written(storage: &Storage) {
             personality: (*text).to_owned(),
             capabilities: vec![(*text).to_owned(), "time".to_owned()],
             config: full_config(text),
-            ..samples::agent(number)
+            ..fixture::agent(number)
         };
-        given::stored_agent(storage, agent.clone()).await;
-        assert_eq!(found::agent(storage, agent.id).await.as_ref(), Some(&agent));
+        setup::insert_agent(storage, agent.clone()).await;
+        assert_eq!(
+            lookup::agent(storage, agent.id).await.as_ref(),
+            Some(&agent)
+        );
         let Event { data, .. } = log::events(storage).await.pop().expect("an event");
         assert_eq!(data, EventData::Agent { agent });
     }
 }
 
-/// Capabilities keep their order; it means something to people.
+/// Capabilities keep their order, which is meaningful to people.
 pub async fn capabilities_keep_their_order(storage: &Storage) {
-    let agent = samples::agent_able_to(1, &["zeta", "alpha", "Mid", "alpha "]);
-    given::stored_agent(storage, agent.clone()).await;
-    assert_eq!(found::agent(storage, agent.id).await, Some(agent));
+    let agent = fixture::agent_able_to(1, &["zeta", "alpha", "Mid", "alpha "]);
+    setup::insert_agent(storage, agent.clone()).await;
+    assert_eq!(lookup::agent(storage, agent.id).await, Some(agent));
 }
 
 /// Conversations and their greetings.
 pub async fn conversations_are_read_back_as_written(storage: &Storage) {
-    let agent = given::agent(storage, 1).await;
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
+    let agent = setup::agent(storage, 1).await;
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
     for (number, text) in (1..).zip(TEXTS) {
-        let talk = Conversation {
+        let conversation = Conversation {
             user_id: Some((*text).to_owned()),
             title: Some((*text).to_owned()),
             metadata: [((*text).to_owned(), (*text).to_owned())].into(),
-            ..samples::conversation(number, agent.id)
+            ..fixture::conversation(number, agent.id)
         };
-        let (talk, greeting) = samples::greeted(talk, text);
+        let (conversation, greeting) = fixture::greeted(conversation, text);
         let conversations = &storage.conversations;
-        let answer = conversations.insert(&tenant, &talk, Some(&greeting), &stamp, None);
-        assert!(answer.await.done().is_some());
-        let messages = found::messages(storage, talk.id).await;
+        let result = conversations.insert(&tenant, &conversation, Some(&greeting), &stamp, None);
+        assert!(result.await.applied().is_some());
+        let messages = lookup::messages(storage, conversation.id).await;
         assert_eq!(messages, std::slice::from_ref(&greeting));
-        assert_eq!(found::head(storage, talk.id).await.user_id, talk.user_id);
-        assert_eq!(found::conversation(storage, talk.id).await, Some(talk));
+        assert_eq!(
+            lookup::context(storage, conversation.id).await.user_id,
+            conversation.user_id
+        );
+        assert_eq!(
+            lookup::conversation(storage, conversation.id).await,
+            Some(conversation)
+        );
     }
 }
 
-fn exchange_of(number: u32, text: &str) -> Exchange {
-    let agent = samples::agent(1);
-    let talk = Conversation {
+fn exchange_of(number: u32, text: &str) -> CompletedTurn {
+    let agent = fixture::agent(1);
+    let conversation = Conversation {
         user_id: Some(text.to_owned()),
-        ..samples::conversation(number, agent.id)
+        ..fixture::conversation(number, agent.id)
     };
-    let mut exchange = samples::exchange(number, &agent, ExchangeTarget::New(talk));
-    text.clone_into(&mut exchange.question.input);
-    exchange.question.metadata = [(text.to_owned(), text.to_owned())].into();
+    let mut exchange = fixture::exchange(number, &agent, ConversationTarget::New(conversation));
+    text.clone_into(&mut exchange.begin.input);
+    exchange.begin.metadata = [(text.to_owned(), text.to_owned())].into();
     text.clone_into(&mut exchange.reply.content);
     text.clone_into(&mut exchange.reply.engine);
     exchange.reply.tool_calls = vec![domain::ToolCall {
@@ -139,25 +148,23 @@ fn exchange_of(number: u32, text: &str) -> Exchange {
     exchange
 }
 
-/// Turns and messages, in the store and in the log.
+/// Turns and messages, from the store and from the log.
 pub async fn turns_are_read_back_as_written(storage: &Storage) {
-    given::agent(storage, 1).await;
+    setup::agent(storage, 1).await;
     for (number, text) in (1..).zip(TEXTS) {
         let exchange = exchange_of(number, text);
-        let Exchange {
-            question, reply, ..
-        } = exchange.clone();
-        given::recorded(storage, exchange).await;
-        let found = found::turn_with_owner(storage, question.turn_id).await;
-        let found = found.expect("the turn is there");
+        let CompletedTurn { begin, reply, .. } = exchange.clone();
+        setup::record_turn(storage, exchange).await;
+        let found = lookup::turn_with_owner(storage, begin.turn_id).await;
+        let found = found.expect("the turn exists");
         assert_eq!(found.user_id.as_deref(), Some(*text));
-        assert_eq!(found.turn.input, question.input);
-        assert_eq!(found.turn.metadata, question.metadata);
+        assert_eq!(found.turn.input, begin.input);
+        assert_eq!(found.turn.metadata, begin.metadata);
         assert_eq!(found.turn.tool_calls, reply.tool_calls);
         assert_eq!(found.turn.engine, Some(reply.engine));
-        let messages = found::messages(storage, question.target.id()).await;
-        let said: Vec<_> = messages.iter().map(|message| &*message.content).collect();
-        assert_eq!(said, [*text, *text]);
+        let messages = lookup::messages(storage, begin.target.id()).await;
+        let texts: Vec<_> = messages.iter().map(|message| &*message.content).collect();
+        assert_eq!(texts, [*text, *text]);
         assert_eq!(found.turn.reply.as_ref(), messages.last());
         let Event { data, .. } = log::events(storage).await.pop().expect("an event");
         match data {
@@ -167,20 +174,20 @@ pub async fn turns_are_read_back_as_written(storage: &Storage) {
     }
 }
 
-/// A queued turn keeps its text until it starts.
-pub async fn waiting_texts_are_read_back_as_written(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
-    let running = samples::question(100, &agent, samples::existing(&talk, 0));
-    given::started(storage, &running).await;
+/// A queued turn keeps its message until it starts.
+pub async fn messages_of_queued_turns_are_read_back_as_written(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
+    let running = fixture::begin_turn(100, &agent, fixture::existing(&conversation, 0));
+    setup::start_turn(storage, &running).await;
     for (number, text) in (1..).zip(TEXTS) {
         let waiting = BeginTurn {
             input: (*text).to_owned(),
             metadata: [("text".to_owned(), (*text).to_owned())].into(),
-            ..samples::question(number, &agent, samples::existing(&talk, 1))
+            ..fixture::begin_turn(number, &agent, fixture::existing(&conversation, 1))
         };
-        given::queued(storage, &waiting).await;
-        let turn = found::turn(storage, waiting.turn_id).await;
-        let turn = turn.expect("the turn is there");
+        setup::queue_turn(storage, &waiting).await;
+        let turn = lookup::turn(storage, waiting.turn_id).await;
+        let turn = turn.expect("the turn exists");
         assert_eq!(
             (turn.input, turn.metadata),
             (waiting.input, waiting.metadata)
@@ -189,66 +196,69 @@ pub async fn waiting_texts_are_read_back_as_written(storage: &Storage) {
     let node = Some(running.node);
     let mut ends = running;
     for (number, text) in (1..).zip(TEXTS) {
-        let (_, promoted) = given::cancelled(storage, &ends, node).await;
+        let (_, promoted) = setup::cancel_turn(storage, &ends, node).await;
         let promoted = promoted.expect("a turn waits");
         assert_eq!(promoted.turn.input, *text);
-        let said = found::messages(storage, talk.id).await.pop();
-        assert_eq!(said.map(|message| message.content).as_deref(), Some(*text));
-        ends = samples::question(number, &agent, samples::existing(&talk, 0));
+        let texts = lookup::messages(storage, conversation.id).await.pop();
+        assert_eq!(texts.map(|message| message.content).as_deref(), Some(*text));
+        ends = fixture::begin_turn(number, &agent, fixture::existing(&conversation, 0));
     }
 }
 
-/// Moments keep every millisecond.
-pub async fn moments_are_read_back_as_written(storage: &Storage) {
-    let tenant = samples::tenant();
+/// Times keep every millisecond.
+pub async fn times_are_read_back_as_written(storage: &Storage) {
+    let tenant = fixture::tenant();
     for (number, moment) in (1..).zip(MOMENTS) {
         let moment = Timestamp::from_milliseconds(*moment);
         let agent = Agent {
             created_at: moment,
             updated_at: moment,
-            ..samples::agent(number)
+            ..fixture::agent(number)
         };
         let stamp = domain::Stamp {
             time: moment,
-            actor: samples::principal(),
+            actor: fixture::principal(),
         };
-        let answer = storage.agents.insert(&tenant, &agent, &stamp, None).await;
-        answer.done();
-        assert_eq!(found::agent(storage, agent.id).await.as_ref(), Some(&agent));
+        let result = storage.agents.insert(&tenant, &agent, &stamp, None).await;
+        result.applied();
+        assert_eq!(
+            lookup::agent(storage, agent.id).await.as_ref(),
+            Some(&agent)
+        );
         let event = log::events(storage).await.pop().expect("an event");
         assert_eq!(event.time, moment);
-        let talk = Conversation {
+        let conversation = Conversation {
             created_at: moment,
             updated_at: moment,
             last_message_at: Some(moment),
-            ..samples::conversation(number, agent.id)
+            ..fixture::conversation(number, agent.id)
         };
-        given::stored_conversation(storage, talk.clone()).await;
-        let talk_found = found::conversation(storage, talk.id).await;
-        assert_eq!(talk_found.as_ref(), Some(&talk));
-        let mut exchange = samples::exchange(number, &agent, samples::existing(&talk, 0));
-        exchange.question.stamp = stamp;
+        setup::insert_conversation(storage, conversation.clone()).await;
+        let found = lookup::conversation(storage, conversation.id).await;
+        assert_eq!(found.as_ref(), Some(&conversation));
+        let mut exchange = fixture::exchange(number, &agent, fixture::existing(&conversation, 0));
+        exchange.begin.stamp = stamp;
         exchange.finished_at = moment;
-        given::recorded(storage, exchange.clone()).await;
-        let turn = found::turn(storage, exchange.question.turn_id).await;
-        let turn = turn.expect("the turn is there");
+        setup::record_turn(storage, exchange.clone()).await;
+        let turn = lookup::turn(storage, exchange.begin.turn_id).await;
+        let turn = turn.expect("the turn exists");
         assert_eq!((turn.created_at, turn.finished_at), (moment, Some(moment)));
-        let messages = found::messages(storage, talk.id).await;
+        let messages = lookup::messages(storage, conversation.id).await;
         assert!(messages.iter().all(|message| message.created_at == moment));
     }
 }
 
-/// Every end of an answer is read back.
-pub async fn ends_of_answers_are_read_back(storage: &Storage) {
-    let (agent, talk) = given::chat(storage).await;
+/// Every finish reason is read as written.
+pub async fn finish_reasons_are_read_back_as_written(storage: &Storage) {
+    let (agent, conversation) = setup::chat(storage).await;
     for (number, reason) in (0..).zip(domain::FinishReason::ALL) {
-        let target = samples::existing(&talk, i64::from(number));
-        let mut exchange = samples::exchange(number, &agent, target);
+        let target = fixture::existing(&conversation, i64::from(number));
+        let mut exchange = fixture::exchange(number, &agent, target);
         exchange.reply.finish_reason = reason;
         exchange.reply.degraded = number % 2 == 1;
-        given::recorded(storage, exchange).await;
-        let turn = found::turn(storage, samples::turn_id(number)).await;
-        let turn = turn.expect("the turn is there");
+        setup::record_turn(storage, exchange).await;
+        let turn = lookup::turn(storage, fixture::turn_id(number)).await;
+        let turn = turn.expect("the turn exists");
         assert_eq!(
             (turn.finish_reason, turn.degraded),
             (Some(reason), number % 2 == 1)

@@ -1,4 +1,4 @@
-//! `RateLimiter`: how many streams a principal has open at once.
+//! `RateLimiter`: the number of streams that a principal may have open.
 
 use std::sync::Arc;
 
@@ -9,31 +9,31 @@ use crate::rate_limiter::{holder, holder_in};
 
 async fn opened(limiter: &Arc<dyn RateLimiter>, number: u32, most: u32) -> Option<StreamSlot> {
     let slot = limiter.open_stream(&holder(number), most).await;
-    slot.expect("the limiter is there")
+    slot.expect("the limiter is available")
 }
 
-/// As many streams of a principal as it may open, held open.
+/// Opens and returns as many streams of a principal as possible.
 async fn all_opened(limiter: &Arc<dyn RateLimiter>, number: u32, most: u32) -> Vec<StreamSlot> {
     let mut slots = Vec::new();
     for _ in 0..most {
         let slot = opened(limiter, number, most).await;
-        slots.push(slot.expect("a place is free"));
+        slots.push(slot.expect("a slot is free"));
     }
     let one_more = opened(limiter, number, most).await;
     assert!(one_more.is_none(), "more than {most}");
     slots
 }
 
-/// `open_stream` answers `None` when the principal has `most` open already.
-pub async fn opens_as_many_streams_as_may_be(limiter: &Arc<dyn RateLimiter>) {
+/// `open_stream` returns `None` if `most` streams of the principal are open.
+pub async fn streams_can_be_opened_up_to_the_maximum(limiter: &Arc<dyn RateLimiter>) {
     for (number, most) in [(1, 1), (2, 3), (3, 200)] {
         let slots = all_opened(limiter, number, most).await;
         assert_eq!(slots.len(), most as usize);
     }
 }
 
-/// Where no stream may be, there is none: not the first, nor beside others.
-pub async fn opens_no_stream_where_none_may_be(limiter: &Arc<dyn RateLimiter>) {
+/// If the maximum is zero, no stream can be opened.
+pub async fn no_stream_can_be_opened_if_the_maximum_is_zero(limiter: &Arc<dyn RateLimiter>) {
     assert!(opened(limiter, 1, 0).await.is_none());
     let held = opened(limiter, 1, 1).await;
     assert!(held.is_some());
@@ -42,21 +42,21 @@ pub async fn opens_no_stream_where_none_may_be(limiter: &Arc<dyn RateLimiter>) {
     assert!(opened(limiter, 1, 0).await.is_none());
 }
 
-/// MUST free the place when the slot is dropped: that one and no other, whichever it is.
-pub async fn a_dropped_slot_frees_its_place(limiter: &Arc<dyn RateLimiter>) {
+/// Dropping a slot MUST release it, and no other.
+pub async fn a_dropped_slot_is_released(limiter: &Arc<dyn RateLimiter>) {
     for dropped in [0, 1, 2] {
         let mut slots = all_opened(limiter, 1, 3).await;
         for _ in 0..2 {
             drop(slots.remove(dropped));
             let again = opened(limiter, 1, 3).await;
-            slots.push(again.expect("a place is free"));
+            slots.push(again.expect("a slot is free"));
             assert!(opened(limiter, 1, 3).await.is_none());
         }
     }
 }
 
-/// A slot may be dropped anywhere: at the end of a task too, also of one that was aborted.
-pub async fn frees_the_places_of_a_task_that_ended(limiter: &Arc<dyn RateLimiter>) {
+/// A slot can be dropped anywhere, for example at the end of a task, also of an aborted one.
+pub async fn slots_of_an_ended_task_are_released(limiter: &Arc<dyn RateLimiter>) {
     let slots = all_opened(limiter, 1, 2).await;
     let mut tasks = JoinSet::new();
     tasks.spawn(async move { drop(slots) });
@@ -70,8 +70,8 @@ pub async fn frees_the_places_of_a_task_that_ended(limiter: &Arc<dyn RateLimiter
     all_opened(limiter, 1, 2).await;
 }
 
-/// What was refused holds no place that would have to be freed.
-pub async fn a_refused_stream_holds_no_place(limiter: &Arc<dyn RateLimiter>) {
+/// A rejected stream occupies no slot.
+pub async fn a_rejected_stream_occupies_no_slot(limiter: &Arc<dyn RateLimiter>) {
     let slots = all_opened(limiter, 1, 2).await;
     for _ in 0..10 {
         assert!(opened(limiter, 1, 2).await.is_none());
@@ -80,8 +80,8 @@ pub async fn a_refused_stream_holds_no_place(limiter: &Arc<dyn RateLimiter>) {
     all_opened(limiter, 1, 2).await;
 }
 
-/// The streams of one principal take no place of another's.
-pub async fn counts_streams_of_principals_apart(limiter: &Arc<dyn RateLimiter>) {
+/// Streams of one principal do not count for another.
+pub async fn slots_are_separate_for_each_principal(limiter: &Arc<dyn RateLimiter>) {
     let slots = all_opened(limiter, 1, 2).await;
     let others = all_opened(limiter, 2, 2).await;
     drop(slots);
@@ -90,33 +90,33 @@ pub async fn counts_streams_of_principals_apart(limiter: &Arc<dyn RateLimiter>) 
     all_opened(limiter, 1, 2).await;
 }
 
-/// Principals of one name in two tenants do not share.
-pub async fn counts_streams_of_tenants_apart(limiter: &Arc<dyn RateLimiter>) {
+/// Principals with the same id in two tenants do not share slots.
+pub async fn slots_are_separate_for_each_tenant(limiter: &Arc<dyn RateLimiter>) {
     let mut slots = Vec::new();
     for tenant in ["one", "other"] {
         for is_free in [true, false] {
             let slot = limiter.open_stream(&holder_in(tenant, 1), 1).await;
-            let slot = slot.expect("the limiter is there");
+            let slot = slot.expect("the limiter is available");
             assert_eq!(slot.is_some(), is_free, "{tenant}");
             slots.extend(slot);
         }
     }
 }
 
-/// The number that is asked with counts, whatever it was when the open ones were opened.
-pub async fn a_changed_number_of_streams_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
+/// The maximum of the current call applies, whatever it was when the other streams were opened.
+pub async fn a_changed_maximum_of_streams_takes_effect_at_once(limiter: &Arc<dyn RateLimiter>) {
     let mut slots = all_opened(limiter, 1, 3).await;
     assert!(opened(limiter, 1, 2).await.is_none());
     let fourth = opened(limiter, 1, 4).await;
-    slots.push(fourth.expect("a place is free"));
+    slots.push(fourth.expect("a slot is free"));
     slots.truncate(2);
     assert!(opened(limiter, 1, 2).await.is_none());
     slots.truncate(1);
     assert!(opened(limiter, 1, 2).await.is_some());
 }
 
-/// Of all that are opened at the same time, just so many are let in, time and again.
-pub async fn opens_exactly_as_many_streams_as_may_be_at_once(limiter: &Arc<dyn RateLimiter>) {
+/// Concurrent calls open exactly the maximum, each time.
+pub async fn concurrent_calls_open_exactly_the_maximum_of_streams(limiter: &Arc<dyn RateLimiter>) {
     for round in 0..20 {
         let mut openers = JoinSet::new();
         for _ in 0..16 {

@@ -2,53 +2,53 @@
 
 use std::time::Duration;
 
-use domain::{LimitOverrides, Principal, PrincipalId, Scope, Standing, Ticket};
+use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Ticket};
 use ports::{RepositoryError, Storage};
 use tokio::task::JoinSet;
 
-use crate::{answers::Answer as _, samples};
+use crate::{fixture, results::ResultExt as _};
 
-/// Longer than a test takes.
+/// A duration longer than a test.
 const LONG: Duration = Duration::from_hours(1);
 
-/// Stores a numbered ticket with this life.
-async fn given(storage: &Storage, number: u8, ticket: &Ticket, life: Duration) {
-    let digest = samples::digest(number);
-    let answer = storage.tickets.insert(&digest, ticket, life).await;
-    answer.answered();
+/// Stores a numbered ticket that expires after `life`.
+async fn insert(storage: &Storage, number: u8, ticket: &Ticket, life: Duration) {
+    let digest = fixture::digest(number);
+    let result = storage.tickets.insert(&digest, ticket, life).await;
+    result.success();
 }
 
 /// Redeems a numbered ticket.
-async fn redeemed(storage: &Storage, number: u8) -> Option<Ticket> {
-    let digest = samples::digest(number);
-    storage.tickets.redeem(&digest).await.answered()
+async fn redeem(storage: &Storage, number: u8) -> Option<Ticket> {
+    let digest = fixture::digest(number);
+    storage.tickets.redeem(&digest).await.success()
 }
 
 /// Finds a numbered ticket.
-async fn found(storage: &Storage, number: u8) -> Option<Ticket> {
-    let digest = samples::digest(number);
-    storage.tickets.find(&digest).await.answered()
+async fn find(storage: &Storage, number: u8) -> Option<Ticket> {
+    let digest = fixture::digest(number);
+    storage.tickets.find(&digest).await.success()
 }
 
-/// `find` MUST answer what `redeem` would, and leave it as it is.
-pub async fn finds_tickets_and_leaves_them(storage: &Storage) {
-    given(storage, 1, &samples::ticket(1), LONG).await;
-    given(storage, 2, &samples::ticket(2), Duration::ZERO).await;
+/// `find` MUST return what `redeem` would return, and not change it.
+pub async fn finding_a_ticket_does_not_redeem_it(storage: &Storage) {
+    insert(storage, 1, &fixture::ticket(1), LONG).await;
+    insert(storage, 2, &fixture::ticket(2), Duration::ZERO).await;
     for _ in 0..2 {
-        assert_eq!(found(storage, 1).await, Some(samples::ticket(1)));
-        assert_eq!(found(storage, 2).await, None);
-        assert_eq!(found(storage, 3).await, None);
+        assert_eq!(find(storage, 1).await, Some(fixture::ticket(1)));
+        assert_eq!(find(storage, 2).await, None);
+        assert_eq!(find(storage, 3).await, None);
     }
-    assert_eq!(redeemed(storage, 1).await, Some(samples::ticket(1)));
-    assert_eq!(found(storage, 1).await, None);
+    assert_eq!(redeem(storage, 1).await, Some(fixture::ticket(1)));
+    assert_eq!(find(storage, 1).await, None);
 }
 
-/// `redeem` answers what `insert` was given.
-pub async fn redeems_tickets_as_they_were_given(storage: &Storage) {
-    let full = samples::ticket(1);
+/// `redeem` returns what `insert` stored.
+pub async fn redeemed_tickets_are_returned_unchanged(storage: &Storage) {
+    let full = fixture::ticket(1);
     let bare = Ticket {
         principal: Principal {
-            tenant: samples::tenant(),
+            tenant: fixture::tenant(),
             id: PrincipalId::new("main~ada \u{1f980} 'quoted' \\\\"),
             scopes: [Scope::EventsRead].into_iter().collect(),
             user_id: Some("main~ada".to_owned()),
@@ -56,87 +56,87 @@ pub async fn redeems_tickets_as_they_were_given(storage: &Storage) {
         credential: None,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
-        standing: Standing::ForeignToken,
+        standing: CredentialSource::ForeignToken,
         credential_ends_at: None,
         origin: None,
     };
     let of_token = Ticket {
-        standing: Standing::OwnToken {
-            id: samples::token(1),
-            client: samples::client_id(1),
+        standing: CredentialSource::OwnToken {
+            id: fixture::token(1),
+            client: fixture::client_id(1),
             signing_key: "signing key 1".to_owned(),
         },
         ..full.clone()
     };
     let tickets = [full, bare, of_token];
     for (number, ticket) in (1..).zip(&tickets) {
-        given(storage, number, ticket, LONG).await;
+        insert(storage, number, ticket, LONG).await;
     }
     for (number, ticket) in (1..).zip(tickets) {
-        assert_eq!(redeemed(storage, number).await, Some(ticket));
+        assert_eq!(redeem(storage, number).await, Some(ticket));
     }
 }
 
-/// `redeem` MUST answer a ticket once, and no other with it.
-pub async fn redeems_a_ticket_once(storage: &Storage) {
+/// `redeem` MUST return a ticket once, and affect no other.
+pub async fn a_ticket_can_be_redeemed_once(storage: &Storage) {
     for number in 1..=2 {
-        given(storage, number, &samples::ticket(number.into()), LONG).await;
+        insert(storage, number, &fixture::ticket(number.into()), LONG).await;
     }
-    assert_eq!(redeemed(storage, 1).await, Some(samples::ticket(1)));
-    assert_eq!(redeemed(storage, 1).await, None);
-    assert_eq!(redeemed(storage, 2).await, Some(samples::ticket(2)));
+    assert_eq!(redeem(storage, 1).await, Some(fixture::ticket(1)));
+    assert_eq!(redeem(storage, 1).await, None);
+    assert_eq!(redeem(storage, 2).await, Some(fixture::ticket(2)));
 }
 
-/// `redeem` holds also when several ask at the same time.
-pub async fn one_of_eight_racing_redemptions_counts(storage: &Storage) {
+/// Of several concurrent redemptions, one succeeds.
+pub async fn one_of_eight_concurrent_redemptions_succeeds(storage: &Storage) {
     for number in 1..=4 {
-        given(storage, number, &samples::ticket(1), LONG).await;
+        insert(storage, number, &fixture::ticket(1), LONG).await;
         let mut racers = JoinSet::new();
         for _ in 0..8 {
             let storage = storage.clone();
-            racers.spawn(async move { redeemed(&storage, number).await.is_some() });
+            racers.spawn(async move { redeem(&storage, number).await.is_some() });
         }
         let counted = racers.join_all().await;
         assert_eq!(counted.into_iter().filter(|it| *it).count(), 1);
     }
 }
 
-/// `redeem` MUST answer a ticket to nobody from its end on, which the store's clock decides.
-pub async fn redeems_no_ticket_from_its_end_on(storage: &Storage) {
-    given(storage, 1, &samples::ticket(1), Duration::ZERO).await;
-    assert_eq!(redeemed(storage, 1).await, None);
+/// `redeem` MUST return `None` once the ticket has expired by the store's clock.
+pub async fn an_expired_ticket_cannot_be_redeemed(storage: &Storage) {
+    insert(storage, 1, &fixture::ticket(1), Duration::ZERO).await;
+    assert_eq!(redeem(storage, 1).await, None);
     let life = Duration::from_millis(300);
-    given(storage, 2, &samples::ticket(2), life).await;
-    let began = storage.maintenance.now().await.answered();
-    while found(storage, 2).await.is_some() {
-        let now = storage.maintenance.now().await.answered();
+    insert(storage, 2, &fixture::ticket(2), life).await;
+    let began = storage.maintenance.now().await.success();
+    while find(storage, 2).await.is_some() {
+        let now = storage.maintenance.now().await.success();
         assert!(now.since(began) < life * 20, "it does not end");
     }
-    let now = storage.maintenance.now().await.answered();
+    let now = storage.maintenance.now().await.success();
     assert!(
         now.since(began) + Duration::from_millis(100) > life,
         "it ended early"
     );
-    assert_eq!(redeemed(storage, 2).await, None);
+    assert_eq!(redeem(storage, 2).await, None);
 }
 
-/// `redeem` answers nothing about what was never handed out.
-pub async fn redeems_no_ticket_that_was_never_made(storage: &Storage) {
-    assert_eq!(redeemed(storage, 1).await, None);
-    given(storage, 1, &samples::ticket(1), LONG).await;
-    assert_eq!(redeemed(storage, 2).await, None);
-    assert!(redeemed(storage, 1).await.is_some());
+/// `redeem` returns `None` for an unknown ticket.
+pub async fn an_unknown_ticket_cannot_be_redeemed(storage: &Storage) {
+    assert_eq!(redeem(storage, 1).await, None);
+    insert(storage, 1, &fixture::ticket(1), LONG).await;
+    assert_eq!(redeem(storage, 2).await, None);
+    assert!(redeem(storage, 1).await.is_some());
 }
 
-/// `insert` MUST answer `Conflict` when there is one of this digest.
-pub async fn refuses_a_duplicate_ticket(storage: &Storage) {
-    given(storage, 1, &samples::ticket(1), LONG).await;
-    let digest = samples::digest(1);
-    let other = samples::ticket(2);
-    let answer = storage.tickets.insert(&digest, &other, LONG).await;
+/// `insert` MUST return `Conflict` if the digest exists.
+pub async fn a_duplicate_ticket_is_a_conflict(storage: &Storage) {
+    insert(storage, 1, &fixture::ticket(1), LONG).await;
+    let digest = fixture::digest(1);
+    let other = fixture::ticket(2);
+    let result = storage.tickets.insert(&digest, &other, LONG).await;
     assert!(
-        matches!(answer, Err(RepositoryError::Conflict { .. })),
-        "{answer:?}"
+        matches!(result, Err(RepositoryError::Conflict { .. })),
+        "{result:?}"
     );
-    assert_eq!(redeemed(storage, 1).await, Some(samples::ticket(1)));
+    assert_eq!(redeem(storage, 1).await, Some(fixture::ticket(1)));
 }

@@ -6,29 +6,29 @@ use tokio::task::JoinSet;
 use uuid::Uuid;
 
 use crate::{
-    answers::Answer as _,
-    found, samples,
-    upkeep::{ended_before, purge_all},
+    fixture, lookup,
+    purging::{ended_before, purge_all},
+    results::ResultExt as _,
 };
 
 async fn revoked(storage: &Storage, token: Uuid, ends_at: i64) {
-    let answer = storage.tokens.revoke(token, samples::at(ends_at)).await;
-    answer.answered();
+    let result = storage.tokens.revoke(token, fixture::at(ends_at)).await;
+    result.success();
 }
 
 async fn is_revoked(storage: &Storage, token: Uuid) -> bool {
-    storage.tokens.is_revoked(token).await.answered()
+    storage.tokens.is_revoked(token).await.success()
 }
 
 async fn is_used_up_now(storage: &Storage, assertion: &SecretDigest, ends_at: i64) -> bool {
     let tokens = &storage.tokens;
-    let answer = tokens.use_assertion(assertion, samples::at(ends_at)).await;
-    answer.answered()
+    let result = tokens.use_assertion(assertion, fixture::at(ends_at)).await;
+    result.success()
 }
 
-/// `revoke` refuses a token, and no other.
-pub async fn refuses_a_revoked_token_from_then_on(storage: &Storage) {
-    let (token, other) = (samples::token(1), samples::token(2));
+/// `revoke` revokes a token, and no other.
+pub async fn a_revoked_token_stays_revoked(storage: &Storage) {
+    let (token, other) = (fixture::token(1), fixture::token(2));
     assert!(!is_revoked(storage, token).await);
     revoked(storage, token, 600_000).await;
     assert!(is_revoked(storage, token).await);
@@ -39,45 +39,45 @@ pub async fn refuses_a_revoked_token_from_then_on(storage: &Storage) {
 /// `revoke` MUST raise the access version the first time, for each token.
 pub async fn the_first_revocation_of_a_token_raises_the_access_version(storage: &Storage) {
     for number in 1..=2 {
-        let before = found::access_version(storage).await;
-        revoked(storage, samples::token(number), 600_000).await;
-        assert!(found::access_version(storage).await > before);
+        let before = lookup::access_version(storage).await;
+        revoked(storage, fixture::token(number), 600_000).await;
+        assert!(lookup::access_version(storage).await > before);
     }
 }
 
-/// A token revoked before stays as it was, and no node need drop anything again.
+/// A second revocation changes nothing and does not raise the access version.
 pub async fn a_second_revocation_of_a_token_changes_nothing(storage: &Storage) {
-    let token = samples::token(1);
+    let token = fixture::token(1);
     revoked(storage, token, 600_000).await;
-    let before = found::access_version(storage).await;
+    let before = lookup::access_version(storage).await;
     for ends_at in [600_000, 900_000, 1] {
         revoked(storage, token, ends_at).await;
     }
-    assert_eq!(found::access_version(storage).await, before);
-    let purged = purge_all(storage, 10, ended_before(samples::at(600_000))).await;
-    assert_eq!(purged, 0, "it ends when it was first said to");
+    assert_eq!(lookup::access_version(storage).await, before);
+    let purged = purge_all(storage, 10, ended_before(fixture::at(600_000))).await;
+    assert_eq!(purged, 0, "the first expiry applies");
     assert!(is_revoked(storage, token).await);
-    let purged = purge_all(storage, 10, ended_before(samples::at(600_001))).await;
-    assert_eq!(purged, 1, "it ends when it was first said to");
+    let purged = purge_all(storage, 10, ended_before(fixture::at(600_001))).await;
+    assert_eq!(purged, 1, "the first expiry applies");
 }
 
-/// One token may be revoked by several at the same time.
-pub async fn eight_racing_revocations_of_a_token_revoke_it(storage: &Storage) {
-    let before = found::access_version(storage).await;
+/// Several concurrent revocations of one token succeed.
+pub async fn eight_concurrent_revocations_of_a_token_succeed(storage: &Storage) {
+    let before = lookup::access_version(storage).await;
     let mut racers = JoinSet::new();
     for _ in 0..8 {
         let storage = storage.clone();
-        racers.spawn(async move { revoked(&storage, samples::token(1), 600_000).await });
+        racers.spawn(async move { revoked(&storage, fixture::token(1), 600_000).await });
     }
     racers.join_all().await;
-    assert!(is_revoked(storage, samples::token(1)).await);
-    assert!(found::access_version(storage).await > before);
+    assert!(is_revoked(storage, fixture::token(1)).await);
+    assert!(lookup::access_version(storage).await > before);
 }
 
-/// `use_assertion` MUST answer `true` exactly once for the same digest, whatever its end.
-pub async fn an_assertion_is_used_up_once(storage: &Storage) {
+/// `use_assertion` MUST return `true` exactly once per digest, whatever its expiry.
+pub async fn an_assertion_can_be_used_once(storage: &Storage) {
     let bytes = std::array::from_fn(|index| index.to_le_bytes()[0]);
-    for assertion in [SecretDigest::new(bytes), samples::digest(0)] {
+    for assertion in [SecretDigest::new(bytes), fixture::digest(0)] {
         assert!(is_used_up_now(storage, &assertion, 300_000).await);
         for ends_at in [300_000, 1, 900_000] {
             assert!(!is_used_up_now(storage, &assertion, ends_at).await);
@@ -85,13 +85,13 @@ pub async fn an_assertion_is_used_up_once(storage: &Storage) {
     }
 }
 
-/// `use_assertion` holds also when several ask at the same time.
-pub async fn one_of_eight_racing_uses_of_an_assertion_counts(storage: &Storage) {
+/// Of several concurrent uses, one succeeds.
+pub async fn one_of_eight_concurrent_uses_of_an_assertion_succeeds(storage: &Storage) {
     for number in 0..4 {
         let mut racers = JoinSet::new();
         for ends_at in 1..=8 {
             let storage = storage.clone();
-            let assertion = samples::digest(number);
+            let assertion = fixture::digest(number);
             racers.spawn(async move { is_used_up_now(&storage, &assertion, ends_at).await });
         }
         let used = racers.join_all().await;

@@ -1,4 +1,4 @@
-//! `ToolProvider`: what everybody who has tools promises to those who call them.
+//! `ToolProvider`: the contract of every provider of tools.
 
 use std::collections::BTreeSet;
 
@@ -6,21 +6,21 @@ use futures::future::join_all;
 use ports::{CapabilityKind, ToolArguments, ToolError, ToolProvider};
 
 /// Expands to one test per promise of a provider of tools. `$fixture` is the path (from the crate's
-/// root) of an async function whose answer derefs to a `ports::ToolProvider` that has tools, and
-/// `$sample` that of a function that gives the name of one of them with arguments that it answers.
+/// root) of an async function whose result derefs to a `ports::ToolProvider` with tools. `$sample`
+/// is the path of a function that returns the name of one tool and valid arguments for it.
 #[macro_export]
 macro_rules! tool_provider_contract {
     ($fixture:path, $sample:path) => {
         $crate::tool_provider_contract! {
             $fixture, $sample;
-            tells_its_capabilities_in_order_of_name,
-            offers_its_tools_in_order_of_name,
-            offers_what_it_calls_available,
-            describes_arguments_as_members_of_an_object,
-            answers_a_call,
-            a_tool_it_does_not_have_is_unavailable,
-            goes_on_after_a_call_that_was_dropped,
-            answers_many_calls_at_once,
+            capabilities_are_ordered_by_name,
+            tools_are_ordered_by_name,
+            tools_are_those_of_available_capabilities,
+            arguments_are_described_as_an_object,
+            a_call_returns_text,
+            an_unknown_tool_is_unavailable,
+            dropping_a_call_stops_no_other_call,
+            many_calls_can_run_at_once,
         }
     };
     ($fixture:path, $sample:path; $($promise:ident,)*) => {
@@ -37,22 +37,25 @@ macro_rules! tool_provider_contract {
     };
 }
 
-/// `capabilities` MUST be in order of name; no name stands there twice.
+/// `capabilities` MUST be ordered by name, without duplicates.
 #[expect(clippy::unused_async, reason = "all promises are awaited")]
-pub async fn tells_its_capabilities_in_order_of_name<P: ToolProvider + ?Sized>(
+pub async fn capabilities_are_ordered_by_name<P: ToolProvider + ?Sized>(
     provider: &P,
     sample: &str,
     _arguments: &ToolArguments,
 ) {
     let capabilities = provider.capabilities();
-    let names: Vec<_> = capabilities.iter().map(|told| told.name.as_str()).collect();
+    let names: Vec<_> = capabilities
+        .iter()
+        .map(|capability| capability.name.as_str())
+        .collect();
     assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
     assert!(names.contains(&sample), "{names:?}");
 }
 
-/// `tools` MUST be in order of name; no name stands there twice.
+/// `tools` MUST be ordered by name, without duplicates.
 #[expect(clippy::unused_async, reason = "all promises are awaited")]
-pub async fn offers_its_tools_in_order_of_name<P: ToolProvider + ?Sized>(
+pub async fn tools_are_ordered_by_name<P: ToolProvider + ?Sized>(
     provider: &P,
     sample: &str,
     _arguments: &ToolArguments,
@@ -63,10 +66,9 @@ pub async fn offers_its_tools_in_order_of_name<P: ToolProvider + ?Sized>(
     assert!(names.contains(&sample), "{names:?}");
 }
 
-/// The tools that are offered are the capabilities of their kind that are available, and are
-/// described alike.
+/// The tools are exactly the available capabilities of their kind, with the same descriptions.
 #[expect(clippy::unused_async, reason = "all promises are awaited")]
-pub async fn offers_what_it_calls_available<P: ToolProvider + ?Sized>(
+pub async fn tools_are_those_of_available_capabilities<P: ToolProvider + ?Sized>(
     provider: &P,
     _sample: &str,
     _arguments: &ToolArguments,
@@ -74,8 +76,8 @@ pub async fn offers_what_it_calls_available<P: ToolProvider + ?Sized>(
     let found = provider.provided();
     let capabilities = found.capabilities.into_iter();
     let available = capabilities
-        .filter(|told| told.kind == CapabilityKind::Tool && told.is_available)
-        .map(|told| (told.name, told.description));
+        .filter(|received| received.kind == CapabilityKind::Tool && received.is_available)
+        .map(|received| (received.name, received.description));
     let offered = found
         .tools
         .iter()
@@ -85,7 +87,7 @@ pub async fn offers_what_it_calls_available<P: ToolProvider + ?Sized>(
 
 /// Arguments are always an object.
 #[expect(clippy::unused_async, reason = "all promises are awaited")]
-pub async fn describes_arguments_as_members_of_an_object<P: ToolProvider + ?Sized>(
+pub async fn arguments_are_described_as_an_object<P: ToolProvider + ?Sized>(
     provider: &P,
     _sample: &str,
     _arguments: &ToolArguments,
@@ -95,33 +97,33 @@ pub async fn describes_arguments_as_members_of_an_object<P: ToolProvider + ?Size
     }
 }
 
-/// `call` MUST answer text.
-pub async fn answers_a_call<P: ToolProvider + ?Sized>(
+/// `call` MUST return text.
+pub async fn a_call_returns_text<P: ToolProvider + ?Sized>(
     provider: &P,
     sample: &str,
     arguments: &ToolArguments,
 ) {
-    let answer = provider.call(sample, arguments).await;
-    assert!(!answer.expect("an answer").is_empty());
+    let result = provider.call(sample, arguments).await;
+    assert!(!result.expect("an answer").is_empty());
 }
 
-/// A name that the provider does not have is `Unavailable`: it may have had it a moment ago.
-pub async fn a_tool_it_does_not_have_is_unavailable<P: ToolProvider + ?Sized>(
+/// A name that the provider does not have is `Unavailable`: it may have had the tool a moment ago.
+pub async fn an_unknown_tool_is_unavailable<P: ToolProvider + ?Sized>(
     provider: &P,
     _sample: &str,
     arguments: &ToolArguments,
 ) {
     for name in ["", "a_tool_of_nobody", "nobody/a_tool"] {
-        let answer = provider.call(name, arguments).await;
+        let result = provider.call(name, arguments).await;
         assert!(
-            matches!(answer, Err(ToolError::Unavailable(_))),
-            "{answer:?}"
+            matches!(result, Err(ToolError::Unavailable(_))),
+            "{result:?}"
         );
     }
 }
 
 /// Dropping a call stops that call, and no other.
-pub async fn goes_on_after_a_call_that_was_dropped<P: ToolProvider + ?Sized>(
+pub async fn dropping_a_call_stops_no_other_call<P: ToolProvider + ?Sized>(
     provider: &P,
     sample: &str,
     arguments: &ToolArguments,
@@ -130,17 +132,17 @@ pub async fn goes_on_after_a_call_that_was_dropped<P: ToolProvider + ?Sized>(
     let mut begun = provider.call(sample, arguments);
     let _ = futures::poll!(&mut begun);
     drop(begun);
-    answers_a_call(provider, sample, arguments).await;
+    a_call_returns_text(provider, sample, arguments).await;
 }
 
 /// Calls are independent of each other.
-pub async fn answers_many_calls_at_once<P: ToolProvider + ?Sized>(
+pub async fn many_calls_can_run_at_once<P: ToolProvider + ?Sized>(
     provider: &P,
     sample: &str,
     arguments: &ToolArguments,
 ) {
-    let answers = join_all((0..64).map(|_| provider.call(sample, arguments))).await;
-    for answer in answers {
-        assert!(!answer.expect("an answer").is_empty());
+    let results = join_all((0..64).map(|_| provider.call(sample, arguments))).await;
+    for result in results {
+        assert!(!result.expect("an answer").is_empty());
     }
 }

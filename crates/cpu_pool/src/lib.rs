@@ -1,7 +1,7 @@
-//! Threads for processor work that takes longer than a request thread may be held.
+//! Threads for CPU work that takes longer than a request thread may be blocked.
 //!
-//! Tenants take turns, and each has a bounded share: a tenant with much work waits for itself, and
-//! delays another by one [`Slice`] at most. On Linux the threads have a low priority, so that
+//! Tenants take turns, and the jobs of each are limited: a tenant with much work waits for itself,
+//! and delays another by at most one [`Slice`]. On Linux the threads have a low priority, so that
 //! requests are served first when all cores are busy.
 
 mod queue;
@@ -20,18 +20,18 @@ use tokio_util::task::AbortOnDropHandle;
 use queue::{Limits, Permit, Queue};
 pub use slice::Slice;
 
-/// The longest time for which a job holds a thread before other jobs continue.
+/// The maximum time for which a job occupies a thread before other jobs continue.
 const SLICE: Duration = Duration::from_millis(10);
-/// The maximum number of threads. The memory of the jobs that run at a time grows with it.
+/// The maximum number of threads. The memory of running jobs grows with it.
 const MAX_THREADS: usize = 4;
 /// The maximum number of waiting jobs of one tenant.
 const MAX_WAITING_OF_TENANT: usize = 32;
 /// The maximum number of waiting jobs.
 const MAX_WAITING: usize = 1024;
-/// The longest time for which a job waits to begin.
+/// The maximum time for which a job waits to start.
 const MAX_WAIT: Duration = Duration::from_secs(5);
 
-/// Runs processor work on threads of its own: half as many as there are cores, at most four.
+/// Runs CPU work on threads of its own: half as many as there are cores, at most four.
 #[derive(Debug)]
 pub struct CpuPool {
     queue: Arc<Queue>,
@@ -39,14 +39,14 @@ pub struct CpuPool {
     runtime: Option<Runtime>,
 }
 
-/// The right to run one job at a time; ends when dropped.
+/// The right to run one job at a time, until it is dropped.
 #[derive(Debug)]
 pub struct Admission {
     pool: Arc<CpuPool>,
     _permit: Permit,
 }
 
-/// The reason why a job has no result.
+/// The reason that a job has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum PoolError {
     /// The tenant should try again later.
@@ -70,13 +70,14 @@ impl CpuPool {
             .worker_threads(threads)
             .thread_name("cpu-pool")
             .on_thread_start(lower_priority)
-            // New jobs stand in the global queue, paused ones in a local queue: look at both in
-            // turn, since each poll takes a whole slice.
+            // New jobs are in the global queue, paused ones in a local queue. Both are polled
+            // alternately, since each poll takes a whole slice.
             .global_queue_interval(1)
             .build()?;
         Ok(Arc::new(Self {
             queue: Arc::new(Queue::new(Limits {
-                // Beside a tenant that uses all of its share, another can always begin.
+                // Next to a tenant that uses all of its share, another tenant can always start a
+                // job.
                 running: threads + share,
                 running_of_tenant: share,
                 waiting: MAX_WAITING,
@@ -86,9 +87,9 @@ impl CpuPool {
         }))
     }
 
-    /// Waits until the tenant may begin another job.
+    /// Waits until the tenant may start another job.
     pub async fn admit(self: &Arc<Self>, tenant: &TenantId) -> Result<Admission, PoolError> {
-        let permit = self.queue.enter(tenant).ok_or(PoolError::Overloaded)?;
+        let permit = self.queue.enqueue(tenant).ok_or(PoolError::Overloaded)?;
         let Ok(Ok(permit)) = timeout(MAX_WAIT, permit).await else {
             return Err(PoolError::Overloaded);
         };
@@ -146,7 +147,7 @@ impl Drop for CpuPool {
     }
 }
 
-/// Lets the other threads of the process go first. Linux counts the nice value by thread.
+/// Lowers the priority of this thread. On Linux, the nice value applies to each thread.
 fn lower_priority() {
     #[cfg(target_os = "linux")]
     if let Err(error) = rustix::process::nice(10) {

@@ -1,4 +1,4 @@
-//! The queue of jobs that wait to begin: one for each tenant, served in turn.
+//! The queue of waiting jobs: one for each tenant, served in turn.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -8,7 +8,7 @@ use std::{
 use domain::TenantId;
 use tokio::sync::oneshot;
 
-/// Bounds of a queue, in jobs.
+/// The limits of a queue, in jobs.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
     pub(super) running: usize,
@@ -26,9 +26,9 @@ pub(super) struct Queue {
 #[derive(Debug, Default)]
 struct State {
     running: usize,
-    /// Tenants with a job that runs or waits.
+    /// Tenants with a running or waiting job.
     tenants: HashMap<TenantId, Jobs>,
-    /// Tenants with a job that waits, in the order of their turns.
+    /// Tenants with a waiting job, in the order of their turns.
     turns: VecDeque<TenantId>,
 }
 
@@ -39,11 +39,11 @@ struct Jobs {
     waiting: VecDeque<oneshot::Sender<Permit>>,
 }
 
-/// The right of a job to run; the next job begins when it is dropped.
+/// The right of a job to run. Dropping it starts the next job.
 #[derive(Debug)]
 pub(super) struct Permit {
     queue: Arc<Queue>,
-    /// `None` if the job was given up before it could begin.
+    /// `None` if the job was cancelled before it could start.
     tenant: Option<TenantId>,
 }
 
@@ -55,9 +55,12 @@ impl Queue {
         }
     }
 
-    /// Queues a job, which may run once the receiver has its permit; `None` when too many jobs wait.
-    /// Dropping the receiver removes the job.
-    pub(super) fn enter(self: &Arc<Self>, tenant: &TenantId) -> Option<oneshot::Receiver<Permit>> {
+    /// Queues a job, which may run once the receiver has its permit. Returns `None` if too many
+    /// jobs wait. Dropping the receiver removes the job.
+    pub(super) fn enqueue(
+        self: &Arc<Self>,
+        tenant: &TenantId,
+    ) -> Option<oneshot::Receiver<Permit>> {
         let mut state = self.state();
         let mut waiting_of_tenant = 0;
         if let Some(jobs) = state.tenants.get_mut(tenant) {
@@ -74,14 +77,14 @@ impl Queue {
         if !state.turns.contains(tenant) {
             state.turns.push_back(tenant.clone());
         }
-        self.begin_next(&mut state);
+        self.start_next(&mut state);
         Some(receiver)
     }
 
-    /// Lets jobs begin while there is room.
-    fn begin_next(self: &Arc<Self>, state: &mut State) {
-        // A tenant that has all of its share keeps its turn.
-        let mut passed_over = VecDeque::new();
+    /// Starts jobs up to the limit.
+    fn start_next(self: &Arc<Self>, state: &mut State) {
+        // A tenant whose share is used keeps its turn.
+        let mut skipped = VecDeque::new();
         while state.running < self.limits.running
             && let Some(tenant) = state.turns.pop_front()
         {
@@ -89,7 +92,7 @@ impl Queue {
                 continue;
             };
             if jobs.running >= self.limits.running_of_tenant {
-                passed_over.push_back(tenant);
+                skipped.push_back(tenant);
                 continue;
             }
             if let Some(job) = jobs.waiting.pop_front() {
@@ -102,7 +105,7 @@ impl Queue {
                         jobs.running += 1;
                         state.running += 1;
                     }
-                    // Its drop must not look for the lock that is held here.
+                    // Its `drop` must not lock the state, which is locked here.
                     Err(mut permit) => permit.tenant = None,
                 }
             }
@@ -112,11 +115,11 @@ impl Queue {
                 state.tenants.remove(&tenant);
             }
         }
-        passed_over.append(&mut state.turns);
-        state.turns = passed_over;
+        skipped.append(&mut state.turns);
+        state.turns = skipped;
     }
 
-    fn leave(self: &Arc<Self>, tenant: &TenantId) {
+    fn finish(self: &Arc<Self>, tenant: &TenantId) {
         let mut state = self.state();
         state.running -= 1;
         if let Some(jobs) = state.tenants.get_mut(tenant) {
@@ -125,7 +128,7 @@ impl Queue {
                 state.tenants.remove(tenant);
             }
         }
-        self.begin_next(&mut state);
+        self.start_next(&mut state);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -143,7 +146,7 @@ impl State {
 impl Drop for Permit {
     fn drop(&mut self) {
         if let Some(tenant) = self.tenant.take() {
-            self.queue.leave(&tenant);
+            self.queue.finish(&tenant);
         }
     }
 }

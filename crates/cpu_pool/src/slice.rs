@@ -1,16 +1,16 @@
-//! A slice of processor time.
+//! A slice of CPU time.
 
 use std::time::{Duration, Instant};
 
-/// The end of the time for which a piece of work may hold its thread.
+/// The time limit after which work must release its thread.
 #[derive(Debug, Clone, Copy)]
 pub struct Slice {
-    /// `None` is an end that the clock cannot express: never.
+    /// `None` if the clock cannot express the end: the slice never ends.
     end: Option<Instant>,
 }
 
 impl Slice {
-    /// A slice that begins now.
+    /// Creates a slice that starts now.
     #[must_use]
     pub fn new(length: Duration) -> Self {
         Self {

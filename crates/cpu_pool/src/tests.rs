@@ -18,55 +18,58 @@ fn queue() -> Arc<Queue> {
 }
 
 #[test]
-fn tenants_take_turns_and_none_has_more_than_its_share() {
+fn tenants_take_turns_within_their_share() {
     let queue = queue();
-    let mut hostile = [(); 4].map(|()| queue.enter(&tenant("hostile")).unwrap());
+    let mut hostile = [(); 4].map(|()| queue.enqueue(&tenant("hostile")).unwrap());
     let first = hostile[0].try_recv().unwrap();
     assert!(hostile[1].try_recv().is_err(), "its share is used");
 
-    let mut other = queue.enter(&tenant("other")).unwrap();
-    let others_place = other.try_recv().unwrap();
-    let mut third = queue.enter(&tenant("third")).unwrap();
-    assert!(third.try_recv().is_err(), "all places are taken");
+    let mut other = queue.enqueue(&tenant("other")).unwrap();
+    let other_permit = other.try_recv().unwrap();
+    let mut third = queue.enqueue(&tenant("third")).unwrap();
+    assert!(
+        third.try_recv().is_err(),
+        "the limit of running jobs is reached"
+    );
 
     drop(first);
     let _second = hostile[1].try_recv().unwrap();
-    drop(others_place);
-    let _thirds_place = third.try_recv().unwrap();
+    drop(other_permit);
+    let _third_permit = third.try_recv().unwrap();
     assert!(hostile[2].try_recv().is_err());
 }
 
 #[test]
-fn too_many_jobs_are_refused_to_the_tenant_that_has_them() {
+fn too_many_jobs_of_one_tenant_are_rejected() {
     let queue = queue();
     let mut jobs = Vec::new();
     for _ in 0..5 {
-        jobs.push(queue.enter(&tenant("hostile")).unwrap());
+        jobs.push(queue.enqueue(&tenant("hostile")).unwrap());
     }
-    assert!(queue.enter(&tenant("hostile")).is_none());
-    assert!(queue.enter(&tenant("other")).is_some());
-    // One that nobody waits for any more makes room.
+    assert!(queue.enqueue(&tenant("hostile")).is_none());
+    assert!(queue.enqueue(&tenant("other")).is_some());
+    // A cancelled job makes room.
     drop(jobs.pop());
-    assert!(queue.enter(&tenant("hostile")).is_some());
+    assert!(queue.enqueue(&tenant("hostile")).is_some());
 }
 
 #[test]
-fn a_job_that_is_given_up_before_or_after_its_turn_holds_nothing() {
+fn a_cancelled_job_holds_no_permit() {
     let queue = queue();
-    let mut running = queue.enter(&tenant("a")).unwrap();
+    let mut running = queue.enqueue(&tenant("a")).unwrap();
     let permit = running.try_recv().unwrap();
-    let unread = queue.enter(&tenant("b")).unwrap();
-    let given_up = queue.enter(&tenant("a")).unwrap();
-    let mut last = queue.enter(&tenant("a")).unwrap();
-    drop(given_up);
+    let unread = queue.enqueue(&tenant("b")).unwrap();
+    let cancelled = queue.enqueue(&tenant("a")).unwrap();
+    let mut last = queue.enqueue(&tenant("a")).unwrap();
+    drop(cancelled);
     drop(unread);
     drop(permit);
     assert!(last.try_recv().is_ok());
-    assert!(queue.enter(&tenant("c")).unwrap().try_recv().is_ok());
+    assert!(queue.enqueue(&tenant("c")).unwrap().try_recv().is_ok());
 }
 
 #[tokio::test]
-async fn a_job_of_another_tenant_is_not_behind_all_of_a_hostile_one() {
+async fn a_hostile_tenant_does_not_block_others() {
     let pool = CpuPool::with_threads(1).unwrap();
     let endless = |_slice: Slice| Poll::<()>::Pending;
     let hostile = (0..8).map(|_| async {
@@ -96,9 +99,9 @@ async fn a_job_of_another_tenant_is_not_behind_all_of_a_hostile_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_job_that_waits_too_long_is_refused() {
+async fn a_job_that_waits_too_long_is_rejected() {
     let pool = CpuPool::with_threads(1).unwrap();
     let _held = pool.admit(&tenant("a")).await.unwrap();
-    let refused = pool.admit(&tenant("a")).await.unwrap_err();
-    assert!(matches!(refused, PoolError::Overloaded));
+    let rejected = pool.admit(&tenant("a")).await.unwrap_err();
+    assert!(matches!(rejected, PoolError::Overloaded));
 }

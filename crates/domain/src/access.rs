@@ -1,4 +1,4 @@
-//! Who acts, and what they may do.
+//! Principals and their permissions.
 
 use std::{fmt, str::FromStr, sync::Arc};
 
@@ -18,12 +18,12 @@ macro_rules! scopes {
             /// Every scope, in the order of the documentation.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The scope as it is written in keys, tokens and documents.
+            /// Returns the scope's name in keys, tokens and documents.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// What the scope allows, for people.
+            /// Returns the description of the permission, for people.
             pub const fn description(self) -> &'static str {
                 match self { $(Self::$name => $doc),* }
             }
@@ -52,7 +52,7 @@ scopes! {
     KeysAdmin = "keys:admin",
 }
 
-// By hand: the derive does not see a serde name that a macro has put in.
+// Written by hand: the derive does not see a serde name that a macro inserts.
 #[cfg(feature = "schema")]
 impl utoipa::PartialSchema for Scope {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
@@ -75,7 +75,7 @@ impl fmt::Display for Scope {
     }
 }
 
-/// The text names no scope.
+/// The error for a text that names no scope.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("unknown scope '{0}'")]
 pub struct UnknownScope(pub String);
@@ -105,23 +105,23 @@ impl Scopes {
         Scope::ALL.iter().copied().collect()
     }
 
-    /// Whether `scope` is in the set.
+    /// Returns `true` if `scope` is in the set.
     pub const fn contains(self, scope: Scope) -> bool {
         self.0 & (1 << scope as u16) != 0
     }
 
-    /// Whether every scope of `other` is in this set.
+    /// Returns `true` if every scope of `other` is in this set.
     pub const fn includes(self, other: Self) -> bool {
         other.0 & !self.0 == 0
     }
 
-    /// The scopes of this set that are not in `other`.
+    /// Returns the scopes of this set that are not in `other`.
     #[must_use]
     pub const fn without(self, other: Self) -> Self {
         Self(self.0 & !other.0)
     }
 
-    /// The scopes in the set.
+    /// Returns the scopes in the set, in the order of the documentation.
     pub fn iter(self) -> impl Iterator<Item = Scope> {
         Scope::ALL
             .iter()
@@ -129,7 +129,7 @@ impl Scopes {
             .filter(move |scope| self.contains(*scope))
     }
 
-    /// The scopes in the set as text.
+    /// Returns the names of the scopes in the set, joined by `separator`.
     pub fn joined(self, separator: &str) -> String {
         let names: Vec<&str> = self.iter().map(Scope::as_str).collect();
         names.join(separator)
@@ -171,24 +171,24 @@ impl<'de> Deserialize<'de> for Scopes {
     }
 }
 
-/// Names a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
+/// The id of a principal in the event log and in idempotency records: `key:<id>`, `client:<id>`,
 /// `<issuer id>~<sub>`, or `system`. Cheap to clone.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct PrincipalId(Arc<str>);
 
 impl PrincipalId {
-    /// From the stored or computed text.
+    /// Wraps the stored or computed text.
     pub fn new(text: impl Into<Arc<str>>) -> Self {
         Self(text.into())
     }
 
-    /// The service itself: sweeps and expiries.
+    /// Returns the id of the service itself, the actor of sweeps and expiries.
     pub fn system() -> Self {
         Self("system".into())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -204,22 +204,24 @@ impl utoipa::PartialSchema for PrincipalId {
 #[cfg(feature = "schema")]
 impl utoipa::ToSchema for PrincipalId {}
 
-/// Who makes a request, as far as use cases need to know.
+/// The identity behind a request, as far as use cases need it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Principal {
-    /// Whose data they work on.
+    /// The tenant whose data the principal can reach.
     pub tenant: TenantId,
-    /// Their name in the log.
+    /// The principal's id in the log.
     pub id: PrincipalId,
-    /// What they may do.
+    /// The principal's permissions.
     pub scopes: Scopes,
-    /// Set for users of an identity provider: they reach only conversations under this user id.
+    /// The user id, for users of an identity provider. Without `conversations:all`, they reach only
+    /// conversations with this user id.
     pub user_id: Option<String>,
 }
 
 impl Principal {
-    /// The one user whose conversations this principal is confined to, if any.
+    /// Returns the only user whose conversations this principal can reach; `None` if it is not
+    /// restricted to one.
     pub fn confined_to(&self) -> Option<&str> {
         if self.scopes.contains(Scope::ConversationsAll) {
             return None;
@@ -227,18 +229,18 @@ impl Principal {
         self.user_id.as_deref()
     }
 
-    /// Whether a conversation of `user_id` may be known to this principal.
+    /// Returns `true` if this principal can reach conversations of `user_id`.
     pub fn may_reach(&self, user_id: Option<&str>) -> bool {
         self.confined_to().is_none_or(|own| user_id == Some(own))
     }
 }
 
-/// When a change was made and by whom: what its event says.
+/// The time and the actor of a change, for its event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stamp {
-    /// When.
+    /// The time of the change.
     pub time: Timestamp,
-    /// By whom.
+    /// The principal that made the change.
     pub actor: PrincipalId,
 }
 
@@ -247,7 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scope_is_read_back_and_has_a_bit_of_its_own() {
+    fn every_scope_is_parsed_and_has_its_own_bit() {
         for scope in Scope::ALL {
             assert_eq!(scope.as_str().parse(), Ok(*scope));
             let alone: Scopes = [*scope].into_iter().collect();
@@ -267,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn a_user_reaches_only_conversations_of_its_own() {
+    fn a_user_reaches_only_its_own_conversations() {
         let mut user = Principal {
             tenant: "default".parse().unwrap(),
             id: PrincipalId::new("main~ada"),

@@ -1,37 +1,37 @@
-//! Whether a turn may start: decided in the store, under the tenant's lock, by these rules.
+//! The rules that decide if a turn may start. The store applies them under the tenant's lock.
 
 use crate::sizes::WAITING_TURNS;
 
-/// What to do when a turn is already in progress.
+/// The behaviour if another turn is running or queued.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OnBusy {
-    /// Wait in order of arrival.
+    /// Queue the turn, in order of arrival.
     Queue,
-    /// Refuse.
+    /// Reject the turn.
     Reject,
 }
 
-/// How a conversation stands when a turn asks to begin.
+/// The turns of a conversation at the moment in which a new turn begins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Occupancy {
-    /// Whether a turn is in progress.
+    /// `true` if a turn is in progress.
     pub running: bool,
-    /// How many turns wait.
+    /// The number of queued turns.
     pub waiting: u32,
 }
 
-/// The answer to a turn that asks to begin.
+/// The decision about a new turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Admission {
-    /// It may start now.
+    /// The turn starts now.
     Start,
-    /// It waits at the end of the queue.
+    /// The turn waits at the end of the queue.
     Queue,
-    /// It is refused.
+    /// The turn is rejected.
     Busy,
 }
 
-/// Decides by the conversation's occupancy alone: nobody overtakes a turn that waits.
+/// Decides by the conversation's occupancy only: no turn overtakes a queued one.
 pub fn admit(occupancy: Occupancy, on_busy: OnBusy) -> Admission {
     match on_busy {
         _ if !occupancy.running && occupancy.waiting == 0 => Admission::Start,
@@ -54,7 +54,7 @@ mod tests {
     #[case(true, 16, OnBusy::Queue, Admission::Busy)]
     #[case(true, 0, OnBusy::Reject, Admission::Busy)]
     #[case(false, 1, OnBusy::Reject, Admission::Busy)]
-    fn one_at_a_time_in_order(
+    fn turns_start_one_at_a_time_in_order(
         #[case] running: bool,
         #[case] waiting: u32,
         #[case] on_busy: OnBusy,

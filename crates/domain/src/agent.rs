@@ -1,35 +1,35 @@
-//! Agents: who answers.
+//! Agents: what clients chat with.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentConfig, AgentId, Fault, FaultCode, Sizes, Timestamp, fault::push_index};
 
-/// An agent as clients read it and as the event log stores it.
+/// An agent as clients receive it and as the event log stores it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Agent {
-    /// Names the agent in every path and in chat.
+    /// The agent's id, in paths and in chat.
     pub id: AgentId,
     /// Display name.
     pub name: String,
-    /// The agent's manner, in free text.
+    /// The agent's personality, as free text.
     pub personality: String,
-    /// What the agent can do. A name that a tool has gives the agent that tool; any other is
-    /// description only.
+    /// The agent's capabilities. A capability with the name of a tool gives the agent that tool;
+    /// any other only describes the agent.
     pub capabilities: Vec<String>,
-    /// How it thinks and speaks.
+    /// The agent's configuration.
     pub config: AgentConfig,
-    /// 1, 2, 3 …: one more with every real change.
+    /// 1, 2, 3 …: increases by one with every change that has an effect.
     pub version: i64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
 }
 
-/// What a client decides of an agent: the body of a creation, and the document that a merge
-/// patch works on.
+/// The part of an agent that a client sets: the body of a creation, and the document that a merge
+/// patch changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -45,7 +45,7 @@ pub struct AgentDraft {
         )
     )]
     pub name: String,
-    /// The agent's manner, in free text. Default: empty.
+    /// The agent's personality, as free text. Default: empty.
     #[serde(default)]
     #[cfg_attr(
         feature = "schema",
@@ -56,16 +56,16 @@ pub struct AgentDraft {
         )
     )]
     pub personality: String,
-    /// What the agent can do, each 1–64 characters after trimming. Default: none.
+    /// The agent's capabilities, each 1–64 characters after trimming. Default: none.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(max_items = 64, example = json!(["orders", "returns"]), value_type = Vec<Capability>))]
     pub capabilities: Vec<String>,
-    /// How it thinks and speaks. Default: empty.
+    /// The agent's configuration. Default: empty.
     #[serde(default)]
     pub config: AgentConfig,
 }
 
-/// One capability's name, with a character that is not white space.
+/// The name of one capability, with at least one character that is not white space.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(
@@ -74,10 +74,10 @@ pub struct AgentDraft {
     max_length = 64,
     pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\x00-\x20\x7f\x85\s][^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 )]
-pub struct Capability(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct Capability(#[expect(dead_code, reason = "exists only for its schema")] String);
 
 impl AgentDraft {
-    /// Trims the capabilities; to be called before [`Self::check`].
+    /// Trims the capabilities. Call it before [`Self::check`].
     #[must_use]
     pub fn trimmed(mut self) -> Self {
         for capability in &mut self.capabilities {
@@ -89,7 +89,7 @@ impl AgentDraft {
         self
     }
 
-    /// What the schema cannot say, all faults at once.
+    /// Returns all faults that the schema cannot express.
     pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
         let mut faults = Vec::new();
         for (index, capability) in self.capabilities.iter().enumerate() {
@@ -114,7 +114,7 @@ impl AgentDraft {
         faults
     }
 
-    /// The agent that a creation makes of this draft.
+    /// Returns the new agent with the content of this draft.
     pub fn into_agent(self, id: AgentId, now: Timestamp) -> Agent {
         Agent {
             id,
@@ -130,7 +130,7 @@ impl AgentDraft {
 }
 
 impl Agent {
-    /// What a client decides of this agent.
+    /// Returns the part of this agent that a client sets.
     pub fn draft(&self) -> AgentDraft {
         AgentDraft {
             name: self.name.clone(),
@@ -140,8 +140,8 @@ impl Agent {
         }
     }
 
-    /// This agent with `draft` in place of what a client decides; `None` when that changes
-    /// nothing, so that nothing is written and no event is emitted.
+    /// Returns the next version of this agent, with the content of `draft`. Returns `None` if
+    /// nothing changes; then nothing is written and no event is emitted.
     pub fn changed_to(&self, draft: AgentDraft, now: Timestamp) -> Option<Self> {
         if self.draft() == draft {
             return None;
@@ -149,7 +149,7 @@ impl Agent {
         Some(Self {
             version: self.version + 1,
             created_at: self.created_at,
-            // The clock of whoever made or changed it before may be ahead.
+            // The clock of the process that wrote the previous version may be ahead.
             ..draft.into_agent(self.id, now.max(self.updated_at))
         })
     }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_capabilities_that_are_the_same_after_trimming() {
+    fn capabilities_that_are_equal_after_trimming_are_duplicates() {
         let faults = draft(&["time", " time ", "  "])
             .trimmed()
             .check(&Sizes::default());

@@ -1,9 +1,9 @@
-//! Digits, upper case, lower case: text that a double click selects as a whole.
+//! Base62 (digits, upper case, lower case): a double click selects such a text as a whole.
 
 const ALPHABET: &[u8; 62] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/// Writes the big-endian number `bytes` with exactly `digits` digits; what does not fit is cut
-/// from the left.
+/// Encodes the big-endian number `bytes` with exactly `digits` digits. Digits that do not fit are
+/// cut off on the left.
 pub fn encode(bytes: &[u8], digits: usize) -> String {
     let mut number = bytes.to_vec();
     let mut text = vec![b'0'; digits];
@@ -19,7 +19,7 @@ pub fn encode(bytes: &[u8], digits: usize) -> String {
     text.into_iter().map(char::from).collect()
 }
 
-/// Whether `text` has digits of this base only.
+/// Returns `true` if `text` has only base62 digits.
 pub fn is_base62(text: &str) -> bool {
     text.bytes().all(|byte| byte.is_ascii_alphanumeric())
 }
@@ -29,7 +29,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn writes_numbers_with_leading_zeros() {
+    fn numbers_are_encoded_with_leading_zeros() {
         assert_eq!(encode(&[0], 3), "000");
         assert_eq!(encode(&[61], 3), "00z");
         assert_eq!(encode(&[62], 3), "010");

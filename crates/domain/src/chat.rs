@@ -1,34 +1,34 @@
-//! The answer to a chat.
+//! The reply to a chat message.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{AgentId, ConversationId, FinishReason, MessageId, Timestamp, TurnId, Usage};
 
-/// The agent's reply, and where it stands.
+/// The agent's reply, with the ids of its turn and conversation.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChatReply {
-    /// What the agent says.
+    /// The text of the reply.
     pub message: String,
-    /// The conversation; send it back to go on talking.
+    /// The conversation; send it with the next message to continue.
     pub conversation_id: ConversationId,
     /// The turn.
     pub turn_id: TurnId,
-    /// The agent's message.
+    /// The id of the agent's message.
     pub message_id: MessageId,
-    /// Who answered.
+    /// The agent that replied.
     pub agent_id: AgentId,
-    /// The version of the agent that answered.
+    /// The version of the agent that replied.
     pub agent_version: i64,
-    /// The engine that answered.
+    /// The engine that produced the reply.
     pub engine: String,
-    /// Whether a fallback answered in place of the agent's engine.
+    /// True if a fallback replied in place of the agent's engine.
     pub degraded: bool,
-    /// Why the answer ended.
+    /// The reason why the reply ended.
     pub finish_reason: FinishReason,
-    /// Tokens, where the engine counts them.
+    /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
-    /// When it was stored.
+    /// The time at which the reply was stored.
     pub created_at: Timestamp,
 }

@@ -1,4 +1,4 @@
-//! An agent's configuration, stored and returned as it was sent.
+//! The configuration of an agent, stored and returned as it was sent.
 
 use std::collections::BTreeMap;
 
@@ -10,11 +10,11 @@ use crate::{
     sizes::{METADATA_KEY_CHARACTERS, METADATA_PAIRS, METADATA_VALUE_CHARACTERS},
 };
 
-/// String pairs that the service keeps and returns, and never reads.
+/// String pairs that the service stores and returns, and never interprets.
 pub type Metadata = BTreeMap<String, String>;
 
-/// Stands for [`Metadata`] in schemas (`#[schema(value_type = MetadataSchema)]`): the alias alone
-/// would be published as an unbounded map under the name of its Rust type.
+/// The schema of [`Metadata`] (`#[schema(value_type = MetadataSchema)]`). The alias alone would be
+/// published as an unbounded map under the name of its Rust type.
 #[cfg(feature = "schema")]
 pub struct MetadataSchema;
 
@@ -32,7 +32,7 @@ impl utoipa::PartialSchema for MetadataSchema {
         ObjectBuilder::new()
             .schema_type(Type::Object)
             .description(Some(
-                "String pairs that the service keeps and returns, and never reads.",
+                "String pairs that the service stores and returns, and never interprets.",
             ))
             .property_names(Some(text(Some(1), METADATA_KEY_CHARACTERS)))
             .additional_properties(Some(text(None, METADATA_VALUE_CHARACTERS)))
@@ -49,15 +49,16 @@ impl utoipa::ToSchema for MetadataSchema {
     }
 }
 
-/// How an agent thinks and speaks. Absent members stay absent and take effect by their default.
+/// The configuration of an agent. Absent members stay absent and have their default effect.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct AgentConfig {
-    /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's, which is
-    /// `llm` where the operator has configured a model and `rules` elsewhere, unless they chose
-    /// another, also for an agent that has `rules`: name `rules` here to be sure that they answer.
-    /// Refused when the server has no such engine, unless the agent had the name before.
+    /// Name of the reply engine (`GET /api/engines` lists them). Default: the server's default
+    /// engine, which is the one that the operator chose, otherwise `llm` if a model is configured,
+    /// otherwise `rules`. This also applies to an agent that has `rules`: set `rules` here to make
+    /// sure that they reply. A name that the server does not know is rejected, unless the agent had
+    /// it before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -69,19 +70,19 @@ pub struct AgentConfig {
         )
     )]
     pub engine: Option<String>,
-    /// Engines tried in order when the one before fails, each once: whoever was tried already is
-    /// passed over, and so is one that the server no longer has. Default: none.
+    /// Engines to try in order, each once, after the engine before has failed. An engine that was
+    /// tried already or that the server does not have (any more) is skipped. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 8, nullable = false, value_type = Option<Vec<EngineName>>))]
     pub fallbacks: Option<Vec<String>>,
-    /// Extra system prompt. Default: none.
+    /// Additional system prompt. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(max_length = 32000, pattern = r"^[^\x00]*$", nullable = false)
     )]
     pub instructions: Option<String>,
-    /// First message of a conversation that is created empty. Default: none.
+    /// First message of a conversation that is created without one. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -93,7 +94,7 @@ pub struct AgentConfig {
         )
     )]
     pub greeting: Option<String>,
-    /// What the rule engine says when nothing matches. Default: built from name and capabilities.
+    /// Reply of the rule engine if no rule matches. Default: built from name and capabilities.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -105,26 +106,26 @@ pub struct AgentConfig {
         )
     )]
     pub fallback_reply: Option<String>,
-    /// What the rule engine answers to what. Default: none.
+    /// Rules of the rule engine. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 200, nullable = false))]
     pub rules: Option<Vec<Rule>>,
-    /// How the language model is asked. Default: the operator's settings.
+    /// Settings of the language model. Default: the operator's settings.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub llm: Option<LlmSettings>,
-    /// How much of the conversation before a message the engine sees.
+    /// Limits of the conversation history that the engine receives.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub history: Option<HistoryLimits>,
-    /// Milliseconds for each engine's attempt, tools included. Default 60000.
+    /// Timeout of each engine's attempt in milliseconds, including tools. Default 60000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(minimum = 100, maximum = 600_000, nullable = false)
     )]
     pub timeout_ms: Option<u32>,
-    /// String pairs of the client's own. Default: none.
+    /// The client's own string pairs. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false, value_type = Option<MetadataSchema>))]
     pub metadata: Option<Metadata>,
@@ -134,15 +135,15 @@ pub struct AgentConfig {
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$")]
-pub struct EngineName(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct EngineName(#[expect(dead_code, reason = "exists only for its schema")] String);
 
-/// One of the texts at which an answer ends.
+/// A text at which the reply ends.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, min_length = 1, max_length = 256, pattern = r"^[^\x00]*$")]
-pub struct StopText(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct StopText(#[expect(dead_code, reason = "exists only for its schema")] String);
 
-/// How a language model is asked.
+/// Settings of the language model.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -167,30 +168,31 @@ pub struct LlmSettings {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = 0, maximum = 1, nullable = false))]
     pub top_p: Option<f64>,
-    /// Most tokens of one answer.
+    /// Maximum number of tokens of one reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(minimum = 1, maximum = 128_000, nullable = false)
     )]
     pub max_output_tokens: Option<u32>,
-    /// Seed for repeatable sampling, where the provider has it.
+    /// Seed for repeatable sampling, if the provider supports it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = -9_007_199_254_740_991_i64, maximum = 9_007_199_254_740_991_i64, nullable = false))]
     pub seed: Option<i64>,
-    /// Texts at which the answer ends.
+    /// Texts at which the reply ends.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(max_items = 4, nullable = false, value_type = Option<Vec<StopText>>))]
     pub stop: Option<Vec<String>>,
 }
 
 impl AgentConfig {
-    /// The time for each engine's attempt that takes effect.
+    /// Returns the effective timeout of each engine's attempt.
     pub fn timeout(&self) -> std::time::Duration {
         std::time::Duration::from_millis(u64::from(self.timeout_ms.unwrap_or(60_000)))
     }
 
-    /// What the schema of a single member cannot say, with pointers inside the configuration.
+    /// Returns the faults that the schema of a single member cannot express. Pointers are relative
+    /// to the configuration.
     pub fn check(&self, sizes: &Sizes) -> Vec<Fault> {
         let mut faults = Vec::new();
         let rules = self.rules.as_deref().unwrap_or_default();
@@ -209,7 +211,7 @@ impl AgentConfig {
     }
 }
 
-/// Checks the string pairs of a `metadata` object; pointers are inside it.
+/// Checks the string pairs of a `metadata` object. Pointers are relative to it.
 pub fn check_metadata(metadata: &Metadata) -> Vec<Fault> {
     let mut faults = Vec::new();
     if metadata.len() > METADATA_PAIRS {
@@ -223,7 +225,7 @@ pub fn check_metadata(metadata: &Metadata) -> Vec<Fault> {
             0 => faults.push(Fault::new(
                 &*pointer,
                 FaultCode::TooShort,
-                "a key has a character",
+                "a key has at least 1 character",
             )),
             1..=METADATA_KEY_CHARACTERS => {}
             _ => faults.push(Fault::new(

@@ -1,4 +1,4 @@
-//! Conversations: a talk with one agent.
+//! Conversations between an agent and a user.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,36 +7,36 @@ use crate::{
     config::{Metadata, check_metadata},
 };
 
-/// A conversation as clients read it.
+/// A conversation as clients receive it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Conversation {
-    /// Names the conversation.
+    /// The conversation's id.
     pub id: ConversationId,
-    /// The agent that answers in it.
+    /// The agent of the conversation.
     pub agent_id: AgentId,
-    /// The person it belongs to.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// What people call it.
+    /// The title, for people.
     pub title: Option<String>,
-    /// String pairs of the client's own.
+    /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
-    /// 1, 2, 3 …: one more with every change of title or metadata.
+    /// 1, 2, 3 …: increases by one with every change of title or metadata.
     pub version: i64,
-    /// Messages so far.
+    /// The number of messages.
     pub message_count: i64,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// When anything of it last changed, messages included.
+    /// The time of the last change, including new messages.
     pub updated_at: Timestamp,
-    /// When the last message was written.
+    /// The time of the last message.
     pub last_message_at: Option<Timestamp>,
 }
 
 impl Conversation {
-    /// A conversation in which nothing was said yet.
+    /// Creates a conversation without messages.
     pub fn empty(id: ConversationId, agent_id: AgentId, now: Timestamp) -> Self {
         Self {
             id,
@@ -52,7 +52,7 @@ impl Conversation {
         }
     }
 
-    /// What a client may change of it.
+    /// Returns the part of this conversation that a client can change.
     pub fn draft(&self) -> ConversationDraft {
         ConversationDraft {
             title: self.title.clone(),
@@ -60,7 +60,8 @@ impl Conversation {
         }
     }
 
-    /// This conversation with `draft` in place; `None` when that changes nothing.
+    /// Returns the next version of this conversation, with the content of `draft`. Returns `None`
+    /// if nothing changes.
     pub fn changed_to(&self, draft: ConversationDraft, now: Timestamp) -> Option<Self> {
         if self.draft() == draft {
             return None;
@@ -75,12 +76,12 @@ impl Conversation {
     }
 }
 
-/// What a client may change of a conversation: the document that a merge patch works on.
+/// The part of a conversation that a client can change: the document that a merge patch changes.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConversationDraft {
-    /// What people call it. Default: none.
+    /// The title, for people. Default: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -91,14 +92,14 @@ pub struct ConversationDraft {
         )
     )]
     pub title: Option<String>,
-    /// String pairs of the client's own. Default: none.
+    /// The client's own string pairs. Default: none.
     #[serde(default)]
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
 }
 
 impl ConversationDraft {
-    /// What the schema cannot say.
+    /// Returns the faults that the schema cannot express.
     pub fn check(&self) -> Vec<Fault> {
         let faults = check_metadata(&self.metadata);
         faults
@@ -108,18 +109,18 @@ impl ConversationDraft {
     }
 }
 
-/// What a chat needs to know of its conversation before it computes an answer.
+/// The part of a conversation that a chat needs before it computes a reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ConversationHead {
-    /// The conversation.
+pub struct ConversationContext {
+    /// The conversation's id.
     pub id: ConversationId,
-    /// The agent that answers in it.
+    /// The agent of the conversation.
     pub agent_id: AgentId,
-    /// The person it belongs to.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// Messages so far; also the `seq` of the last one.
+    /// The number of messages; also the `seq` of the last one.
     pub message_count: i64,
-    /// Turns that have started so far.
+    /// The number of turns that have started.
     pub turn_count: i64,
     /// The turn in progress, if any.
     pub running_turn: Option<TurnId>,

@@ -1,5 +1,5 @@
-//! The credentials that this service issues: API keys, and OAuth clients, which fetch tokens. Both
-//! are made with a set of scopes, listed, rotated with an overlap, and revoked.
+//! The credentials that this service issues: API keys, and OAuth clients, which obtain access
+//! tokens. Both have scopes, and can be listed, rotated with an overlap, and revoked.
 
 use std::{fmt, str::FromStr};
 
@@ -11,20 +11,20 @@ use crate::{PrincipalId, Scopes, SecretDigest, TenantId, Timestamp, base62};
 pub(crate) const PREFIX_LENGTH: usize = 4;
 pub(crate) const ID_DIGITS: usize = 12;
 
-/// The longest time for which a rotated secret stays valid beside the new one, in seconds.
+/// The maximum time for which the previous secret stays valid after a rotation, in seconds.
 pub const MOST_OVERLAP_SECONDS: u32 = 604_800;
 
-/// What a credential is used for.
+/// The kind of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum CredentialKind {
-    /// Sent with every request.
+    /// An API key, sent with every request.
     Key,
-    /// Exchanged for access tokens at the token endpoint.
+    /// An OAuth client, whose secret is exchanged for access tokens at the token endpoint.
     Client,
 }
 
 impl CredentialKind {
-    /// What its secrets begin with.
+    /// Returns the prefix of its secrets.
     pub const fn prefix(self) -> &'static str {
         match self {
             Self::Key => "agk_",
@@ -32,7 +32,7 @@ impl CredentialKind {
         }
     }
 
-    /// Its name in stores and in principal ids.
+    /// Returns its name in stores and in principal ids.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Key => "key",
@@ -40,7 +40,7 @@ impl CredentialKind {
         }
     }
 
-    /// The principal that acts with a credential of this kind.
+    /// Returns the principal that uses a credential of this kind.
     pub fn principal(self, id: &CredentialId) -> PrincipalId {
         PrincipalId::new(format!("{}:{id}", self.as_str()))
     }
@@ -57,27 +57,27 @@ impl FromStr for CredentialKind {
     }
 }
 
-/// The text names no kind of credential.
+/// The error for a text that names no kind of credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a kind of credential")]
 pub struct UnknownCredentialKind;
 
-/// The public part of a credential: 12 base62 digits. A client's is its `client_id`.
+/// The public part of a credential: 12 base62 digits. For an OAuth client, this is its `client_id`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct CredentialId(String);
 
-/// The text is no credential's id.
+/// The error for a text that is not the id of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a credential's id is 12 base62 digits")]
 pub struct MalformedCredentialId;
 
 impl CredentialId {
-    pub(crate) fn of_digits(digits: &str) -> Self {
+    pub(crate) fn from_digits(digits: &str) -> Self {
         Self(digits.to_owned())
     }
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -108,12 +108,13 @@ impl fmt::Display for CredentialId {
     }
 }
 
-/// Rate limits of one key or client in place of the server's; absent members keep the server's.
+/// Rate limits of one key or client, in place of the server's. Absent members keep the server's
+/// limit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LimitOverrides {
-    /// Requests a minute.
+    /// Requests per minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -127,7 +128,7 @@ pub struct LimitOverrides {
         schema(minimum = 1, maximum = 1_000_000, nullable = false)
     )]
     pub requests_burst: Option<u32>,
-    /// Chats a minute.
+    /// Chats per minute.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -150,71 +151,72 @@ pub struct LimitOverrides {
     pub streams: Option<u32>,
 }
 
-/// What is stored of a credential's secret.
+/// The stored data of a credential's secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredSecret {
-    /// Digest of the current secret.
+    /// The digest of the current secret.
     pub digest: SecretDigest,
-    /// Last four characters of the current whole value.
+    /// The last four characters of the current secret.
     pub last4: String,
-    /// The secret before the last rotation, and until when it is still good.
+    /// The digest of the secret before the last rotation, and the time until which it is valid.
     pub previous: Option<(SecretDigest, Timestamp)>,
 }
 
-/// The public keys of a client that signs instead of sending a secret (`private_key_jwt`).
+/// The public keys of a client that authenticates with signatures (`private_key_jwt`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum PublicKeys {
     /// A JWK set.
     Set(Value),
-    /// Where the JWK set is published.
+    /// The URL of a published JWK set.
     At(String),
 }
 
-/// How a credential proves that it is what it says.
+/// The proof by which a credential is verified.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Proof {
-    /// By a secret.
+    /// A secret.
     Secret(StoredSecret),
-    /// By signatures: clients alone.
+    /// Signatures; OAuth clients only.
     Keys(PublicKeys),
 }
 
-/// A credential as it is stored: everything but the secret.
+/// A credential as it is stored: everything except the secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Credential {
-    /// What it is used for.
+    /// The kind of the credential.
     pub kind: CredentialKind,
-    /// Its public id.
+    /// The public id.
     pub id: CredentialId,
-    /// Whose data it opens.
+    /// The tenant whose data it can reach.
     pub tenant: TenantId,
-    /// What people call it.
+    /// The name, for people.
     pub name: String,
-    /// What it may do.
+    /// The permissions.
     pub scopes: Scopes,
-    /// How it proves itself.
+    /// The proof by which it is verified.
     pub proof: Proof,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
-    /// From when on it is refused.
+    /// The time from which it is rejected; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// When it was last seen, to the minute.
+    /// The time of the last use, to the minute.
     pub last_used_at: Option<Timestamp>,
-    /// Since when it is refused.
+    /// The time of its revocation.
     pub revoked_at: Option<Timestamp>,
-    /// Browser origins that alone may use it; empty for any.
+    /// The only browser origins that may use it; empty for any.
     pub allowed_origins: Vec<String>,
-    /// Its own rate limits.
+    /// The credential's own rate limits.
     pub limits: LimitOverrides,
 }
 
 impl Credential {
-    /// The principal that acts with it.
+    /// Returns the principal that uses this credential.
     pub fn principal(&self) -> PrincipalId {
         self.kind.principal(&self.id)
     }
 
-    /// The last four characters of its whole secret, by which people recognise it.
+    /// Returns the last four characters of the secret, by which people recognise it; `None` for
+    /// public keys.
     pub fn last4(&self) -> Option<&str> {
         match &self.proof {
             Proof::Secret(secret) => Some(&secret.last4),
@@ -222,14 +224,14 @@ impl Credential {
         }
     }
 
-    /// Whether it is neither revoked nor expired.
+    /// Returns `true` if the credential is neither revoked nor expired.
     pub fn is_alive(&self, now: Timestamp) -> bool {
         self.revoked_at.is_none() && self.expires_at.is_none_or(|end| now < end)
     }
 
-    /// Whether a request with a secret of this digest is let in at `now`, and until when the
-    /// answer can hold at the most.
-    pub fn verify(&self, digest: &SecretDigest, now: Timestamp) -> Option<Verified> {
+    /// Verifies a secret by its digest at the time `now`. Returns `None` if the secret is wrong, or
+    /// the credential is revoked or expired.
+    pub fn verify(&self, digest: &SecretDigest, now: Timestamp) -> Option<VerifiedSecret> {
         let Proof::Secret(secret) = &self.proof else {
             return None;
         };
@@ -242,15 +244,16 @@ impl Credential {
             return None;
         }
         let overlap_end = if current { None } else { previous };
-        Some(Verified {
+        Some(VerifiedSecret {
             until: self.expires_at.into_iter().chain(overlap_end).min(),
         })
     }
 }
 
-/// A secret that was let in.
+/// The result of a successful verification.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Verified {
-    /// The end of the credential or of its rotation's overlap, whichever comes first.
+pub struct VerifiedSecret {
+    /// The maximum time until which the result is valid: the expiry of the credential or the end of
+    /// the rotation overlap, whichever is earlier.
     pub until: Option<Timestamp>,
 }

@@ -1,4 +1,4 @@
-//! What a caller decides of a new key or client, and what can be wrong with it.
+//! The content of a new key or client, and its validation.
 
 use serde::Serialize;
 use serde_json::Value;
@@ -11,32 +11,32 @@ use crate::{
     public_key_set, web_address,
 };
 
-/// Origins that a key can be confined to.
+/// The maximum number of origins of a key.
 pub const MOST_ALLOWED_ORIGINS: usize = 32;
 
-/// What a caller decides of a new key or client.
+/// The content of a new key or client, as the caller sets it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CredentialDraft {
-    /// What people call it.
+    /// The name, for people.
     pub name: String,
-    /// What it may do.
+    /// The permissions.
     pub scopes: Scopes,
-    /// From when on it is refused.
+    /// The time from which it is rejected; `None` if it does not expire.
     pub expires_at: Option<Timestamp>,
-    /// Browser origins that alone may use it; empty for any, and for clients, which browsers
-    /// never show.
+    /// The only browser origins that may use it; empty for any. Always empty for clients, whose
+    /// secrets must not be in browsers.
     pub allowed_origins: Vec<String>,
-    /// Its own rate limits.
+    /// The credential's own rate limits.
     pub limits: LimitOverrides,
-    /// The public keys by which a client signs, in place of a secret.
+    /// The public keys with which a client's signatures are verified, in place of a secret.
     pub jwks: Option<Value>,
-    /// Where a client's public keys are published, in place of the keys themselves.
+    /// The URL of a client's public keys, in place of the keys themselves.
     pub jwks_uri: Option<String>,
 }
 
 impl CredentialDraft {
-    /// A draft that says no more than it must.
+    /// Creates a draft with the required members only.
     pub fn new(name: impl Into<String>, scopes: Scopes) -> Self {
         Self {
             name: name.into(),
@@ -49,8 +49,8 @@ impl CredentialDraft {
         }
     }
 
-    /// Everything that is wrong with it as a draft of this kind, for a name of at most so many
-    /// characters.
+    /// Returns all faults of the draft, for a credential of this kind. `name_characters` is the
+    /// maximum length of the name.
     pub fn check(&self, kind: CredentialKind, name_characters: u32, now: Timestamp) -> Vec<Fault> {
         let mut faults = check_name(&self.name, name_characters);
         if self.scopes == Scopes::NONE {
@@ -64,7 +64,7 @@ impl CredentialDraft {
         faults.extend(self.check_members(kind));
         faults.extend(check_origins(&self.allowed_origins));
         if self.jwks.is_some() && self.jwks_uri.is_some() {
-            let detail = "not together with 'jwks'";
+            let detail = "cannot be combined with 'jwks'";
             faults.push(Fault::new("/jwksUri", FaultCode::NotCombinable, detail));
         }
         faults.extend(self.jwks.iter().flat_map(check_keys));
@@ -76,7 +76,7 @@ impl CredentialDraft {
         faults
     }
 
-    /// What it says that credentials of this kind do not have.
+    /// Returns a fault for each member that credentials of this kind do not have.
     fn check_members(&self, kind: CredentialKind) -> impl Iterator<Item = Fault> + use<> {
         use CredentialKind::{Client, Key};
         let members = [
@@ -86,17 +86,17 @@ impl CredentialDraft {
         ];
         members
             .into_iter()
-            .filter_map(move |(pointer, is_there, owner)| {
+            .filter_map(move |(pointer, is_present, owner)| {
                 let detail = match owner {
-                    Key => "for keys alone",
-                    Client => "for clients alone",
+                    Key => "only keys have this member",
+                    Client => "only clients have this member",
                 };
-                (is_there && owner != kind)
+                (is_present && owner != kind)
                     .then(|| Fault::new(pointer, FaultCode::UnknownMember, detail))
             })
     }
 
-    /// The public keys that take the place of a secret, as they are stored.
+    /// Returns the public keys in place of a secret, in their stored form.
     pub fn public_keys(&self) -> Option<PublicKeys> {
         let set = self.jwks.as_ref().map(public_key_set::understood);
         let address = self.jwks_uri.clone();
@@ -104,7 +104,7 @@ impl CredentialDraft {
             .or_else(|| address.map(PublicKeys::At))
     }
 
-    /// The credential that a creation makes of this draft.
+    /// Returns the new credential with the content of this draft.
     pub fn into_credential(
         self,
         kind: CredentialKind,
@@ -130,7 +130,7 @@ impl CredentialDraft {
     }
 }
 
-/// Everything that is wrong with a key set that stands at `/jwks` of a body.
+/// Returns all faults of a key set that is at `/jwks` of a body.
 pub fn check_keys(set: &Value) -> impl Iterator<Item = Fault> + use<> {
     let faults = public_key_set::check(set).into_iter();
     faults.map(|fault| fault.below("/jwks"))
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn takes_a_name_and_a_scope_alone() {
+    fn a_name_and_a_scope_are_enough() {
         for kind in [Key, Client] {
             assert_eq!(faults(kind, &draft()), []);
         }
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_all_that_is_wrong_at_once() {
+    fn all_faults_are_returned_at_once() {
         let draft = CredentialDraft {
             name: String::new(),
             scopes: Scopes::NONE,
@@ -235,30 +235,33 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_for_keys_alone_and_public_keys_for_clients_alone() {
-        let confined = CredentialDraft {
+    fn only_keys_have_origins_and_only_clients_have_public_keys() {
+        let with_origins = CredentialDraft {
             allowed_origins: vec!["https://a.example".to_owned()],
             ..draft()
         };
-        let signing = CredentialDraft {
+        let with_key_url = CredentialDraft {
             jwks_uri: Some("https://a.example/keys".to_owned()),
             ..draft()
         };
-        let signing_by = CredentialDraft {
+        let with_key_set = CredentialDraft {
             jwks: Some(json!({"keys": []})),
             ..draft()
         };
-        let strange = |pointer| fault(pointer, FaultCode::UnknownMember);
-        assert_eq!(faults(Key, &confined), []);
-        assert_eq!(faults(Client, &confined), [strange("/allowedOrigins")]);
-        assert_eq!(faults(Client, &signing), []);
-        assert_eq!(faults(Key, &signing), [strange("/jwksUri")]);
-        assert!(faults(Key, &signing_by).contains(&strange("/jwks")));
-        assert!(!faults(Client, &signing_by).contains(&strange("/jwks")));
+        let unknown_member = |pointer| fault(pointer, FaultCode::UnknownMember);
+        assert_eq!(faults(Key, &with_origins), []);
+        assert_eq!(
+            faults(Client, &with_origins),
+            [unknown_member("/allowedOrigins")]
+        );
+        assert_eq!(faults(Client, &with_key_url), []);
+        assert_eq!(faults(Key, &with_key_url), [unknown_member("/jwksUri")]);
+        assert!(faults(Key, &with_key_set).contains(&unknown_member("/jwks")));
+        assert!(!faults(Client, &with_key_set).contains(&unknown_member("/jwks")));
     }
 
     #[test]
-    fn a_name_has_a_size_and_no_control_characters() {
+    fn a_name_has_a_maximum_length_and_no_control_characters() {
         for (name, code) in [
             ("x".repeat(129), FaultCode::TooLong),
             ("a\u{1b}[2J".to_owned(), FaultCode::BadCharacter),
@@ -275,7 +278,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_confined_to_thirty_two_origins_at_most() {
+    fn a_key_has_at_most_thirty_two_origins() {
         let origins = |count: usize| CredentialDraft {
             allowed_origins: (0..count)
                 .map(|it| format!("https://a{it}.example"))
@@ -288,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn public_keys_are_kept_without_what_is_not_understood() {
+    fn public_keys_are_stored_without_unknown_members() {
         let set = json!({"keys": [{"kty": "EC", "x5u": "https://a.example"}]});
         let draft = CredentialDraft {
             jwks: Some(set),

@@ -1,4 +1,4 @@
-//! The secrets that this service mints: `<prefix><12 base62 id>_<43 base62 secret><6 base62
+//! The secrets that this service generates: `<prefix><12 base62 id>_<43 base62 secret><6 base62
 //! checksum>`, with the prefix `agk_` for API keys and `ags_` for secrets of OAuth clients.
 
 use std::fmt;
@@ -14,30 +14,32 @@ use crate::{
 
 const SECRET_DIGITS: usize = 43;
 const CHECKSUM_DIGITS: usize = 6;
-const LENGTH: usize = PREFIX_LENGTH + ID_DIGITS + 1 + SECRET_DIGITS + CHECKSUM_DIGITS;
+const SECRET_LENGTH: usize = PREFIX_LENGTH + ID_DIGITS + 1 + SECRET_DIGITS + CHECKSUM_DIGITS;
 
-/// Random bytes that [`CredentialSecret::mint`] needs: nine for the id, 32 for the secret.
+/// The number of random bytes that [`CredentialSecret::mint`] needs: 9 for the id, 32 for the
+/// secret.
 pub const RANDOM_BYTES: usize = 9 + 32;
 
-/// The text is no secret of this kind: wrong form, or a checksum that shows a typing mistake.
+/// The error for a text that is not a secret of this kind: wrong form, or a wrong checksum, which
+/// reveals a typing mistake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a credential of this service")]
 pub struct MalformedSecret;
 
-/// A whole key or client secret. Never stored, never logged: `Debug` hides it.
+/// A whole API key or client secret. Never stored, never logged; `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CredentialSecret {
     text: String,
 }
 
 impl CredentialSecret {
-    /// Makes an id and a secret from random bytes.
+    /// Creates an id and a secret from random bytes.
     pub fn mint(kind: CredentialKind, random: &[u8; RANDOM_BYTES]) -> Self {
         let id = base62::encode(&random[..9], ID_DIGITS);
         Self::assemble(kind, &id, &random[9..])
     }
 
-    /// A new secret under an id that exists already: what rotation hands out.
+    /// Creates a new secret for an existing id, for a rotation.
     pub fn mint_for(kind: CredentialKind, id: &CredentialId, random: &[u8; 32]) -> Self {
         Self::assemble(kind, id.as_str(), random)
     }
@@ -49,9 +51,9 @@ impl CredentialSecret {
         Self { text }
     }
 
-    /// Reads a secret and checks its form and checksum, without asking anybody.
+    /// Parses a secret and checks its form and checksum, without a look-up in the store.
     pub fn parse(kind: CredentialKind, text: &str) -> Result<Self, MalformedSecret> {
-        let well_formed = text.len() == LENGTH
+        let well_formed = text.len() == SECRET_LENGTH
             && text.starts_with(kind.prefix())
             && text.as_bytes()[PREFIX_LENGTH + ID_DIGITS] == b'_'
             && text.bytes().filter(|byte| *byte == b'_').count() == 2
@@ -61,7 +63,7 @@ impl CredentialSecret {
         if !well_formed {
             return Err(MalformedSecret);
         }
-        let (body, sum) = text.split_at(LENGTH - CHECKSUM_DIGITS);
+        let (body, sum) = text.split_at(SECRET_LENGTH - CHECKSUM_DIGITS);
         if checksum(body) != sum {
             return Err(MalformedSecret);
         }
@@ -70,23 +72,23 @@ impl CredentialSecret {
         })
     }
 
-    /// The public id inside.
+    /// Returns the public id in the secret.
     pub fn id(&self) -> CredentialId {
-        CredentialId::of_digits(&self.text[PREFIX_LENGTH..PREFIX_LENGTH + ID_DIGITS])
+        CredentialId::from_digits(&self.text[PREFIX_LENGTH..PREFIX_LENGTH + ID_DIGITS])
     }
 
-    /// What is stored in place of the secret.
+    /// Returns the digest that is stored in place of the secret.
     pub fn digest(&self) -> SecretDigest {
         let start = PREFIX_LENGTH + ID_DIGITS + 1;
         SecretDigest(Sha256::digest(&self.text.as_bytes()[start..start + SECRET_DIGITS]).into())
     }
 
-    /// The last four characters of the whole value, by which people recognise it.
+    /// Returns the last four characters, by which people recognise the secret.
     pub fn last4(&self) -> &str {
-        &self.text[LENGTH - 4..]
+        &self.text[SECRET_LENGTH - 4..]
     }
 
-    /// The whole value, for the one moment in which it is shown.
+    /// Returns the whole secret, for the one response that contains it.
     pub fn reveal(&self) -> &str {
         &self.text
     }
@@ -105,24 +107,24 @@ fn checksum(body: &str) -> String {
     )
 }
 
-/// SHA-256 of a secret. High entropy needs no slow hash, and a slow one per request would be a
-/// denial of service of our own making.
+/// The SHA-256 digest of a secret. The secret has high entropy, so it needs no slow hash. A slow
+/// hash on every request would make denial of service easy.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct SecretDigest([u8; 32]);
 
 impl SecretDigest {
-    /// From the stored bytes.
+    /// Wraps the stored bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes as stored.
+    /// Returns the bytes to store.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
 
-    /// Compares in constant time.
+    /// Compares two digests in constant time.
     pub fn matches(&self, other: &Self) -> bool {
         self.0.ct_eq(&other.0).into()
     }
@@ -143,7 +145,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_minted_secret_is_read_back_as_its_own_kind_alone(
+        fn a_minted_secret_parses_only_as_its_own_kind(
             head in any::<[u8; 32]>(), tail in any::<[u8; 9]>(),
         ) {
             let mut random = [0; RANDOM_BYTES];
@@ -153,12 +155,12 @@ mod tests {
                 let secret = CredentialSecret::mint(kind, &random);
                 prop_assert_eq!(CredentialSecret::parse(kind, secret.reveal()), Ok(secret.clone()));
                 prop_assert!(CredentialSecret::parse(other, secret.reveal()).is_err());
-                prop_assert_eq!(secret.reveal().len(), LENGTH);
+                prop_assert_eq!(secret.reveal().len(), SECRET_LENGTH);
             }
         }
 
         #[test]
-        fn one_wrong_character_is_noticed_offline(at in 4..LENGTH, with in "[0-9A-Za-z]") {
+        fn one_wrong_character_is_detected_by_the_checksum(at in 4..SECRET_LENGTH, with in "[0-9A-Za-z]") {
             let key = CredentialSecret::mint(Key, &[7; RANDOM_BYTES]);
             let mut text = key.reveal().to_owned();
             text.replace_range(at..=at, &with);
@@ -166,7 +168,7 @@ mod tests {
         }
 
         #[test]
-        fn never_panics_on_anything(text in "\\PC*") {
+        fn parsing_never_panics(text in "\\PC*") {
             let _ = CredentialSecret::parse(Key, &text);
         }
     }

@@ -1,4 +1,4 @@
-//! The log: every change is one event, numbered without a gap in each tenant.
+//! The event log: every change is one event, numbered without gaps in each tenant.
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -11,7 +11,7 @@ use crate::{
     tool_call::json_bytes,
 };
 
-/// A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all.
+/// A position in a tenant's log: 1, 2, 3 …, in the order of commits. 0 is before all events.
 #[derive(
     Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize,
 )]
@@ -20,7 +20,7 @@ use crate::{
 pub struct Seq(pub i64);
 
 impl Seq {
-    /// The position `count` after this one.
+    /// Returns the position `count` after this one.
     #[must_use]
     pub const fn plus(self, count: i64) -> Self {
         Self(self.0.saturating_add(count))
@@ -29,7 +29,7 @@ impl Seq {
 
 macro_rules! event_types {
     ($($(#[doc = $doc:literal])* $name:ident = $text:literal,)*) => {
-        /// What happened.
+        /// The kind of change.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         pub enum EventType {
             $($(#[doc = $doc])* #[serde(rename = $text)] $name,)*
@@ -39,12 +39,12 @@ macro_rules! event_types {
             /// Every type.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The word that stores and clients read.
+            /// Returns the name in stores and in the API.
             pub const fn as_str(self) -> &'static str {
                 match self { $(Self::$name => $text),* }
             }
 
-            /// Reads the word back.
+            /// Parses the name; `None` if it is unknown.
             pub fn parse(text: &str) -> Option<Self> {
                 Self::ALL.iter().copied().find(|kind| kind.as_str() == text)
             }
@@ -53,38 +53,38 @@ macro_rules! event_types {
 }
 
 event_types! {
-    /// An agent was made.
+    /// An agent was created.
     AgentCreated = "agent.created",
     /// An agent changed.
     AgentUpdated = "agent.updated",
-    /// An agent is gone, and its conversations with it.
+    /// An agent was deleted, and its conversations with it.
     AgentDeleted = "agent.deleted",
-    /// A conversation was made.
+    /// A conversation was created.
     ConversationCreated = "conversation.created",
     /// A conversation's title or metadata changed.
     ConversationUpdated = "conversation.updated",
-    /// A conversation is gone.
+    /// A conversation was deleted.
     ConversationDeleted = "conversation.deleted",
-    /// A chat waits behind the turn in progress.
+    /// A turn waits behind the turn in progress.
     TurnQueued = "turn.queued",
     /// The engine is about to be called.
     TurnStarted = "turn.started",
     /// The reply is stored.
     TurnCompleted = "turn.completed",
-    /// A turn ended without an answer.
+    /// A turn ended without a reply.
     TurnFailed = "turn.failed",
     /// A turn was ended by a caller or by a deletion.
     TurnCancelled = "turn.cancelled",
 }
 
-// By hand: the derive does not see a serde name that a macro has put in.
+// Written by hand: the derive does not see a serde name that a macro inserts.
 #[cfg(feature = "schema")]
 impl utoipa::PartialSchema for EventType {
     fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
         use utoipa::openapi::schema::{ObjectBuilder, Type};
         ObjectBuilder::new()
             .schema_type(Type::String)
-            .description(Some("What happened."))
+            .description(Some("The kind of change."))
             .enum_values(Some(Self::ALL.iter().map(|value| value.as_str())))
             .build()
             .into()
@@ -95,7 +95,7 @@ impl utoipa::PartialSchema for EventType {
 impl utoipa::ToSchema for EventType {}
 
 impl EventType {
-    /// Whether the event speaks of an agent alone.
+    /// Returns `true` if the event concerns an agent only.
     pub const fn is_of_agent(self) -> bool {
         matches!(
             self,
@@ -103,12 +103,12 @@ impl EventType {
         )
     }
 
-    /// Whether the event says that something is gone.
+    /// Returns `true` if the event is a deletion.
     pub const fn is_deletion(self) -> bool {
         matches!(self, Self::AgentDeleted | Self::ConversationDeleted)
     }
 
-    /// Whether the event says that a turn has reached its final status.
+    /// Returns `true` if the event is the end of a turn.
     pub const fn is_end_of_turn(self) -> bool {
         matches!(
             self,
@@ -116,7 +116,7 @@ impl EventType {
         )
     }
 
-    /// Whether the event speaks of a turn.
+    /// Returns `true` if the event concerns a turn.
     pub const fn is_of_turn(self) -> bool {
         matches!(
             self,
@@ -129,47 +129,47 @@ impl EventType {
     }
 }
 
-/// One change, as clients read it.
+/// The record of one change, as clients receive it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Event {
-    /// Its position in the tenant's log.
+    /// The event's position in the tenant's log.
     pub seq: Seq,
-    /// Names the event; the same in every copy of it.
+    /// The event's id; the same in every copy of it.
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub id: Uuid,
-    /// What happened.
+    /// The kind of change.
     #[serde(rename = "type")]
     pub kind: EventType,
-    /// When.
+    /// The time of the change.
     pub time: Timestamp,
-    /// In whose data.
+    /// The tenant of the change.
     pub tenant_id: TenantId,
-    /// The agent it concerns.
+    /// The agent that the event concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub agent_id: Option<AgentId>,
-    /// The conversation it concerns.
+    /// The conversation that the event concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub conversation_id: Option<ConversationId>,
-    /// The person whose conversation it concerns.
+    /// The user that the conversation belongs to.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub user_id: Option<String>,
-    /// The turn it concerns.
+    /// The turn that the event concerns.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub turn_id: Option<TurnId>,
-    /// Who made the change.
+    /// The principal that made the change.
     pub actor: PrincipalId,
-    /// What the change left behind.
+    /// The state after the change.
     pub data: EventData,
 }
 
-/// The id of the event at `seq`: a UUIDv7 that follows from its place, so that it is the same
-/// wherever it is computed and costs no storage.
+/// Computes the id of the event at `seq`: a UUIDv7 derived from the position, so that it is the
+/// same wherever it is computed and need not be stored.
 pub fn event_id(tenant: &TenantId, seq: Seq, time: Timestamp) -> Uuid {
     let mut hash = Sha256::new();
     hash.update(tenant.as_str());
@@ -181,66 +181,66 @@ pub fn event_id(tenant: &TenantId, seq: Seq, time: Timestamp) -> Uuid {
     uuid::Builder::from_unix_timestamp_millis(milliseconds, &random).into_uuid()
 }
 
-/// What an event carries.
+/// The content of an event.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 #[expect(clippy::large_enum_variant, reason = "short-lived, and most are turns")]
 pub enum EventData {
-    /// What the event spoke of has been deleted since.
+    /// The subject of the event has been deleted since.
     #[cfg_attr(feature = "schema", schema(title = "DeletedEventData"))]
     Deleted {
         /// Always true.
         deleted: bool,
     },
-    /// Of `turn.*`.
+    /// The content of `turn.*`.
     #[cfg_attr(feature = "schema", schema(title = "TurnEventData"))]
     Turn {
-        /// The turn, as the event's type says.
+        /// The turn, as the event's type describes it.
         turn: Turn,
-        /// The message that came with it: the user's at the start, the agent's at the end.
+        /// The message of the event: the user's at the start, the agent's at the end.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         message: Option<EventMessage>,
-        /// True when something larger than 32 KiB was left out of `turn`: its `input` is empty then,
-        /// its `reply` null, or the `arguments` of its `toolCalls`, which count together, are `{}`.
-        /// Read the turn for it.
+        /// True if parts larger than 32 KiB are omitted from `turn`: its `input` is then empty, its
+        /// `reply` null, or the `arguments` of its `toolCalls`, which count together, are `{}`.
+        /// Read the turn to get them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         omitted: bool,
     },
-    /// Of `agent.created` and `agent.updated`.
+    /// The content of `agent.created` and `agent.updated`.
     #[cfg_attr(feature = "schema", schema(title = "AgentEventData"))]
     Agent {
-        /// The agent as the change left it.
+        /// The agent after the change.
         agent: Agent,
     },
-    /// Of `agent.deleted`.
+    /// The content of `agent.deleted`.
     #[cfg_attr(feature = "schema", schema(title = "AgentDeletedEventData"))]
     AgentDeleted {
-        /// What is left of the agent.
+        /// The id and last version of the agent.
         agent: Tombstone<AgentId>,
     },
-    /// Of `conversation.created` and `conversation.updated`.
+    /// The content of `conversation.created` and `conversation.updated`.
     #[cfg_attr(feature = "schema", schema(title = "ConversationEventData"))]
     Conversation {
-        /// The conversation as it is when the log is read.
+        /// The conversation in its state when the log is read.
         conversation: Conversation,
-        /// The greeting with which it began.
+        /// The greeting, if the conversation was created with one.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         greeting: Option<Message>,
     },
-    /// Of `conversation.deleted`.
+    /// The content of `conversation.deleted`.
     #[cfg_attr(feature = "schema", schema(title = "ConversationDeletedEventData"))]
     ConversationDeleted {
-        /// What is left of the conversation.
+        /// The id and last version of the conversation.
         conversation: Tombstone<ConversationId>,
     },
 }
 
 impl EventData {
-    /// For events of what has been deleted since.
+    /// The content of events whose subject has been deleted since.
     pub const DELETED: Self = Self::Deleted { deleted: true };
 
-    /// For events of turns; what is too large for an event is left out.
+    /// Creates the content of a turn's event. Parts that are too large for an event are omitted.
     pub fn turn(mut turn: Turn, message: Option<Message>) -> Self {
         let is_large = |text: &str| text.len() > EVENT_MESSAGE_BYTES;
         let large_input = is_large(&turn.input);
@@ -263,8 +263,8 @@ impl EventData {
     }
 }
 
-/// Leaves out the arguments of a turn's calls if they are too large for an event; answers whether
-/// they were.
+/// Omits the arguments of a turn's calls if they are too large for an event. Returns `true` if it
+/// did.
 pub fn leave_out_large_arguments(calls: &mut [ToolCall]) -> bool {
     let bytes = calls.iter().map(|call| json_bytes(&call.arguments));
     let are_large = bytes.sum::<usize>() > EVENT_ARGUMENT_BYTES;
@@ -276,37 +276,37 @@ pub fn leave_out_large_arguments(calls: &mut [ToolCall]) -> bool {
     are_large
 }
 
-/// What is left of a thing that was deleted.
+/// The id and version of a deleted resource.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Tombstone<Id> {
-    /// Its id.
+    /// The resource's id.
     pub id: Id,
-    /// Its last version.
+    /// The resource's last version.
     pub version: i64,
 }
 
-/// A message inside an event; one above 32 KiB is left out and can be read from its turn.
+/// A message in an event. A message above 32 KiB is omitted and can be read from its turn.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(untagged)]
 pub enum EventMessage {
-    /// The message itself.
+    /// The whole message.
     Whole(Message),
     /// A message that was too large for an event.
     #[serde(rename_all = "camelCase")]
     #[cfg_attr(feature = "schema", schema(title = "OmittedMessage"))]
     Omitted {
-        /// The message.
+        /// The message's id.
         id: MessageId,
-        /// Where it was said.
+        /// The conversation of the message.
         conversation_id: ConversationId,
-        /// Its turn.
+        /// The turn of the message.
         turn_id: Option<TurnId>,
-        /// Its place in the conversation.
+        /// The message's position in the conversation.
         seq: i64,
-        /// Who said it.
+        /// The author of the message.
         role: Role,
         /// Always true.
         omitted: bool,
@@ -334,7 +334,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_id_of_an_event_follows_from_its_place() {
+    fn the_id_of_an_event_is_derived_from_its_position() {
         let tenant: TenantId = "default".parse().unwrap();
         let time = Timestamp::from_milliseconds(1_795_167_000_020);
         let id = event_id(&tenant, Seq(7), time);
@@ -344,7 +344,7 @@ mod tests {
     }
 
     #[test]
-    fn every_type_is_read_back() {
+    fn every_type_is_parsed() {
         for kind in EventType::ALL {
             assert_eq!(EventType::parse(kind.as_str()), Some(*kind));
         }

@@ -1,57 +1,57 @@
-//! One thing wrong with a request's body, and where.
+//! Faults: single errors in a request's body, with their location.
 
 use std::fmt::Write as _;
 
 use serde::{Deserialize, Serialize};
 
-/// What is wrong, in a word that programs can act on.
+/// The kind of a fault, for programs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FaultCode {
-    /// A member that must be there is missing.
+    /// A required member is missing.
     Required,
-    /// A member that this object does not have.
+    /// The object has no such member.
     UnknownMember,
-    /// The same member twice in one object.
+    /// A member occurs twice in one object.
     DuplicateMember,
-    /// A value of another JSON type.
+    /// The value has the wrong JSON type.
     WrongType,
-    /// Fewer characters than allowed.
+    /// The text has fewer characters, or the list fewer items, than required.
     TooShort,
     /// More characters than allowed.
     TooLong,
-    /// A number below the least allowed.
+    /// A number below the minimum.
     TooSmall,
-    /// A number above the greatest allowed.
+    /// A number above the maximum.
     TooLarge,
     /// More items or members than allowed.
     TooMany,
-    /// A character that is not allowed here.
+    /// The text has a character that is not allowed.
     BadCharacter,
-    /// Text that does not have the form it must have.
+    /// The text does not have the required form.
     BadFormat,
-    /// The same item twice in one list.
+    /// An item occurs twice in one list.
     DuplicateItem,
-    /// A value outside the known ones.
+    /// The value is not one of the known values.
     UnknownValue,
     /// Members that exclude each other, or values that contradict each other.
     NotCombinable,
 }
 
-/// One fault of a body. `pointer` is an RFC 6901 JSON Pointer; empty for the whole body.
+/// One fault of a body.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Fault {
-    /// Where: RFC 6901.
+    /// The location as an RFC 6901 JSON Pointer; empty for the whole body.
     pub pointer: String,
-    /// What, for programs.
+    /// The kind of the fault, for programs.
     pub code: FaultCode,
-    /// What, for people; never quotes the value.
+    /// The explanation for people; never quotes the value.
     pub detail: String,
 }
 
 impl Fault {
-    /// A fault at `pointer`.
+    /// Creates a fault at `pointer`.
     pub fn new(pointer: impl Into<String>, code: FaultCode, detail: impl Into<String>) -> Self {
         Self {
             pointer: pointer.into(),
@@ -60,7 +60,7 @@ impl Fault {
         }
     }
 
-    /// The same fault of a value that stands at `prefix` in a larger body.
+    /// Returns the same fault for a value that is at `prefix` in a larger body.
     #[must_use]
     pub fn below(mut self, prefix: &str) -> Self {
         self.pointer.insert_str(0, prefix);
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn escapes_tokens_by_the_rfc() {
+    fn tokens_are_escaped_by_rfc_6901() {
         let mut pointer = String::from("/config");
         push_token(&mut pointer, "a/b~c");
         push_index(&mut pointer, 3);

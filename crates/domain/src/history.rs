@@ -1,4 +1,4 @@
-//! What an engine is shown of a conversation.
+//! The part of a conversation that an engine receives.
 
 use std::sync::Arc;
 
@@ -6,19 +6,19 @@ use serde::{Deserialize, Serialize};
 
 use crate::Role;
 
-/// How much of the conversation before this message the engine sees; both limits hold.
+/// Limits of the conversation history that the engine receives; both apply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct HistoryLimits {
-    /// Most messages. Default 40.
+    /// Maximum number of messages. Default 40.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
         schema(minimum = 0, maximum = 500, nullable = false)
     )]
     pub max_messages: Option<u32>,
-    /// Most characters in all. Default 48000.
+    /// Maximum number of characters in all messages. Default 48000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -28,18 +28,18 @@ pub struct HistoryLimits {
 }
 
 impl HistoryLimits {
-    /// The limit on messages that takes effect.
+    /// Returns the effective limit on messages.
     pub fn messages(&self) -> u32 {
         self.max_messages.unwrap_or(40)
     }
 
-    /// The limit on characters that takes effect.
+    /// Returns the effective limit on characters.
     pub fn characters(&self) -> u32 {
         self.max_characters.unwrap_or(48_000)
     }
 
-    /// How many of these texts, newest first, fit both limits: whole ones, up to the first that
-    /// does not fit.
+    /// Returns the number of texts, newest first, that fit both limits. Only whole texts count, up
+    /// to the first that does not fit.
     pub fn fitting<'a>(&self, newest_first: impl Iterator<Item = &'a str>) -> usize {
         let mut left = self.characters() as usize;
         let fits = |text: &&str| {
@@ -52,14 +52,14 @@ impl HistoryLimits {
     }
 }
 
-/// What was said in a message, without all that is known of it beside.
+/// A message of the history, with only the data that engines need.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Utterance {
-    /// The message's place in its conversation.
+pub struct HistoryMessage {
+    /// The message's position in its conversation.
     pub seq: i64,
-    /// Who said it.
+    /// The author of the message.
     pub role: Role,
-    /// What was said.
+    /// The text of the message.
     pub content: Arc<str>,
 }
 
@@ -76,19 +76,19 @@ mod tests {
     }
 
     #[test]
-    fn both_limits_hold_and_what_does_not_fit_hides_all_before_it() {
-        let said = ["d", "ccc", "bb", "a"];
-        assert_eq!(fitting(4, 7, &said), 4);
-        assert_eq!(fitting(3, 7, &said), 3);
-        assert_eq!(fitting(4, 6, &said), 3);
-        assert_eq!(fitting(4, 3, &said), 1, "though `bb` would fit");
-        assert_eq!(fitting(0, 7, &said), 0);
-        assert_eq!(fitting(4, 0, &said), 0);
+    fn both_limits_apply_and_a_message_that_does_not_fit_hides_all_before_it() {
+        let texts = ["d", "ccc", "bb", "a"];
+        assert_eq!(fitting(4, 7, &texts), 4);
+        assert_eq!(fitting(3, 7, &texts), 3);
+        assert_eq!(fitting(4, 6, &texts), 3);
+        assert_eq!(fitting(4, 3, &texts), 1, "though `bb` would fit");
+        assert_eq!(fitting(0, 7, &texts), 0);
+        assert_eq!(fitting(4, 0, &texts), 0);
         assert_eq!(fitting(1, 2, &["é🦊"]), 1, "characters, not bytes");
     }
 
     #[test]
-    fn without_limits_the_defaults_take_effect() {
+    fn absent_limits_have_defaults() {
         let limits = HistoryLimits::default();
         assert_eq!(limits.fitting(vec!["a"; 41].into_iter()), 40);
         let long = "a".repeat(48_000);

@@ -1,16 +1,16 @@
-//! Typed ids: UUIDv7 on the wire, opaque to clients, never mixed up in the code.
+//! Typed ids: UUIDv7 on the wire, opaque to clients, and not interchangeable in code.
 
 use std::{fmt, str::FromStr};
 
 use serde::{Deserialize, Serialize};
 use uuid::Uuid;
 
-/// The text is not an id of this service. Callers answer it like an id that nobody has.
+/// The error for a text that is not an id of this service. Callers treat it like an unknown id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an id")]
 pub struct MalformedId;
 
-/// Reads the one accepted spelling: 36 characters, lower case, hyphenated. A second spelling of
+/// Parses the only accepted spelling: 36 characters, lower case, hyphenated. A second spelling of
 /// the same id would give one resource two addresses.
 fn parse_canonical(text: &str) -> Result<Uuid, MalformedId> {
     if text.len() != 36 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
@@ -27,12 +27,12 @@ macro_rules! typed_id {
         pub struct $name(Uuid);
 
         impl $name {
-            /// Wraps an id that came from the `IdSource` port or from a store.
+            /// Wraps an id from the `IdSource` port or from a store.
             pub const fn new(id: Uuid) -> Self {
                 Self(id)
             }
 
-            /// The id as stores keep it.
+            /// Returns the id in its stored form.
             pub const fn uuid(self) -> Uuid {
                 self.0
             }
@@ -71,19 +71,19 @@ macro_rules! typed_id {
 }
 
 typed_id! {
-    /// Names an agent.
+    /// The id of an agent.
     AgentId,
-    /// Names a conversation.
+    /// The id of a conversation.
     ConversationId,
-    /// Names a message.
+    /// The id of a message.
     MessageId,
-    /// Names a turn: one question and its answer.
+    /// The id of a turn: one user message and its reply.
     TurnId,
-    /// Names one running process; new at each start.
+    /// The id of one running process; new at each start.
     NodeId,
 }
 
-/// A plain string: the form inside is the service's own affair.
+/// Returns the schema of a plain string: the format of ids is no part of the API.
 #[cfg(feature = "schema")]
 fn id_schema() -> utoipa::openapi::RefOr<utoipa::openapi::schema::Schema> {
     utoipa::openapi::ObjectBuilder::new()
@@ -107,7 +107,7 @@ mod tests {
     #[case("019aa0c27f3e7cc19a520b6d2f1c8e11", false)]
     #[case("{019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e1}", false)]
     #[case("", false)]
-    fn accepts_one_spelling_only(#[case] text: &str, #[case] accepted: bool) {
+    fn only_one_spelling_is_accepted(#[case] text: &str, #[case] accepted: bool) {
         assert_eq!(text.parse::<AgentId>().is_ok(), accepted);
     }
 }

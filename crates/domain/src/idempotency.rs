@@ -1,4 +1,4 @@
-//! Idempotency keys: the same key and command give the same effect once.
+//! Idempotency keys: a command that is repeated with the same key takes effect once.
 
 use std::{fmt, str::FromStr};
 
@@ -7,20 +7,20 @@ use sha2::{Digest, Sha256};
 
 use crate::{ConversationId, PrincipalId, Timestamp, TurnId};
 
-/// How long a key is remembered.
+/// The time for which a key is stored.
 pub const RETENTION: std::time::Duration = std::time::Duration::from_hours(24);
 
 /// A client's key: 1 to 255 visible ASCII characters, sent bare or quoted.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct IdempotencyKey(String);
 
-/// The text is not an idempotency key.
+/// The error for a text that is not an idempotency key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an idempotency key is 1 to 255 visible ASCII characters, bare or in double quotes")]
 pub struct MalformedIdempotencyKey;
 
 impl IdempotencyKey {
-    /// The key without quotes.
+    /// Returns the key without quotes.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -48,23 +48,24 @@ impl fmt::Display for IdempotencyKey {
     }
 }
 
-/// SHA-256 of a parsed command: tells whether a repeated key repeats the command too.
+/// The SHA-256 digest of a parsed command. It decides if a repeated key repeats the command too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Fingerprint([u8; 32]);
 
 impl Fingerprint {
-    /// Of a command; members that only shape the answer must not be in it.
+    /// Computes the fingerprint of a command. Members that affect only the form of the response
+    /// must not be part of it.
     pub fn of(command: &impl Serialize) -> Self {
-        // Commands are made of text, numbers and maps with text keys: serializing cannot fail.
+        // Commands consist of text, numbers and maps with text keys: serializing them cannot fail.
         Self(Sha256::digest(serde_json::to_vec(command).unwrap_or_default()).into())
     }
 
-    /// From the stored bytes.
+    /// Wraps the stored bytes.
     pub const fn new(bytes: [u8; 32]) -> Self {
         Self(bytes)
     }
 
-    /// The bytes as stored.
+    /// Returns the bytes to store.
     pub const fn bytes(&self) -> &[u8; 32] {
         &self.0
     }
@@ -72,33 +73,33 @@ impl Fingerprint {
 
 /// A request's claim on a key, written in the transaction of its effect.
 #[derive(Debug, Clone, PartialEq)]
-pub struct IdempotencyClaim {
-    /// Whose key it is.
+pub struct IdempotencyEntry {
+    /// The principal that the key belongs to.
     pub principal: PrincipalId,
-    /// The operation it is for: two operations never share a key.
+    /// The operation of the request: operations do not share keys.
     pub operation: &'static str,
     /// The client's key.
     pub key: IdempotencyKey,
-    /// The command.
+    /// The fingerprint of the command.
     pub fingerprint: Fingerprint,
-    /// When it was made: the record is kept [`RETENTION`] from then.
+    /// The time of creation: the record is kept [`RETENTION`] from then.
     pub created_at: Timestamp,
-    /// The answer to give again; none where the turn holds it, or where it shows a secret.
+    /// The response to replay; `None` if the turn contains it, or if it contains a secret.
     pub answer: Option<serde_json::Value>,
 }
 
-/// What a store remembers of a claim.
+/// The stored record of a claim.
 #[derive(Debug, Clone, PartialEq)]
 pub struct IdempotencyRecord {
-    /// The command that used the key.
+    /// The fingerprint of the command that used the key.
     pub fingerprint: Fingerprint,
-    /// The turn that it began, for chat; none once that turn has given the key back.
+    /// For chat: the turn that the command began; `None` once that turn has released the key.
     pub turn_id: Option<TurnId>,
-    /// Where that turn took place, once it has given the key back: the next one goes on there.
+    /// The conversation of that turn, once it has released the key: the next turn continues there.
     pub released_into: Option<ConversationId>,
-    /// The answer to give again.
+    /// The response to replay.
     pub answer: Option<serde_json::Value>,
-    /// When the key was used.
+    /// The time at which the key was used.
     pub created_at: Timestamp,
 }
 
@@ -118,7 +119,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn fingerprints_tell_commands_apart(a in ".*", b in ".*") {
+        fn different_commands_have_different_fingerprints(a in ".*", b in ".*") {
             prop_assert_eq!(Fingerprint::of(&a) == Fingerprint::of(&b), a == b);
         }
     }

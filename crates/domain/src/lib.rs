@@ -1,10 +1,10 @@
-//! What the service talks about, and the rules that hold wherever it is stored or served.
+//! The types of the service, and the rules that hold wherever they are stored or served.
 //!
 //! Pure: no input or output, no async, no SQL, no HTTP framework. The types derive serde in the
-//! wire form (camelCase), because they are what clients read and what the event log stores;
-//! feature `schema` adds their OpenAPI schemas.
+//! wire form (camelCase), because clients receive them and the event log stores them. The feature
+//! `schema` adds their OpenAPI schemas.
 //!
-//! To add a resource: give it a file, a typed id in [`id`], its checks as functions that return
+//! To add a resource: create a file for it, a typed id in [`id`], validation functions that return
 //! [`Fault`]s, and its events in [`event`].
 
 pub mod access;
@@ -17,6 +17,7 @@ pub mod conversation;
 pub mod credential;
 pub mod credential_draft;
 pub mod credential_secret;
+pub mod credential_source;
 pub mod cursor;
 pub mod event;
 pub mod fault;
@@ -35,7 +36,6 @@ pub mod rate_limit;
 pub mod rule;
 pub mod signing_key;
 pub mod sizes;
-pub mod standing;
 pub mod tenant;
 pub mod text;
 pub mod ticket;
@@ -48,15 +48,16 @@ pub use access::{Principal, PrincipalId, Scope, Scopes, Stamp};
 pub use agent::{Agent, AgentDraft};
 pub use chat::ChatReply;
 pub use config::{AgentConfig, LlmSettings};
-pub use conversation::{Conversation, ConversationDraft, ConversationHead};
+pub use conversation::{Conversation, ConversationContext, ConversationDraft};
 pub use credential::{Credential, CredentialId, CredentialKind, LimitOverrides};
 pub use credential_draft::CredentialDraft;
 pub use credential_secret::{CredentialSecret, SecretDigest};
+pub use credential_source::CredentialSource;
 pub use event::{Event, EventData, EventType, Seq};
 pub use fault::{Fault, FaultCode};
-pub use history::{HistoryLimits, Utterance};
+pub use history::{HistoryLimits, HistoryMessage};
 pub use id::{AgentId, ConversationId, MessageId, NodeId, TurnId};
-pub use idempotency::{Fingerprint, IdempotencyClaim, IdempotencyKey, IdempotencyRecord};
+pub use idempotency::{Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord};
 pub use live::{ReplyDelta, ToolCalled, ToolReturned, TurnStarted};
 pub use memory::MemorySize;
 pub use message::{Message, Role};
@@ -66,7 +67,6 @@ pub use rate_limit::{Quota, QuotaHolder, RateLimits, RatePolicy};
 pub use rule::Rule;
 pub use signing_key::SigningKey;
 pub use sizes::Sizes;
-pub use standing::Standing;
 pub use tenant::{Tenant, TenantId};
 pub use ticket::{Ticket, TicketText};
 pub use timestamp::Timestamp;

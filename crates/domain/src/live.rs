@@ -1,4 +1,4 @@
-//! What is told of a turn while it lasts, and stored nowhere.
+//! Live data of a turn in progress: sent to clients, never stored.
 
 use serde::Serialize;
 use serde_json::{Map, Value};
@@ -14,16 +14,16 @@ pub struct TurnStarted {
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    /// The user's message.
+    /// The id of the user's message.
     pub message_id: MessageId,
-    /// Who answers.
+    /// The agent that replies.
     pub agent_id: AgentId,
-    /// The version of the agent that answers.
+    /// The version of the agent that replies.
     pub agent_version: i64,
 }
 
-/// `reply.delta`: more of a reply. Apply it only when `from` is what you have. Places are counted
-/// in bytes of UTF-8.
+/// `reply.delta`: more text of a reply. Append it only if `from` equals the length that you have.
+/// Positions are in bytes of UTF-8.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
@@ -32,9 +32,9 @@ pub struct ReplyDelta {
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    /// Where the text begins in the reply.
+    /// The position in the reply at which the text starts.
     pub from: usize,
-    /// Where it ends.
+    /// The position at which it ends.
     pub to: usize,
     /// The text.
     pub text: String,
@@ -49,10 +49,10 @@ pub struct ToolCalled {
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// What it is given. An empty object stands for arguments that are nested more than 32 levels
-    /// deep, or with which those of the turn would be more than 1 MiB of JSON.
+    /// The arguments of the call. An empty object replaces arguments that are nested more than 32
+    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON.
     #[cfg_attr(feature = "schema", schema(value_type = Object))]
     pub arguments: Map<String, Value>,
 }
@@ -66,17 +66,17 @@ pub struct ToolReturned {
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; engines may have others.
+    /// The result: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// or `too_many`; engines can add others.
     pub status: String,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
 }
 
 impl ToolReturned {
-    /// What is told of a call in this turn.
+    /// Creates the frame for a call of this turn.
     pub fn of(turn_id: TurnId, conversation_id: ConversationId, call: &ToolCall) -> Self {
         Self {
             turn_id,

@@ -1,10 +1,11 @@
 //! The approximate memory of values that caches hold.
 
-use crate::{Agent, AgentConfig, ConversationHead, Rule};
+use crate::{Agent, AgentConfig, ConversationContext, Rule};
 
-/// The approximate size of a value in memory, with what it owns. Caches are bounded by it.
+/// The approximate size of a value in memory, including everything it owns. Caches are bounded by
+/// it.
 pub trait MemorySize {
-    /// Size in bytes.
+    /// Returns the size in bytes.
     fn memory_bytes(&self) -> usize;
 }
 
@@ -18,7 +19,7 @@ impl MemorySize for Agent {
     }
 }
 
-impl MemorySize for ConversationHead {
+impl MemorySize for ConversationContext {
     fn memory_bytes(&self) -> usize {
         size_of::<Self>() + length(self.user_id.as_ref())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-/// Applies `patch` to `target`: members are replaced, objects are merged, `null` removes.
+/// Applies `patch` to `target`: members are replaced, objects are merged, `null` removes a member.
 pub fn apply(target: &mut Value, patch: Value) {
     let Value::Object(members) = patch else {
         *target = patch;
@@ -39,7 +39,11 @@ mod tests {
     #[case(json!({"a": [{"b": "c"}]}), json!({"a": [1]}), json!({"a": [1]}))]
     #[case(json!([1, 2]), json!({"a": "b", "c": null}), json!({"a": "b"}))]
     #[case(json!({}), json!({"a": {"bb": {"ccc": null}}}), json!({"a": {"bb": {}}}))]
-    fn follows_the_rfc(#[case] mut target: Value, #[case] patch: Value, #[case] result: Value) {
+    fn patches_are_applied_by_rfc_7396(
+        #[case] mut target: Value,
+        #[case] patch: Value,
+        #[case] result: Value,
+    ) {
         apply(&mut target, patch);
         assert_eq!(target, result);
     }

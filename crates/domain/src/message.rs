@@ -1,22 +1,22 @@
-//! Messages: what was said in a conversation.
+//! The messages of a conversation.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{ConversationId, FinishReason, MessageId, Timestamp, TurnId, Usage};
 
-/// Who speaks.
+/// The author of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Role {
-    /// The person, or the program in its place.
+    /// The user, or a program in its place.
     User,
     /// The agent.
     Agent,
 }
 
 impl Role {
-    /// The word that stores and clients read.
+    /// Returns the name in stores and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::User => "user",
@@ -30,33 +30,33 @@ impl Role {
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Message {
-    /// Names the message.
+    /// The message's id.
     pub id: MessageId,
-    /// Where it was said.
+    /// The conversation of the message.
     pub conversation_id: ConversationId,
     /// The turn it belongs to; null for a greeting.
     pub turn_id: Option<TurnId>,
-    /// 1, 2, 3 … inside the conversation.
+    /// The position in the conversation: 1, 2, 3 …
     pub seq: i64,
-    /// Who said it.
+    /// The author of the message.
     pub role: Role,
-    /// What was said.
+    /// The text of the message.
     pub content: String,
-    /// When.
+    /// The time at which it was stored.
     pub created_at: Timestamp,
-    /// On agent messages: the engine that answered.
+    /// On agent messages: the engine that produced the reply.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub engine: Option<String>,
-    /// On agent messages: the version of the agent that answered.
+    /// On agent messages: the version of the agent that replied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub agent_version: Option<i64>,
-    /// On agent messages: why the answer ended.
+    /// On agent messages: the reason why the reply ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub finish_reason: Option<FinishReason>,
-    /// The tokens that the answer took; null without figures.
+    /// The token counts of the reply; null if they are unknown.
     #[serde(default)]
     pub usage: Option<Usage>,
 }

@@ -1,4 +1,4 @@
-//! Pages and reads, as the ports and the interface share them.
+//! Pages and results of reads, shared by the ports and the API.
 
 use crate::Seq;
 
@@ -7,12 +7,13 @@ use crate::Seq;
 pub struct Page<T> {
     /// The items, in the listing's order.
     pub items: Vec<T>,
-    /// Whether more follow.
+    /// `true` if more items follow.
     pub has_more: bool,
 }
 
 impl<T> Page<T> {
-    /// Makes a page of rows that were read with `limit + 1`: the extra row tells that more follow.
+    /// Creates a page from rows that were read with `limit + 1`: the extra row proves that more
+    /// follow.
     pub fn from_one_more(mut items: Vec<T>, limit: usize) -> Self {
         let has_more = items.len() > limit;
         items.truncate(limit);
@@ -21,7 +22,7 @@ impl<T> Page<T> {
 }
 
 impl<T> Page<Listed<T>> {
-    /// Drops the places of the items.
+    /// Drops the positions of the items.
     pub fn into_items(self) -> Page<T> {
         Page {
             items: self.items.into_iter().map(|listed| listed.item).collect(),
@@ -30,27 +31,27 @@ impl<T> Page<Listed<T>> {
     }
 }
 
-/// An item of a listing, and its place in the listing's order, which the store assigns.
+/// An item of a listing, and its position in the listing's order, which the store assigns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listed<T> {
     /// The item.
     pub item: T,
-    /// Its place. Higher is newer.
+    /// The item's position; higher is newer.
     pub sort_seq: Seq,
 }
 
-/// What a read saw, and a position of the tenant's log known no later than that: following the
-/// log from there may repeat a change, but never miss one.
+/// The result of a read, and a position of the tenant's log that is not later than the state that
+/// was read. Following the log from there may repeat a change but never misses one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsOf<T> {
-    /// What was read.
+    /// The result.
     pub value: T,
-    /// The position.
+    /// The position in the log.
     pub position: Seq,
 }
 
 impl<T> AsOf<T> {
-    /// The same position for another value.
+    /// Replaces the value and keeps the position.
     pub fn map<U>(self, change: impl FnOnce(T) -> U) -> AsOf<U> {
         AsOf {
             value: change(self.value),

@@ -1,7 +1,7 @@
-//! The error catalogue: every code that a client can meet, in one table.
+//! The error catalogue: every problem code that a client can receive, in one table.
 //!
-//! It stands in the domain because a failed turn carries its problem in the log and in every
-//! later read, long after the request that met it is gone.
+//! It is part of the domain because a failed turn stores its problem, which is read long after the
+//! request has ended.
 
 use std::{borrow::Cow, sync::OnceLock, time::Duration};
 
@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de::IntoDeserializ
 
 macro_rules! problem_codes {
     ($($name:ident = $slug:literal, $status:literal, $title:literal, $retryable:literal, $remedy:literal;)*) => {
-        /// What went wrong, in a word that programs can act on.
+        /// The kind of a problem, for programs.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
         #[serde(rename_all = "snake_case")]
@@ -21,27 +21,27 @@ macro_rules! problem_codes {
             /// Every code, in the order of the catalogue.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The code as clients read it; also the last part of the problem's `type`.
+            /// Returns the code in the API; also the last part of the problem's `type`.
             pub const fn slug(self) -> &'static str {
                 match self { $(Self::$name => $slug),* }
             }
 
-            /// The HTTP status that goes with it.
+            /// Returns the HTTP status of the code.
             pub const fn status(self) -> u16 {
                 match self { $(Self::$name => $status),* }
             }
 
-            /// A short sentence for people.
+            /// Returns a short sentence for people.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title),* }
             }
 
-            /// Whether the same request can succeed later.
+            /// Returns `true` if the same request can succeed later.
             pub const fn is_retryable(self) -> bool {
                 match self { $(Self::$name => $retryable),* }
             }
 
-            /// What to do about it.
+            /// Returns the advice for the client.
             pub const fn remedy(self) -> &'static str {
                 match self { $(Self::$name => $remedy),* }
             }
@@ -51,55 +51,55 @@ macro_rules! problem_codes {
 
 problem_codes! {
     MalformedJson = "malformed_json", 400, "The body is not JSON.", false, "Send one UTF-8 JSON document, nested at most 64 deep.";
-    InvalidCursor = "invalid_cursor", 400, "The cursor does not belong to this listing.", false, "Begin again without a cursor; keep the filters while paging.";
+    InvalidCursor = "invalid_cursor", 400, "The cursor does not belong to this listing.", false, "Start again without a cursor; keep the same filters for all pages.";
     InvalidHeader = "invalid_header", 400, "A request header is malformed.", false, "Correct the header named in `errors`.";
     InvalidSubprotocol = "invalid_subprotocol", 400, "The WebSocket subprotocol is not known.", false, "Offer `agent-service.v1`, or none.";
     AmbiguousCredentials = "ambiguous_credentials", 400, "More than one credential was sent.", false, "Send either `Authorization` or `X-API-Key`, once.";
     Unauthenticated = "unauthenticated", 401, "A credential is needed.", false, "Send an API key in `X-API-Key`, or a token in `Authorization: Bearer`.";
-    InvalidCredentials = "invalid_credentials", 401, "The credential is not valid.", false, "Check the key or token; it may be mistyped, revoked or foreign.";
+    InvalidCredentials = "invalid_credentials", 401, "The credential is not valid.", false, "Check the key or token; it may be mistyped, revoked, or from another service.";
     TokenExpired = "token_expired", 401, "The token has expired.", false, "Fetch a new token.";
-    InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is good once, for 30 seconds.";
+    InvalidTicket = "invalid_ticket", 401, "The ticket is not valid.", false, "Fetch a new ticket; each is valid once, for 30 seconds.";
     InsufficientScope = "insufficient_scope", 403, "The credential does not allow this.", false, "Use a credential with the scope named in `detail`.";
     OriginNotAllowed = "origin_not_allowed", 403, "This origin may not use the credential.", false, "Call from one of the key's `allowedOrigins` or, where it has none, from an origin that the server allows.";
-    RouteNotFound = "route_not_found", 404, "There is nothing at this path.", false, "Compare the path with `/openapi.json`.";
-    AgentNotFound = "agent_not_found", 404, "There is no such agent.", false, "Check the id; the agent may have been deleted.";
-    ConversationNotFound = "conversation_not_found", 404, "There is no such conversation.", false, "Check the id; the conversation or its agent may have been deleted.";
-    TurnNotFound = "turn_not_found", 404, "There is no such turn.", false, "Check the id.";
-    KeyNotFound = "key_not_found", 404, "There is no such key.", false, "Check the id.";
-    ClientNotFound = "client_not_found", 404, "There is no such client.", false, "Check the id.";
-    MethodNotAllowed = "method_not_allowed", 405, "This path does not take that method.", false, "Use one of the methods in `Allow`.";
-    NotAcceptable = "not_acceptable", 406, "Nothing offered here fits `Accept`.", false, "Accept `application/json`, or drop the header.";
+    RouteNotFound = "route_not_found", 404, "No resource exists at this path.", false, "Compare the path with `/openapi.json`.";
+    AgentNotFound = "agent_not_found", 404, "The agent does not exist.", false, "Check the id; the agent may have been deleted.";
+    ConversationNotFound = "conversation_not_found", 404, "The conversation does not exist.", false, "Check the id; the conversation or its agent may have been deleted.";
+    TurnNotFound = "turn_not_found", 404, "The turn does not exist.", false, "Check the id.";
+    KeyNotFound = "key_not_found", 404, "The key does not exist.", false, "Check the id.";
+    ClientNotFound = "client_not_found", 404, "The client does not exist.", false, "Check the id.";
+    MethodNotAllowed = "method_not_allowed", 405, "This path does not support this method.", false, "Use one of the methods in `Allow`.";
+    NotAcceptable = "not_acceptable", 406, "No available media type matches `Accept`.", false, "Accept `application/json`, or drop the header.";
     RequestTimeout = "request_timeout", 408, "The request's body did not arrive in time.", true, "Send the whole body within 15 seconds.";
     ConversationBusy = "conversation_busy", 409, "A turn is in progress in this conversation.", true, "Wait for it to end, or let the turn queue.";
     TurnCancelled = "turn_cancelled", 409, "The turn was cancelled.", false, "Send the message again if it is still wanted.";
     IdempotencyKeyInUse = "idempotency_key_in_use", 409, "The idempotency key is in use.", true, "Wait, or use a new key for a new request.";
-    IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its answer shows a secret.", false, "Read what was made by the id in `detail`, or use a new key.";
-    CursorExpired = "cursor_expired", 410, "The log does not reach to this position.", false, "Read the present state, then follow from the head.";
+    IdempotencyKeyUsed = "idempotency_key_used", 409, "The idempotency key was used, and its response contained a secret.", false, "Read the created resource by the id in `detail`, or use a new key.";
+    CursorExpired = "cursor_expired", 410, "The log does not contain this position.", false, "Read the current state, then follow from the head.";
     VersionMismatch = "version_mismatch", 412, "The resource has changed since it was read.", false, "Read it again and repeat the change on the new version.";
-    BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the size that `/api/limits` tells.";
-    UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the size that `/api/limits` tells.";
-    UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not taken here.", false, "Send `application/json` without a `Content-Encoding`.";
+    BodyTooLarge = "body_too_large", 413, "The body is too large.", false, "Keep to the limit in `/api/limits`.";
+    UriTooLong = "uri_too_long", 414, "The URL is too long.", false, "Keep to the limit in `/api/limits`.";
+    UnsupportedMediaType = "unsupported_media_type", 415, "The body's media type or encoding is not supported.", false, "Send `application/json` without a `Content-Encoding`.";
     ValidationFailed = "validation_failed", 422, "The request is well-formed but not valid.", false, "Correct every item of `errors`.";
     IdempotencyKeyReused = "idempotency_key_reused", 422, "The idempotency key was used with another command.", false, "Use a new key for a new command.";
-    InvalidRule = "invalid_rule", 422, "A rule does not work.", false, "Correct the rules named in `errors`.";
+    InvalidRule = "invalid_rule", 422, "A rule is invalid.", false, "Correct the rules named in `errors`.";
     UnknownEngine = "unknown_engine", 422, "The server has no such reply engine.", false, "Choose one that `/api/engines` lists.";
-    UnknownCommand = "unknown_command", 422, "The socket takes no such command.", false, "Compare the frame with `/asyncapi.json`.";
-    UpgradeRequired = "upgrade_required", 426, "This path speaks WebSocket.", false, "Send a WebSocket upgrade.";
+    UnknownCommand = "unknown_command", 422, "The command is unknown.", false, "Compare the frame with `/asyncapi.json`.";
+    UpgradeRequired = "upgrade_required", 426, "This path requires WebSocket.", false, "Send a WebSocket upgrade.";
     RateLimited = "rate_limited", 429, "Too many requests.", true, "Wait for the seconds in `retryAfter`.";
     TooManyStreams = "too_many_streams", 429, "Too many open streams.", true, "Close a stream or socket first.";
-    Internal = "internal", 500, "The server made a mistake.", true, "Try again; report the `requestId` if it stays.";
-    EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; the server's log says more.";
-    EngineUnavailable = "engine_unavailable", 503, "The reply engine cannot answer at the moment.", true, "Try again later, or give the agent fallbacks.";
+    Internal = "internal", 500, "An internal error occurred.", true, "Try again; report the `requestId` if the error persists.";
+    EngineFailed = "engine_failed", 502, "The reply engine failed.", false, "Check the agent's configuration; see the server's log for details.";
+    EngineUnavailable = "engine_unavailable", 503, "The reply engine is unavailable.", true, "Try again later, or give the agent fallbacks.";
     StoreUnavailable = "store_unavailable", 503, "The store cannot be reached.", true, "The outcome of a write is unknown: repeat it with the same Idempotency-Key.";
     IssuerUnavailable = "issuer_unavailable", 503, "The token's issuer cannot be reached.", true, "The token could not be checked: send it again after the seconds in `retryAfter`.";
-    Overloaded = "overloaded", 503, "The server has too much to do.", true, "Try again after the seconds in `retryAfter`.";
-    Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node answers.";
+    Overloaded = "overloaded", 503, "The server is overloaded.", true, "Try again after the seconds in `retryAfter`.";
+    Draining = "draining", 503, "The server is shutting down.", true, "Try again; another node will reply.";
     Interrupted = "interrupted", 503, "The turn was interrupted.", true, "Send the message again.";
     EngineTimeout = "engine_timeout", 504, "The reply engine took too long.", true, "Try again, or raise the agent's `timeoutMs`.";
 }
 
 impl ProblemCode {
-    /// Whole seconds after which to try again, where nobody knows better: of 429 and 503.
+    /// Returns the default `retryAfter` in whole seconds, for 429 and 503.
     pub const fn usual_wait(self) -> Option<u32> {
         match self.status() {
             429 | 503 => Some(1),
@@ -111,13 +111,13 @@ impl ProblemCode {
 /// The path under which clients reach the service.
 static BASE_PATH: OnceLock<String> = OnceLock::new();
 
-/// Sets the path of the public URL, such as `/agents`, with which `type` and `instance` of all
-/// problems of this process begin. The first call counts.
+/// Sets the path of the public URL, such as `/agents`. The `type` and `instance` of all problems of
+/// this process begin with it. Only the first call has an effect.
 pub fn set_base_path(path: &str) {
     BASE_PATH.get_or_init(|| path.to_owned());
 }
 
-/// The path of the public URL; empty at the root of a host.
+/// Returns the path of the public URL; empty at the root of a host.
 pub fn base_path() -> &'static str {
     BASE_PATH.get().map_or("", String::as_str)
 }
@@ -141,44 +141,45 @@ impl<'de> Deserialize<'de> for ProblemType {
     }
 }
 
-/// A problem body (RFC 9457). On a turn, it says why the turn failed.
+/// A problem body (RFC 9457). On a turn, it contains the reason of the failure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Problem {
-    /// `/problems/<code>`: a page that says what it means and what to do.
+    /// `/problems/<code>`: a page that explains the code and its remedy.
     #[serde(rename = "type")]
     #[cfg_attr(feature = "schema", schema(value_type = String))]
     pub kind: ProblemType,
-    /// What the code means, for people.
+    /// The meaning of the code, for people.
     pub title: Cow<'static, str>,
     /// The HTTP status.
     pub status: u16,
-    /// What is wrong with this very request.
+    /// The explanation for this request.
     pub detail: Cow<'static, str>,
-    /// The path that was asked for.
+    /// The path of the request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub instance: Option<String>,
-    /// What went wrong, for programs.
+    /// The kind of the problem, for programs.
     pub code: ProblemCode,
-    /// The `X-Request-Id` of the request that met it.
+    /// The `X-Request-Id` of the request that failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub request_id: Option<String>,
-    /// Whether the same request can succeed later.
+    /// True if the same request can succeed later.
     pub retryable: bool,
-    /// Of 429 and 503: whole seconds after which to try again, from when this was told or, on a
-    /// turn, from its `finishedAt`. Where there are headers, `Retry-After` says the same.
+    /// For 429 and 503: the number of whole seconds after which to try again, counted from this
+    /// response or, on a turn, from its `finishedAt`. Where there are headers, `Retry-After` has
+    /// the same value.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub retry_after: Option<u32>,
-    /// Every fault of the request, where there can be several.
+    /// All faults of the request, if there can be several.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub errors: Vec<ProblemFault>,
 }
 
-/// One fault of a request, at a place in its body, its query or its headers.
+/// One fault of a request, in its body, its query or its headers.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 pub struct ProblemFault {
@@ -194,9 +195,9 @@ pub struct ProblemFault {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(nullable = false))]
     pub header: Option<String>,
-    /// What, for programs.
+    /// The kind of the fault, for programs.
     pub code: crate::FaultCode,
-    /// What, for people.
+    /// The explanation for people.
     pub detail: String,
 }
 
@@ -213,7 +214,7 @@ impl From<crate::Fault> for ProblemFault {
 }
 
 impl Problem {
-    /// A problem whose detail is what its code says to everybody.
+    /// Creates a problem with the default detail of its code.
     pub fn new(code: ProblemCode) -> Self {
         Self {
             kind: ProblemType(code),
@@ -229,14 +230,14 @@ impl Problem {
         }
     }
 
-    /// The same problem with a detail of its own.
+    /// Replaces the detail.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = detail.into();
         self
     }
 
-    /// The same problem, after which to wait for so long, if that is known.
+    /// Replaces the time after which to try again, if `wait` is known.
     #[must_use]
     pub fn with_wait(mut self, wait: Option<Duration>) -> Self {
         self.retry_after = wait.map(seconds_to_wait).or(self.retry_after);
@@ -244,7 +245,7 @@ impl Problem {
     }
 }
 
-/// A wait as clients are told it: whole seconds, rounded up, at least one.
+/// Converts a wait to the form of the API: whole seconds, rounded up, at least one.
 pub fn seconds_to_wait(wait: Duration) -> u32 {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     u32::try_from(seconds).unwrap_or(u32::MAX).max(1)
@@ -263,12 +264,12 @@ mod tests {
     }
 
     #[test]
-    fn who_is_to_come_back_is_told_when() {
-        let waits = |code| Problem::new(code).retry_after;
-        assert_eq!(waits(ProblemCode::RateLimited), Some(1));
-        assert_eq!(waits(ProblemCode::EngineUnavailable), Some(1));
-        assert_eq!(waits(ProblemCode::EngineTimeout), None);
-        assert_eq!(waits(ProblemCode::AgentNotFound), None);
+    fn retryable_overload_problems_have_retry_after() {
+        let retry_after_of = |code| Problem::new(code).retry_after;
+        assert_eq!(retry_after_of(ProblemCode::RateLimited), Some(1));
+        assert_eq!(retry_after_of(ProblemCode::EngineUnavailable), Some(1));
+        assert_eq!(retry_after_of(ProblemCode::EngineTimeout), None);
+        assert_eq!(retry_after_of(ProblemCode::AgentNotFound), None);
         for (milliseconds, seconds) in [(0, 1), (1, 1), (1_000, 1), (1_001, 2), (60_000, 60)] {
             let wait = Some(Duration::from_millis(milliseconds));
             let problem = Problem::new(ProblemCode::EngineUnavailable).with_wait(wait);
@@ -279,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_problem_that_was_stored_before_it_told_when_can_be_read() {
+    fn a_problem_that_was_stored_without_retry_after_can_be_read() {
         let mut stored = serde_json::to_value(Problem::new(ProblemCode::Interrupted)).unwrap();
         assert_eq!(stored["retryAfter"], 1);
         stored.as_object_mut().unwrap().remove("retryAfter");

@@ -1,5 +1,5 @@
-//! Public keys (RFC 7517): the one table of which are taken, whether a client hands them in or
-//! somebody publishes them.
+//! Public keys (RFC 7517): the one table of accepted keys, both for keys that clients register and
+//! for keys that issuers publish.
 
 use std::ops::RangeInclusive;
 
@@ -8,26 +8,27 @@ use serde_json::{Map, Value};
 
 use crate::{Fault, FaultCode, fault::push_token};
 
-/// Characters of a `kid`.
+/// The maximum number of characters of a `kid`.
 pub const MOST_KID_CHARACTERS: usize = 256;
 
-/// Shorter RSA keys are broken or soon will be (RFC 7518, 3.3); longer ones cost too much to try.
+/// The accepted sizes of RSA keys. Shorter ones are or will soon be insecure (RFC 7518, 3.3);
+/// longer ones make verification too expensive.
 const RSA_BITS: RangeInclusive<usize> = 2_048..=8_192;
 
 const RSA_ALGORITHMS: &[&str] = &["RS256", "PS256"];
 
-/// What is kept of a key; RFC 7517 has the rest ignored.
-const UNDERSTOOD: &[&str] = &["kty", "use", "alg", "kid", "crv", "x", "y", "n", "e"];
+/// The members of a key that are stored; RFC 7517 requires that others are ignored.
+const STORED_MEMBERS: &[&str] = &["kty", "use", "alg", "kid", "crv", "x", "y", "n", "e"];
 
 /// Members of private and symmetric keys (RFC 7518, 6.2.2, 6.3.2 and 6.4).
-const PRIVATE: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
+const PRIVATE_MEMBERS: &[&str] = &["d", "p", "q", "dp", "dq", "qi", "oth", "k"];
 
-/// A curve on which keys are taken.
+/// A curve whose keys are accepted.
 struct Curve {
     key_type: &'static str,
     name: &'static str,
     coordinates: &'static [&'static str],
-    /// Bytes of a coordinate.
+    /// The number of bytes of a coordinate.
     bytes: usize,
     algorithms: &'static [&'static str],
 }
@@ -57,38 +58,38 @@ const CURVES: &[Curve] = &[
     },
 ];
 
-/// Everything that is wrong with a key, by pointers into it.
+/// Returns all faults of a key, with pointers relative to it.
 pub fn check(key: &Map<String, Value>) -> Vec<Fault> {
     inspect(key).0
 }
 
-/// The algorithms that a key may be used with, by their registered names: none when anything is
-/// wrong with it.
+/// Returns the registered names of the algorithms that a key can be used with; none if the key has
+/// a fault.
 pub fn algorithms(key: &Map<String, Value>) -> Vec<&'static str> {
-    let (faults, fitting) = inspect(key);
+    let (faults, possible) = inspect(key);
     if !faults.is_empty() {
         return Vec::new();
     }
     let only = key.get("alg");
-    let is_meant = |name: &&'static str| only.is_none_or(|only| only == name);
-    fitting.iter().copied().filter(is_meant).collect()
+    let is_allowed = |name: &&'static str| only.is_none_or(|only| only == name);
+    possible.iter().copied().filter(is_allowed).collect()
 }
 
-/// A key without what is not understood.
-pub(crate) fn understood(key: &Value) -> Value {
-    let members = UNDERSTOOD
+/// Returns a key without the members that are not stored.
+pub(crate) fn without_unknown_members(key: &Value) -> Value {
+    let members = STORED_MEMBERS
         .iter()
         .filter_map(|name| Some(((*name).to_owned(), key.get(*name)?.clone())));
     Value::Object(members.collect())
 }
 
-/// What is wrong with a key, and the algorithms that fit its type and curve.
+/// Returns all faults of a key, and the algorithms of its type and curve.
 fn inspect(key: &Map<String, Value>) -> (Vec<Fault>, &'static [&'static str]) {
-    let mut faults: Vec<Fault> = PRIVATE
+    let mut faults: Vec<Fault> = PRIVATE_MEMBERS
         .iter()
         .filter(|name| key.contains_key(**name))
         .map(|name| {
-            let detail = "part of a private key: send the public key alone";
+            let detail = "part of a private key: send only the public key";
             fault(name, FaultCode::UnknownMember, detail)
         })
         .collect();
@@ -105,7 +106,7 @@ fn inspect(key: &Map<String, Value>) -> (Vec<Fault>, &'static [&'static str]) {
         faults.push(fault("use", FaultCode::UnknownValue, "must be 'sig'"));
     }
     let fits = |name: &Value| algorithms.iter().any(|algorithm| name == algorithm);
-    // Of a key that is not known nothing is said about its algorithm.
+    // The algorithm of an unknown type of key cannot be checked.
     if !algorithms.is_empty() && key.get("alg").is_some_and(|name| !fits(name)) {
         let detail = format!("one of '{}' for this key", algorithms.join("', '"));
         faults.push(fault("alg", FaultCode::UnknownValue, detail));
@@ -130,15 +131,15 @@ fn can_verify(uses: &Value) -> bool {
     uses.is_some_and(|uses| uses.iter().any(|name| name == "verify"))
 }
 
-/// Checks a key on a curve and answers the algorithms that fit it.
+/// Checks a key on a curve and returns its algorithms.
 fn check_curve(
     key: &Map<String, Value>,
     key_type: &str,
     faults: &mut Vec<Fault>,
 ) -> &'static [&'static str] {
     let of_type = CURVES.iter().filter(|curve| curve.key_type == key_type);
-    let asked = key.get("crv").and_then(Value::as_str).unwrap_or_default();
-    let Some(curve) = of_type.clone().find(|curve| curve.name == asked) else {
+    let name = key.get("crv").and_then(Value::as_str).unwrap_or_default();
+    let Some(curve) = of_type.clone().find(|curve| curve.name == name) else {
         let known: Vec<&str> = of_type.map(|curve| curve.name).collect();
         let detail = format!("one of '{}'", known.join("', '"));
         faults.push(fault("crv", FaultCode::UnknownValue, detail));
@@ -154,7 +155,7 @@ fn check_curve(
     curve.algorithms
 }
 
-/// Checks an RSA key and answers the algorithms that fit it.
+/// Checks an RSA key and returns its algorithms.
 fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<Fault>) -> &'static [&'static str] {
     if let Some(modulus) = number(key, "n", faults) {
         let length = bit_length(&modulus);
@@ -181,7 +182,7 @@ fn check_rsa(key: &Map<String, Value>, faults: &mut Vec<Fault>) -> &'static [&'s
     RSA_ALGORITHMS
 }
 
-/// The bytes of a member that must be there, in base64url without padding.
+/// Decodes a required member from base64url without padding.
 fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
     let Some(value) = key.get(name) else {
         faults.push(fault(name, FaultCode::Required, "must be there"));
@@ -197,19 +198,18 @@ fn bytes(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Optio
     decoded
 }
 
-/// The bytes of a number. One zero in front of it is common; with more of them it could be of any
-/// length.
+/// Decodes a number. One leading zero byte is common; with more, a number could have any length.
 fn number(key: &Map<String, Value>, name: &str, faults: &mut Vec<Fault>) -> Option<Vec<u8>> {
     let bytes = bytes(key, name, faults)?;
     if bytes.starts_with(&[0, 0]) {
-        let detail = "must have no zeros in front";
+        let detail = "must have no leading zeros";
         faults.push(fault(name, FaultCode::BadFormat, detail));
         return None;
     }
     Some(bytes)
 }
 
-/// Binary digits of a big-endian number, leading zeros aside.
+/// Returns the number of bits of a big-endian number without leading zeros.
 fn bit_length(number: &[u8]) -> usize {
     let first = number.iter().position(|byte| *byte != 0);
     first.map_or(0, |first| {
@@ -239,11 +239,11 @@ mod tests {
         key
     }
 
-    fn zeros_before_a_modulus(zeros: usize) -> String {
+    fn modulus_with_leading_zeros(zeros: usize) -> String {
         URL_SAFE_NO_PAD.encode([vec![0; zeros], vec![0x81; 256]].concat())
     }
 
-    fn on_edwards_curve(members: &Value) -> Value {
+    fn ed25519(members: &Value) -> Value {
         let point = URL_SAFE_NO_PAD.encode([0x81; 32]);
         let mut key = json!({"kty": "OKP", "crv": "Ed25519", "x": point});
         for (name, value) in members.as_object().unwrap() {
@@ -256,23 +256,20 @@ mod tests {
     #[case(rsa(256, &json!({})), &["RS256", "PS256"])]
     #[case(rsa(1_024, &json!({"alg": "PS256"})), &["PS256"])]
     #[case(rsa(256, &json!({"kid": "ä".repeat(256)})), &["RS256", "PS256"])]
-    #[case(on_edwards_curve(&json!({})), &["EdDSA", "Ed25519"])]
-    #[case(on_edwards_curve(&json!({"alg": "Ed25519"})), &["Ed25519"])]
+    #[case(ed25519(&json!({})), &["EdDSA", "Ed25519"])]
+    #[case(ed25519(&json!({"alg": "Ed25519"})), &["Ed25519"])]
     #[case(rsa(255, &json!({})), &[])]
     #[case(rsa(1_025, &json!({})), &[])]
-    #[case(rsa(0, &json!({"n": zeros_before_a_modulus(1)})), &["RS256", "PS256"])]
-    #[case(rsa(0, &json!({"n": zeros_before_a_modulus(2)})), &[])]
+    #[case(rsa(0, &json!({"n": modulus_with_leading_zeros(1)})), &["RS256", "PS256"])]
+    #[case(rsa(0, &json!({"n": modulus_with_leading_zeros(2)})), &[])]
     #[case(rsa(256, &json!({"e": "AAABAAE"})), &[])]
     #[case(rsa(256, &json!({"alg": "ES256"})), &[])]
     #[case(rsa(256, &json!({"alg": null})), &[])]
     #[case(rsa(256, &json!({"kid": "ä".repeat(257)})), &[])]
     #[case(rsa(256, &json!({"d": "AQAB"})), &[])]
-    #[case(on_edwards_curve(&json!({"alg": "Ed448"})), &[])]
+    #[case(ed25519(&json!({"alg": "Ed448"})), &[])]
     #[case(json!({}), &[])]
-    fn a_key_without_a_fault_has_the_algorithms_of_its_kind(
-        #[case] key: Value,
-        #[case] expected: &[&str],
-    ) {
+    fn a_valid_key_has_the_algorithms_of_its_kind(#[case] key: Value, #[case] expected: &[&str]) {
         assert_eq!(algorithms(key.as_object().unwrap()), expected);
     }
 }

@@ -1,4 +1,4 @@
-//! How often a principal may do what.
+//! Rate limits of principals.
 
 use std::num::NonZeroU32;
 
@@ -6,15 +6,15 @@ use serde::Serialize;
 
 use crate::{LimitOverrides, Principal, PrincipalId, TenantId};
 
-/// What is counted.
+/// A kind of usage that is limited.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RatePolicy {
     /// Every request and every command on a socket.
     Requests,
-    /// Chats, which are requests too.
+    /// Chats, which also count as requests.
     Chat,
-    /// Bytes of events written to the log. Events of agents carry the whole agent, however small
-    /// the request was; those of conversations and turns refer to what is stored once.
+    /// Bytes of events written to the log. Events of agents contain the whole agent, however small
+    /// the request was; events of conversations and turns refer to data that is stored once.
     LogBytes,
 }
 
@@ -29,13 +29,13 @@ impl RatePolicy {
     }
 }
 
-/// Whose quotas are used up. Principals of one name in two tenants do not share: an identity
-/// provider may name the tenant of each of its users.
+/// The owner of quotas. Principals with the same id in two tenants do not share quotas, because an
+/// identity provider can assign a tenant to each of its users.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct QuotaHolder {
-    /// The tenant that it works for.
+    /// The tenant of the principal.
     pub tenant: TenantId,
-    /// Its name there.
+    /// The principal's id.
     pub principal: PrincipalId,
 }
 
@@ -48,21 +48,21 @@ impl From<&Principal> for QuotaHolder {
     }
 }
 
-/// So many a minute in the long run, and so many at once.
+/// A long-term rate per minute, and a burst.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Quota {
-    /// So many come back each minute, evenly.
+    /// The number of units that are refilled each minute, evenly.
     #[cfg_attr(feature = "schema", schema(value_type = u32, minimum = 1))]
     pub per_minute: NonZeroU32,
-    /// So many can be saved up and used at once.
+    /// The maximum number of units that can be saved up and used at once.
     #[cfg_attr(feature = "schema", schema(value_type = u32, minimum = 1))]
     pub burst: NonZeroU32,
 }
 
 impl Quota {
-    /// A quota of these numbers; a zero counts as one.
+    /// Creates a quota; a zero counts as one.
     pub fn new(per_minute: u32, burst: u32) -> Self {
         let at_least_one = |number| NonZeroU32::new(number).unwrap_or(NonZeroU32::MIN);
         Self {
@@ -108,7 +108,7 @@ impl RateLimits {
         }
     }
 
-    /// The quota of a policy.
+    /// Returns the quota of a policy.
     pub const fn quota(&self, policy: RatePolicy) -> Quota {
         match policy {
             RatePolicy::Requests => self.requests,
@@ -123,7 +123,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_credential_overrides_what_it_names_and_nothing_else() {
+    fn a_credential_overrides_only_the_limits_that_it_sets() {
         let limits = RateLimits {
             requests: Quota::new(600, 100),
             chat: Quota::new(120, 30),

@@ -1,15 +1,15 @@
-//! Rules: what the rule engine says to what.
+//! Rules of the rule engine.
 
 use serde::{Deserialize, Serialize};
 
 use crate::{Fault, FaultCode};
 
-/// One rule: it matches by `pattern` or by `keywords`, and answers with `reply` or `replies`.
+/// One rule: it matches by `pattern` or by `keywords`, and replies with `reply` or `replies`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Rule {
-    /// What people call the rule.
+    /// The name, for people.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -21,8 +21,8 @@ pub struct Rule {
         )
     )]
     pub name: Option<String>,
-    /// Regular expression (syntax of the Rust crate `regex`, linear time), matched anywhere in
-    /// the message without regard to case. This or `keywords`.
+    /// Regular expression (syntax of the Rust crate `regex`, linear time), matched anywhere in the
+    /// message, ignoring case. Exclusive with `keywords`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -34,12 +34,12 @@ pub struct Rule {
         )
     )]
     pub pattern: Option<String>,
-    /// Words that must all occur, in any order and case. This or `pattern`.
+    /// Words that must all occur, in any order, ignoring case. Exclusive with `pattern`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(min_items = 1, max_items = 32, nullable = false, value_type = Option<Vec<Keyword>>))]
     pub keywords: Option<Vec<String>>,
-    /// The answer. This or `replies`. Placeholders: `{{agent.name}}`, `{{agent.personality}}`,
-    /// `{{message}}`, `{{user.id}}`, `{{capture.1}}`, `{{capture.name}}`.
+    /// The reply. Exclusive with `replies`. Placeholders: `{{agent.name}}`,
+    /// `{{agent.personality}}`, `{{message}}`, `{{user.id}}`, `{{capture.1}}`, `{{capture.name}}`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -51,11 +51,12 @@ pub struct Rule {
         )
     )]
     pub reply: Option<String>,
-    /// Answers taken in turn, by the number of the turn in its conversation. This or `reply`.
+    /// Replies used in rotation, by the number of the turn in its conversation. Exclusive with
+    /// `reply`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(min_items = 1, max_items = 32, nullable = false, value_type = Option<Vec<ReplyText>>))]
     pub replies: Option<Vec<String>>,
-    /// The rule counts only when the agent has this capability.
+    /// The rule applies only if the agent has this capability.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(
         feature = "schema",
@@ -67,7 +68,7 @@ pub struct Rule {
         )
     )]
     pub capability: Option<String>,
-    /// Higher is tried first; equal ones in their order. Default 0.
+    /// Rules with a higher priority are tried first; equal ones in their order. Default 0.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "schema", schema(minimum = -1_000_000, maximum = 1_000_000, nullable = false))]
     pub priority: Option<i32>,
@@ -77,17 +78,17 @@ pub struct Rule {
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, min_length = 1, max_length = 64, pattern = r"^[^\x00]*$")]
-pub struct Keyword(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct Keyword(#[expect(dead_code, reason = "exists only for its schema")] String);
 
 /// One of a rule's `replies`.
 #[cfg(feature = "schema")]
 #[derive(utoipa::ToSchema)]
 #[schema(value_type = String, min_length = 1, max_length = 8000, pattern = r"^[^\x00]*$")]
-pub struct ReplyText(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct ReplyText(#[expect(dead_code, reason = "exists only for its schema")] String);
 
 impl Rule {
-    /// What the schema cannot say: exactly one way to match and one way to answer. Whether the
-    /// pattern compiles is the rule engine's to say.
+    /// Returns the faults that the schema cannot express: a rule needs exactly one way to match and
+    /// one way to reply. The rule engine checks if the pattern compiles.
     pub fn check(&self) -> Vec<Fault> {
         let mut faults = Vec::new();
         let pairs = [
@@ -120,7 +121,7 @@ impl Rule {
         faults
     }
 
-    /// Every text this rule may answer with.
+    /// Returns every text that this rule can reply with.
     pub fn answers(&self) -> &[String] {
         match (&self.reply, &self.replies) {
             (Some(reply), _) => std::slice::from_ref(reply),

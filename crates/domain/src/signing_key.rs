@@ -7,17 +7,17 @@ use crate::Timestamp;
 /// A key pair for ES256 signatures, as it is stored.
 #[derive(Clone, PartialEq, Eq)]
 pub struct SigningKey {
-    /// Its id in token headers and in the published set: the RFC 7638 thumbprint.
+    /// The key's id in token headers and in the published set: the RFC 7638 thumbprint.
     pub kid: String,
     /// The private key: PKCS #8, sealed when `is_sealed`.
     pub private_key: Vec<u8>,
-    /// Whether the private key is encrypted with the operator's key.
+    /// `true` if the private key is encrypted with the operator's key.
     pub is_sealed: bool,
     /// The public half, as a JWK.
     pub public_key: Value,
-    /// When it was made: the newest key signs.
+    /// The time of creation; the newest key signs.
     pub created_at: Timestamp,
-    /// Until when its signatures count; unlimited while it is the newest.
+    /// The time until which its signatures are valid; `None` while it is the newest key.
     pub valid_until: Option<Timestamp>,
 }
 

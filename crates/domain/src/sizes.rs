@@ -1,32 +1,32 @@
-//! How large things may be. Text is counted in Unicode characters, bodies in bytes.
+//! Size limits. Text is counted in Unicode characters, bodies in bytes.
 
 use serde::{Deserialize, Serialize};
 
-/// Every size limit. The defaults stand in the published schemas; a server configured otherwise
-/// publishes its own figures and tells them at `/api/limits`.
+/// All size limits. The published schemas contain the defaults. A server that is configured
+/// otherwise publishes its own limits, also at `/api/limits`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Sizes {
-    /// Characters of an agent's name.
+    /// Maximum number of characters of an agent's name.
     pub name_characters: u32,
-    /// Characters of an agent's personality.
+    /// Maximum number of characters of an agent's personality.
     pub personality_characters: u32,
-    /// Capabilities of an agent.
+    /// Maximum number of capabilities of an agent.
     pub capabilities: u32,
-    /// Characters of one capability.
+    /// Maximum number of characters of one capability.
     pub capability_characters: u32,
-    /// Characters of one chat message.
+    /// Maximum number of characters of one chat message.
     pub message_characters: u32,
-    /// Characters of a conversation's title.
+    /// Maximum number of characters of a conversation's title.
     pub title_characters: u32,
-    /// Characters of a user's id.
+    /// Maximum number of characters of a user's id.
     pub user_id_characters: u32,
-    /// Rules of an agent.
+    /// Maximum number of rules of an agent.
     pub rules: u32,
-    /// Bytes of a request's body.
+    /// Maximum number of bytes of a request's body.
     pub body_bytes: u32,
-    /// Bytes of a request's target (path and query).
+    /// Maximum number of bytes of a request's target (path and query).
     pub url_bytes: u32,
 }
 
@@ -47,22 +47,23 @@ impl Default for Sizes {
     }
 }
 
-/// Pairs of a `metadata` object.
+/// The maximum number of pairs of a `metadata` object.
 pub const METADATA_PAIRS: usize = 16;
-/// Characters of a `metadata` key.
+/// The maximum number of characters of a `metadata` key.
 pub const METADATA_KEY_CHARACTERS: usize = 64;
-/// Characters of a `metadata` value.
+/// The maximum number of characters of a `metadata` value.
 pub const METADATA_VALUE_CHARACTERS: usize = 512;
-/// Agent messages above this many bytes are left out of events.
+/// The maximum number of bytes of an agent's message in an event; larger ones are omitted.
 pub const EVENT_MESSAGE_BYTES: usize = 32 * 1024;
-/// Levels of arrays and objects that a tool's arguments may have: deeper ones are neither given to
-/// the tool nor kept. Stores and readers give up at some depth, of which this is far from all.
+/// The maximum nesting depth of a tool's arguments. Deeper arguments are neither passed to the tool
+/// nor stored. The depth limits of stores and JSON readers are much higher.
 pub const ARGUMENT_LEVELS: usize = 32;
-/// Bytes of JSON that are kept of the arguments of all calls of a turn.
+/// The maximum number of bytes of JSON that are stored of the arguments of all calls of a turn.
 pub const TURN_ARGUMENT_BYTES: usize = 1024 * 1024;
-/// Arguments of a turn's calls are left out of events when they have more bytes together.
+/// The maximum number of bytes of the arguments of all calls of a turn in an event; larger ones are
+/// omitted.
 pub const EVENT_ARGUMENT_BYTES: usize = 32 * 1024;
 /// The maximum size of a page of a list or of the log, in bytes. A page holds at least one item.
 pub const PAGE_BYTES: usize = 1024 * 1024;
-/// Turns that may wait behind a running one in a conversation.
+/// The maximum number of turns that wait behind a running turn of a conversation.
 pub const WAITING_TURNS: u32 = 16;

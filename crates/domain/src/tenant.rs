@@ -1,4 +1,4 @@
-//! Tenants: everything belongs to one.
+//! Tenants: the owners of all data.
 
 use std::{borrow::Borrow, fmt, str::FromStr, sync::Arc};
 
@@ -6,21 +6,21 @@ use serde::{Deserialize, Serialize};
 
 use crate::Timestamp;
 
-/// A tenant's id: 1 to 64 of `a-z`, `0-9` and `-`, chosen by the operator. Cheap to clone.
+/// A tenant's id, chosen by the operator: 1 to 64 of `a-z`, `0-9` and `-`. Cheap to clone.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "String")]
 pub struct TenantId(Arc<str>);
 
-/// The text is not a tenant's id.
+/// The error for a text that is not a tenant's id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a tenant id is 1 to 64 of a-z, 0-9 and '-'")]
 pub struct MalformedTenantId;
 
 impl TenantId {
-    /// The tenant of a fresh install.
+    /// The tenant of a new installation.
     pub const DEFAULT: &'static str = "default";
 
-    /// The id as text.
+    /// Returns the id as text.
     pub fn as_str(&self) -> &str {
         &self.0
     }
@@ -74,12 +74,12 @@ impl utoipa::PartialSchema for TenantId {
 #[cfg(feature = "schema")]
 impl utoipa::ToSchema for TenantId {}
 
-/// A tenant as the operator sees it.
+/// A tenant, for the operator.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Tenant {
-    /// Its id.
+    /// The tenant's id.
     pub id: TenantId,
-    /// When it was made.
+    /// The time of creation.
     pub created_at: Timestamp,
 }

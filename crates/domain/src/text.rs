@@ -1,20 +1,20 @@
-//! Which characters may stand where.
+//! The characters that texts may contain.
 
-/// Characters allowed in names and ids: no control characters but tab, CR and LF.
+/// The pattern of names and ids: no control characters except tab, CR and LF.
 pub const NAME_PATTERN: &str = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$";
-/// The same, with a character that is not white space.
+/// The same, with at least one character that is not white space.
 pub const VISIBLE_NAME_PATTERN: &str = concat!(
     r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*[^\x00-\x20\x7f\x85\s]",
     r"[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
 );
-/// Characters allowed in any other text: all but NUL, which databases do not keep.
+/// The pattern of any other text: all characters except NUL, which databases do not store.
 pub const TEXT_PATTERN: &str = r"^[^\x00]*$";
 
-/// Case-folded form by which names are searched and sorted, alike in every store. The key of a
-/// name begins with the key of every beginning of that name.
+/// Returns the case-folded form of a name, for searching and sorting. It is the same in every
+/// store. The key of a name starts with the key of every prefix of the name.
 pub fn search_key(name: &str) -> String {
-    // `str::to_lowercase` writes the last sigma of a word as ς, so a name's beginning would have
-    // another key than the name.
+    // `str::to_lowercase` writes the last sigma of a word as ς, so the key of a prefix could differ
+    // from the start of the key.
     name.to_lowercase().replace('ς', "σ")
 }
 
@@ -23,13 +23,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_key_of_a_beginning_is_the_beginning_of_the_key() {
-        for (name, beginning) in [("ΟΔΟΣΑ", "ΟΔΟΣ"), ("οδος", "ΟΔΟΣ"), ("Émile", "éM")]
+    fn the_key_of_a_prefix_is_a_prefix_of_the_key() {
+        for (name, prefix) in [("ΟΔΟΣΑ", "ΟΔΟΣ"), ("οδος", "ΟΔΟΣ"), ("Émile", "éM")]
         {
-            assert!(
-                search_key(name).starts_with(&search_key(beginning)),
-                "{name}"
-            );
+            assert!(search_key(name).starts_with(&search_key(prefix)), "{name}");
         }
     }
 }

@@ -1,55 +1,57 @@
-//! Tickets: good once, for half a minute, to open a socket from where no credential can be sent.
+//! Tickets: valid once, for 30 seconds, to open a WebSocket where no credential can be sent.
 
 use std::{fmt, time::Duration};
 
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
-use crate::{CredentialId, LimitOverrides, Principal, SecretDigest, Standing, Timestamp, base62};
+use crate::{
+    CredentialId, CredentialSource, LimitOverrides, Principal, SecretDigest, Timestamp, base62,
+};
 
-/// How long a ticket is good.
+/// The time for which a ticket is valid.
 pub const LIFE: Duration = Duration::from_secs(30);
 
 const PREFIX: &str = "agt_";
 const DIGITS: usize = 43;
 
-/// Whom a ticket lets in, and from where.
+/// The principal that a ticket authenticates, and the conditions of its use.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Ticket {
-    /// Who fetched it, with what the ticket allows.
+    /// The principal that requested the ticket, with the scopes of the ticket.
     pub principal: Principal,
-    /// The credential of ours that it was fetched with; none for users of foreign issuers.
+    /// The credential of this service with which the ticket was requested; `None` for users of
+    /// external issuers.
     pub credential: Option<CredentialId>,
-    /// Browser origins that alone may use that credential; empty for any.
+    /// The only browser origins that may use that credential; empty for any.
     pub allowed_origins: Vec<String>,
     /// The credential's own rate limits.
     pub limits: LimitOverrides,
-    /// What it rests on.
-    pub standing: Standing,
-    /// When the secret or token ends that it was fetched with, if it does.
+    /// The credential that keeps the ticket's connection open.
+    pub standing: CredentialSource,
+    /// The expiry of the secret or token with which the ticket was requested, if it expires.
     pub credential_ends_at: Option<Timestamp>,
-    /// The origin of the page that fetched it; none when no page did.
+    /// The origin of the page that requested the ticket; `None` if it was not requested by a page.
     pub origin: Option<String>,
 }
 
-/// The text is no ticket.
+/// The error for a text that is not a ticket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not a ticket of this service")]
 pub struct MalformedTicket;
 
-/// A ticket as it is handed out: `agt_` and 43 base62 digits. Never stored, never logged: `Debug`
-/// hides it.
+/// The text of a ticket: `agt_` and 43 base62 digits. Never stored, never logged; `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TicketText(String);
 
 impl TicketText {
-    /// A ticket out of random bytes.
+    /// Creates a ticket from random bytes.
     pub fn mint(random: &[u8; 32]) -> Self {
         Self(format!("{PREFIX}{}", base62::encode(random, DIGITS)))
     }
 
-    /// Reads a ticket and checks its form, without asking anybody.
+    /// Parses a ticket and checks its form, without a look-up in the store.
     pub fn parse(text: &str) -> Result<Self, MalformedTicket> {
         let digits = text.strip_prefix(PREFIX).ok_or(MalformedTicket)?;
         if digits.len() != DIGITS || !base62::is_base62(digits) {
@@ -58,12 +60,12 @@ impl TicketText {
         Ok(Self(text.to_owned()))
     }
 
-    /// What is stored in its place.
+    /// Returns the digest that is stored in place of the ticket.
     pub fn digest(&self) -> SecretDigest {
         SecretDigest::new(Sha256::digest(self.0.as_bytes()).into())
     }
 
-    /// The whole ticket, for the one moment in which it is shown.
+    /// Returns the whole ticket, for the one response that contains it.
     pub fn reveal(&self) -> &str {
         &self.0
     }
@@ -83,19 +85,19 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_minted_ticket_is_read_back(random in any::<[u8; 32]>()) {
+        fn a_minted_ticket_is_parsed(random in any::<[u8; 32]>()) {
             let ticket = TicketText::mint(&random);
             prop_assert_eq!(TicketText::parse(ticket.reveal()), Ok(ticket));
         }
 
         #[test]
-        fn never_panics_on_anything(text in "\\PC*") {
+        fn parsing_never_panics(text in "\\PC*") {
             let _ = TicketText::parse(&text);
         }
     }
 
     #[test]
-    fn is_a_prefix_and_43_digits_and_nothing_else() {
+    fn a_ticket_is_a_prefix_and_43_digits() {
         let good = format!("agt_{}", "7".repeat(43));
         assert!(TicketText::parse(&good).is_ok());
         for bad in [
@@ -122,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_hides_it() {
+    fn debug_hides_the_ticket() {
         let ticket = TicketText::mint(&[7; 32]);
         assert_eq!(format!("{ticket:?}"), "TicketText(agt_…)");
     }

@@ -1,26 +1,26 @@
-//! Points in time, to the millisecond: what both databases keep and the wire shows.
+//! Points in time with millisecond precision, as both databases store them and the API shows them.
 
 use std::{fmt, ops::Add, time::Duration};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer, de::Error as _};
 use time::{OffsetDateTime, UtcOffset, format_description::well_known::Rfc3339};
 
-/// Milliseconds since 1970 in UTC; RFC 3339 with milliseconds and `Z` on the wire.
+/// A time in milliseconds since 1970 in UTC; RFC 3339 with milliseconds and `Z` on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Timestamp(i64);
 
-/// The text is not an RFC 3339 point in time.
+/// The error for a text that is not an RFC 3339 time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("not an RFC 3339 time")]
 pub struct MalformedTimestamp;
 
 impl Timestamp {
-    /// From milliseconds since 1970.
+    /// Creates a time from milliseconds since 1970.
     pub const fn from_milliseconds(milliseconds: i64) -> Self {
         Self(milliseconds)
     }
 
-    /// Milliseconds since 1970.
+    /// Returns the milliseconds since 1970.
     pub const fn milliseconds(self) -> i64 {
         self.0
     }
@@ -28,18 +28,18 @@ impl Timestamp {
     /// Converts a date and time, truncated to the millisecond.
     pub fn from_date_time(date_time: OffsetDateTime) -> Self {
         let milliseconds = date_time.unix_timestamp_nanos().div_euclid(1_000_000);
-        // A date of `time` is within ±9999 years, far inside 64 bits of milliseconds.
+        // Dates of the crate `time` are within ±9999 years, far inside 64 bits of milliseconds.
         Self(i64::try_from(milliseconds).unwrap_or(i64::MAX))
     }
 
-    /// As a date and time in UTC; times beyond the calendar are shown as 1970.
+    /// Converts to a date and time in UTC; times outside the calendar become 1970.
     pub fn date_time(self) -> OffsetDateTime {
         OffsetDateTime::from_unix_timestamp_nanos(i128::from(self.0) * 1_000_000)
             .unwrap_or(OffsetDateTime::UNIX_EPOCH)
     }
 
-    /// Parses RFC 3339 with any offset. In UTC the year must be 0000 to 9999, too: RFC 3339 cannot
-    /// express others, and neither database stores them alike.
+    /// Parses RFC 3339 with any offset. The year in UTC must be 0000 to 9999 too: RFC 3339 cannot
+    /// express others, and the two databases store them differently.
     pub fn parse(text: &str) -> Result<Self, MalformedTimestamp> {
         OffsetDateTime::parse(text, &Rfc3339)
             .ok()
@@ -49,7 +49,7 @@ impl Timestamp {
             .ok_or(MalformedTimestamp)
     }
 
-    /// How long ago `earlier` was; zero when it was not.
+    /// Returns the time since `earlier`; zero if `earlier` is later.
     pub fn since(self, earlier: Self) -> Duration {
         Duration::from_millis(u64::try_from(self.0 - earlier.0).unwrap_or(0))
     }
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn shows_milliseconds_and_z_always() {
+    fn times_are_formatted_with_milliseconds_and_z() {
         assert_eq!(
             Timestamp::from_milliseconds(0).to_string(),
             "1970-01-01T00:00:00.000Z"
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_it_shows_and_other_offsets() {
+    fn times_are_parsed_with_any_offset() {
         let at = Timestamp::from_milliseconds(1_795_167_000_020);
         assert_eq!(Timestamp::parse(&at.to_string()), Ok(at));
         assert_eq!(Timestamp::parse("2026-11-20T10:30:00.0209+01:00"), Ok(at));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_years_that_rfc_3339_cannot_express_in_utc() {
+    fn years_that_rfc_3339_cannot_express_in_utc_are_rejected() {
         for text in ["9999-12-31T23:59:59-00:01", "0000-01-01T00:00:00+00:01"] {
             assert_eq!(Timestamp::parse(text), Err(MalformedTimestamp), "{text}");
         }

@@ -10,27 +10,27 @@ use serde_json::{Map, Value};
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ToolCall {
-    /// The tool.
+    /// The tool's name.
     pub name: String,
-    /// What it was given. An empty object stands for arguments that are nested more than 32 levels
-    /// deep, or with which those of the turn would be more than 1 MiB of JSON.
+    /// The arguments of the call. An empty object replaces arguments that are nested more than 32
+    /// levels deep, or with which those of the turn would exceed 1 MiB of JSON.
     pub arguments: Value,
-    /// How it ended: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
-    /// or `too_many`; `running` while it has not, and `cancelled` if its turn ended before it.
-    /// Engines may have others.
+    /// The result: `ok`, `invalid_arguments`, `failed`, `timed_out`, `unavailable`, `unknown_tool`
+    /// or `too_many`; `running` until the call ends, and `cancelled` if its turn ended first.
+    /// Engines can add others.
     pub status: String,
-    /// How long it took, in milliseconds.
+    /// The duration in milliseconds.
     pub duration_ms: i64,
 }
 
 impl ToolCall {
-    /// What stands for arguments that are not kept, or not told.
+    /// Returns the value that replaces arguments that are not stored or not sent.
     pub fn left_out() -> Value {
         Value::Object(Map::new())
     }
 }
 
-/// Whether arrays and objects stand in each other on more levels than these. Looks no deeper.
+/// Returns `true` if arrays and objects are nested more than `levels` deep. Does not look deeper.
 pub fn is_nested_deeper(value: &Value, levels: usize) -> bool {
     let is_deeper = |inner: &Value| {
         let levels = levels.checked_sub(1);
@@ -43,18 +43,18 @@ pub fn is_nested_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// How many bytes of JSON a value takes.
+/// Returns the number of bytes of a value as JSON.
 pub fn json_bytes(value: &impl Serialize) -> usize {
-    let mut count = Count(0);
-    // Neither counting nor writing out what is JSON already can fail.
+    let mut count = ByteCounter(0);
+    // Neither counting nor serializing a JSON value can fail.
     let _ = serde_json::to_writer(&mut count, value);
     count.0
 }
 
-/// Counts what is written.
-struct Count(usize);
+/// A writer that counts bytes.
+struct ByteCounter(usize);
 
-impl io::Write for Count {
+impl io::Write for ByteCounter {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.0 += bytes.len();
         Ok(bytes.len())
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn levels_are_those_of_arrays_and_objects() {
+    fn only_arrays_and_objects_count_as_levels() {
         for (value, levels) in [
             (json!(1), 0),
             (json!({}), 1),
@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn bytes_are_those_that_are_written() {
+    fn json_bytes_are_the_length_of_the_text() {
         for value in [json!({"a": [1, null, "\u{1}é"]}), json!([]), json!("x")] {
             assert_eq!(json_bytes(&value), value.to_string().len(), "{value}");
         }

@@ -1,4 +1,4 @@
-//! Turns: one question and its answer.
+//! Turns: one user message and the work of replying to it.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,20 +6,20 @@ use crate::{
     AgentId, ConversationId, Message, Problem, Timestamp, ToolCall, TurnId, config::Metadata,
 };
 
-/// Where a turn stands. The last three are final, and every turn reaches exactly one of them.
+/// The state of a turn. The last three are final, and every turn reaches exactly one of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum TurnStatus {
-    /// Waits behind the turn in progress.
+    /// The turn waits behind the turn in progress.
     Queued,
-    /// The engine is at work.
+    /// The engine computes the reply.
     InProgress,
-    /// Answered.
+    /// The turn has a reply.
     Completed,
-    /// Ended without an answer; `error` says why.
+    /// The turn ended without a reply; `error` has the reason.
     Failed,
-    /// Ended by a caller, or with its agent or conversation.
+    /// The turn was ended by a caller, or with its agent or conversation.
     Cancelled,
 }
 
@@ -33,7 +33,7 @@ impl TurnStatus {
         Self::Cancelled,
     ];
 
-    /// The word that stores and clients read.
+    /// Returns the name in stores and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Queued => "queued",
@@ -44,24 +44,24 @@ impl TurnStatus {
         }
     }
 
-    /// Whether nothing can follow.
+    /// Returns `true` if the turn has ended.
     pub const fn is_final(self) -> bool {
         matches!(self, Self::Completed | Self::Failed | Self::Cancelled)
     }
 }
 
-/// Why an answer ended.
+/// The reason why a reply ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum FinishReason {
-    /// It was complete.
+    /// The reply is complete.
     Stop,
-    /// It reached the limit on its length.
+    /// The reply reached the maximum length.
     Length,
-    /// The provider's filter cut it.
+    /// The provider's filter cut off the reply.
     ContentFilter,
-    /// The turn was cancelled; the text is what had been said until then.
+    /// The turn was cancelled; the reply has the text up to then.
     Cancelled,
 }
 
@@ -74,7 +74,7 @@ impl FinishReason {
         Self::Cancelled,
     ];
 
-    /// The word that stores and clients read.
+    /// Returns the name in stores and in the API.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Stop => "stop",
@@ -85,93 +85,94 @@ impl FinishReason {
     }
 }
 
-/// Tokens that the engine counted.
+/// The token counts of an engine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Usage {
     /// Tokens of the prompt.
     pub input_tokens: i64,
-    /// Tokens of the answer.
+    /// Tokens of the reply.
     pub output_tokens: i64,
 }
 
-/// One question and its answer.
+/// One user message and the work of replying to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(utoipa::ToSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Turn {
-    /// Names the turn.
+    /// The turn's id.
     pub id: TurnId,
-    /// Where it takes place.
+    /// The conversation of the turn.
     pub conversation_id: ConversationId,
-    /// Who answers.
+    /// The agent that replies.
     pub agent_id: AgentId,
-    /// The version of the agent that answers; null while queued.
+    /// The version of the agent that replies; null while queued.
     pub agent_version: Option<i64>,
-    /// Where it stands.
+    /// The state of the turn.
     pub status: TurnStatus,
-    /// The user's text.
+    /// The user's message.
     pub input: String,
-    /// The agent's message, once there is one.
+    /// The agent's message, if the turn has one.
     pub reply: Option<Message>,
-    /// The engine that answered.
+    /// The engine that produced the reply.
     pub engine: Option<String>,
-    /// Whether a fallback answered in place of the agent's engine.
+    /// True if a fallback replied in place of the agent's engine.
     pub degraded: bool,
-    /// Why the answer ended.
+    /// The reason why the reply ended.
     pub finish_reason: Option<FinishReason>,
-    /// Tokens, where the engine counts them.
+    /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
-    /// Tools that were called, in order, however the turn ended; of one that runs, those so far, if
-    /// it runs in the process that answers.
+    /// The tool calls in order, however the turn ended. While the turn runs, the calls up to now,
+    /// if it runs in the process that responds.
     pub tool_calls: Vec<ToolCall>,
-    /// String pairs of the client's own.
+    /// The client's own string pairs.
     #[cfg_attr(feature = "schema", schema(value_type = crate::config::MetadataSchema))]
     pub metadata: Metadata,
-    /// Why it failed.
+    /// The reason of the failure.
     pub error: Option<Problem>,
-    /// When it was asked.
+    /// The time at which the message was received.
     pub created_at: Timestamp,
-    /// When the engine was called.
+    /// The time at which the turn started.
     pub started_at: Option<Timestamp>,
-    /// When it reached its final status.
+    /// The time at which the turn ended.
     pub finished_at: Option<Timestamp>,
 }
 
 impl Turn {
-    /// When it started, or was made while it waits: it cannot end before.
+    /// Returns the time at which the turn started or, while queued, was created: it cannot end
+    /// earlier.
     pub fn latest_time(&self) -> Timestamp {
         self.started_at.unwrap_or(self.created_at)
     }
 
-    /// The turn as it was when it began to wait.
+    /// Returns the turn as it was when it was queued.
     #[must_use]
     pub fn as_queued(self) -> Self {
         Self {
             status: TurnStatus::Queued,
             agent_version: None,
             started_at: None,
-            ..self.unanswered()
+            ..self.without_reply()
         }
     }
 
-    /// The turn as it was when it started.
+    /// Returns the turn as it was when it started.
     #[must_use]
     pub fn as_started(self) -> Self {
         Self {
             status: TurnStatus::InProgress,
-            ..self.unanswered()
+            ..self.without_reply()
         }
     }
 
-    /// The turn as it was when it ended as `status`; what another end wrote does not show.
+    /// Returns the turn with the final status `status`, as an event of that type shows it.
     #[must_use]
     pub fn as_ended(self, status: TurnStatus) -> Self {
         Self { status, ..self }
     }
 
-    fn unanswered(self) -> Self {
+    fn without_reply(self) -> Self {
         Self {
             reply: None,
             engine: None,

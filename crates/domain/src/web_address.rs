@@ -1,29 +1,29 @@
-//! Addresses in the web that clients name: origins of browsers, and where key sets are published.
+//! Web addresses in requests and settings: origins of browsers, and URLs of documents and proxies.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-/// The longest address of a document.
+/// The maximum length of the address of a document.
 pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
 
-/// The form of an origin, as the published document states it. [`is_origin`] is stricter.
+/// The pattern of an origin in the published API document. [`is_origin`] is stricter.
 pub const ORIGIN_PATTERN: &str = r"^https?://([a-z0-9._-]+|\[[0-9a-f:.]+\])(:[1-9][0-9]{0,4})?$";
-/// The form of a document's address, as the published document states it. [`is_https_address`] is
+/// The pattern of a document's address in the published API document. [`is_https_address`] is
 /// stricter.
 pub const HTTPS_PATTERN: &str = r"^https://[A-Za-z0-9._:\[\]-]+([/?][!-~]*)?$";
 
-/// What an origin must be, for who sent something else.
+/// The explanation of an invalid origin.
 pub const ORIGIN_IN_WORDS: &str =
     "must be an origin as browsers send it, such as https://shop.example:8443";
-/// What a document's address must be, for who sent something else.
+/// The explanation of an invalid document address.
 pub const HTTPS_IN_WORDS: &str = "must be an https address without user and fragment";
 
-const MOST_HOST_CHARACTERS: usize = 253;
+const MAX_HOST_CHARACTERS: usize = 253;
 
-/// Whether `text` is an origin exactly as a browser sends it in `Origin`: `scheme://host[:port]`
-/// in lower case, with http or https, and without the scheme's own port. Any other spelling would
-/// never match.
+/// Returns `true` for an origin exactly as a browser sends it in `Origin`: `scheme://host[:port]`
+/// in lower case, with http or https, and without the scheme's default port. Any other spelling
+/// would never match.
 pub fn is_origin(text: &str) -> bool {
-    let (authority, own_port) = if let Some(rest) = text.strip_prefix("https://") {
+    let (authority, default_port) = if let Some(rest) = text.strip_prefix("https://") {
         (rest, 443)
     } else if let Some(rest) = text.strip_prefix("http://") {
         (rest, 80)
@@ -31,71 +31,72 @@ pub fn is_origin(text: &str) -> bool {
         return false;
     };
     let is_lower_case = !authority.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_lower_case && Authority::read(authority).is_some_and(|it| it.port != Some(own_port))
+    is_lower_case && Authority::read(authority).is_some_and(|it| it.port != Some(default_port))
 }
 
-/// Whether `text` is an absolute https address without user, password and fragment.
+/// Returns `true` for an absolute https address without user, password and fragment.
 pub fn is_https_address(text: &str) -> bool {
     authority("https://", text).is_some()
 }
 
-/// Whether `text` is such an address, or one of http on this very machine: what an operator may
-/// name.
+/// Returns `true` for such an https address, or a http address on loopback: the addresses that an
+/// operator may configure.
 pub fn is_https_or_loopback_address(text: &str) -> bool {
     is_https_address(text) || authority("http://", text).is_some_and(|it| it.is_loopback)
 }
 
-/// Whether `text` is such an address by https or http, anywhere: what an operator may name of a
-/// network of its own.
+/// Returns `true` for such an address with https or http, on any host: for services in the
+/// operator's own network.
 pub fn is_web_address(text: &str) -> bool {
     is_https_address(text) || authority("http://", text).is_some()
 }
 
-/// Whether `text` is where a proxy is: such an address, which may name a user and a password.
+/// Returns `true` for the address of a proxy: such an address, which may contain a user and a
+/// password.
 pub fn is_proxy_address(text: &str) -> bool {
     let Some((scheme, rest)) = text.split_once("://") else {
         return false;
     };
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let behind_user = rest[..end].rfind('@').map_or(0, |at| at + 1);
-    let (user, address) = rest.split_at(behind_user);
-    // With one of these two, the host would end before the `@`. All else is escaped when it is used.
-    let is_bad = |letter: char| {
+    let user_end = rest[..end].rfind('@').map_or(0, |at| at + 1);
+    let (user, address) = rest.split_at(user_end);
+    // With one of these two, the host would end before the `@`. Everything else is escaped on use.
+    let is_forbidden = |letter: char| {
         letter.is_whitespace() || letter.is_control() || ['#', '\\'].contains(&letter)
     };
-    let is_good = text.len() <= MOST_ADDRESS_CHARACTERS && !user.contains(is_bad);
-    is_good && is_web_address(&format!("{scheme}://{address}"))
+    let is_valid = text.len() <= MOST_ADDRESS_CHARACTERS && !user.contains(is_forbidden);
+    is_valid && is_web_address(&format!("{scheme}://{address}"))
 }
 
-/// Whether `text` is such an address, by https or http, on this very machine.
+/// Returns `true` for such an address, with https or http, on loopback.
 pub fn is_loopback_address(text: &str) -> bool {
     let authority = authority("https://", text).or_else(|| authority("http://", text));
     authority.is_some_and(|it| it.is_loopback)
 }
 
-/// The origin of a page at an address, as browsers send it in `Origin`; nothing when pages cannot
-/// be there.
+/// Returns the origin of a page at this address, as browsers send it in `Origin`; `None` if a page
+/// cannot have this address.
 pub fn origin_of(address: &str) -> Option<String> {
     let (scheme, _) = address.split_once("://")?;
-    let own_port = match scheme {
+    let default_port = match scheme {
         "https" => ":443",
         "http" => ":80",
         _ => return None,
     };
     let authority = host(address).to_ascii_lowercase();
-    let authority = authority.strip_suffix(own_port).unwrap_or(&authority);
+    let authority = authority.strip_suffix(default_port).unwrap_or(&authority);
     let origin = format!("{scheme}://{authority}");
     is_origin(&origin).then_some(origin)
 }
 
-/// The path of an address that has no query and no fragment; empty when it has none.
+/// Returns the path of an address without query and fragment; empty if it has none.
 pub fn path_of(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     rest.find('/').map_or("", |start| &rest[start..])
 }
 
-/// The host of an address, with its port: all of it that a log needs, since paths and queries may
-/// hold secrets.
+/// Returns the host of an address with its port. Logs contain no more of an address, since paths
+/// and queries can contain secrets.
 pub fn host(address: &str) -> &str {
     let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
     let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
@@ -105,41 +106,41 @@ pub fn host(address: &str) -> &str {
         .map_or(authority, |(_, host)| host)
 }
 
-/// The authority of an absolute address with this beginning; nothing when anything in the address
-/// is not as it must be.
+/// Returns the authority of an absolute address with this scheme; `None` if any part of the address
+/// is invalid.
 fn authority(scheme: &str, text: &str) -> Option<Authority> {
     let rest = text.strip_prefix(scheme)?;
     let end = rest.find(['/', '?']).unwrap_or(rest.len());
     let (authority, path) = rest.split_at(end);
     let allowed = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte);
-    let is_good = text.len() <= MOST_ADDRESS_CHARACTERS && path.bytes().all(allowed);
-    Authority::read(authority).filter(|_| is_good)
+    let is_valid = text.len() <= MOST_ADDRESS_CHARACTERS && path.bytes().all(allowed);
+    Authority::read(authority).filter(|_| is_valid)
 }
 
-/// What stands between the scheme and the path.
+/// The part of an address between the scheme and the path.
 struct Authority {
-    /// Whether the host is this very machine.
+    /// `true` if the host is a loopback address.
     is_loopback: bool,
     port: Option<u16>,
 }
 
 impl Authority {
-    /// Reads `host[:port]`, where the host is a name or an address, and nothing else.
+    /// Parses exactly `host[:port]`, where the host is a name or an IP address.
     fn read(text: &str) -> Option<Self> {
-        let (is_loopback, behind_host) = if let Some(rest) = text.strip_prefix('[') {
-            let (address, behind) = rest.split_once(']')?;
-            (address.parse::<Ipv6Addr>().ok()?.is_loopback(), behind)
+        let (is_loopback, after_host) = if let Some(rest) = text.strip_prefix('[') {
+            let (address, after) = rest.split_once(']')?;
+            (address.parse::<Ipv6Addr>().ok()?.is_loopback(), after)
         } else {
-            let (host, behind) = text.split_at(text.find(':').unwrap_or(text.len()));
+            let (host, after) = text.split_at(text.find(':').unwrap_or(text.len()));
             let address = host.parse::<Ipv4Addr>();
             let is_loopback = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
-            (is_host_name(host).then_some(is_loopback)?, behind)
+            (is_host_name(host).then_some(is_loopback)?, after)
         };
-        let port = match behind_host.strip_prefix(':') {
-            None if behind_host.is_empty() => None,
+        let port = match after_host.strip_prefix(':') {
+            None if after_host.is_empty() => None,
             None => return None,
             Some(digits) => {
-                // The one spelling: no sign, no leading zero.
+                // The only accepted spelling: no sign, no leading zero.
                 let number: u16 = digits.parse().ok()?;
                 Some((number > 0 && number.to_string() == digits).then_some(number)?)
             }
@@ -155,7 +156,7 @@ fn is_host_name(host: &str) -> bool {
                 .bytes()
                 .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
     };
-    host.len() <= MOST_HOST_CHARACTERS && host.split('.').all(is_label)
+    host.len() <= MAX_HOST_CHARACTERS && host.split('.').all(is_label)
 }
 
 #[cfg(test)]
@@ -173,7 +174,7 @@ mod tests {
     #[case("https://id.example?a=b@c", "id.example")]
     #[case("https://id.example\\a@b", "id.example")]
     #[case("id.example/a", "id.example")]
-    fn of_an_address_its_host_is_told(#[case] address: &str, #[case] expected: &str) {
+    fn the_host_of_an_address_is_returned(#[case] address: &str, #[case] expected: &str) {
         assert_eq!(host(address), expected);
     }
 
@@ -189,7 +190,7 @@ mod tests {
     #[case("ftp://agents.example", None)]
     #[case("https://", None)]
     #[case("agents.example", None)]
-    fn an_origin_is_told_as_browsers_send_it(
+    fn the_origin_is_that_which_browsers_send(
         #[case] address: &str,
         #[case] expected: Option<&str>,
     ) {
@@ -205,7 +206,7 @@ mod tests {
     #[case("http://127.0.0.1.id.example/", false)]
     #[case("http://ada@localhost/", false)]
     #[case("ftp://localhost/", false)]
-    fn an_address_may_be_of_this_very_machine(#[case] text: &str, #[case] expected: bool) {
+    fn loopback_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_loopback_address(text), expected);
     }
 
@@ -237,7 +238,7 @@ mod tests {
     #[case("http://[::1]x", false)]
     #[case("https://bücher.example", false)]
     #[case("https://shop.example\n", false)]
-    fn knows_an_origin(#[case] text: &str, #[case] expected: bool) {
+    fn origins_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_origin(text), expected);
     }
 
@@ -256,7 +257,7 @@ mod tests {
     #[case("https:///jwks.json", false)]
     #[case("https://client.example/schlüssel", false)]
     #[case("file:///etc/passwd", false)]
-    fn knows_an_https_address(#[case] text: &str, #[case] expected: bool) {
+    fn https_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_https_address(text), expected);
     }
 
@@ -276,7 +277,7 @@ mod tests {
     #[case("http://", false)]
     #[case("https://user@id.example", false)]
     #[case("localhost", false)]
-    fn knows_an_address_that_the_operator_may_name(#[case] text: &str, #[case] expected: bool) {
+    fn https_and_loopback_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_https_or_loopback_address(text), expected);
     }
 
@@ -300,12 +301,12 @@ mod tests {
     #[case(" http://proxy.internal", false)]
     #[case("socks5://proxy.internal", false)]
     #[case("proxy.internal:3128", false)]
-    fn knows_a_proxy(#[case] text: &str, #[case] expected: bool) {
+    fn proxy_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_proxy_address(text), expected);
     }
 
     #[test]
-    fn an_address_has_a_longest() {
+    fn an_address_has_a_maximum_length() {
         let base = "https://client.example/";
         let longest = format!("{base}{}", "a".repeat(MOST_ADDRESS_CHARACTERS - base.len()));
         assert!(is_https_address(&longest));
@@ -314,7 +315,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn never_panics_on_anything(text in "(https?://)?\\PC*") {
+        fn parsing_never_panics(text in "(https?://)?\\PC*") {
             let _ = is_origin(&text);
             let _ = is_https_or_loopback_address(&text);
             let _ = is_proxy_address(&text);

@@ -3,78 +3,79 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId};
+use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
 
-use crate::{Committed, Deletion, Once, RepositoryError};
+use crate::{Committed, Deletion, Idempotent, RepositoryError};
 
-/// Which agents a listing shows, and in which order.
+/// The agents that a listing contains, and their order.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AgentFilter {
-    /// All, newest first, in the order of the transactions that made them.
+    /// All agents, newest first, in the commit order of the transactions that created them.
     All,
-    /// Those whose name begins so, without regard to case; by `domain::text::search_key` of the
-    /// name (compared by code point), then by id.
+    /// Agents whose name starts with this text, ignoring case. Ordered by
+    /// `domain::text::search_key` of the name (compared by code point), then by id.
     NamePrefix(String),
-    /// Those with exactly this capability, newest first.
+    /// Agents with exactly this capability, newest first.
     Capability(String),
 }
 
-/// The last agent of the page before.
+/// The position of the last agent of the previous page.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentPosition {
-    /// Its place in the order; not used by [`AgentFilter::NamePrefix`].
+    /// The agent's position in the order; unused by [`AgentFilter::NamePrefix`].
     pub sort_seq: Seq,
-    /// The agent.
+    /// The agent's id.
     pub id: AgentId,
-    /// The search key of its name; used by [`AgentFilter::NamePrefix`] alone.
+    /// The search key of the agent's name; used only by [`AgentFilter::NamePrefix`].
     pub name_key: String,
 }
 
-/// One page of a listing.
+/// A request for one page of agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AgentQuery {
-    /// Which ones.
+    /// The agents to list.
     pub filter: AgentFilter,
-    /// Begin after this one; from the start when absent.
+    /// The position after which the page starts; `None` for the first page.
     pub after: Option<AgentPosition>,
-    /// At most so many.
+    /// The maximum number of agents.
     pub limit: usize,
 }
 
-/// Agents in a store. Every method sees and touches the given tenant's agents only.
+/// Agents in a store. Every method reads and changes agents of the given tenant only.
 #[async_trait]
 pub trait AgentRepository: Send + Sync {
-    /// Stores a new agent. MUST write `agent.created` with the agent's snapshot, and the claim,
-    /// in the same transaction; MUST write nothing when the claim's key was used before;
-    /// MUST answer `Conflict` when the id exists.
+    /// Stores a new agent. MUST write `agent.created` with a snapshot of the agent, and the claim,
+    /// in the same transaction. MUST write nothing if the claim's key was used before. MUST return
+    /// `Conflict` if the id exists.
     async fn insert(
         &self,
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Committed>, RepositoryError>;
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Committed>, RepositoryError>;
 
-    /// Finds an agent. MUST answer `None` for a deleted or foreign one, and a position of the log
-    /// that is not later than the state it read.
+    /// Finds an agent. MUST return `None` for an agent that is deleted or belongs to another
+    /// tenant. MUST return a log position that is not later than the state that was read.
     async fn find(
         &self,
         tenant: &TenantId,
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError>;
 
-    /// Lists agents. A page MUST end at about `sizes::PAGE_BYTES`, with at least one agent, and MUST
-    /// NOT read what it has no room for. MUST cost the same however many agents there are; an agent that is there
-    /// during the whole listing MUST be shown exactly once over all pages.
+    /// Lists agents. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one agent if
+    /// any is left, and MUST NOT read agents that do not fit. The cost MUST NOT depend on the
+    /// number of agents. An agent that exists during the whole listing MUST appear exactly once
+    /// across all pages.
     async fn list(
         &self,
         tenant: &TenantId,
         query: &AgentQuery,
     ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError>;
 
-    /// Replaces an agent by its next version. MUST write `agent.updated` with the new snapshot in
-    /// the same transaction; MUST answer `Stale` and write nothing unless the stored version is
-    /// `agent.version - 1`; MUST answer `None` when the agent is gone.
+    /// Replaces an agent with its next version. MUST write `agent.updated` with the new snapshot in
+    /// the same transaction. MUST return `Stale` and write nothing unless the stored version is
+    /// `agent.version - 1`. MUST return `None` if the agent does not exist.
     async fn update(
         &self,
         tenant: &TenantId,
@@ -82,12 +83,12 @@ pub trait AgentRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<Option<Committed>, RepositoryError>;
 
-    /// Deletes an agent: marks it gone, ends its queued and running turns as cancelled (a
-    /// `turn.cancelled` each, in the order of the turns' ids), and writes `agent.deleted` last,
-    /// all in one transaction whose cost does not grow with its conversations. MUST answer `Stale`
-    /// when `expected` differs from the stored version. From the commit on, the agent, its
-    /// conversations, their messages and the turns that had ended before MUST NOT be found; the
-    /// turns that it cancelled MUST be, until they are purged.
+    /// Deletes an agent in one transaction: marks the agent as deleted, cancels its queued and
+    /// running turns (one `turn.cancelled` each, in the order of the turn ids), and writes
+    /// `agent.deleted` last. The cost MUST NOT grow with the number of its conversations. MUST
+    /// return `Stale` if `expected` is given and differs from the stored version. After the commit,
+    /// the agent, its conversations, their messages and the turns that had ended before MUST NOT be
+    /// found. The turns that this call cancelled MUST be found until they are purged.
     async fn delete(
         &self,
         tenant: &TenantId,

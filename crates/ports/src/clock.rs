@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use domain::Timestamp;
 
-/// The source of time, so that tests are exact.
+/// The source of time; a port, so that tests control it.
 pub trait Clock: Send + Sync {
-    /// The time of day. It can be set at any moment, backwards too: no duration and no order may
-    /// be derived from it.
+    /// Returns the time of day. It can jump at any moment, also backwards, so durations and orders
+    /// MUST NOT be derived from it.
     fn now(&self) -> Timestamp;
 
-    /// The monotonic time since the clock was made. MUST advance evenly when the time of day is
-    /// set: ages, pauses and periods of trust are measured by it.
+    /// Returns the monotonic time since the clock was created. MUST advance evenly even if the time
+    /// of day is changed. Ages, delays and cache lifetimes are measured with it.
     fn running_for(&self) -> Duration;
 }

@@ -4,38 +4,38 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationHead, ConversationId, HistoryLimits, IdempotencyClaim,
-    Listed, Message, Page, Seq, Stamp, TenantId, Utterance,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryLimits,
+    HistoryMessage, IdempotencyEntry, Listed, Message, Page, Seq, Stamp, TenantId,
 };
 
-use crate::{Committed, Deletion, Once, RepositoryError};
+use crate::{Committed, Deletion, Idempotent, RepositoryError};
 
-/// Which conversations a listing shows.
+/// The conversations that a listing contains; members that are set must all match.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ConversationFilter {
-    /// Those of this agent.
+    /// Only conversations with this agent.
     pub agent_id: Option<AgentId>,
-    /// Those of this user.
+    /// Only conversations of this user.
     pub user_id: Option<String>,
 }
 
-/// The last conversation of the page before.
+/// The position of the last conversation of the previous page.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ConversationPosition {
-    /// Its place in the order.
+    /// The conversation's position in the order.
     pub sort_seq: Seq,
-    /// The conversation.
+    /// The conversation's id.
     pub id: ConversationId,
 }
 
-/// One page of a listing, latest activity first.
+/// A request for one page of conversations, latest activity first.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ConversationQuery {
-    /// Which ones.
+    /// The conversations to list.
     pub filter: ConversationFilter,
-    /// Begin after this one; from the start when absent.
+    /// The position after which the page starts; `None` for the first page.
     pub after: Option<ConversationPosition>,
-    /// At most so many.
+    /// The maximum number of conversations.
     pub limit: usize,
 }
 
@@ -48,72 +48,74 @@ pub enum MessageOrder {
     Descending,
 }
 
-/// One page of a conversation's messages.
+/// A request for one page of a conversation's messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MessageQuery {
-    /// In which order.
+    /// The order of the messages.
     pub order: MessageOrder,
-    /// Begin after the message with this `seq`; from the start of the order when absent.
+    /// The `seq` of the message after which the page starts; `None` for the start of the order.
     pub after: Option<i64>,
-    /// At most so many.
+    /// The maximum number of messages.
     pub limit: usize,
 }
 
-/// What an engine is shown of a conversation.
+/// The part of a conversation that an engine receives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HistoryQuery {
-    /// Messages with a smaller `seq` only.
+    /// Only messages with a smaller `seq`.
     pub before: i64,
-    /// How much.
+    /// The maximum number of messages and characters.
     pub limits: HistoryLimits,
 }
 
-/// Conversations in a store. Every method sees and touches the given tenant's only; a
-/// conversation whose agent is deleted is gone in every method.
+/// Conversations in a store. Every method reads and changes conversations of the given tenant only.
+/// For every method, a conversation whose agent is deleted does not exist.
 #[async_trait]
 pub trait ConversationRepository: Send + Sync {
-    /// Stores a new conversation, with its greeting as message 1 if there is one (then
-    /// `conversation.message_count` is 1). MUST write `conversation.created` and the claim in the
-    /// same transaction; MUST write nothing when the claim's key was used before; MUST answer
-    /// `Done(None)` and write nothing when the agent does not exist.
+    /// Stores a new conversation, with its greeting as message 1 if one is given
+    /// (`conversation.message_count` is then 1). MUST write `conversation.created` and the claim in
+    /// the same transaction. MUST write nothing if the claim's key was used before. MUST return
+    /// `Applied(None)` and write nothing if the agent does not exist.
     async fn insert(
         &self,
         tenant: &TenantId,
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Option<Committed>>, RepositoryError>;
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Committed>>, RepositoryError>;
 
-    /// Finds a conversation, with a position of the log not later than the state it read.
+    /// Finds a conversation. MUST return a log position that is not later than the state that was
+    /// read.
     async fn find(
         &self,
         tenant: &TenantId,
         id: ConversationId,
     ) -> Result<AsOf<Option<Conversation>>, RepositoryError>;
 
-    /// Finds what a chat needs to know before it computes an answer.
-    async fn find_head(
+    /// Finds the part of a conversation that a chat needs before it computes a reply. MUST return a
+    /// log position that is not later than the state that was read.
+    async fn find_context(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError>;
+    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError>;
 
-    /// Lists conversations, latest activity first, in the order of the transactions that were the
-    /// activity, whatever their times. A page MUST end at about `sizes::PAGE_BYTES`, with at least
-    /// one conversation. MUST cost the same however many there are; one that becomes active
-    /// while paging may be shown again, one that rested MUST NOT be skipped.
+    /// Lists conversations, latest activity first, in the commit order of the transactions that
+    /// were the activity, whatever their timestamps. A page MUST end at about `sizes::PAGE_BYTES`
+    /// and contain at least one conversation if any is left. The cost MUST NOT depend on the number
+    /// of conversations. A conversation that becomes active during paging may appear again; one
+    /// without activity MUST NOT be skipped.
     async fn list(
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
     ) -> Result<AsOf<Page<Listed<Conversation>>>, RepositoryError>;
 
-    /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST write
-    /// `conversation.updated` in the same transaction and leave the message count alone; MUST answer
-    /// `Stale` and write
-    /// nothing unless the stored version is `conversation.version - 1`; MUST answer `None` when
-    /// it is gone. The answer carries the conversation as it is now.
+    /// Replaces title, metadata, version and `updated_at`, which MUST NOT move backwards. MUST
+    /// write `conversation.updated` in the same transaction and keep the message count. MUST return
+    /// `Stale` and write nothing unless the stored version is `conversation.version - 1`. MUST
+    /// return `None` if the conversation does not exist. Returns the conversation as stored.
     async fn update(
         &self,
         tenant: &TenantId,
@@ -121,9 +123,9 @@ pub trait ConversationRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<Option<(Committed, Conversation)>, RepositoryError>;
 
-    /// Deletes a conversation like an agent: constant cost, its turns cancelled first (a
-    /// `turn.cancelled` each), `conversation.deleted` last. MUST answer `Stale` when `expected`
-    /// differs from the stored version.
+    /// Deletes a conversation. The cost MUST NOT grow with its size. MUST cancel its turns first
+    /// (one `turn.cancelled` each) and write `conversation.deleted` last, in the same transaction.
+    /// MUST return `Stale` if `expected` is given and differs from the stored version.
     async fn delete(
         &self,
         tenant: &TenantId,
@@ -132,8 +134,9 @@ pub trait ConversationRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<Deletion, RepositoryError>;
 
-    /// Lists messages by `seq`. A page MUST end at about `sizes::PAGE_BYTES`, with at least one
-    /// message, and MUST NOT read what it has no room for. MUST answer `None` when the conversation is gone.
+    /// Lists messages by `seq`. A page MUST end at about `sizes::PAGE_BYTES`, contain at least one
+    /// message if any is left, and MUST NOT read messages that do not fit. MUST return `None` if
+    /// the conversation does not exist.
     async fn messages(
         &self,
         tenant: &TenantId,
@@ -141,13 +144,13 @@ pub trait ConversationRepository: Send + Sync {
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError>;
 
-    /// Reads what an engine is shown: what was said in the newest whole messages that fit both
-    /// limits, oldest first, without the messages of failed turns. MUST cost the same however long
-    /// the conversation is. Empty when the conversation is gone.
+    /// Reads the history for an engine: the newest whole messages that fit both limits, oldest
+    /// first, without the messages of failed turns. The cost MUST NOT depend on the length of the
+    /// conversation. Returns nothing if the conversation does not exist.
     async fn history(
         &self,
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Utterance>, RepositoryError>;
+    ) -> Result<Vec<HistoryMessage>, RepositoryError>;
 }

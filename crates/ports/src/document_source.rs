@@ -5,37 +5,39 @@ use serde_json::Value;
 
 use crate::BoxError;
 
-/// The largest document that is read.
+/// The maximum size of a document, in bytes.
 pub const LARGEST_DOCUMENT: usize = 512 * 1024;
 
-/// Who named the address of a document.
+/// The origin of a document's address, which decides which addresses are allowed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum NamedBy {
-    /// The operator, in the configuration: any https address, and plain http on loopback.
+pub enum UrlTrust {
+    /// The address comes from the operator's configuration: any https address, and plain http on
+    /// loopback.
     Operator,
-    /// A tenant, over the interface: https addresses in the public internet alone, but for hosts
-    /// that the operator allowed. Else a tenant could look around in the operator's network.
+    /// The address comes from a tenant through the API: only https addresses on the public
+    /// internet, and hosts that the operator allowed. Otherwise a tenant could scan the operator's
+    /// network.
     Tenant,
 }
 
-/// Why a document could not be had.
+/// The reasons why a document cannot be fetched.
 #[derive(Debug, thiserror::Error)]
 pub enum DocumentError {
-    /// The address may not be asked.
+    /// The address is not allowed.
     #[error("this address is not allowed")]
     Forbidden,
-    /// The server cannot be reached, or did not answer in time.
-    #[error("the server does not answer")]
+    /// The server cannot be reached, or did not respond in time.
+    #[error("the server does not respond")]
     Unavailable(#[source] BoxError),
-    /// What it answered is no such document: another status, a redirect, too large, not JSON.
-    #[error("the server's answer is not usable: {0}")]
+    /// The response is not a usable document: wrong status, a redirect, too large, or not JSON.
+    #[error("the server's response is unusable: {0}")]
     BadAnswer(String),
 }
 
-/// Small JSON documents from the web.
+/// A source of small JSON documents on the web.
 #[async_trait]
 pub trait DocumentSource: Send + Sync {
-    /// Fetches a document. MUST follow no redirect, MUST read no more than [`LARGEST_DOCUMENT`],
-    /// and MUST answer within ten seconds.
-    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError>;
+    /// Fetches a document. MUST NOT follow redirects, MUST NOT read more than [`LARGEST_DOCUMENT`],
+    /// and MUST return within ten seconds.
+    async fn fetch(&self, url: &str, trust: UrlTrust) -> Result<Value, DocumentError>;
 }

@@ -1,45 +1,45 @@
-//! Tells all nodes that something is to be looked at.
+//! Fast notifications between all nodes.
 
 use domain::{AgentId, ConversationId, PrincipalId, Seq, TenantId};
 use futures::stream::BoxStream;
 
-/// A hint. Whoever misses one loses nothing that matters: the log tells of every change, and what
-/// is not in the log is of the moment alone.
+/// A hint that something happened. A lost signal does no harm: the log contains every change, and
+/// live data that is not in the log matters only at its moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Signal {
-    /// A tenant's log has grown.
-    Grew {
-        /// Whose log.
+    /// The log of a tenant has grown.
+    LogAppended {
+        /// The tenant of the log.
         tenant: TenantId,
-        /// A position that it has reached.
+        /// A position that the log has reached.
         head: Seq,
     },
-    /// Somebody types in a conversation, or stops.
+    /// A participant of a conversation started or stopped typing.
     Typing {
-        /// Whose data.
+        /// The tenant of the conversation.
         tenant: TenantId,
-        /// Where.
+        /// The conversation.
         conversation_id: ConversationId,
-        /// Who answers there.
+        /// The agent of the conversation.
         agent_id: AgentId,
-        /// Whose conversation it is.
+        /// The user that the conversation belongs to.
         user_id: Option<String>,
-        /// Who.
+        /// The principal that is typing.
         actor: PrincipalId,
-        /// Through which connection: it is not told what it told itself.
+        /// The connection that reported it, which does not receive its own signal.
         connection_id: String,
-        /// Whether they type.
+        /// `true` if typing started, `false` if it stopped.
         typing: bool,
     },
 }
 
-/// Tells all nodes that something is to be looked at: at most once, in no promised order.
+/// A bus that delivers signals to all nodes, at most once and in no guaranteed order.
 pub trait EventBus: Send + Sync {
-    /// Tells every node, this one included. MUST return at once and never fail: what cannot be
-    /// sent now is dropped.
+    /// Publishes a signal to every node, this one included. MUST return at once and never fail; a
+    /// signal that cannot be sent now is dropped.
     fn publish(&self, signal: Signal);
 
-    /// Signals from now on, those of this node included. MUST end when the bus is closed. A
-    /// subscriber that is too slow loses the oldest, never delays others.
+    /// Returns all signals from now on, those of this node included. The stream MUST end when the
+    /// bus is closed. A slow subscriber loses its oldest signals and MUST NOT delay others.
     fn subscribe(&self) -> BoxStream<'static, Signal>;
 }

@@ -1,26 +1,26 @@
-//! The log of every tenant.
+//! The event log of every tenant.
 
 use async_trait::async_trait;
 use domain::{AgentId, ConversationId, Event, EventType, PrincipalId, Seq, TenantId, TurnId};
 
 use crate::RepositoryError;
 
-/// What a principal may see of the log.
+/// The events of a log that a principal may read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventVisibility {
-    /// Whether events of agents are shown.
+    /// Events of agents are visible.
     pub agents: bool,
-    /// Whether events of conversations and turns are shown; otherwise only turns that
-    /// `principal` started.
+    /// Events of conversations and turns are visible. If `false`, only events of turns that
+    /// `principal` started are.
     pub conversations: bool,
-    /// Who reads.
+    /// The principal that reads.
     pub principal: PrincipalId,
-    /// When set, events of conversations and turns only of this user's conversations.
+    /// If set, events of conversations and turns are visible only in this user's conversations.
     pub user_id: Option<String>,
 }
 
 impl EventVisibility {
-    /// Whether this event is shown: the rule by which [`EventLog::page`] chooses.
+    /// Returns `true` if an event is visible. [`EventLog::page`] filters by the same rule.
     pub fn shows(&self, logged: &LoggedEvent) -> bool {
         if logged.event.conversation_id.is_none() {
             return self.agents;
@@ -28,8 +28,8 @@ impl EventVisibility {
         self.shows_within(logged.event.user_id.as_deref(), logged.asker.as_ref())
     }
 
-    /// Whether something is shown that happens in a conversation of this user, in a turn that
-    /// `asker` started, if it is of one.
+    /// Returns `true` if a change in a conversation of `user_id` is visible. `asker` is the
+    /// principal that started the turn, if the change belongs to one.
     pub fn shows_within(&self, user_id: Option<&str>, asker: Option<&PrincipalId>) -> bool {
         let may_read = self.conversations || asker == Some(&self.principal);
         let is_own = self.user_id.is_none() || self.user_id.as_deref() == user_id;
@@ -37,110 +37,111 @@ impl EventVisibility {
     }
 }
 
-/// An event, and what is told of it to nobody.
+/// An event, and the internal data that decides about its visibility.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoggedEvent {
     /// The event.
     pub event: Event,
-    /// Who started the turn that it speaks of, until that turn is purged.
+    /// The principal that started the event's turn, until that turn is purged. Never sent to
+    /// clients.
     pub asker: Option<PrincipalId>,
 }
 
-/// One page of the log.
+/// A request for one page of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventQuery {
-    /// Events after this position.
+    /// The position after which the page starts.
     pub since: Seq,
     /// The maximum number of events.
     pub limit: usize,
     /// The maximum size of the events' content together, in bytes as stored. The first event is
     /// returned whatever its size.
     pub bytes: usize,
-    /// Only these types; all when empty.
+    /// Only events of these types; empty for all types.
     pub types: Vec<EventType>,
-    /// Only those that concern this agent.
+    /// Only events of this agent.
     pub agent_id: Option<AgentId>,
-    /// Only those that concern this conversation.
+    /// Only events of this conversation.
     pub conversation_id: Option<ConversationId>,
-    /// Only what the reader may see; everything when absent.
+    /// Only events that are visible to the reader; `None` for all events.
     pub visibility: Option<EventVisibility>,
 }
 
-/// Events in order, and where the log stands.
+/// Events in order, and the bounds of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventPage {
     /// The events that passed the filters, by `seq`.
     pub events: Vec<LoggedEvent>,
-    /// The position up to which the log was scanned: where the next page begins.
+    /// The position up to which the log was scanned. The next page starts after it.
     pub next_since: Seq,
-    /// The oldest event still there; one more than the head when all are gone.
+    /// The position of the oldest event that exists; one more than the head if none exists.
     pub first: Seq,
-    /// The newest event.
+    /// The position of the newest event.
     pub head: Seq,
 }
 
 impl EventPage {
-    /// Where the log stood when it was read.
+    /// Returns the bounds of the log at the time of the read.
     pub const fn bounds(&self) -> LogBounds {
         LogBounds::new(self.first, self.head)
     }
 }
 
-/// Where a tenant's log begins and ends.
+/// The first and the last position of a tenant's log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LogBounds {
-    /// The oldest event still there; one more than the head when all are gone.
+    /// The position of the oldest event that exists; one more than the head if none exists.
     pub first: Seq,
-    /// The newest event.
+    /// The position of the newest event.
     pub head: Seq,
 }
 
 impl LogBounds {
-    /// From the oldest event to the newest.
+    /// Creates bounds from the oldest event to the newest.
     pub const fn new(first: Seq, head: Seq) -> Self {
         Self { first, head }
     }
 
-    /// Whether all that comes after `since` is there, or to come.
+    /// Returns `true` if no event after `since` was removed, and `since` is not after the head.
     pub fn reach(self, since: Seq) -> bool {
         since.plus(1) >= self.first && since <= self.head
     }
 }
 
-/// Where a tenant's log stands.
+/// The head of a tenant's log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogHead {
     /// The tenant.
     pub tenant: TenantId,
-    /// The newest event.
+    /// The position of the newest event.
     pub head: Seq,
 }
 
-/// What a cache needs to know of an event.
+/// The part of an event that caches need to discard their entries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoggedChange {
-    /// Its position.
+    /// The event's position.
     pub seq: Seq,
-    /// What happened; none when a newer version wrote a type that this one does not know. Whatever
-    /// the ids name may have changed then.
+    /// The event's type. `None` if a newer version of the service wrote a type that this version
+    /// does not know; anything with one of the ids may then have changed.
     pub kind: Option<EventType>,
-    /// The agent it concerns.
+    /// The agent that the event concerns.
     pub agent_id: Option<AgentId>,
-    /// The conversation it concerns.
+    /// The conversation that the event concerns.
     pub conversation_id: Option<ConversationId>,
-    /// The turn it concerns.
+    /// The turn that the event concerns.
     pub turn_id: Option<TurnId>,
 }
 
-/// The log of every tenant: gap-free, in the order of commits.
+/// The event log of every tenant: without gaps, in the order of commits.
 #[async_trait]
 pub trait EventLog: Send + Sync {
     /// Reads a page. `first` and `head` MUST come from the same statement as the events. Scans at
-    /// most 10,000 events, so a page may be short and still have more behind `next_since`. MUST NOT
-    /// read the content of events that the page has no room for. Content
-    /// is joined as it is now: a turn as the event's type says, a conversation as it is; what
-    /// belongs to something deleted carries `EventData::DELETED`, and its asker all the same. When
-    /// `since` is before the oldest event or after the head, there are no events.
+    /// most 10,000 events, so a page can be short although more events follow after `next_since`.
+    /// MUST NOT read the content of events that do not fit. The content is joined at the time of
+    /// the read: a turn as the event's type describes it, a conversation in its current state.
+    /// Events of something that is deleted contain `EventData::DELETED`, and still their asker.
+    /// Returns no events if `since` is before the oldest event or after the head.
     async fn page(
         &self,
         tenant: &TenantId,
@@ -151,14 +152,14 @@ pub trait EventLog: Send + Sync {
     /// next 100,000 events. MUST NOT read their content.
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError>;
 
-    /// Where the log of one tenant stands.
+    /// Returns the bounds of one tenant's log.
     async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError>;
 
-    /// Where the logs of all tenants stand, in one statement.
+    /// Returns the heads of the logs of all tenants. MUST use one statement.
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError>;
 
-    /// What changed after `since`, at most `limit` changes in order: what caches are dropped by.
-    /// MUST tell events of unknown types too.
+    /// Returns the changes after `since`, at most `limit`, in order, so that caches can discard
+    /// stale entries. MUST include events of unknown types.
     async fn changes(
         &self,
         tenant: &TenantId,

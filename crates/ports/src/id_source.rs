@@ -1,11 +1,10 @@
-//! Ids and chance.
+//! Ids and random bytes.
 
 use uuid::Uuid;
 
-/// Where ids and randomness come from, so that tests are exact.
+/// The source of ids and random bytes; a port, so that tests control it.
 pub trait IdSource: Send + Sync {
-    /// A new UUIDv7. MUST be greater than every one this process made before: listings sort by
-    /// ids where they mean "newest first".
+    /// Returns a new UUIDv7. MUST be greater than every id that this process created before.
     fn next_id(&self) -> Uuid;
 
     /// Fills `bytes` from a cryptographically secure source.

@@ -1,15 +1,15 @@
-//! What the core needs from outside: one trait a file, each with one concrete error.
+//! The interfaces between the core and everything outside it: one trait per file, each with one
+//! concrete error type.
 //!
-//! A port is held as `Arc<dyn …>` and chosen at run time. Its methods take domain values whose
-//! ids and times were decided before the call; **one method is one transaction** and carries the
-//! events that go with the change. The doc comment of a method is its promise, in MUST form, and
-//! crate `contract` holds one test per promise, run by every adapter.
+//! A port is held as `Arc<dyn …>` and selected at run time. Its methods take domain values whose
+//! ids and times were assigned before the call. **One method is one transaction**, which includes
+//! the events of the change. The doc comment of a method is its contract, in MUST form. The crate
+//! `contract` has one test per promise, and every adapter runs them.
 //!
-//! No constructors, no generics over backends, no transaction handles: an adapter is built in
-//! `api/src/wiring.rs` and nowhere else.
+//! There are no constructors, no generics over backends and no transaction handles: adapters are
+//! built in `crates/api/src/wiring` only.
 
 pub mod agent_repository;
-pub mod claim_repository;
 pub mod clock;
 pub mod conversation_repository;
 pub mod credential_repository;
@@ -18,9 +18,10 @@ pub mod error;
 pub mod event_bus;
 pub mod event_log;
 pub mod id_source;
+pub mod idempotency_repository;
+pub mod idempotent;
 pub mod maintenance;
 pub mod node_repository;
-pub mod once;
 pub mod rate_limiter;
 pub mod reply_engine;
 pub mod signing_key_repository;
@@ -33,26 +34,26 @@ pub mod turn_recovery;
 pub mod turn_repository;
 
 pub use agent_repository::{AgentFilter, AgentPosition, AgentQuery, AgentRepository};
-pub use claim_repository::ClaimRepository;
 pub use clock::Clock;
 pub use conversation_repository::{
     ConversationFilter, ConversationPosition, ConversationQuery, ConversationRepository,
     HistoryQuery, MessageOrder, MessageQuery,
 };
 pub use credential_repository::{CredentialRepository, NewProof, ShowKey};
-pub use document_source::{DocumentError, DocumentSource, NamedBy};
+pub use document_source::{DocumentError, DocumentSource, UrlTrust};
 pub use error::{BoxError, RepositoryError};
 pub use event_bus::{EventBus, Signal};
 pub use event_log::{
     EventLog, EventPage, EventQuery, EventVisibility, LogBounds, LogHead, LoggedChange, LoggedEvent,
 };
 pub use id_source::IdSource;
-pub use maintenance::{Maintenance, Outdated};
+pub use idempotency_repository::IdempotencyRepository;
+pub use idempotent::{Committed, Deletion, Idempotent};
+pub use maintenance::{Maintenance, RetentionCutoffs};
 pub use node_repository::NodeRepository;
-pub use once::{Committed, Deletion, Once};
-pub use rate_limiter::{RateLimiter, RateLimiterError, StreamSlot, Taken};
+pub use rate_limiter::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 pub use reply_engine::{
-    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UselessAnswer,
+    PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream, UnusableAnswer,
 };
 pub use signing_key_repository::SigningKeyRepository;
 pub use storage::Storage;
@@ -60,11 +61,11 @@ pub use tenant_repository::TenantRepository;
 pub use ticket_repository::TicketRepository;
 pub use token_repository::TokenRepository;
 pub use tool_provider::{
-    AgentTool, CapabilityInfo, CapabilityKind, Provided, ToolArguments, ToolDefinition, ToolError,
-    ToolProvider,
+    AgentTool, CapabilityInfo, CapabilityKind, ProvidedTools, ToolArguments, ToolDefinition,
+    ToolError, ToolProvider,
 };
-pub use turn_recovery::{Sweep, Swept, TurnAddress, TurnRecovery};
+pub use turn_recovery::{Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 pub use turn_repository::{
-    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, ExchangeTarget,
-    FinishOutcome, FinishTurn, FoundTurn, PromotedTurn, Reply, TurnEnding, TurnRepository,
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, ConversationTarget, FinishOutcome,
+    FinishTurn, FoundTurn, PromotedTurn, RecordTurnOutcome, Reply, TurnEnding, TurnRepository,
 };

@@ -1,4 +1,4 @@
-//! Running processes in a store: whose turns are alive.
+//! Running processes in a store: they decide which turns are still being run.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use crate::RepositoryError;
 /// Running processes in a store. Leases are measured by the store's clock.
 #[async_trait]
 pub trait NodeRepository: Send + Sync {
-    /// Registers a process with a lease. MUST answer `Conflict` when the id exists.
+    /// Registers a process with a lease. MUST return `Conflict` if the id exists.
     async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError>;
 
-    /// Renews the lease, also one that has run out, unless the node was marked as dead. Answers
-    /// whether it holds.
+    /// Renews the lease, even if it has expired, unless the node was marked as dead. Returns `true`
+    /// if the lease is valid.
     async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError>;
 
-    /// Forgets a process that ends in order.
+    /// Removes a process that shuts down in order.
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError>;
 }

@@ -1,4 +1,4 @@
-//! Counts what principals do.
+//! Rate limits per principal.
 
 use std::{any::Any, num::NonZeroU32, time::Duration};
 
@@ -7,56 +7,56 @@ use domain::{Quota, QuotaHolder, RatePolicy};
 
 use crate::BoxError;
 
-/// Why nothing could be counted.
+/// The reasons why a limit cannot be checked.
 #[derive(Debug, thiserror::Error)]
 pub enum RateLimiterError {
-    /// The place where it is counted cannot be reached.
+    /// The storage of the counters cannot be reached.
     #[error("the rate limiter is unavailable")]
     Unavailable(#[source] BoxError),
 }
 
-/// The outcome of asking for units of a quota.
+/// The outcome of a request for units of a quota.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Taken {
-    /// The units were granted.
+pub struct QuotaDecision {
+    /// `true` if the units were granted.
     pub is_admitted: bool,
-    /// How many more could be taken at once now; 0 after a refusal.
+    /// The number of units that can still be taken at once; 0 after a rejection.
     pub remaining: u32,
-    /// How long until one more than `remaining` can be taken; after a refusal, until the units
-    /// asked for can be.
+    /// The time until one more than `remaining` can be taken; after a rejection, until the
+    /// requested units can be taken.
     pub more_in: Duration,
 }
 
-/// A place among the open streams of a principal; given back when it is dropped.
+/// One of the open streams that a principal may have. The slot is released on drop.
 pub struct StreamSlot(
     #[expect(dead_code, reason = "held for its drop")] Box<dyn Any + Send + Sync>,
 );
 
 impl StreamSlot {
-    /// A place that ends with `guard`.
+    /// Creates a slot that drops `guard` when it is released.
     pub fn new(guard: impl Any + Send + Sync) -> Self {
         Self(Box::new(guard))
     }
 }
 
-/// Counts what principals do. Memory MUST stay bounded by what was active lately, however many
-/// principals there were.
+/// Rate limits per principal. Memory MUST be bounded by the principals that were active recently,
+/// not by all that ever were.
 #[async_trait]
 pub trait RateLimiter: Send + Sync {
-    /// Takes units of a holder's quota for a policy, all or none. MUST give `burst` units at once
-    /// to a holder that rested, and `per_minute` in every minute after that, evenly. MUST take
-    /// nothing when it refuses; asking again after `more_in` MUST succeed when nobody else asked.
-    /// More units than `burst` MUST count as `burst`.
+    /// Takes units of a holder's quota for a policy, all or none. MUST grant `burst` units at once
+    /// to a holder that was idle, and after that `per_minute` units per minute, evenly. MUST take
+    /// nothing on a rejection; the same request MUST succeed after `more_in` if no other request
+    /// took units. A request for more units than `burst` MUST count as `burst`.
     async fn take(
         &self,
         holder: &QuotaHolder,
         policy: RatePolicy,
         quota: Quota,
         units: NonZeroU32,
-    ) -> Result<Taken, RateLimiterError>;
+    ) -> Result<QuotaDecision, RateLimiterError>;
 
-    /// Opens one stream of a principal; `None` when it has `most` open already. MUST free the
-    /// place when the slot is dropped.
+    /// Opens one stream of a principal. Returns `None` if `most` streams are already open. MUST
+    /// release the slot when it is dropped.
     async fn open_stream(
         &self,
         holder: &QuotaHolder,

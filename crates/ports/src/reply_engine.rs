@@ -1,148 +1,148 @@
-//! Engines that answer.
+//! Engines that produce replies.
 
 use std::{sync::Arc, time::Duration};
 
 use async_trait::async_trait;
-use domain::{Agent, Fault, FinishReason, TenantId, ToolCall, TurnId, Usage, Utterance};
+use domain::{Agent, Fault, FinishReason, HistoryMessage, TenantId, ToolCall, TurnId, Usage};
 use futures::stream::BoxStream;
 
 use crate::{AgentTool, BoxError, ToolArguments};
 
-/// What an engine is given.
+/// The input of an engine.
 #[derive(Debug, Clone)]
 pub struct ReplyRequest {
-    /// Whose data.
+    /// The tenant of the turn.
     pub tenant: TenantId,
-    /// Who answers.
+    /// The agent that replies.
     pub agent: Arc<Agent>,
     /// The turn.
     pub turn_id: TurnId,
     /// The number of this turn in its conversation, from 0.
     pub turn_number: i64,
-    /// The person who speaks, if known.
+    /// The user of the conversation, if known.
     pub user_id: Option<String>,
-    /// The conversation before this message, oldest first; empty for engines that answer at once.
-    pub history: Vec<Utterance>,
-    /// The user's text.
+    /// The conversation before this message, oldest first; empty for immediate engines.
+    pub history: Vec<HistoryMessage>,
+    /// The user's message.
     pub message: String,
-    /// The tools that the agent has and that work at the moment; empty for engines that answer at
-    /// once.
+    /// The agent's tools that are available now; empty for immediate engines.
     pub tools: Vec<AgentTool>,
-    /// The agent's tools that do not work at the moment, by their capabilities, and servers of tools
-    /// that are away.
+    /// The agent's capabilities whose tools are unavailable now, and tool servers that are
+    /// unavailable.
     pub unavailable_tools: Vec<String>,
 }
 
-/// One piece of an answer.
+/// One part of a reply stream.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ReplyChunk {
     /// More text.
     Delta(String),
     /// The engine calls a tool.
     ToolCalled {
-        /// The tool.
+        /// The tool's name.
         name: String,
-        /// What it is given.
+        /// The arguments of the call.
         arguments: ToolArguments,
     },
-    /// A call has ended. Every call that was told ends once, before the end.
+    /// A tool call has ended. Every call that was reported ends exactly once, before `End`.
     ToolReturned(ToolCall),
-    /// The end.
+    /// The end of the reply.
     End {
-        /// Why.
+        /// The reason why the reply ended.
         finish_reason: FinishReason,
-        /// Tokens, where the engine counts them.
+        /// The token counts, if the engine provides them.
         usage: Option<Usage>,
     },
 }
 
-/// An answer as it comes: deltas and tool calls, then exactly one end or one error. Dropping it stops the engine
-/// and whatever it asked elsewhere.
+/// A reply in progress: deltas and tool calls, then exactly one end or one error. Dropping it stops
+/// the engine and its requests to other services.
 pub type ReplyStream = BoxStream<'static, Result<ReplyChunk, ReplyError>>;
 
-/// Why an engine gives no answer.
+/// The reasons why an engine gives no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplyError {
-    /// It cannot be reached.
+    /// The engine cannot be reached.
     #[error("the engine is unavailable")]
     Unavailable(#[source] BoxError),
-    /// It was asked too often.
+    /// The engine rejected the request because of its rate limit.
     #[error("the engine is rate limited")]
     RateLimited {
-        /// When it may be asked again, if it said so.
+        /// The time after which to try again, if the engine sent it.
         retry_after: Option<Duration>,
     },
-    /// The tenant has too much work waiting at the engine already; nothing was asked of it.
+    /// The tenant has too much work queued at the engine already; the engine was not called.
     #[error("the engine is overloaded")]
     Overloaded,
-    /// It did not answer in time.
-    #[error("the engine took too long")]
+    /// The engine did not reply in time.
+    #[error("the engine timed out")]
     TimedOut,
-    /// It will not answer this request, however often it is asked.
-    #[error("the engine refused")]
+    /// The engine rejects this request, also if it is repeated.
+    #[error("the engine rejected the request")]
     Refused(#[source] BoxError),
-    /// Its answer was cut off.
-    #[error("the engine's answer was cut off")]
+    /// The reply was cut off.
+    #[error("the engine's reply was cut off")]
     CutOff(#[source] BoxError),
-    /// Its answer was malformed, too large, or, with [`UselessAnswer`] as the cause, none.
-    #[error("the engine's answer was bad")]
+    /// The reply is malformed, too large or, with [`UnusableAnswer`] as the cause, well-formed but
+    /// unusable.
+    #[error("the engine's reply is unusable")]
     BadAnswer(#[source] BoxError),
 }
 
-/// The cause of a [`ReplyError::BadAnswer`] that is well-formed, and yet of no use: one without a
-/// word, say, or with more words than are taken. What an agent is told can bring that about, so it
-/// says nothing of the engine to other agents.
+/// The cause of a [`ReplyError::BadAnswer`] that is well-formed but unusable, for example empty or
+/// longer than allowed. The agent's own configuration can cause it, so it is no evidence that the
+/// engine fails for other agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
-pub struct UselessAnswer(pub &'static str);
+pub struct UnusableAnswer(pub &'static str);
 
 impl ReplyError {
-    /// Whether asking again can help.
+    /// Returns `true` if the same request can succeed later.
     pub const fn is_retryable(&self) -> bool {
         !matches!(self, Self::Refused(_) | Self::BadAnswer(_))
     }
 
-    /// Whether it is an answer that the agent itself may have made useless.
+    /// Returns `true` for an unusable reply that the agent's own configuration may have caused.
     pub fn is_useless_answer(&self) -> bool {
-        matches!(self, Self::BadAnswer(cause) if cause.is::<UselessAnswer>())
+        matches!(self, Self::BadAnswer(cause) if cause.is::<UnusableAnswer>())
     }
 }
 
-/// Why an engine accepts no agent.
+/// The reasons why an engine rejects an agent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PrepareError {
-    /// Something in the configuration does not work; pointers are inside the agent.
-    #[error("the configuration does not work")]
+    /// The agent's configuration is invalid; the pointers are relative to the agent.
+    #[error("the configuration is invalid")]
     Invalid(Vec<Fault>),
-    /// The tenant has too much work waiting at the engine already; nothing was checked.
+    /// The tenant has too much work queued at the engine already; nothing was checked.
     #[error("the engine is overloaded")]
     Overloaded,
 }
 
-/// An engine that answers. To add one: implement this, and register it by name in
-/// `api/src/wiring.rs`.
+/// An engine that produces replies. To add one, implement this trait and register it by name in
+/// `crates/api/src/wiring`.
 #[async_trait]
 pub trait ReplyEngine: Send + Sync {
-    /// Whether the engine answers from the request alone, at once and without waiting on anything
-    /// outside the process. Then it is asked before anything is stored, without history, and the
-    /// whole turn is stored in one write.
+    /// Returns `true` if the engine computes a reply from the request alone, without waiting for
+    /// anything outside the process. It is then called before anything is stored, without history,
+    /// and the whole turn is stored in one write.
     fn is_immediate(&self) -> bool {
         false
     }
 
-    /// Checks what the agent's configuration says to this engine, and prepares for it. Called
-    /// before an agent is saved, whichever engine it names.
+    /// Checks the part of an agent's configuration that this engine uses, and prepares for the
+    /// agent. It is called before an agent is stored, whichever engine the agent names.
     async fn prepare(&self, _tenant: &TenantId, _agent: &Arc<Agent>) -> Result<(), PrepareError> {
         Ok(())
     }
 
-    /// The models that an agent can choose from, where the engine knows them; MUST answer soon, from
-    /// memory if it has to.
+    /// Returns the models that an agent can choose from, or `None` if the engine does not know
+    /// them. MUST return quickly, if necessary from memory.
     async fn models(&self) -> Option<Vec<String>> {
         None
     }
 
-    /// Answers. MUST give deltas and one end, or an error; MUST stop all work when the stream is
-    /// dropped.
+    /// Starts a reply. MUST yield deltas and exactly one end, or an error. MUST stop all work when
+    /// the stream is dropped.
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError>;
 }

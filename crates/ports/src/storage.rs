@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use crate::{
-    AgentRepository, ClaimRepository, ConversationRepository, CredentialRepository, EventLog,
+    AgentRepository, ConversationRepository, CredentialRepository, EventLog, IdempotencyRepository,
     Maintenance, NodeRepository, SigningKeyRepository, TenantRepository, TicketRepository,
     TokenRepository, TurnRecovery, TurnRepository,
 };
 
-/// All ports of a store together, as an adapter hands them over.
+/// All ports of a store together, as an adapter returns them.
 #[derive(Clone)]
 pub struct Storage {
     /// Agents.
@@ -17,17 +17,17 @@ pub struct Storage {
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
-    /// Turns that nobody runs any more, and turns that waited too long.
+    /// Turns without a live node, and turns that waited too long.
     pub recovery: Arc<dyn TurnRecovery>,
     /// Idempotency records.
-    pub claims: Arc<dyn ClaimRepository>,
-    /// The log.
+    pub claims: Arc<dyn IdempotencyRepository>,
+    /// The event log.
     pub events: Arc<dyn EventLog>,
     /// API keys and OAuth clients.
     pub credentials: Arc<dyn CredentialRepository>,
     /// Revoked tokens and used assertions.
     pub tokens: Arc<dyn TokenRepository>,
-    /// Tickets for sockets.
+    /// Tickets for WebSocket connections.
     pub tickets: Arc<dyn TicketRepository>,
     /// Keys that sign tokens.
     pub signing_keys: Arc<dyn SigningKeyRepository>,
@@ -35,6 +35,6 @@ pub struct Storage {
     pub tenants: Arc<dyn TenantRepository>,
     /// Running processes.
     pub nodes: Arc<dyn NodeRepository>,
-    /// Upkeep.
+    /// Background maintenance.
     pub maintenance: Arc<dyn Maintenance>,
 }

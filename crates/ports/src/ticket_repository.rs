@@ -1,4 +1,4 @@
-//! Tickets for sockets in a store.
+//! Tickets for WebSocket connections in a store.
 
 use std::time::Duration;
 
@@ -7,11 +7,12 @@ use domain::{SecretDigest, Ticket};
 
 use crate::RepositoryError;
 
-/// Tickets for sockets in a store, known by their digests alone. Those that nobody redeems are
-/// forgotten by the purge once their end has passed.
+/// Tickets for WebSocket connections in a store, known by their digests only. The purge removes
+/// expired tickets that were not redeemed.
 #[async_trait]
 pub trait TicketRepository: Send + Sync {
-    /// Stores a new ticket, which ends after `life` by the store's clock. MUST answer `Conflict` when there is one of this digest.
+    /// Stores a new ticket, which expires after `life` by the store's clock. MUST return `Conflict`
+    /// if the digest exists.
     async fn insert(
         &self,
         digest: &SecretDigest,
@@ -19,11 +20,11 @@ pub trait TicketRepository: Send + Sync {
         life: Duration,
     ) -> Result<(), RepositoryError>;
 
-    /// Looks at a ticket and leaves it as it is, without a write: anybody can ask. MUST answer what
-    /// `redeem` would.
+    /// Finds a ticket without changing it. MUST NOT write, because unauthenticated clients can
+    /// cause the call. MUST return what `redeem` would return.
     async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError>;
 
-    /// Uses a ticket up. MUST answer it to one caller at the most, also when several processes ask
-    /// at the same time, and to nobody from its end on.
+    /// Redeems a ticket. MUST return it to at most one caller, also if several processes redeem it
+    /// at the same time. MUST return `None` once it has expired.
     async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError>;
 }

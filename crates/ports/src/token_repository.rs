@@ -1,4 +1,4 @@
-//! What a store remembers of tokens.
+//! Revoked tokens and used client assertions in a store.
 
 use async_trait::async_trait;
 use domain::{SecretDigest, Timestamp};
@@ -6,20 +6,21 @@ use uuid::Uuid;
 
 use crate::RepositoryError;
 
-/// What a store remembers of tokens: those revoked before their end, and the client assertions
-/// that were used. Both are forgotten by the purge once their end has passed.
+/// Revoked access tokens and used client assertions in a store. The purge removes both after they
+/// expire.
 #[async_trait]
 pub trait TokenRepository: Send + Sync {
-    /// Refuses a token of ours, by its `jti`, until it ends. MUST raise the access version the
-    /// first time; a token revoked before stays as it was.
+    /// Revokes an access token of this service, by its `jti`, until it expires. MUST raise the
+    /// access version the first time; a second revocation changes nothing.
     async fn revoke(&self, token: Uuid, ends_at: Timestamp) -> Result<(), RepositoryError>;
 
-    /// Whether a token of ours was revoked. MUST be true until the token's end at least.
+    /// Returns `true` if an access token of this service was revoked. MUST do so at least until the
+    /// token expires.
     async fn is_revoked(&self, token: Uuid) -> Result<bool, RepositoryError>;
 
-    /// Uses up a client assertion, named by a digest of its client and `jti`. MUST answer `true`
-    /// exactly once for the same digest until the end given at least, also when two processes ask
-    /// at the same time.
+    /// Marks a client assertion, identified by a digest of its client and `jti`, as used. MUST
+    /// return `true` exactly once per digest, at least until `ends_at`, also if two processes call
+    /// it at the same time.
     async fn use_assertion(
         &self,
         assertion: &SecretDigest,

@@ -10,98 +10,97 @@ use crate::BoxError;
 /// The arguments of a tool call: always an object.
 pub type ToolArguments = Map<String, Value>;
 
-/// A tool, as an engine tells a model of it.
+/// A tool as engines describe it to a model.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ToolDefinition {
     /// The capability that gives an agent this tool: `calculator`, or `<server>/<tool>`.
     pub name: String,
-    /// What it does, for people and models.
+    /// The description of the tool, for people and models.
     pub description: String,
-    /// JSON Schema of its arguments. It may come from a server nobody here trusts.
+    /// The JSON Schema of its arguments. It can come from an untrusted server.
     pub input_schema: Value,
 }
 
-/// A capability that does something.
+/// A capability that gives agents tools.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CapabilityInfo {
-    /// Its name, for an agent's `capabilities`.
+    /// The name, for an agent's `capabilities`.
     pub name: String,
-    /// What stands behind it.
+    /// The kind of the capability.
     pub kind: CapabilityKind,
-    /// What it does.
+    /// The description of the capability.
     pub description: String,
-    /// Whether it works at the moment.
+    /// `true` if the capability works now.
     pub is_available: bool,
 }
 
-/// What stands behind a capability.
+/// The kind of a capability.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CapabilityKind {
-    /// One tool.
+    /// A single tool.
     Tool,
     /// A server with all its tools.
     Server,
 }
 
-/// What a provider has, all at the same moment.
+/// The capabilities and tools of a provider, all from the same moment.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Provided {
-    /// The capabilities that it gives, available or not, in order of name.
+pub struct ProvidedTools {
+    /// The provider's capabilities, available or not, by name.
     pub capabilities: Vec<CapabilityInfo>,
-    /// The tools that work, in order of name: whoever is down has none, and is looked after
-    /// elsewhere.
+    /// The tools that are available now, by name. A server that is down contributes none.
     pub tools: Vec<Arc<ToolDefinition>>,
 }
 
-/// Why a call gave no answer. The model is told, and goes on.
+/// The reasons why a tool call fails. The model receives the error and continues.
 #[derive(Debug, thiserror::Error)]
 pub enum ToolError {
-    /// The arguments make no sense to the tool; says why, for the model to try again.
-    #[error("the arguments are refused: {0}")]
+    /// The tool rejects the arguments; the text explains why, so that the model can try again.
+    #[error("the arguments were rejected: {0}")]
     Refused(String),
-    /// The tool tried and failed; says why, as far as it said so itself.
+    /// The tool failed; the text is the reason that the tool gave.
     #[error("the tool failed: {0}")]
     Failed(String),
-    /// It cannot be reached.
+    /// The tool cannot be reached.
     #[error("the tool is unavailable")]
     Unavailable(#[source] BoxError),
 }
 
-/// Somebody who has tools. Names of different providers differ; wiring sees to that.
+/// A provider of tools. The wiring ensures that names of different providers differ.
 #[async_trait]
 pub trait ToolProvider: Send + Sync {
-    /// What this provider has at the moment. MUST answer from memory. The tools MUST be those whose
-    /// capabilities are available: whoever asked for both apart could miss what comes back between.
-    fn provided(&self) -> Provided;
+    /// Returns the current capabilities and tools. MUST answer from memory. The tools MUST be
+    /// exactly those of the available capabilities: two separate reads could miss a server that
+    /// recovers in between.
+    fn provided(&self) -> ProvidedTools;
 
-    /// Its capabilities alone.
+    /// Returns the current capabilities only.
     fn capabilities(&self) -> Vec<CapabilityInfo> {
         self.provided().capabilities
     }
 
-    /// Its tools alone.
+    /// Returns the current tools only.
     fn tools(&self) -> Vec<Arc<ToolDefinition>> {
         self.provided().tools
     }
 
-    /// Calls the tool of this name with arguments that its schema lets pass. Answers text, or
-    /// what of its answer can be said as text; a name that nobody here has is `Unavailable`. MUST
-    /// stop all work when the call is dropped; need not bound its time or its answer's size, which
-    /// whoever calls does.
+    /// Calls a tool by name with arguments that match its schema. Returns the result as text. A
+    /// name that this provider does not know is `Unavailable`. MUST stop all work when the call is
+    /// dropped. Need not limit its time or the size of its result; the caller does.
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError>;
 }
 
 /// A tool of an agent.
 #[derive(Clone)]
 pub struct AgentTool {
-    /// What it is.
+    /// The tool's definition.
     pub definition: Arc<ToolDefinition>,
-    /// Who has it.
+    /// The provider of the tool.
     pub provider: Arc<dyn ToolProvider>,
 }
 
 impl AgentTool {
-    /// Calls it with arguments that its schema lets pass.
+    /// Calls the tool with arguments that match its schema.
     pub async fn call(&self, arguments: &ToolArguments) -> Result<String, ToolError> {
         self.provider.call(&self.definition.name, arguments).await
     }

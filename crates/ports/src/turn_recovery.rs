@@ -1,4 +1,4 @@
-//! Turns that nobody runs any more, and turns that waited too long.
+//! Turns without a live node, and turns that waited too long.
 
 use std::time::Duration;
 
@@ -7,78 +7,81 @@ use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, Timestamp, TurnId
 
 use crate::{Committed, PromotedTurn, RepositoryError};
 
-/// One pass over a tenant's turns.
+/// A request for one pass over a tenant's turns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sweep {
-    /// Whose turns.
+    /// The tenant.
     pub tenant: TenantId,
-    /// The process to which turns that wait are promoted, if it is alive; a draining one promotes
-    /// nothing.
+    /// The node to which queued turns are promoted, if it is alive; `None` while it drains, which
+    /// promotes nothing.
     pub node: Option<NodeId>,
-    /// How long a turn may wait, by the store's clock.
+    /// The maximum time for which a turn may be queued, by the store's clock.
     pub longest_wait: Duration,
-    /// The time that the events of this pass carry.
+    /// The time of the events of this pass.
     pub now: Timestamp,
-    /// Turns that are ended or promoted at most.
+    /// The maximum number of turns to end or promote.
     pub limit: usize,
 }
 
-/// What a pass has done.
+/// The outcome of a pass.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Swept {
-    /// Positions of its events; none when there was nothing to do.
+pub struct SweepOutcome {
+    /// The positions of its events; `None` if it wrote none.
     pub committed: Option<Committed>,
-    /// Turns that it failed.
+    /// The turns that it failed.
     pub failed: Vec<TurnId>,
-    /// Turns that wait no more: the node of the sweep runs them.
+    /// The turns that it promoted: the node of the sweep runs them now.
     pub promoted: Vec<PromotedTurn>,
 }
 
-/// Which turn of whom.
+/// The ids by which a turn is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct TurnAddress {
-    /// Whose data.
+    /// The tenant.
     pub tenant: TenantId,
-    /// Its conversation.
+    /// The conversation of the turn.
     pub conversation_id: ConversationId,
     /// The turn.
     pub turn_id: TurnId,
 }
 
-/// Turns that nobody runs any more, and turns that waited too long. The turns' principals stand
-/// as actors in the events: it is their turns that end.
+/// Recovery of turns without a live node and of turns that waited too long. The actor of each event
+/// is the principal that started the turn.
 #[async_trait]
 pub trait TurnRecovery: Send + Sync {
-    /// Whether only one process can open this store, so that all others are known to be dead.
+    /// Returns `true` if only one process can open this store, so that all other registered
+    /// processes are known to be dead.
     fn is_of_one_process(&self) -> bool;
 
-    /// Marks processes as dead, but never `own`: those whose lease has run out by the store's
-    /// clock, and none unless that of `own` holds; in a store of one process, all. Answers how many it marked. Forgets those that were
+    /// Marks processes as dead, but never `own`, and returns the number of newly marked ones. These
+    /// are the processes whose lease has expired by the store's clock, and none unless the lease of
+    /// `own` is valid. In a store of one process, these are all others. Removes processes that were
     /// marked before and have no turn in progress.
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError>;
 
-    /// The tenants in which [`Self::sweep`] would find something, in one statement.
+    /// Returns the tenants in which [`Self::sweep`] would have something to do. MUST use one
+    /// statement.
     async fn tenants_to_sweep(
         &self,
         longest_wait: Duration,
     ) -> Result<Vec<TenantId>, RepositoryError>;
 
-    /// One transaction under the tenant's lock. MUST fail as `interrupted` every turn in progress
-    /// whose process is marked as dead or unknown (releasing its idempotency key, as any
-    /// retryable failure does); MUST fail as `engine_timeout` turns that have waited for longer
-    /// than `longest_wait`; MUST promote the first turn that waits wherever none is in progress,
-    /// also behind those that it failed, in the order of their `turn.queued` events. Touches at
-    /// most `limit` turns; whoever gets that many back calls again.
-    async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError>;
+    /// Runs one pass in one transaction under the tenant's lock. MUST fail as `interrupted` every
+    /// turn in progress whose node is marked as dead or unknown; this releases its idempotency key
+    /// like any retryable failure. MUST fail as `engine_timeout` turns that were queued for longer
+    /// than `longest_wait`. MUST promote the first queued turn of each conversation without a turn
+    /// in progress, also behind turns that this pass failed, in the order of their `turn.queued`
+    /// events. Changes at most `limit` turns; a caller that receives that many calls again.
+    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError>;
 
-    /// The turns in progress under a process.
+    /// Returns the turns in progress under a node.
     async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError>;
 
-    /// The turns that wait, of all tenants.
+    /// Returns the queued turns of all tenants.
     async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError>;
 
-    /// Fails a turn that waits, with `turn.failed`. `None` and nothing written when it does not
-    /// wait (any more).
+    /// Fails a queued turn, with `turn.failed`. Returns `None` and writes nothing if the turn is
+    /// not queued (any more).
     async fn fail_queued(
         &self,
         tenant: &TenantId,

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationId, FinishReason, IdempotencyClaim, IdempotencyRecord,
+    AgentId, AsOf, Conversation, ConversationId, FinishReason, IdempotencyEntry, IdempotencyRecord,
     MessageId, NodeId, PrincipalId, Problem, Stamp, TenantId, Timestamp, ToolCall, Turn, TurnId,
     Usage, admission::OnBusy, config::Metadata,
 };
@@ -11,22 +11,22 @@ use crate::{Committed, RepositoryError};
 
 mod as_turn;
 
-/// The conversation a turn takes place in.
+/// The conversation of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub enum ExchangeTarget {
-    /// A conversation that the same transaction makes (its `message_count` is 0).
+pub enum ConversationTarget {
+    /// A new conversation, which the same transaction creates (its `message_count` is 0).
     New(Conversation),
-    /// One that exists, with the number of turns the caller assumed it to have started.
+    /// An existing conversation.
     Existing {
-        /// The conversation.
+        /// The conversation's id.
         id: ConversationId,
-        /// Turns started so far, as the caller saw them.
+        /// The number of turns started so far, as the caller assumed it.
         turn_count: i64,
     },
 }
 
-impl ExchangeTarget {
-    /// The conversation's id.
+impl ConversationTarget {
+    /// Returns the conversation's id.
     pub const fn id(&self) -> ConversationId {
         match self {
             Self::New(conversation) => conversation.id,
@@ -35,133 +35,134 @@ impl ExchangeTarget {
     }
 }
 
-/// The question of a turn.
+/// A request to begin a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct BeginTurn {
-    /// Whose data.
+    /// The tenant.
     pub tenant: TenantId,
-    /// The new turn.
+    /// The id of the new turn.
     pub turn_id: TurnId,
-    /// The id that the user's message gets when the turn starts.
+    /// The id of the user's message, which is stored when the turn starts.
     pub message_id: MessageId,
-    /// Where it takes place.
-    pub target: ExchangeTarget,
-    /// Who answers.
+    /// The conversation of the turn.
+    pub target: ConversationTarget,
+    /// The agent that replies.
     pub agent_id: AgentId,
-    /// The agent's version, as the caller saw it.
+    /// The agent's version, as the caller assumed it.
     pub agent_version: i64,
-    /// The user's text.
+    /// The user's message.
     pub input: String,
-    /// String pairs of the client's own.
+    /// The client's own string pairs.
     pub metadata: Metadata,
-    /// Who asks, and when.
+    /// The principal that sent the message, and the time.
     pub stamp: Stamp,
-    /// The process that will run it: the fencing token.
+    /// The node that will run the turn: the fencing token.
     pub node: NodeId,
-    /// What to do when something runs or waits.
+    /// The behaviour if another turn is running or queued.
     pub on_busy: OnBusy,
     /// The request's idempotency key.
-    pub claim: Option<IdempotencyClaim>,
-    /// Whether the caller knows where the turn took place that gave the key back: then it means
-    /// what `target` says, also when that is a new conversation.
-    pub goes_on: bool,
+    pub claim: Option<IdempotencyEntry>,
+    /// Set if the caller knows the conversation of the turn that released the key. The turn then
+    /// begins in `target`, even if that is a new conversation.
+    pub is_resumption: bool,
 }
 
-/// An answer that an engine gave.
+/// A reply as it is stored.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Reply {
     /// The id of the agent's message.
     pub message_id: MessageId,
-    /// What the agent says.
+    /// The text of the reply.
     pub content: String,
-    /// The engine that answered.
+    /// The engine that produced the reply.
     pub engine: String,
-    /// Whether a fallback answered.
+    /// `true` if a fallback engine replied.
     pub degraded: bool,
-    /// Why the answer ended.
+    /// The reason why the reply ended.
     pub finish_reason: FinishReason,
-    /// Tokens, where the engine counts them.
+    /// The token counts, if the engine provides them.
     pub usage: Option<Usage>,
-    /// Tools that were called.
+    /// The tool calls of the turn.
     pub tool_calls: Vec<ToolCall>,
 }
 
-/// A whole turn of an engine that answers at once: question and answer in one write.
+/// A turn that was answered inline: message and reply in one write.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Exchange {
-    /// The question; its `on_busy` and `node` are not used.
-    pub question: BeginTurn,
-    /// The answer.
+pub struct CompletedTurn {
+    /// The start of the turn; its `on_busy` and `node` are unused.
+    pub begin: BeginTurn,
+    /// The reply.
     pub reply: Reply,
-    /// When the answer was there.
+    /// The time of the reply.
     pub finished_at: Timestamp,
 }
 
-/// What became of an exchange.
+/// The outcome of [`TurnRepository::record_completed_turn`].
 #[derive(Debug, Clone, PartialEq)]
-pub enum ExchangeOutcome {
-    /// It is stored.
+pub enum RecordTurnOutcome {
+    /// The turn is stored.
     Recorded {
-        /// Positions of its events.
+        /// The positions of its events.
         committed: Committed,
-        /// `seq` of the user's message in the conversation; the agent's is the next.
+        /// The `seq` of the user's message in the conversation; the agent's message has the next.
         message_seq: i64,
     },
-    /// Nothing was written: the key was used before. If the turn gave it back since, the record
-    /// tells where to go on.
-    Repeated(IdempotencyRecord),
-    /// Nothing was written: a turn runs or waits in the conversation.
+    /// Nothing was written: the key was used before. If its turn has released the key, the record
+    /// names the conversation in which to continue.
+    Replayed(IdempotencyRecord),
+    /// Nothing was written: a turn is running or queued in the conversation.
     Busy,
-    /// Nothing was written: there is no such agent.
+    /// Nothing was written: the agent does not exist.
     AgentNotFound,
-    /// Nothing was written: there is no such conversation of this agent.
+    /// Nothing was written: the agent has no such conversation.
     ConversationNotFound,
 }
 
-/// What became of a turn that asked to begin.
+/// The outcome of [`TurnRepository::begin_turn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum BeginOutcome {
-    /// It runs, under the caller's node id.
+    /// The turn is in progress under the caller's node id.
     Started {
-        /// Positions of its events.
+        /// The positions of its events.
         committed: Committed,
-        /// `seq` of the user's message in the conversation.
+        /// The `seq` of the user's message in the conversation.
         message_seq: i64,
         /// The number of this turn in its conversation, from 0.
         turn_number: i64,
     },
-    /// It waits; its place is the `seq` of its `turn.queued` event.
+    /// The turn is queued; its position in the queue is the `seq` of its `turn.queued` event.
     Queued(Committed),
-    /// Nothing was written: the key was used before. If the turn gave it back since, the record
-    /// tells where to go on.
-    Repeated(IdempotencyRecord),
-    /// Nothing was written: something runs or waits and it was to be refused, or the queue is full.
+    /// Nothing was written: the key was used before. If its turn has released the key, the record
+    /// names the conversation in which to continue.
+    Replayed(IdempotencyRecord),
+    /// Nothing was written: a turn is running or queued and `on_busy` is `Reject`, or the queue is
+    /// full.
     Busy,
-    /// Nothing was written: there is no such agent.
+    /// Nothing was written: the agent does not exist.
     AgentNotFound,
-    /// Nothing was written: there is no such conversation of this agent.
+    /// Nothing was written: the agent has no such conversation.
     ConversationNotFound,
-    /// Nothing was written: the caller's node is marked as dead or unknown; it must go on under a
-    /// new id.
+    /// Nothing was written: the caller's node is marked as dead or unknown. The caller must
+    /// register a new node id.
     NodeRefused,
 }
 
-/// How a running turn ends.
+/// The end of a running turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnEnding {
-    /// With an answer.
+    /// The turn has a reply.
     Completed(Reply),
-    /// Without one.
+    /// The turn has no reply.
     Failed {
-        /// Why; one that is retryable gives the turn's idempotency key back.
+        /// The reason; a retryable problem releases the turn's idempotency key.
         problem: Problem,
-        /// Tools that were called before.
+        /// The tools that were called before the failure.
         tool_calls: Vec<ToolCall>,
     },
 }
 
 impl TurnEnding {
-    /// The end of a turn that has no answer and called no tools.
+    /// Creates the end of a failed turn that called no tools.
     pub const fn failed(problem: Problem) -> Self {
         Self::Failed {
             problem,
@@ -170,130 +171,135 @@ impl TurnEnding {
     }
 }
 
-/// The end of a turn that this node ran.
+/// A request to end a turn that this node ran.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FinishTurn {
-    /// Whose data.
+    /// The tenant.
     pub tenant: TenantId,
     /// The turn.
     pub turn_id: TurnId,
-    /// The conversation it takes place in.
+    /// The conversation of the turn.
     pub conversation_id: ConversationId,
-    /// The process that ran it: the fencing token.
+    /// The node that ran the turn: the fencing token.
     pub node: NodeId,
-    /// How it ended.
+    /// The end of the turn.
     pub ending: TurnEnding,
-    /// Who is named in its event, and when it ended.
+    /// The actor and time of its event.
     pub stamp: Stamp,
-    /// Whether the first turn that waits may be promoted to this node; a draining node says no.
+    /// `true` if the first queued turn may be promoted to this node; a draining node sets `false`.
     pub promote: bool,
 }
 
-/// A turn that waited and now runs under the caller's node id.
+/// A formerly queued turn that is now in progress under the caller's node id.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PromotedTurn {
-    /// Whose data.
+    /// The tenant.
     pub tenant: TenantId,
     /// The turn, in progress.
     pub turn: Turn,
-    /// Who asked.
+    /// The principal that started the turn.
     pub principal: PrincipalId,
-    /// The person the conversation belongs to.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// The user's message.
+    /// The id of the user's message.
     pub message_id: MessageId,
-    /// `seq` of the user's message in the conversation.
+    /// The `seq` of the user's message in the conversation.
     pub message_seq: i64,
     /// The number of this turn in its conversation, from 0.
     pub turn_number: i64,
 }
 
-/// What became of the end of a turn.
+/// The outcome of [`TurnRepository::finish_turn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum FinishOutcome {
-    /// It is stored.
+    /// The end is stored.
     Finished {
-        /// Positions of its events, the promoted turn's start included. When an end is told
-        /// again that was stored before, they are not known any more: then they are the empty
-        /// range behind the present head (`first` is one more than `last`).
+        /// The positions of its events, including the start of the promoted turn. If the same end
+        /// had been stored before, they are no longer known: then this is the empty range after the
+        /// current head (`first` is one more than `last`).
         committed: Committed,
-        /// The turn that starts in its place; told again with the end as long as it runs.
+        /// The turn that was promoted; also returned by a repeated call while that turn is running.
         promoted: Option<Box<PromotedTurn>>,
     },
-    /// Nothing was written: the turn is no longer in progress under this node's id.
+    /// Nothing was written: the turn is not in progress under this node id (any more).
     Refused,
 }
 
-/// What became of a cancellation.
+/// The outcome of [`TurnRepository::cancel_turn`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum CancelOutcome {
     /// This call ended the turn.
     Cancelled {
-        /// Positions of its events, the promoted turn's start included.
+        /// The positions of its events, including the start of the promoted turn.
         committed: Committed,
-        /// The turn that starts in its place.
+        /// The turn that was promoted.
         promoted: Option<Box<PromotedTurn>>,
     },
-    /// The turn had reached its end before.
+    /// The turn had ended before.
     AlreadyFinal,
-    /// There is no such turn.
+    /// The turn does not exist.
     NotFound,
 }
 
-/// A turn and whose it is.
+/// A stored turn with its owner.
 #[derive(Debug, Clone, PartialEq)]
 pub struct FoundTurn {
     /// The turn.
     pub turn: Turn,
     /// The id that the user's message has, or gets when the turn starts.
     pub message_id: MessageId,
-    /// Who started it.
+    /// The principal that started the turn.
     pub principal: PrincipalId,
-    /// The person its conversation belongs to.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
 }
 
-/// Turns in a store. `record_exchange`, `begin_turn` and `finish_turn` are committed in groups:
-/// the outcome of each MUST be as if it were a transaction of its own, a bad one MUST fail alone,
-/// and one whose commit got no answer MUST be repeated until its outcome is known, without ever
-/// taking effect twice or being refused because of its own rows.
+/// Turns in a store.
 ///
-/// A key that its turn gave back (`IdempotencyRecord::released_into`) is free: the next question
-/// takes it over. But one that repeats the command, would make a conversation and does not
-/// [go on](BeginTurn::goes_on) MUST be answered `Repeated`, so that its caller goes on in the
-/// conversation of that turn.
+/// `record_completed_turn`, `begin_turn` and `finish_turn` are committed in groups. Each MUST have
+/// the outcome that it would have in a transaction of its own, and an invalid one MUST fail alone.
+/// A write whose commit was not confirmed MUST be repeated until its outcome is known, without ever
+/// taking effect twice or being rejected because of its own rows.
+///
+/// A key that its turn has released (`IdempotencyRecord::released_into` is set) is free: the next
+/// message uses it again. The exception is a begin that repeats the same command, would create a
+/// conversation and is no [resumption](BeginTurn::is_resumption): it MUST return `Replayed`, so
+/// that its caller continues in the conversation of the failed turn.
 #[async_trait]
 pub trait TurnRepository: Send + Sync {
-    /// Stores a whole turn, completed: the conversation if it is new (with
+    /// Stores a whole completed turn in one transaction: the conversation if it is new (with
     /// `conversation.created`), the turn, both messages, the events `turn.started` and
-    /// `turn.completed`, and the claim, in one transaction. The key MUST be judged before all
-    /// else, then whether agent and conversation exist, then `Busy`. MUST answer `Stale` and write
-    /// nothing when the agent's version or the conversation's turn count differ from what was
-    /// assumed.
-    async fn record_exchange(&self, exchange: Exchange)
-    -> Result<ExchangeOutcome, RepositoryError>;
+    /// `turn.completed`, and the claim. MUST check the key before everything else, then if agent
+    /// and conversation exist, then if the conversation is busy. MUST return `Stale` and write
+    /// nothing if the agent's version or the conversation's turn count differ from the assumed
+    /// ones.
+    async fn record_completed_turn(
+        &self,
+        completed: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError>;
 
-    /// Begins a turn. MUST decide by `domain::admission::admit` under the tenant's lock: start it
-    /// (turn in progress, the user's message, `turn.started`), queue it (turn queued,
-    /// `turn.queued`, no message), or refuse it; a new conversation and the claim go with it. The
-    /// key MUST be judged before all else, then `Stale` as in [`Self::record_exchange`] for a turn
-    /// that would start.
+    /// Begins a turn. MUST decide by `domain::admission::admit` under the tenant's lock: start the
+    /// turn (turn in progress, the user's message, `turn.started`), queue it (turn queued,
+    /// `turn.queued`, no message), or reject it. A new conversation and the claim are stored in the
+    /// same transaction. MUST check the key before everything else. MUST return `Stale` as in
+    /// [`Self::record_completed_turn`] if the turn would start.
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError>;
 
-    /// Ends a running turn with its answer (turn completed, the agent's message,
-    /// `turn.completed`) or without (turn failed, `turn.failed`; a retryable problem gives the
-    /// idempotency key back: its record names the conversation instead of the turn), and either
-    /// way with the tools that were called. MUST write nothing unless the turn is in progress under `node`. MUST
-    /// answer `Finished` again, and write nothing, when the turn has ended in this very way under
-    /// `node`: a caller that was told `Unavailable` repeats the call, and its end may be stored. MUST
-    /// promote the first turn that waits, if any and if allowed, in the same transaction; but to
-    /// no node that is marked as dead or unknown, here and in [`Self::cancel_turn`].
+    /// Ends a running turn, either with its reply (turn completed, the agent's message,
+    /// `turn.completed`) or as failed (`turn.failed`), in both cases with the tools that were
+    /// called. A retryable problem releases the idempotency key: its record then names the
+    /// conversation instead of the turn. MUST write nothing unless the turn is in progress under
+    /// `node`. MUST return `Finished` again, and write nothing, if the turn has already ended in
+    /// exactly this way under `node`: a caller that received `Unavailable` repeats the call, and
+    /// its first one may be stored. MUST promote the first queued turn, if one exists and `promote`
+    /// is set, in the same transaction. MUST NOT promote to a node that is marked as dead or
+    /// unknown, here and in [`Self::cancel_turn`].
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError>;
 
-    /// Ends a queued or running turn from outside, with `turn.cancelled`. When a running one ends,
-    /// MUST promote the first that waits to `node`, if given, in the same transaction. `partial`
-    /// is what the engine had said so far: if the turn was running, its text is kept as the
-    /// agent's message where there is any, and the tools that were called are kept with the turn.
+    /// Cancels a queued or running turn, with `turn.cancelled`. If the turn was running, MUST
+    /// promote the first queued turn to `node`, if given, in the same transaction. `partial` is the
+    /// reply up to now: if the turn was running, its text is stored as the agent's message unless
+    /// empty, and the tools that were called are stored with the turn.
     async fn cancel_turn(
         &self,
         tenant: &TenantId,
@@ -303,9 +309,9 @@ pub trait TurnRepository: Send + Sync {
         stamp: &Stamp,
     ) -> Result<CancelOutcome, RepositoryError>;
 
-    /// Finds a turn, with a position of the log not later than the state it read. Of a deleted agent
-    /// or conversation, only turns that the deletion itself cancelled MUST be found, until they are
-    /// purged.
+    /// Finds a turn. MUST return a log position that is not later than the state that was read. Of
+    /// a deleted agent or conversation, MUST find only the turns that the deletion itself
+    /// cancelled, until they are purged.
     async fn find(
         &self,
         tenant: &TenantId,

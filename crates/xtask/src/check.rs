@@ -1,30 +1,30 @@
-//! `cargo xtask check`: everything that can be said of the code without running its tests.
+//! `cargo xtask check`: all checks other than tests.
 
 use std::process::Command;
 
 use anyhow::Result;
-
-use crate::{
-    arrows, openapi,
+use dev_tools::{
     process::{cargo, run as run_program, succeeds},
     steps::Steps,
 };
 
+use crate::{arrows, openapi};
+
 /// Runs every check and stops at the first that fails.
 pub(crate) fn run() -> Result<()> {
     let mut steps = Steps::default();
-    steps.take("format", || {
+    steps.run("format", || {
         run_program(&mut cargo(["fmt", "--all", "--check"]))
     })?;
-    steps.take("arrows", arrows::run)?;
-    steps.take("lints", || run_program(&mut lints()))?;
-    steps.take("docs", || run_program(&mut documentation()))?;
-    steps.take("build without default features", || {
+    steps.run("arrows", arrows::run)?;
+    steps.run("lints", || run_program(&mut lints()))?;
+    steps.run("docs", || run_program(&mut documentation()))?;
+    steps.run("build without default features", || {
         run_program(&mut minimal_build())
     })?;
-    steps.take("snapshots of the documents", || openapi::run(true))?;
+    steps.run("snapshots of the documents", || openapi::run(true))?;
     if succeeds(Command::new("cargo").args(["deny", "--version"])) {
-        steps.take("licences and sources", || run_program(&mut licences()))?;
+        steps.run("licences and sources", || run_program(&mut licences()))?;
     }
     steps.print_summary();
     Ok(())
@@ -48,7 +48,8 @@ fn documentation() -> Command {
     command
 }
 
-/// What may not be shipped everywhere is behind a default feature; the rest must stand alone.
+/// Builds without default features, which contain everything that not every distribution may
+/// contain.
 fn minimal_build() -> Command {
     cargo([
         "build",
@@ -59,7 +60,8 @@ fn minimal_build() -> Command {
     ])
 }
 
-/// Advisories are left out: they need a database from the network and change without the code.
+/// Checks licences and sources. Advisories need a database from the network and change without the
+/// code.
 fn licences() -> Command {
     cargo(["deny", "check", "licenses", "bans", "sources"])
 }

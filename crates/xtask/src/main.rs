@@ -1,8 +1,9 @@
 //! Developer commands: `cargo xtask <command>`.
 //!
-//! Nothing of the service may enter here, and the service never depends on this: a command
-//! starts the project's tools with the right arguments and says what failed. To add one, give it
-//! a file with a `run` function and a line in [`Task`].
+//! A command starts the project's tools with the right arguments and reports the first failure.
+//! No crate of the service is a dependency, so that the commands build within seconds; benchmarks
+//! and fault injection are programs of their own, in `crates/dev`. To add a command, give it a file
+//! with a `run` function and a variant of [`Task`].
 
 #![expect(
     clippy::print_stdout,
@@ -11,24 +12,17 @@
 )]
 
 mod arrows;
-mod bench;
 mod check;
 mod clients;
-mod database;
-mod environment;
-mod faults;
-mod install;
 mod openapi;
-mod process;
-mod rig;
-mod steps;
+mod optimised;
 mod test;
-mod upstream;
 mod websocket_cases;
 
-use std::process::ExitCode;
+use std::{ffi::OsString, process::ExitCode};
 
 use clap::{Parser, Subcommand};
+use dev_tools::process;
 
 /// Developer commands of Agent Service.
 #[derive(Parser)]
@@ -41,13 +35,13 @@ struct CommandLine {
 #[derive(Subcommand)]
 enum Task {
     /// Run every test of the workspace, with a throw-away Postgres unless `TEST_DATABASE_URL` names
-    /// a server, and with foreign client libraries unless `TEST_CLIENTS` names their folder
+    /// a server, and with third-party client libraries unless `TEST_CLIENTS` names their folder
     Test(test::Options),
-    /// Check everything but the tests: format, lints, docs, arrows, builds, the OpenAPI snapshot
+    /// Run all checks other than tests: format, lints, docs, arrows, builds, the OpenAPI snapshot
     Check,
-    /// Check everything, then test
+    /// Run all checks, then all tests
     Ci {
-        /// Install what the tests need and is not there (Debian and Ubuntu)
+        /// Install missing requirements of the tests (Debian and Ubuntu)
         #[arg(long)]
         install: bool,
     },
@@ -59,11 +53,21 @@ enum Task {
         #[arg(long)]
         check: bool,
     },
-    /// Measure the service against what its speed is held against; start what is needed for it
-    Bench(bench::Options),
-    /// Break the service for real, under load, and count what was lost
-    Faults(faults::Options),
-    /// Hold `GET /api/ws` to RFC 6455, in the cases of the Autobahn test suite, and list them
+    /// Measure the service against its baselines; `--help` lists the options
+    #[command(disable_help_flag = true)]
+    Bench {
+        /// Options of the benchmarks
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Inject faults into the service under load and count losses; `--help` lists the options
+    #[command(disable_help_flag = true)]
+    Faults {
+        /// Options of the fault injection
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        arguments: Vec<OsString>,
+    },
+    /// Test `GET /api/ws` against the RFC 6455 cases of the Autobahn test suite, and list them
     WebsocketCases,
 }
 
@@ -80,8 +84,8 @@ fn main() -> ExitCode {
         }),
         Task::Arrows => arrows::run(),
         Task::Openapi { check } => openapi::run(check),
-        Task::Bench(options) => bench::run(&options),
-        Task::Faults(options) => faults::run(&options),
+        Task::Bench { arguments } => optimised::run("dev_bench", &arguments),
+        Task::Faults { arguments } => optimised::run("dev_faults", &arguments),
         Task::WebsocketCases => websocket_cases::run(),
     };
     match outcome {

@@ -4,12 +4,12 @@ use std::fs;
 
 use anyhow::{Context as _, Result, bail};
 
-use crate::process::{cargo, output, root};
+use dev_tools::process::{cargo, output, root};
 
-/// Each document: the command that prints it, and its snapshot.
+/// The subcommand and the snapshot of each document.
 const DOCUMENTS: [(&str, &str); 2] = [("openapi", "openapi.json"), ("asyncapi", "asyncapi.json")];
 
-/// Writes the snapshots, or compares them with what the service says now.
+/// Writes the snapshots, or compares them with the documents of the service.
 pub(crate) fn run(check: bool) -> Result<()> {
     for (command, snapshot) in DOCUMENTS {
         let published = document(command)?;
@@ -39,7 +39,7 @@ fn compare(snapshot: &str, published: &str) -> Result<()> {
     Ok(())
 }
 
-/// What the service prints, ending in one line break.
+/// Returns a document of the service, ending in one line break.
 fn document(command: &str) -> Result<String> {
     let mut run = cargo([
         "run",
@@ -64,7 +64,7 @@ fn first_difference(committed: &str, published: &str) -> Option<String> {
     let mut number = 1;
     loop {
         match (old.next(), new.next()) {
-            (None, None) => return Some("they differ in line breaks".to_owned()),
+            (None, None) => return Some("the documents differ in line breaks".to_owned()),
             (left, right) if left != right => {
                 let (left, right) = (left.unwrap_or("(end)"), right.unwrap_or("(end)"));
                 return Some(format!("line {number}\n- {left}\n+ {right}"));

@@ -1,42 +1,42 @@
-//! `cargo xtask test`: the one command that runs every test.
+//! `cargo xtask test`: runs every test.
 
 use std::process::Command;
 
 use anyhow::Result;
-
-use crate::{
-    clients::{Clients, FOLDER_VARIABLE},
-    database::{Database, URL_VARIABLE},
+use dev_tools::{
+    postgres::{Database, URL_VARIABLE},
     process::{cargo, run as run_program, succeeds},
     steps::Steps,
 };
 
+use crate::clients::{Clients, FOLDER_VARIABLE};
+
 /// Part of the name of each test that `--heavy` runs.
 const HEAVY: &str = "heavy::";
 
-/// What to test, and with what.
+/// Options of `cargo xtask test`.
 #[derive(clap::Args)]
 pub(crate) struct Options {
     /// Install a Postgres server, Node.js and Python where they are missing (Debian and Ubuntu)
     #[arg(long)]
     pub(crate) install: bool,
-    /// Only the tests that are left out otherwise since what they need is costly, such as a server of
-    /// language models that is built from its source
+    /// Run only the expensive tests that are skipped otherwise, such as those with a language model
+    /// server that is built from its source
     #[arg(long)]
     pub(crate) heavy: bool,
-    /// Only these tests: arguments of `cargo nextest run`, or of `cargo test` where nextest is
-    /// missing
+    /// Arguments of `cargo nextest run`, or of `cargo test` if nextest is missing, such as names of
+    /// tests
     #[arg(last = true)]
     pub(crate) arguments: Vec<String>,
 }
 
-/// Runs the tests; the database that was started for them is gone afterwards.
+/// Runs the tests; a throw-away database is removed afterwards.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut steps = Steps::default();
-    let database = steps.take("database", || Database::provide(options.install))?;
+    let database = steps.run("database", || Database::provide(options.install))?;
     let is_the_service_tested = tests_the_service(&options.arguments);
     let clients = if needs_clients(&options.arguments) {
-        Some(steps.take("client libraries", || {
+        Some(steps.run("client libraries", || {
             Clients::provide(options.install, options.heavy)
         })?)
     } else {
@@ -49,9 +49,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         }
         run_program(&mut command)
     };
-    // Before the others, so that the last lines of the output are those of the whole suite.
+    // Documentation tests run first, so that the output ends with the results of the whole suite.
     if options.arguments.is_empty() && !options.heavy {
-        steps.take("examples in the documentation", || {
+        steps.run("examples in the documentation", || {
             test(cargo([
                 "test",
                 "--locked",
@@ -62,9 +62,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         })?;
     }
     let has_nextest = succeeds(&mut cargo(["nextest", "--version"]));
-    // Tests start one of them. Nextest builds them by itself.
+    // Tests start one of the examples, which nextest builds by itself.
     if is_the_service_tested && !has_nextest {
-        steps.take("examples", || {
+        steps.run("examples", || {
             run_program(&mut cargo([
                 "build",
                 "--locked",
@@ -73,7 +73,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
             ]))
         })?;
     }
-    steps.take("tests", || test(suite(has_nextest, options)))
+    steps.run("tests", || test(suite(has_nextest, options)))
 }
 
 fn suite(has_nextest: bool, options: &Options) -> Command {
@@ -88,7 +88,7 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
     }
     command.args(arguments);
     if options.heavy {
-        // They stand in modules of this name, and are ignored.
+        // Heavy tests are ignored, and stand in modules of this name.
         let only_heavy: &[_] = if has_nextest {
             &["--run-ignored", "only", HEAVY]
         } else {
@@ -99,12 +99,12 @@ fn suite(has_nextest: bool, options: &Options) -> Command {
     command
 }
 
-/// Whether tests of the service may run: they start an example.
+/// Whether tests of the service may run, which start an example.
 fn tests_the_service(arguments: &[String]) -> bool {
     tests_one_of(&["agent-service"], arguments)
 }
 
-/// Whether tests may run that talk to programs of others.
+/// Whether tests may run that use third-party programs.
 fn needs_clients(arguments: &[String]) -> bool {
     tests_one_of(&["agent-service", "mcp_tools"], arguments)
 }
@@ -114,7 +114,7 @@ fn tests_one_of(wanted: &[&str], arguments: &[String]) -> bool {
     packages.is_empty() || packages.iter().any(|package| wanted.contains(package))
 }
 
-/// The packages that the arguments name.
+/// The packages that the arguments select.
 fn packages_of(arguments: &[String]) -> Vec<&str> {
     let mut packages = Vec::new();
     let mut rest = arguments.iter();
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn finds_the_packages_however_they_are_named() {
+    fn finds_the_packages_in_all_notations() {
         let arguments =
             words("-p domain a_test --package=ports -pcontract --package agent-service");
         let packages = ["domain", "ports", "contract", "agent-service"];
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_of_others_are_needed_by_those_who_talk_to_them() {
+    fn third_party_programs_are_needed_by_the_packages_that_use_them() {
         assert!(needs_clients(&[]));
         assert!(needs_clients(&words("-p mcp_tools")));
         assert!(needs_clients(&words("-p agent-service")));

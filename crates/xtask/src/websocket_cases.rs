@@ -1,10 +1,10 @@
-//! `cargo xtask websocket-cases`: holds the service's socket to the WebSocket protocol.
+//! `cargo xtask websocket-cases`: tests the service's socket against the WebSocket protocol.
 
 use anyhow::Result;
 
-use crate::process::{cargo, run as run_program};
+use dev_tools::process::{cargo, run as run_program};
 
-/// Runs the one test that plays all cases, and shows what each of them came to.
+/// Runs the test that plays all cases, and shows the result of each.
 pub(crate) fn run() -> Result<()> {
     run_program(&mut cargo([
         "test",

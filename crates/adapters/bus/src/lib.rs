@@ -1,5 +1,5 @@
-//! The event bus of a single process: each node tells itself alone. What other nodes do is found
-//! in the log.
+//! The event bus of a single process. Each node notifies only its own subscribers and finds the
+//! events of other nodes in the event log.
 
 mod local_bus;
 

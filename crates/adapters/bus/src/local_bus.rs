@@ -1,20 +1,20 @@
-//! The port.
+//! The implementation of the port.
 
 use futures::stream::{self, BoxStream, StreamExt as _};
 use ports::{EventBus, Signal};
 use tokio::sync::broadcast::{self, error::RecvError};
 
-/// Signals that are kept for the slowest subscriber. Those who follow the log need none of them,
-/// and a hundred bytes each is all that they cost.
-const KEPT: usize = 4_096;
+/// The number of signals that are kept for the slowest subscriber. Lost signals do no harm, since
+/// subscribers read the event log. Each takes about a hundred bytes.
+const CAPACITY: usize = 4_096;
 
-/// Tells everybody in this process.
+/// An event bus within this process.
 pub struct LocalBus(broadcast::Sender<Signal>);
 
 impl LocalBus {
-    /// Nobody listens yet.
+    /// Creates a bus without subscribers.
     pub fn new() -> Self {
-        Self(broadcast::Sender::new(KEPT))
+        Self(broadcast::Sender::new(CAPACITY))
     }
 }
 
@@ -26,7 +26,7 @@ impl Default for LocalBus {
 
 impl EventBus for LocalBus {
     fn publish(&self, signal: Signal) {
-        // It fails when nobody listens: then nobody misses it.
+        // Fails if there is no subscriber, which is not an error.
         let _ = self.0.send(signal);
     }
 

@@ -1,44 +1,44 @@
-//! The port, and the sweeper.
+//! The implementation of the port, and the removal of idle entries.
 
 use std::{num::NonZeroU32, sync::Arc, time::Duration};
 
 use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RatePolicy};
 use governor::clock::MonotonicClock;
-use ports::{RateLimiter, RateLimiterError, StreamSlot, Taken};
+use ports::{QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
 use crate::{open_streams::OpenStreams, rates::Rates};
 
-/// How often what has rested is forgotten.
-const SWEEP_EVERY: Duration = Duration::from_secs(1);
+/// The interval at which idle entries are removed.
+const SWEEP_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Counts what principals do, in the memory of this process.
+/// A rate limiter in the memory of this process.
 #[derive(Default)]
 pub struct LocalRateLimiter {
-    // The operating system's clock: the faster one of `quanta` is calibrated at the start, for up
-    // to 200 ms.
+    // The clock of the operating system. The faster one of `quanta` is calibrated at startup, for
+    // up to 200 ms.
     rates: Rates<MonotonicClock>,
     streams: Arc<OpenStreams>,
 }
 
 impl LocalRateLimiter {
-    /// Nothing counted yet.
+    /// Creates a limiter without entries.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets what has rested. Takes a tenth of a second when there were a million principals, but
-    /// nobody waits for the whole of it.
+    /// Removes idle entries. Takes a tenth of a second for a million principals, but blocks no
+    /// other call for all of it.
     pub fn sweep(&self) {
         self.rates.sweep();
         self.streams.shrink();
     }
 
-    /// Sweeps every second until `stop`.
+    /// Calls [`Self::sweep`] every second until `stop` is cancelled.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        self.sweep_every(SWEEP_EVERY, stop).await;
+        self.sweep_every(SWEEP_INTERVAL, stop).await;
     }
 
     async fn sweep_every(self: Arc<Self>, period: Duration, stop: CancellationToken) {
@@ -47,7 +47,7 @@ impl LocalRateLimiter {
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let limiter = Arc::clone(&self);
             let swept = tokio::task::spawn_blocking(move || limiter.sweep()).await;
-            // It does not panic, so the runtime is shutting down.
+            // `sweep` does not panic, so the runtime is shutting down.
             if swept.is_err() {
                 return;
             }
@@ -63,39 +63,42 @@ impl RateLimiter for LocalRateLimiter {
         policy: RatePolicy,
         quota: Quota,
         units: NonZeroU32,
-    ) -> Result<Taken, RateLimiterError> {
+    ) -> Result<QuotaDecision, RateLimiterError> {
         Ok(self.rates.take(holder, policy, quota, units))
     }
 
     async fn open_stream(
         &self,
         holder: &QuotaHolder,
-        most: u32,
+        max: u32,
     ) -> Result<Option<StreamSlot>, RateLimiterError> {
-        Ok(self.streams.open(holder, most).map(StreamSlot::new))
+        Ok(self.streams.open(holder, max).map(StreamSlot::new))
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::holder;
+    use crate::fixture::holder;
 
     #[tokio::test]
-    async fn sweeps_again_and_again_until_it_is_stopped() {
+    async fn sweeps_repeatedly_until_it_is_stopped() {
         let limiter = Arc::new(LocalRateLimiter::new());
         let stop = CancellationToken::new();
         let began = std::time::Instant::now();
         let user = async {
             for _ in 0..3 {
-                // Rested after two nanoseconds.
+                // Idle after two nanoseconds.
                 let quota = Quota::new(u32::MAX, 1);
                 let ada = holder("ada");
                 limiter
                     .rates
                     .take(&ada, RatePolicy::Chat, quota, NonZeroU32::MIN);
                 while limiter.rates.len() > 0 {
-                    assert!(began.elapsed() < Duration::from_secs(20), "it stays");
+                    assert!(
+                        began.elapsed() < Duration::from_secs(20),
+                        "the entry was not removed"
+                    );
                     tokio::task::yield_now().await;
                 }
             }

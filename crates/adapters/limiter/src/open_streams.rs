@@ -1,4 +1,4 @@
-//! How many streams each principal has open.
+//! The number of open streams of each principal.
 
 use std::{
     collections::HashMap,
@@ -7,20 +7,20 @@ use std::{
 
 use domain::QuotaHolder;
 
-/// The principals that have streams open, and how many.
+/// The numbers of open streams, by principal.
 #[derive(Default)]
 pub(crate) struct OpenStreams {
     counts: Mutex<HashMap<QuotaHolder, u32>>,
 }
 
 impl OpenStreams {
-    /// One more for this principal, unless it has `most` already.
-    pub(crate) fn open(self: &Arc<Self>, holder: &QuotaHolder, most: u32) -> Option<OpenStream> {
+    /// Opens a stream of this principal, unless it has `max` open ones already.
+    pub(crate) fn open(self: &Arc<Self>, holder: &QuotaHolder, max: u32) -> Option<OpenStream> {
         let mut counts = self.counts();
         match counts.get_mut(holder) {
-            Some(count) if *count >= most => return None,
+            Some(count) if *count >= max => return None,
             Some(count) => *count += 1,
-            None if most == 0 => return None,
+            None if max == 0 => return None,
             None => {
                 counts.insert(holder.clone(), 1);
             }
@@ -31,7 +31,7 @@ impl OpenStreams {
         })
     }
 
-    /// Gives back the room that many principals took and few still need.
+    /// Frees the memory of principals that were removed.
     pub(crate) fn shrink(&self) {
         self.counts().shrink_to_fit();
     }
@@ -51,7 +51,7 @@ impl OpenStreams {
     }
 }
 
-/// One open stream; it counts until it is dropped.
+/// An open stream. Dropping it closes the stream.
 pub(crate) struct OpenStream {
     streams: Arc<OpenStreams>,
     holder: QuotaHolder,
@@ -66,10 +66,10 @@ impl Drop for OpenStream {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::holder;
+    use crate::fixture::holder;
 
     #[test]
-    fn opens_no_more_than_are_allowed_and_again_when_one_is_closed() {
+    fn a_closed_stream_makes_room_for_another() {
         let streams = Arc::new(OpenStreams::default());
         let ada = holder("ada");
         let first = streams.open(&ada, 2);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lowered_limit_holds_although_more_are_open() {
+    fn a_lowered_limit_applies_while_more_streams_are_open() {
         let streams = Arc::new(OpenStreams::default());
         let ada = holder("ada");
         let open: Vec<_> = (0..3).map(|_| streams.open(&ada, 3).unwrap()).collect();
@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn forgets_a_principal_with_its_last_stream() {
+    fn a_principal_is_removed_with_its_last_stream() {
         let streams = Arc::new(OpenStreams::default());
         let open: Vec<_> = (0..10_000)
             .map(|number| holder(&format!("user {number}")))

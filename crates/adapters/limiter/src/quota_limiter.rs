@@ -1,4 +1,4 @@
-//! All principals that share one quota for one policy.
+//! The usage of one quota by all principals, for one policy.
 
 use std::{num::NonZeroU32, time::Duration};
 
@@ -9,31 +9,32 @@ use governor::{
     middleware::{RateLimitingMiddleware as _, StateInformationMiddleware, StateSnapshot},
     state::keyed::DashMapStateStore,
 };
-use ports::Taken;
+use ports::QuotaDecision;
 
-/// A quota that fills up more slowly than this is filled up with so many units: governor counts in
-/// nanoseconds, and 64 bits of them overflow after 584 years.
-const LONGEST_REST: Duration = Duration::from_hours(24 * 365 * 100);
+/// The maximum time in which a full burst is replenished; the burst is lowered to it. Governor
+/// counts nanoseconds in 64 bits, which overflow after 584 years.
+const MAX_REPLENISH_TIME: Duration = Duration::from_hours(24 * 365 * 100);
 
-/// Parts of the map that are locked apart. Credentials can have quotas of their own, so there may
-/// be thousands of maps: the default of four for each processor would take too much memory.
+/// The number of shards of the map, each with its own lock. Credentials can have their own quotas,
+/// so there may be thousands of maps: the default of four shards per core would take too much
+/// memory.
 const SHARDS: usize = 16;
 
-/// Gives every principal the same quota.
+/// Limits every principal by the same quota.
 pub(crate) struct QuotaLimiter<C: Clock> {
     buckets:
         RateLimiter<QuotaHolder, DashMapStateStore<QuotaHolder>, C, StateInformationMiddleware>,
-    /// When `buckets` began to count; it keeps its own reading to itself, which is a little older.
+    /// A time slightly after the start of `buckets`, which does not expose its own.
     start: C::Instant,
-    /// After this time a unit comes back.
+    /// The time in which one unit is replenished.
     interval: Duration,
     burst: NonZeroU32,
 }
 
 impl<C: Clock + Clone> QuotaLimiter<C> {
-    /// Every principal has rested.
+    /// Creates a limiter without usage.
     pub(crate) fn new(quota: Quota, clock: &C) -> Self {
-        let quota = in_governors_words(quota);
+        let quota = to_governor_quota(quota);
         let store = DashMapStateStore::with_shard_amount(SHARDS);
         Self {
             buckets: RateLimiter::new(quota, store, clock.clone()),
@@ -44,23 +45,23 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
     }
 
     /// Takes units, at most the burst.
-    pub(crate) fn take(&self, holder: &QuotaHolder, units: NonZeroU32) -> Taken {
+    pub(crate) fn take(&self, holder: &QuotaHolder, units: NonZeroU32) -> QuotaDecision {
         match self.check(holder, units) {
-            Ok(afterwards) => {
-                let remaining = afterwards.remaining_burst_capacity();
-                let full_in = self.full_in(holder, afterwards);
-                let rest = self.interval * (self.burst.get() - remaining - 1);
-                Taken {
+            Ok(snapshot) => {
+                let remaining = snapshot.remaining_burst_capacity();
+                let full_in = self.full_in(holder, snapshot);
+                let missing = self.interval * (self.burst.get() - remaining - 1);
+                QuotaDecision {
                     is_admitted: true,
                     remaining,
-                    // It is not longer, however late `start` was read.
-                    more_in: full_in.saturating_sub(rest).min(self.interval),
+                    // Bounded by the interval, since `start` is read late.
+                    more_in: full_in.saturating_sub(missing).min(self.interval),
                 }
             }
-            Err(refusal) => Taken {
+            Err(rejection) => QuotaDecision {
                 is_admitted: false,
                 remaining: 0,
-                more_in: refusal.wait_time_from(self.buckets.clock().now()),
+                more_in: rejection.wait_time_from(self.buckets.clock().now()),
             },
         }
     }
@@ -70,35 +71,35 @@ impl<C: Clock + Clone> QuotaLimiter<C> {
         holder: &QuotaHolder,
         units: NonZeroU32,
     ) -> Result<StateSnapshot, NotUntil<C::Instant>> {
-        // The only units that are never there are those beyond the burst.
+        // Governor fails only for more units than the burst.
         let checked = self.buckets.check_key_n(holder, units.min(self.burst));
         checked.unwrap_or_else(|_beyond_burst| self.buckets.check_key(holder))
     }
 
-    /// How long until the whole burst is there. Governor's snapshot does not tell; but the refusal
-    /// that can be made of it does.
-    fn full_in(&self, holder: &QuotaHolder, afterwards: StateSnapshot) -> Duration {
-        StateInformationMiddleware::disallow(holder, afterwards, self.start)
+    /// Returns the time until the whole burst is available. Governor's snapshot does not expose it,
+    /// but a rejection built from the snapshot does.
+    fn full_in(&self, holder: &QuotaHolder, snapshot: StateSnapshot) -> Duration {
+        StateInformationMiddleware::disallow(holder, snapshot, self.start)
             .wait_time_from(self.buckets.clock().now())
     }
 
-    /// Forgets the principals that have rested, and gives their room back.
+    /// Removes principals whose whole burst is available, and frees their memory.
     pub(crate) fn sweep(&self) {
         self.buckets.retain_recent();
         self.buckets.shrink_to_fit();
     }
 
-    /// How many principals have not rested, or were not swept yet.
+    /// The number of principals with usage, including those not yet removed.
     pub(crate) fn len(&self) -> usize {
         self.buckets.len()
     }
 }
 
-fn in_governors_words(quota: Quota) -> governor::Quota {
+fn to_governor_quota(quota: Quota) -> governor::Quota {
     let even = governor::Quota::per_minute(quota.per_minute);
-    let most = LONGEST_REST.as_nanos() / even.replenish_interval().as_nanos();
-    let most = u32::try_from(most).ok().and_then(NonZeroU32::new);
-    even.allow_burst(quota.burst.min(most.unwrap_or(NonZeroU32::MAX)))
+    let max_burst = MAX_REPLENISH_TIME.as_nanos() / even.replenish_interval().as_nanos();
+    let max_burst = u32::try_from(max_burst).ok().and_then(NonZeroU32::new);
+    even.allow_burst(quota.burst.min(max_burst.unwrap_or(NonZeroU32::MAX)))
 }
 
 #[cfg(test)]

@@ -8,13 +8,14 @@ use std::{
 
 use domain::{Quota, QuotaHolder, RatePolicy};
 use governor::clock::Clock;
-use ports::Taken;
+use ports::QuotaDecision;
 
 use crate::quota_limiter::QuotaLimiter;
 
 type Limiters<C> = HashMap<(RatePolicy, Quota), Arc<QuotaLimiter<C>>>;
 
-/// One limiter for each policy and quota in use. So a principal whose quota changes begins anew.
+/// One limiter for each policy and quota in use. If the quota of a principal changes, its usage
+/// starts at zero.
 pub(crate) struct Rates<C: Clock> {
     clock: C,
     limiters: RwLock<Limiters<C>>,
@@ -37,9 +38,9 @@ impl<C: Clock + Clone> Rates<C> {
         policy: RatePolicy,
         quota: Quota,
         units: NonZeroU32,
-    ) -> Taken {
+    ) -> QuotaDecision {
         let kind = (policy, quota);
-        // The lock is held while it is taken, so that a sweep does not drop the limiter meanwhile.
+        // The lock is held during the call, so that a sweep does not drop the limiter meanwhile.
         if let Some(limiter) = self.read().get(&kind) {
             return limiter.take(holder, units);
         }
@@ -49,8 +50,7 @@ impl<C: Clock + Clone> Rates<C> {
             .take(holder, units)
     }
 
-    /// Forgets the principals that have rested and the quotas that nobody uses. Takers do not wait
-    /// for the length of it.
+    /// Removes idle principals and unused quotas. Other calls are not blocked for the whole time.
     pub(crate) fn sweep(&self) {
         let limiters: Vec<_> = self
             .read()
@@ -72,7 +72,7 @@ impl<C: Clock + Clone> Rates<C> {
     fn remove(&self, unused: &[(RatePolicy, Quota)]) {
         let mut limiters = self.write();
         for kind in unused {
-            // It may have been used since.
+            // It may have been used in the meantime.
             if limiters.get(kind).is_some_and(|limiter| limiter.len() == 0) {
                 limiters.remove(kind);
             }
@@ -93,7 +93,7 @@ impl<C: Clock + Clone> Rates<C> {
 
 #[cfg(test)]
 impl<C: Clock + Clone> Rates<C> {
-    /// How many limiters there are, empty ones too.
+    /// The number of limiters, including empty ones.
     pub(crate) fn len(&self) -> usize {
         self.read().len()
     }

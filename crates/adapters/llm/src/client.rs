@@ -1,4 +1,4 @@
-//! The way to one server.
+//! The HTTP client for one server.
 
 use std::time::Duration;
 
@@ -13,55 +13,58 @@ use serde_json::Value;
 use tokio::time::timeout;
 
 use crate::{
-    address::{QUESTIONS, base_url, below, is_deployment, proxy_url, wants_completion_tokens},
-    complaint::Complaint,
-    fault::Fault,
+    address::{
+        COMPLETIONS_PATH, append_path, base_url, is_azure_deployment, proxy_url,
+        requires_max_completion_tokens,
+    },
+    error::LlmError,
     options::{LlmOptions, LlmOptionsError, LlmTimes},
-    patience::retry_after,
+    retry_policy::retry_after,
+    upstream_error::UpstreamError,
     wire::Settings,
 };
 
-/// The most of a refusal that is read, and how long that may take.
-const REFUSAL_BYTES: usize = 64 * 1024;
-const REFUSAL_TIME: Duration = Duration::from_secs(2);
-/// How long the first byte of a whole answer may take, and of its body: longer than any agent has
-/// time, which ends the wait.
-const FIRST_BYTE_OF_WHOLE_ANSWERS: Duration = Duration::from_hours(24);
+/// The number of bytes of an error response that are read, and the time that this may take.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
+const ERROR_BODY_TIMEOUT: Duration = Duration::from_secs(2);
+/// The timeout for the head and the first byte of a response that is not streamed. It exceeds the
+/// timeout of every agent, which ends the wait earlier.
+const UNSTREAMED_FIRST_BYTE_TIMEOUT: Duration = Duration::from_hours(24);
 
-/// One server, and the one client that asks it.
+/// One server and its HTTP client.
 pub(crate) struct Upstream {
-    /// What the engine is called that asks it.
+    /// The name of the engine, for logs.
     pub(crate) engine: String,
     client: Client,
-    questions: Url,
-    models: Url,
+    completions_url: Url,
+    models_url: Url,
     key: Option<SecretString>,
-    /// Whether it calls the most tokens of an answer by their new name.
-    counts_completion_tokens: bool,
+    /// The server requires `max_completion_tokens` in place of `max_tokens`.
+    requires_max_completion_tokens: bool,
     pub(crate) model: Option<String>,
     pub(crate) streams: bool,
     pub(crate) times: LlmTimes,
 }
 
 impl Upstream {
-    /// Builds the client: reads the certificates of the system's authorities where they are needed,
-    /// some milliseconds.
+    /// Builds the client. Reads the system's root certificates if HTTPS is used, which takes some
+    /// milliseconds.
     pub(crate) fn new(options: &LlmOptions) -> Result<Self, LlmOptionsError> {
         let base = base_url(&options.base_url)?;
         let proxy = options.proxy.as_ref().map(ExposeSecret::expose_secret);
         let proxy = proxy.map(proxy_url).transpose()?;
         let is_encrypted = |address: &Url| address.scheme() == "https";
         let needs_certificates = is_encrypted(&base) || proxy.as_ref().is_some_and(is_encrypted);
-        let is_told = |key: &&SecretString| !key.expose_secret().is_empty();
-        let key = options.api_key.as_ref().filter(is_told);
+        let is_set = |key: &&SecretString| !key.expose_secret().is_empty();
+        let key = options.api_key.as_ref().filter(is_set);
         let headers = headers(key, &base)?;
-        let mut builder = plain(options.times.connect).default_headers(headers);
+        let mut builder = client_builder(options.times.connect).default_headers(headers);
         if !needs_certificates {
-            // A machine without any should still be able to ask a server of its own.
+            // A machine without root certificates can still call a server over plain HTTP.
             builder = builder.tls_certs_only([]);
         }
         if let Some(proxy) = proxy {
-            let proxy = Proxy::all(proxy).map_err(|_fault| LlmOptionsError::Proxy)?;
+            let proxy = Proxy::all(proxy).map_err(|_error| LlmOptionsError::Proxy)?;
             builder = builder.proxy(proxy);
         }
         let client = builder.build().map_err(|error| {
@@ -71,46 +74,47 @@ impl Upstream {
         Ok(Self {
             engine: options.engine.clone(),
             client,
-            questions: below(&base, &QUESTIONS),
-            models: below(&base, &["models"]),
+            completions_url: append_path(&base, &COMPLETIONS_PATH),
+            models_url: append_path(&base, &["models"]),
             key: key.cloned(),
-            counts_completion_tokens: wants_completion_tokens(&base),
+            requires_max_completion_tokens: requires_max_completion_tokens(&base),
             model: options.model.clone(),
             streams: options.streams,
             times: times(options),
         })
     }
 
-    /// The secret that must not be told.
+    /// The API key, which must not appear in logs or errors.
     pub(crate) fn key(&self) -> Option<&str> {
         self.key.as_ref().map(ExposeSecret::expose_secret)
     }
 
-    /// Where questions are put, without what may be secret in it.
+    /// The path of chat completions, without the parts of the URL that may be secret.
     pub(crate) fn path(&self) -> &str {
-        self.questions.path()
+        self.completions_url.path()
     }
 
-    /// What an agent says of how the model is to speak, as this server wants it said.
+    /// Converts the settings of an agent to request parameters, under the names that this server
+    /// accepts.
     pub(crate) fn settings(&self, agent: Option<&LlmSettings>) -> Settings {
         let Some(agent) = agent else {
             return Settings::default();
         };
-        let most = agent.max_output_tokens;
-        // The sum of a negative zero, which some servers refuse, and zero is zero.
-        let plain = |number: f64| number + 0.0;
+        let max_tokens = agent.max_output_tokens;
+        // Turns -0.0, which some servers reject, into 0.0.
+        let normalized = |number: f64| number + 0.0;
         Settings {
-            temperature: agent.temperature.map(plain),
-            top_p: agent.top_p.map(plain),
-            max_tokens: most.filter(|_| !self.counts_completion_tokens),
-            max_completion_tokens: most.filter(|_| self.counts_completion_tokens),
+            temperature: agent.temperature.map(normalized),
+            top_p: agent.top_p.map(normalized),
+            max_tokens: max_tokens.filter(|_| !self.requires_max_completion_tokens),
+            max_completion_tokens: max_tokens.filter(|_| self.requires_max_completion_tokens),
             seed: agent.seed,
             stop: agent.stop.clone().unwrap_or_default(),
         }
     }
 
-    /// What is said of whether the model may call its tools. That it may goes without saying, and
-    /// some models do not take it; one server that cannot stream calls wants to hear it.
+    /// Returns the value of `tool_choice`. `auto` is the default and some models reject it, so it
+    /// is sent only to servers without streaming: one of them requires it.
     pub(crate) fn tool_choice(&self, may_call: bool, has_tools: bool) -> Option<&'static str> {
         match (has_tools, may_call) {
             (false, _) => None,
@@ -119,16 +123,16 @@ impl Upstream {
         }
     }
 
-    /// What the model said beside calls of tools, as this server wants it told back. Where nothing
-    /// was said, most want `null`; the one that cannot stream calls wants text.
-    pub(crate) fn said_beside_calls(&self, text: String) -> Option<String> {
-        let must_be_text = !self.streams;
-        (must_be_text || !text.is_empty()).then_some(text)
+    /// Returns the content of an assistant message with tool calls. Most servers expect `null` in
+    /// place of an empty text; one that cannot stream tool calls requires a text.
+    pub(crate) fn assistant_content(&self, text: String) -> Option<String> {
+        let requires_text = !self.streams;
+        (requires_text || !text.is_empty()).then_some(text)
     }
 
-    /// A question, ready to be put as often as it takes.
-    pub(crate) fn question(&self, body: Vec<u8>) -> Request {
-        let mut request = Request::new(Method::POST, self.questions.clone());
+    /// Returns a request for a chat completion. It can be sent more than once.
+    pub(crate) fn completion_request(&self, body: Vec<u8>) -> Request {
+        let mut request = Request::new(Method::POST, self.completions_url.clone());
         let headers = request.headers_mut();
         let json = HeaderValue::from_static("application/json");
         headers.insert(header::CONTENT_TYPE, json);
@@ -142,54 +146,54 @@ impl Upstream {
         request
     }
 
-    /// Puts a question, and waits for the head of an answer that is none of a refusal.
-    pub(crate) async fn put(&self, question: &Request) -> Result<Response, Fault> {
-        let again = question.try_clone();
-        let question = again.ok_or(Fault::Malformed("the question cannot be repeated"))?;
-        let asked = timeout(self.times.first_byte, self.client.execute(question));
-        let answer = asked.await.map_err(|_elapsed| Fault::TimedOut)?;
-        let answer = answer.map_err(Fault::unreachable)?;
-        if answer.status().is_success() {
-            Ok(answer)
+    /// Sends a request and waits for the head of a successful response.
+    pub(crate) async fn send(&self, request: &Request) -> Result<Response, LlmError> {
+        let request = request.try_clone();
+        let request = request.ok_or(LlmError::Malformed("the request cannot be repeated"))?;
+        let sent = timeout(self.times.first_byte, self.client.execute(request));
+        let response = sent.await.map_err(|_elapsed| LlmError::TimedOut)?;
+        let response = response.map_err(LlmError::unreachable)?;
+        if response.status().is_success() {
+            Ok(response)
         } else {
-            Err(self.read_refusal(answer).await.into())
+            Err(self.read_error_response(response).await.into())
         }
     }
 
-    /// Asks for the models.
-    pub(crate) async fn list_models(&self) -> Result<Response, Fault> {
-        let request = Request::new(Method::GET, self.models.clone());
-        let answer = self.client.execute(request).await;
-        let answer = answer.map_err(Fault::unreachable)?;
-        if answer.status().is_success() {
-            Ok(answer)
+    /// Requests the list of models.
+    pub(crate) async fn list_models(&self) -> Result<Response, LlmError> {
+        let request = Request::new(Method::GET, self.models_url.clone());
+        let response = self.client.execute(request).await;
+        let response = response.map_err(LlmError::unreachable)?;
+        if response.status().is_success() {
+            Ok(response)
         } else {
-            Err(Complaint::read(Some(answer.status()), &Value::Null, None).into())
+            Err(UpstreamError::read(Some(response.status()), &Value::Null, None).into())
         }
     }
 
-    async fn read_refusal(&self, mut answer: Response) -> Complaint {
-        let retry_after = retry_after(answer.headers());
-        let status = answer.status();
+    async fn read_error_response(&self, mut response: Response) -> UpstreamError {
+        let retry_after = retry_after(response.headers());
+        let status = response.status();
         let mut body = Vec::new();
         let reading = async {
-            while let Ok(Some(part)) = answer.chunk().await {
+            while let Ok(Some(part)) = response.chunk().await {
                 body.extend_from_slice(&part);
-                if body.len() > REFUSAL_BYTES {
+                if body.len() > MAX_ERROR_BODY_BYTES {
                     break;
                 }
             }
         };
-        // What it says beside the status is for the log, and may be missing there.
-        let _ = timeout(REFUSAL_TIME, reading).await;
-        let mut said: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if let Some(first) = said.get_mut(0) {
-            said = first.take();
+        // Everything but the status is only for logs, so a failure to read it is ignored.
+        let _ = timeout(ERROR_BODY_TIMEOUT, reading).await;
+        let mut body: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if let Some(first) = body.get_mut(0) {
+            body = first.take();
         }
-        let error = said.get("error").unwrap_or(&said);
-        Complaint {
+        let error = body.get("error").unwrap_or(&body);
+        UpstreamError {
             retry_after,
-            ..Complaint::read(Some(status), error, self.key())
+            ..UpstreamError::read(Some(status), error, self.key())
         }
     }
 }
@@ -197,22 +201,22 @@ impl Upstream {
 fn times(options: &LlmOptions) -> LlmTimes {
     let mut times = options.times;
     if !options.streams {
-        times.first_byte = FIRST_BYTE_OF_WHOLE_ANSWERS;
+        times.first_byte = UNSTREAMED_FIRST_BYTE_TIMEOUT;
     }
     times
 }
 
-fn plain(connect: Duration) -> ClientBuilder {
+fn client_builder(connect: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent("agent-service")
         .redirect(redirect::Policy::none())
-        // Only a proxy that the operator names; none of the environment.
+        // Only the configured proxy is used, none from the environment.
         .no_proxy()
         .connect_timeout(connect)
-        // What is repeated, and when, is decided here.
+        // `RetryPolicy` decides about retries.
         .retry(reqwest::retry::never())
-        // Over HTTP/2 all answers share one connection, and servers allow some hundred at a time:
-        // the rest would wait, for as long as models speak.
+        // Over HTTP/2, all responses share one connection, and servers allow about a hundred
+        // concurrent streams. Further requests would wait until a stream ends.
         .http1_only()
 }
 
@@ -220,7 +224,7 @@ fn headers(key: Option<&SecretString>, base: &Url) -> Result<HeaderMap, LlmOptio
     let mut headers = HeaderMap::new();
     if let Some(key) = key {
         let key = key.expose_secret();
-        let (name, value) = if is_deployment(base) {
+        let (name, value) = if is_azure_deployment(base) {
             (HeaderName::from_static("api-key"), key.to_owned())
         } else {
             (header::AUTHORIZATION, format!("Bearer {key}"))

@@ -1,4 +1,4 @@
-//! The engine: one provider, asked anew for each answer.
+//! The engine of one provider.
 
 use std::sync::Arc;
 
@@ -6,26 +6,26 @@ use async_trait::async_trait;
 use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
 use crate::{
-    answering::Answering,
+    chunk_sender::chunk_stream,
     client::Upstream,
-    models::Models,
+    model_list::ModelList,
     options::{LlmOptions, LlmOptionsError},
-    tools::Schemas,
-    voice::spoken,
+    reply_generator::ReplyGenerator,
+    tools::SchemaCache,
 };
 
-/// Asks the language models of one provider.
+/// An engine that generates replies with the language models of one provider.
 pub struct LlmReplyEngine {
     upstream: Arc<Upstream>,
-    schemas: Arc<Schemas>,
-    models: Arc<Models>,
+    schemas: Arc<SchemaCache>,
+    models: Arc<ModelList>,
 }
 
 impl LlmReplyEngine {
-    /// Builds the one client of a provider; asks it nothing yet.
+    /// Builds the client of the provider. Sends nothing yet.
     pub fn new(options: LlmOptions) -> Result<Self, LlmOptionsError> {
         let upstream = Arc::new(Upstream::new(&options)?);
-        let models = Models::new(Arc::clone(&upstream), options.tasks, options.runtime);
+        let models = ModelList::new(Arc::clone(&upstream), options.tasks, options.runtime);
         Ok(Self {
             upstream,
             schemas: Arc::default(),
@@ -42,8 +42,8 @@ impl ReplyEngine for LlmReplyEngine {
 
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         let (upstream, schemas) = (Arc::clone(&self.upstream), Arc::clone(&self.schemas));
-        Ok(spoken(|voice| {
-            Answering::answer(upstream, schemas, request, voice)
+        Ok(chunk_stream(|sender| {
+            ReplyGenerator::run(upstream, schemas, request, sender)
         }))
     }
 }

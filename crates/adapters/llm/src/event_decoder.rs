@@ -1,44 +1,44 @@
-//! Server-sent events, out of bytes that come in any pieces.
+//! A decoder of server-sent events.
 
-/// The most of one event that is kept, whatever it is made of: no server is trusted with the memory.
-pub(crate) const EVENT_BYTES: usize = 1024 * 1024;
+/// The maximum number of bytes of one event, including everything that is ignored.
+pub(crate) const MAX_EVENT_BYTES: usize = 1024 * 1024;
 
-/// An event is larger than [`EVENT_BYTES`].
+/// An event is larger than [`MAX_EVENT_BYTES`].
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error("an event is too large")]
 pub(crate) struct EventTooLarge;
 
-/// Reads the stream format of the HTML standard. Of an event only its data is told; comments and
-/// other fields are passed over. Looks at each byte once, however small the pieces are.
+/// Decodes the stream format of the HTML standard, from pieces of any size. Returns only the data
+/// of events; comments and other fields are ignored. Reads each byte once.
 #[derive(Debug, Default)]
 pub(crate) struct EventDecoder {
-    /// What has come of the present line.
+    /// The current line so far.
     line: Vec<u8>,
-    /// The data lines of the present event.
+    /// The data lines of the current event.
     data: Option<Vec<u8>>,
-    /// The last line ended with a carriage return: a line feed now belongs to it.
-    after_return: bool,
-    /// How many lines were read to their end.
+    /// The last line ended with a carriage return, so a line feed that follows belongs to it.
+    after_carriage_return: bool,
+    /// The number of complete lines.
     lines: u64,
 }
 
 impl EventDecoder {
-    /// Takes from the front of `bytes` until an event is complete, and answers its data; `None` when
-    /// all was taken and more is needed.
-    pub(crate) fn take(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, EventTooLarge> {
+    /// Consumes `bytes` until an event is complete and returns its data. Returns `None` if all
+    /// bytes were consumed and more are needed.
+    pub(crate) fn decode(&mut self, bytes: &mut &[u8]) -> Result<Option<Vec<u8>>, EventTooLarge> {
         while let Some(first) = bytes.first() {
-            if std::mem::take(&mut self.after_return) && *first == b'\n' {
+            if std::mem::take(&mut self.after_carriage_return) && *first == b'\n' {
                 *bytes = &bytes[1..];
                 continue;
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\n' | b'\r'));
             let (part, rest) = bytes.split_at(end.unwrap_or(bytes.len()));
-            self.keep(part)?;
+            self.append(part)?;
             let Some(ending) = rest.first() else {
                 *bytes = rest;
                 return Ok(None);
             };
-            self.after_return = *ending == b'\r';
+            self.after_carriage_return = *ending == b'\r';
             *bytes = &rest[1..];
             if let Some(event) = self.end_line() {
                 return Ok(Some(event));
@@ -47,8 +47,8 @@ impl EventDecoder {
         Ok(None)
     }
 
-    /// What the stream had left when it came to its proper end: many servers leave out the empty
-    /// line after their last event.
+    /// Returns the last event after the regular end of the stream: many servers omit the empty line
+    /// after it.
     pub(crate) fn finish(&mut self) -> Option<Vec<u8>> {
         if !self.line.is_empty() {
             self.end_line();
@@ -56,14 +56,14 @@ impl EventDecoder {
         self.data.take()
     }
 
-    /// How many lines were read to their end, comments included.
+    /// The number of complete lines, including comments.
     pub(crate) fn lines(&self) -> u64 {
         self.lines
     }
 
-    fn keep(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
+    fn append(&mut self, part: &[u8]) -> Result<(), EventTooLarge> {
         let kept = self.line.len() + self.data.as_ref().map_or(0, Vec::len);
-        if kept + part.len() > EVENT_BYTES {
+        if kept + part.len() > MAX_EVENT_BYTES {
             return Err(EventTooLarge);
         }
         self.line.extend_from_slice(part);
@@ -80,7 +80,7 @@ impl EventDecoder {
         let ended = if line.is_empty() {
             self.data.take()
         } else {
-            if let Some(value) = data_of(line) {
+            if let Some(value) = data_value(line) {
                 match &mut self.data {
                     Some(data) => {
                         data.push(b'\n');
@@ -96,8 +96,8 @@ impl EventDecoder {
     }
 }
 
-/// The value of a line of field `data`.
-fn data_of(line: &[u8]) -> Option<&[u8]> {
+/// Returns the value of a `data` field.
+fn data_value(line: &[u8]) -> Option<&[u8]> {
     let value = line.strip_prefix(b"data")?;
     match value {
         [] => Some(value),
@@ -113,12 +113,12 @@ mod tests {
 
     use super::*;
 
-    /// The events of a stream that comes in these pieces and ends properly.
+    /// Decodes the events of a stream that arrives in these pieces and ends regularly.
     fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<String> {
         let mut decoder = EventDecoder::default();
         let mut events = Vec::new();
         for mut piece in pieces {
-            while let Some(event) = decoder.take(&mut piece).unwrap() {
+            while let Some(event) = decoder.decode(&mut piece).unwrap() {
                 events.push(event);
             }
             assert!(piece.is_empty());
@@ -143,18 +143,18 @@ mod tests {
     #[case("\u{feff}data: one\n\ndata: \u{feff}two\n\n", &["one", "\u{feff}two"])]
     #[case("data: no empty line after it\n", &["no empty line after it"])]
     #[case("data: no end of line", &["no end of line"])]
-    fn reads_the_stream_format(#[case] stream: &str, #[case] expected: &[&str]) {
+    fn decodes_the_stream_format(#[case] stream: &str, #[case] expected: &[&str]) {
         assert_eq!(events([stream.as_bytes()]), expected);
         let bytes: Vec<_> = stream.as_bytes().chunks(1).collect();
         assert_eq!(events(bytes), expected);
     }
 
     #[test]
-    fn counts_comments_as_lines_but_no_parts_of_lines() {
+    fn comments_count_as_lines_and_partial_lines_do_not() {
         let mut decoder = EventDecoder::default();
-        assert_eq!(decoder.take(&mut ": wait\n: for".as_bytes()), Ok(None));
+        assert_eq!(decoder.decode(&mut ": wait\n: for".as_bytes()), Ok(None));
         assert_eq!(decoder.lines(), 1);
-        assert_eq!(decoder.take(&mut " it\n".as_bytes()), Ok(None));
+        assert_eq!(decoder.decode(&mut " it\n".as_bytes()), Ok(None));
         assert_eq!(decoder.lines(), 2);
     }
 
@@ -162,27 +162,27 @@ mod tests {
     #[case::in_one_line(b"data: ", b"")]
     #[case::in_many_lines(b"data: x\n", b"data: ")]
     #[case::in_a_comment(b": ", b"")]
-    fn refuses_an_event_that_grows_too_large(#[case] begin: &[u8], #[case] then: &[u8]) {
+    fn rejects_an_event_that_is_too_large(#[case] begin: &[u8], #[case] then: &[u8]) {
         let mut decoder = EventDecoder::default();
-        assert_eq!(decoder.take(&mut &*begin), Ok(None));
-        assert_eq!(decoder.take(&mut &*then), Ok(None));
+        assert_eq!(decoder.decode(&mut &*begin), Ok(None));
+        assert_eq!(decoder.decode(&mut &*then), Ok(None));
         let piece = [b'a'; 1024];
-        let taken = (0..1025).find_map(|_| decoder.take(&mut piece.as_slice()).err());
-        assert_eq!(taken, Some(EventTooLarge));
-        assert!(decoder.line.len() <= EVENT_BYTES);
+        let error = (0..1025).find_map(|_| decoder.decode(&mut piece.as_slice()).err());
+        assert_eq!(error, Some(EventTooLarge));
+        assert!(decoder.line.len() <= MAX_EVENT_BYTES);
     }
 
     #[test]
-    fn many_data_lines_are_too_large_together() {
+    fn the_data_lines_of_an_event_are_limited_together() {
         let mut decoder = EventDecoder::default();
         let line = format!("data: {}\n", "a".repeat(100_000));
-        let taken = (0..11).find_map(|_| decoder.take(&mut line.as_bytes()).err());
-        assert_eq!(taken, Some(EventTooLarge));
+        let error = (0..11).find_map(|_| decoder.decode(&mut line.as_bytes()).err());
+        assert_eq!(error, Some(EventTooLarge));
     }
 
     proptest! {
         #[test]
-        fn reads_the_same_however_the_stream_is_cut(
+        fn decodes_the_same_events_from_pieces_of_any_size(
             lines in prop::collection::vec("(data: ?|:|event:|)[a-zé\u{1f98a} :]{0,12}(\n|\r|\r\n)", 0..24),
             size in 1_usize..9,
         ) {

@@ -1,32 +1,32 @@
-//! The reply engine that asks a language model, at any server that speaks `OpenAI` chat completions.
+//! The reply engine of language models, for any server that implements `OpenAI` chat completions.
 //!
-//! An answer is one future (`answering`) that the stream given out drives itself (`voice`): dropping
-//! the stream drops the future, and with it the connection. Each question goes out through `client`,
-//! again as `patience` allows; its answer is heard by `listen`, event by event (`event_decoder`),
-//! gathered in `heard` and said by `speech`. `prompt` is the form of what the model is told, `wire`
-//! that of what is sent and what comes back; `fault` says what goes wrong, and what that means,
-//! `complaint` what the upstream says of that. `tools` are offered, judged and called; `models` is
-//! the list of what a server has.
+//! A reply is one future (`reply_generator`) that the returned stream drives itself
+//! (`chunk_sender`): dropping the stream drops the future, and with it the connection. `client`
+//! sends each request, with retries by `retry_policy`. `response_reader` reads the response event
+//! by event (`event_decoder`), `response_accumulator` collects it, and `reply_writer` sends its
+//! text. `prompt` builds the messages for the model, `wire` is the format of requests and
+//! responses, and `error` and `upstream_error` describe failures. `tools` offers tools to the
+//! model and executes its calls. `model_list` is the list of a server's models.
 //!
-//! No upstream is trusted: not with memory, not with time, and not with what reaches the log. What
-//! holds prompts, answers or arguments has no `Debug`.
+//! No upstream is trusted with memory, time or the content of logs. Types that contain prompts,
+//! replies or arguments do not implement `Debug`.
 
 mod address;
-mod answering;
+mod chunk_sender;
 mod client;
-mod complaint;
 mod engine;
+mod error;
 mod event_decoder;
-mod fault;
-mod heard;
-mod listen;
-mod models;
+mod model_list;
 mod options;
-mod patience;
 mod prompt;
-mod speech;
+mod reply_generator;
+mod reply_writer;
+mod response_accumulator;
+mod response_reader;
+mod retry_policy;
 mod tools;
-mod voice;
+mod upstream_error;
 mod wire;
 
 pub use engine::LlmReplyEngine;

@@ -1,4 +1,4 @@
-//! What the operator says of one provider.
+//! The configuration of one provider.
 
 use std::{fmt, time::Duration};
 
@@ -7,33 +7,32 @@ use secrecy::SecretString;
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-/// One provider: a server, and how to ask it.
+/// The configuration of one provider.
 #[derive(Clone)]
 pub struct LlmOptions {
-    /// What the engine is called, for the log.
+    /// The name of the engine, for logs.
     pub engine: String,
-    /// Where its API stands, version included, as in `https://api.openai.com/v1`; a query is kept,
-    /// and `/chat/completions` at the end is understood.
+    /// The URL of the API with its version, as in `https://api.openai.com/v1`. A query is kept, and
+    /// `/chat/completions` at the end is accepted.
     pub base_url: String,
     /// Sent as a bearer token.
     pub api_key: Option<SecretString>,
-    /// The model for agents that name none; without it the server chooses.
+    /// The model of agents that name none. If missing, the server chooses.
     pub model: Option<String>,
-    /// Through which all requests go, as in `http://user:word@proxy.internal:3128`.
+    /// The proxy of all requests, as in `http://user:word@proxy.internal:3128`.
     pub proxy: Option<SecretString>,
-    /// Whether it is asked to answer piece by piece: some servers cannot, or not when there are
-    /// tools to call.
+    /// Requests streamed responses. Some servers do not support them, or not together with tools.
     pub streams: bool,
-    /// How long the server may take.
+    /// The time limits of the server.
     pub times: LlmTimes,
-    /// Where the list of models is fetched, so that a fetch goes on when who asked for it has gone.
+    /// Runs the fetch of the model list, which continues if the caller is dropped.
     pub tasks: TaskTracker,
-    /// What `tasks` run on.
+    /// The runtime of `tasks`.
     pub runtime: Handle,
 }
 
 impl LlmOptions {
-    /// A server without key, proxy and model, that streams, with the times that are usual.
+    /// Returns options without key, proxy and model, with streaming and the default time limits.
     pub fn new(
         engine: impl Into<String>,
         base_url: impl Into<String>,
@@ -59,7 +58,7 @@ impl fmt::Debug for LlmOptions {
         formatter
             .debug_struct("LlmOptions")
             .field("engine", &self.engine)
-            // What else stands in an address can be a secret, too.
+            // The other parts of a URL can be secret.
             .field("host", &host(&self.base_url))
             .field("has_api_key", &self.api_key.is_some())
             .field("model", &self.model)
@@ -70,42 +69,42 @@ impl fmt::Debug for LlmOptions {
     }
 }
 
-/// A provider that cannot be asked as it is described. Says no secret.
+/// Invalid options. Its text contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum LlmOptionsError {
-    /// The base URL is none, or none of a server.
+    /// The base URL is invalid.
     #[error("the base URL must be http:// or https:// with a host, without a user or a fragment")]
     BaseUrl,
-    /// The key cannot stand in a header.
-    #[error("the API key holds characters that no header can carry")]
+    /// The key contains characters that are not allowed in a header.
+    #[error("the API key contains characters that are not allowed in an HTTP header")]
     ApiKey,
-    /// The proxy's URL is none.
+    /// The URL of the proxy is invalid.
     #[error("the proxy must be http:// or https:// with a host")]
     Proxy,
-    /// The client cannot be built, for want of certificates, say.
-    #[error("the client cannot be built")]
+    /// The client cannot be built, for example because certificates are missing.
+    #[error("the HTTP client of the provider cannot be built")]
     Client(#[source] ports::BoxError),
 }
 
-/// How long a provider may take, and how long this engine waits before it asks again.
+/// The time limits of a provider, and the pauses between attempts.
 #[derive(Debug, Clone, Copy)]
 pub struct LlmTimes {
-    /// Until there is a connection, encryption included.
+    /// Limit for connecting, including TLS.
     pub connect: Duration,
-    /// Until the head of the answer, and from there until its first line. Nothing of an answer that
-    /// was asked for as a whole comes before the last of it is known: it has the agent's time.
+    /// Limit for the head of a response, and again from there to its first line. A response that is
+    /// not streamed may take until the timeout of the agent.
     pub first_byte: Duration,
-    /// Between two lines of a stream (a comment is one, a part of a line is none), or two parts of
-    /// an answer that comes as a whole.
+    /// Limit between two lines of a stream (a comment is a line, a part of a line is not), or
+    /// between two parts of a response that is not streamed.
     pub idle: Duration,
-    /// For what a stream still says, such as the usage, after it told why the answer ended.
+    /// Limit for the rest of a stream, such as the usage, after its finish reason.
     pub trailer: Duration,
-    /// Before the first repeat, at least; twice as long before the second. Up to as much again is
-    /// added by chance.
+    /// The minimum pause before the first retry, which doubles for the second. A random time of up
+    /// to the same length is added.
     pub pause: Duration,
-    /// One call of a tool.
+    /// Limit for one tool call.
     pub tool: Duration,
-    /// The list of models.
+    /// Limit for fetching the list of models.
     pub models: Duration,
 }
 

@@ -1,4 +1,4 @@
-//! The promises of the port.
+//! The contract tests of the port.
 
 use std::ops::Deref;
 
@@ -6,7 +6,7 @@ use llm_engine::{LlmOptions, LlmReplyEngine};
 use tokio::runtime::Handle;
 use tokio_util::task::TaskTracker;
 
-use upstream::{Upstream, saying};
+use upstream::{Upstream, text_stream};
 
 #[path = "engine/upstream/mod.rs"]
 #[expect(dead_code, reason = "the other tests need more of it")]
@@ -26,7 +26,7 @@ impl Deref for Fixture {
 }
 
 async fn fixture() -> Fixture {
-    let upstream = Upstream::answering([saying("Hello, I can tell the time.")]).await;
+    let upstream = Upstream::start([text_stream("Hello, I can tell the time.")]).await;
     let (tasks, runtime) = (TaskTracker::new(), Handle::current());
     let options = LlmOptions::new("llm", upstream.base_url(), tasks, runtime);
     Fixture {

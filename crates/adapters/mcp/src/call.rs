@@ -1,4 +1,4 @@
-//! One call, and what went wrong with it.
+//! One tool call and its errors.
 
 use ports::{ToolArguments, ToolError};
 use rmcp::{
@@ -7,23 +7,23 @@ use rmcp::{
     service::{Peer, ServiceError},
 };
 
-use crate::{answer, reason::Unreachable};
+use crate::{connection_error::ConnectionError, tool_result};
 
-/// Where a tool is called.
+/// The connection and the name by which a tool is called.
 pub(crate) struct Route {
     pub(crate) peer: Peer<RoleClient>,
-    pub(crate) name_there: String,
+    pub(crate) remote_name: String,
 }
 
 impl Route {
-    /// Calls the tool. When this is dropped, the server is told that nobody waits any longer.
+    /// Calls the tool. Dropping the future sends a cancellation to the server.
     pub(crate) async fn call(&self, arguments: &ToolArguments) -> Result<String, ToolError> {
-        let call = CallToolRequestParams::new(self.name_there.clone());
+        let call = CallToolRequestParams::new(self.remote_name.clone());
         let call = call.with_arguments(arguments.clone());
         match self.peer.call_tool_once(call).await {
-            Ok(CallToolResponse::Complete(result)) => answer::read(result),
+            Ok(CallToolResponse::Complete(result)) => tool_result::read(result),
             Ok(_) => Err(ToolError::Failed(
-                "it asks for what nobody here can give while it works".to_owned(),
+                "it requests input that is not supported".to_owned(),
             )),
             Err(error) => Err(from_service(error)),
         }
@@ -34,16 +34,18 @@ fn from_service(error: ServiceError) -> ToolError {
     match error {
         ServiceError::McpError(error) => from_protocol(error),
         ServiceError::TransportSend(_) | ServiceError::TransportClosed => {
-            ToolError::Unavailable(Unreachable::because(&error).into())
+            ToolError::Unavailable(ConnectionError::from_error(&error).into())
         }
-        _ => ToolError::Failed("its answer does not keep to the protocol".to_owned()),
+        _ => ToolError::Failed("its result violates the protocol".to_owned()),
     }
 }
 
 fn from_protocol(error: ErrorData) -> ToolError {
     match error.code {
         ErrorCode::INVALID_PARAMS => ToolError::Refused(error.message.into_owned()),
-        ErrorCode::METHOD_NOT_FOUND => ToolError::Unavailable("it has no tools any more".into()),
+        ErrorCode::METHOD_NOT_FOUND => {
+            ToolError::Unavailable("the server no longer has tools".into())
+        }
         _ => ToolError::Failed(error.message.into_owned()),
     }
 }

@@ -1,4 +1,4 @@
-//! Connecting to a server, and what is held of it while it lasts.
+//! The connection to a server.
 
 use std::{sync::Arc, time::Duration};
 
@@ -20,23 +20,23 @@ use tokio::{sync::Notify, time::timeout};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    http::HttpWay,
-    process::PATIENCE,
-    reason::Unreachable,
+    connection_error::ConnectionError,
+    http::HttpTransport,
+    process::EXIT_TIMEOUT,
     request_guard::RequestGuard,
-    way::{McpTransport, Way},
+    transport::{McpTransport, Transport},
 };
 
-/// How long a connection may take to close: a little longer than a process that does not want to,
-/// and less than the 3 s that a shutdown has for servers of tools.
-const CLOSE_LIMIT: Duration = PATIENCE
+/// The maximum time for closing a connection: a little more than a process may take, and less than
+/// the 3 s that a shutdown allows for MCP servers.
+const CLOSE_TIMEOUT: Duration = EXIT_TIMEOUT
     .saturating_mul(2)
     .saturating_add(Duration::from_millis(500));
 
-/// Connects to one server, again and again.
+/// Opens connections to one server.
 pub(crate) struct Connector {
     server: String,
-    way: Way,
+    transport: Transport,
     tasks: TaskTracker,
 }
 
@@ -44,14 +44,14 @@ impl Connector {
     pub(crate) fn new(server: String, transport: McpTransport, tasks: TaskTracker) -> Self {
         Self {
             server,
-            way: Way::by(transport),
+            transport: Transport::new(transport),
             tasks,
         }
     }
 
-    /// Connects, by the handshake of the protocol's older versions or, where a server has none any
-    /// more, without.
-    pub(crate) async fn connect(&mut self) -> Result<Connection, Unreachable> {
+    /// Connects with the handshake of the protocol's older versions or, if the server does not
+    /// support it, without one.
+    pub(crate) async fn connect(&mut self) -> Result<Connection, ConnectionError> {
         let connected = match self.open(ClientLifecycleMode::Initialize).await? {
             Err(ClientInitializeError::JsonRpcError(_)) => {
                 let preferred_versions = vec![ProtocolVersion::LATEST];
@@ -62,33 +62,36 @@ impl Connector {
         };
         match connected {
             Ok(opened) => Ok(Connection::new(opened).await),
-            Err(error) => Err(Unreachable::because(&error)),
+            Err(error) => Err(ConnectionError::from_error(&error)),
         }
     }
 
     async fn open(
         &mut self,
         lifecycle: ClientLifecycleMode,
-    ) -> Result<Result<Opened, ClientInitializeError>, Unreachable> {
+    ) -> Result<Result<Opened, ClientInitializeError>, ConnectionError> {
         let closing = CancellationToken::new();
         let changed = Arc::new(Notify::new());
-        let listener = Listener(Arc::clone(&changed));
-        let running = match &mut self.way {
-            Way::Http { url, ready } => {
-                let way = match ready {
-                    Some(way) => way.clone(),
-                    None => ready.insert(HttpWay::new(Arc::clone(url)).await?).clone(),
+        let handler = NotificationHandler(Arc::clone(&changed));
+        let running = match &mut self.transport {
+            Transport::Http { url, ready } => {
+                let http = match ready {
+                    Some(http) => http.clone(),
+                    None => ready
+                        .insert(HttpTransport::new(Arc::clone(url)).await?)
+                        .clone(),
                 };
-                let transport = RequestGuard::new(way.transport(), self.server.clone());
-                serve_client_with_lifecycle_and_ct(listener, transport, lifecycle, closing.clone())
+                let transport = RequestGuard::new(http.transport(), self.server.clone());
+                serve_client_with_lifecycle_and_ct(handler, transport, lifecycle, closing.clone())
                     .await
             }
-            Way::Process(program) => {
+            Transport::Process(program) => {
                 let started = program.start();
-                let (transport, log) = started.map_err(|error| Unreachable::because(&error))?;
+                let (transport, log) =
+                    started.map_err(|error| ConnectionError::from_error(&error))?;
                 self.tasks.spawn(log.drain(self.server.clone()));
                 let transport = RequestGuard::new(transport, self.server.clone());
-                serve_client_with_lifecycle_and_ct(listener, transport, lifecycle, closing.clone())
+                serve_client_with_lifecycle_and_ct(handler, transport, lifecycle, closing.clone())
                     .await
             }
         };
@@ -100,10 +103,10 @@ impl Connector {
     }
 }
 
-/// Hears what a server says by itself.
-struct Listener(Arc<Notify>);
+/// Handles the notifications of a server.
+struct NotificationHandler(Arc<Notify>);
 
-impl ClientHandler for Listener {
+impl ClientHandler for NotificationHandler {
     fn get_info(&self) -> ClientConfig {
         let product = Implementation::new("agent-service", env!("CARGO_PKG_VERSION"));
         ClientConfig::new(ClientCapabilities::default(), product)
@@ -116,16 +119,16 @@ impl ClientHandler for Listener {
 }
 
 struct Opened {
-    running: RunningService<RoleClient, Listener>,
+    running: RunningService<RoleClient, NotificationHandler>,
     closing: CancellationToken,
     changed: Arc<Notify>,
 }
 
-/// A connection to a server. Dropping this closes it without waiting.
+/// A connection to a server. Dropping it closes the connection without waiting.
 pub(crate) struct Connection {
     peer: Peer<RoleClient>,
     changed: Arc<Notify>,
-    /// Servers of the newest version tell of changes only to those who ask for it.
+    /// Servers of the newest protocol version report changes only to subscribers.
     subscription: Option<Subscription>,
     ended: Fuse<BoxFuture<'static, ()>>,
     closing: CancellationToken,
@@ -134,7 +137,7 @@ pub(crate) struct Connection {
 impl Connection {
     async fn new(opened: Opened) -> Self {
         let peer = opened.running.peer().clone();
-        // The list is asked for when it may have changed: what was answered before is no answer.
+        // The list is requested when it may have changed, so a cached response would be wrong.
         peer.set_response_cache_config(ClientCacheConfig::disabled())
             .await;
         Self {
@@ -150,7 +153,7 @@ impl Connection {
         &self.peer
     }
 
-    /// Asks to be told of changes, if that is necessary.
+    /// Subscribes to changes of the tool list, if the protocol version requires it.
     pub(crate) async fn subscribe(&mut self) {
         let info = self.peer.peer_info();
         if info.is_some_and(|info| !info.protocol_version.has_initialize()) {
@@ -160,7 +163,8 @@ impl Connection {
         }
     }
 
-    /// Waits until the server says that its list has changed; `Err` once the connection has ended.
+    /// Waits until the server reports a change of its tool list. Returns an error once the
+    /// connection has ended.
     pub(crate) async fn changed(&mut self) -> Result<(), Ended> {
         tokio::select! {
             () = &mut self.ended => Err(Ended),
@@ -169,19 +173,19 @@ impl Connection {
         }
     }
 
-    /// Closes it, and waits until that is done.
+    /// Closes the connection and waits until it is closed.
     pub(crate) async fn close(self) {
         self.closing.cancel();
         if !self.ended.is_terminated() {
-            let _ = timeout(CLOSE_LIMIT, self.ended).await;
+            let _ = timeout(CLOSE_TIMEOUT, self.ended).await;
         }
     }
 }
 
-/// A connection has ended by itself.
+/// The connection has ended.
 pub(crate) struct Ended;
 
-/// Waits for ever where nothing is subscribed.
+/// Waits for the next change; forever if there is no subscription.
 async fn next_change(subscription: &mut Option<Subscription>) {
     if let Some(open) = subscription {
         if let Ok(Some(_)) = open.next().await {
@@ -197,15 +201,15 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn says_why_a_server_cannot_be_reached_and_not_where() {
+    async fn the_error_contains_the_reason_and_not_the_address() {
         let url = "http://user:secret@127.0.0.1:1/mcp?key=secret".to_owned();
         let transport = McpTransport::Http { url };
         let mut connector = Connector::new("files".to_owned(), transport, TaskTracker::new());
         let connected = connector.connect().await;
-        let reason = connected.err().expect("nobody listens there");
+        let reason = connected.err().expect("an error");
         assert_eq!(
             reason.to_string(),
-            "the server of tools cannot be reached: Connection refused (os error 111)"
+            "the MCP server is unreachable: Connection refused (os error 111)"
         );
     }
 }

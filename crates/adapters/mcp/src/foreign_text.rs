@@ -1,14 +1,14 @@
-//! What others write, for our log: bounded in length and in number, without what a terminal obeys.
+//! Text of servers in our log: limited in length and number, without control characters.
 
 use std::time::Duration;
 
 use crate::window::WindowCount;
 
-/// How many lines a source may have in the log within [`WHILE`].
-const MOST_LINES: u32 = 100;
-const WHILE: Duration = Duration::from_secs(10);
+/// The maximum number of log lines of one source within [`WINDOW`].
+const MAX_LINES: u32 = 100;
+const WINDOW: Duration = Duration::from_secs(10);
 
-/// The beginning of a text, up to so many characters, with control characters written out.
+/// Returns up to `characters` characters of a text, with control characters escaped.
 pub(crate) fn printable(text: &str, characters: usize) -> String {
     let mut printable = String::new();
     for character in text.chars().take(characters) {
@@ -21,23 +21,25 @@ pub(crate) fn printable(text: &str, characters: usize) -> String {
     printable
 }
 
-/// What one source has lately had in the log.
-pub(crate) struct Told(WindowCount);
+/// Limits the log lines of one source.
+pub(crate) struct LogThrottle(WindowCount);
 
-impl Default for Told {
+impl Default for LogThrottle {
     fn default() -> Self {
-        Self(WindowCount::new(WHILE))
+        Self(WindowCount::new(WINDOW))
     }
 }
 
-impl Told {
-    /// Whether there is room for one more line. Says once when there is no more.
-    pub(crate) fn may_tell(&mut self) -> bool {
+impl LogThrottle {
+    /// Returns whether another line may be logged. Logs once when the limit is reached.
+    pub(crate) fn allows(&mut self) -> bool {
         let lines = self.0.add();
-        if lines == MOST_LINES + 1 {
-            tracing::debug!("a server of tools has more to log than is passed on");
+        if lines == MAX_LINES + 1 {
+            tracing::debug!(
+                "log lines about an MCP server exceed the limit; dropping further ones"
+            );
         }
-        lines <= MOST_LINES
+        lines <= MAX_LINES
     }
 }
 
@@ -52,17 +54,17 @@ mod tests {
     #[case("plain é", "plain é")]
     #[case("\u{1b}[2Jgone\r\n", "\\u{1b}[2Jgone")]
     #[case("0123456789", "01234567")]
-    fn what_others_write_is_cut_and_does_nothing(#[case] text: &str, #[case] told: &str) {
-        assert_eq!(printable(text, 8), told);
+    fn text_of_servers_is_cut_and_escaped(#[case] text: &str, #[case] expected: &str) {
+        assert_eq!(printable(text, 8), expected);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn only_so_many_lines_are_told_in_a_while() {
-        let mut told = Told::default();
+    async fn log_lines_are_limited_per_window() {
+        let mut throttle = LogThrottle::default();
         for _ in 0..2 {
-            let lines = (0..1_000).filter(|_| told.may_tell()).count();
+            let lines = (0..1_000).filter(|_| throttle.allows()).count();
             assert_eq!(lines, 100);
-            advance(WHILE + Duration::from_secs(1)).await;
+            advance(WINDOW + Duration::from_secs(1)).await;
         }
     }
 }

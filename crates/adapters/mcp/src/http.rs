@@ -1,4 +1,4 @@
-//! Servers that are reached by streamable HTTP.
+//! The transport of servers with streamable HTTP.
 
 use std::{sync::Arc, time::Duration};
 
@@ -9,40 +9,40 @@ use rmcp::transport::{
 };
 use tokio::task::spawn_blocking;
 
-use crate::{LARGEST_MESSAGE, reason::Unreachable, web::WebClient};
+use crate::{MAX_MESSAGE_BYTES, connection_error::ConnectionError, web::WebClient};
 
-const CONNECT_LIMIT: Duration = Duration::from_secs(5);
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How often a stream that broke off is asked for anew before its request has failed. Later it is
-/// the keeper who connects again.
-const STREAM_REPEATS: usize = 2;
+/// The maximum number of times that a broken stream is reopened before its request fails. After
+/// that, `ConnectionManager` reconnects.
+const MAX_STREAM_RETRIES: usize = 2;
 
-/// The way to one server.
+/// The HTTP client of one server.
 #[derive(Clone)]
-pub(crate) struct HttpWay {
+pub(crate) struct HttpTransport {
     client: Client,
     url: Arc<str>,
 }
 
-impl HttpWay {
-    /// Reads the certificates of the system's authorities, which takes some milliseconds.
-    pub(crate) async fn new(url: Arc<str>) -> Result<Self, Unreachable> {
+impl HttpTransport {
+    /// Builds the client. Reads the system's root certificates, which takes some milliseconds.
+    pub(crate) async fn new(url: Arc<str>) -> Result<Self, ConnectionError> {
         let built = spawn_blocking(build).await;
         let client = built
-            .map_err(|error| Unreachable::because(&error))?
-            .map_err(|error| Unreachable::because(&error))?;
+            .map_err(|error| ConnectionError::from_error(&error))?
+            .map_err(|error| ConnectionError::from_error(&error))?;
         Ok(Self { client, url })
     }
 
-    /// A new session with the server; nothing is sent yet.
+    /// Returns the transport of a new session. Sends nothing yet.
     pub(crate) fn transport(&self) -> StreamableHttpClientTransport<WebClient> {
-        let mut repeats = FixedInterval::default();
-        repeats.max_times = Some(STREAM_REPEATS);
+        let mut retries = FixedInterval::default();
+        retries.max_times = Some(MAX_STREAM_RETRIES);
         let mut config = StreamableHttpClientTransportConfig::with_uri(Arc::clone(&self.url))
-            .max_sse_event_size(LARGEST_MESSAGE)
-            // Whoever lost the session is connected to anew, by the keeper.
+            .max_sse_event_size(MAX_MESSAGE_BYTES)
+            // `ConnectionManager` reconnects after a lost session.
             .reinit_on_expired_session(false);
-        config.retry_config = Arc::new(repeats);
+        config.retry_config = Arc::new(retries);
         StreamableHttpClientTransport::with_client(WebClient::new(self.client.clone()), config)
     }
 }
@@ -50,9 +50,9 @@ impl HttpWay {
 fn build() -> Result<Client, reqwest::Error> {
     Client::builder()
         .user_agent("agent-service")
-        // The operator named this server, and no other.
+        // The operator configured this server and no other.
         .redirect(redirect::Policy::none())
         .no_proxy()
-        .connect_timeout(CONNECT_LIMIT)
+        .connect_timeout(CONNECT_TIMEOUT)
         .build()
 }

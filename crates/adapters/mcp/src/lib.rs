@@ -1,37 +1,37 @@
-//! Tools of servers that speak the Model Context Protocol (MCP), by its official SDK.
+//! Tools of servers that implement the Model Context Protocol (MCP), on its official SDK.
 //!
-//! One [`McpServer`] stands for one server. A task of its own (`keeper`) connects to it, by
-//! `connection` over `http` or `process`, keeps its list of tools (`listing`, `offer`) and connects
-//! anew when it goes away. What the port is asked is answered from memory (`state`), and calls
-//! (`call`) go over the connection there is, if there is one.
+//! One [`McpServer`] represents one server. Its task (`connection_manager`) connects to the server
+//! through `connection`, over `http` or `process`, keeps its list of tools (`listing`,
+//! `tool_catalog`), and reconnects when the connection is lost. The methods of the port return what
+//! is cached in `state`; calls (`call`) use the current connection.
 
-mod answer;
 mod call;
 mod connection;
+mod connection_error;
+mod connection_manager;
 mod foreign_text;
 mod http;
-mod keeper;
 mod lines;
 mod listing;
 mod nesting;
-mod offer;
 mod process;
-mod reason;
 mod request_guard;
 mod server;
 mod state;
 mod supervision;
-mod way;
+mod tool_catalog;
+mod tool_result;
+mod transport;
 mod web;
 mod window;
 
-pub use keeper::McpTimes;
+pub use connection_manager::McpTimes;
 pub use process::Program;
 pub use server::McpServer;
-pub use way::McpTransport;
+pub use transport::McpTransport;
 
-/// The most bytes that one message of a server may have: more are not held.
-const LARGEST_MESSAGE: usize = 1024 * 1024;
+/// The maximum number of bytes of one message of a server. Larger ones are not kept.
+const MAX_MESSAGE_BYTES: usize = 1024 * 1024;
 
-/// What a call is told whose answer would be larger.
-const TOO_LARGE: &str = "its answer is too large";
+/// The error of a call whose result would be larger.
+const TOO_LARGE: &str = "its result is too large";

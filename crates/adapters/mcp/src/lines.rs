@@ -2,7 +2,7 @@
 
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _};
 
-/// How much is kept of each end of a line that is too long.
+/// The number of bytes that are kept of each end of a line that is too long.
 const KEPT: usize = 256;
 
 /// A line without its end.
@@ -10,31 +10,32 @@ const KEPT: usize = 256;
 pub(crate) enum Line {
     /// All of it.
     Whole(Vec<u8>),
-    /// It was longer than allowed: how it begins and how it ends.
+    /// The first and the last bytes of a line that was too long.
     TooLong { start: Vec<u8>, end: Vec<u8> },
 }
 
-/// Reads lines. Whoever stops waiting for one loses nothing of it.
+/// Reads lines. Cancel safe: nothing is lost when the future of [`Self::next`] is dropped.
 pub(crate) struct Lines<R> {
     reader: R,
-    longest: usize,
+    max_bytes: usize,
     line: Vec<u8>,
-    /// Of the line, once it is too long.
+    /// The beginning of the line, once it is too long.
     start: Option<Vec<u8>>,
 }
 
 impl<R: AsyncBufRead + Unpin> Lines<R> {
-    /// Keeps at most so many bytes of a line, which are more than of the ends of a longer one.
-    pub(crate) fn new(reader: R, longest: usize) -> Self {
+    /// Creates a reader of lines with at most `max_bytes` bytes, which must exceed [`KEPT`].
+    pub(crate) fn new(reader: R, max_bytes: usize) -> Self {
         Self {
             reader,
-            longest,
+            max_bytes,
             line: Vec::new(),
             start: None,
         }
     }
 
-    /// The next line; none at the end, where a line without its end is no line.
+    /// Returns the next line; `None` at the end of the stream, where an unterminated line is
+    /// dropped.
     pub(crate) async fn next(&mut self) -> std::io::Result<Option<Line>> {
         loop {
             let available = self.reader.fill_buf().await?;
@@ -54,7 +55,7 @@ impl<R: AsyncBufRead + Unpin> Lines<R> {
     }
 
     fn cut(&mut self) {
-        if self.start.is_none() && self.line.len() > self.longest {
+        if self.start.is_none() && self.line.len() > self.max_bytes {
             self.start = Some(self.line[..KEPT.min(self.line.len())].to_vec());
         }
         if self.start.is_some() {
@@ -83,14 +84,14 @@ mod tests {
 
     use super::*;
 
-    async fn read(text: &str, longest: usize) -> Vec<Line> {
-        read_in_parts(text.as_bytes(), usize::MAX, longest).await
+    async fn read(text: &str, max_bytes: usize) -> Vec<Line> {
+        read_in_parts(text.as_bytes(), usize::MAX, max_bytes).await
     }
 
-    /// Reads a part of so many bytes at a time.
-    async fn read_in_parts(bytes: &[u8], part: usize, longest: usize) -> Vec<Line> {
+    /// Reads `part` bytes at a time.
+    async fn read_in_parts(bytes: &[u8], part: usize, max_bytes: usize) -> Vec<Line> {
         let reader = BufReader::with_capacity(part.min(bytes.len()).max(1), bytes);
-        let mut lines = Lines::new(reader, longest);
+        let mut lines = Lines::new(reader, max_bytes);
         let mut read = Vec::new();
         while let Some(line) = lines.next().await.expect("memory can be read") {
             read.push(line);
@@ -103,13 +104,13 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn reads_lines_and_leaves_out_what_has_no_end() {
+    async fn an_unterminated_last_line_is_dropped() {
         let read = read("one\n\ntwo\nthree", 10).await;
         assert_eq!(read, [whole("one"), whole(""), whole("two")]);
     }
 
     #[tokio::test]
-    async fn keeps_the_ends_of_a_line_that_is_too_long() {
+    async fn the_ends_of_a_line_that_is_too_long_are_kept() {
         let long = format!("{}{}", "a".repeat(1_000), "b".repeat(1_000));
         let cut = read(&format!("{long}\nnext\n"), 1_999).await;
         let start = vec![b'a'; KEPT];
@@ -120,7 +121,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn holds_no_more_than_it_may() {
+    async fn memory_is_bounded() {
         let (mut writer, reader) = duplex(4_096);
         let writing = async move {
             for _ in 0..4_096 {
@@ -139,12 +140,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_gave_up_goes_on_where_it_was() {
+    async fn a_cancelled_read_loses_nothing() {
         let (mut writer, reader) = duplex(64);
         let mut lines = Lines::new(BufReader::new(reader), 100);
         writer.write_all(b"first ").await.expect("it is read");
-        let gave_up = tokio::time::timeout(Duration::ZERO, lines.next()).await;
-        assert!(gave_up.is_err());
+        let cancelled = tokio::time::timeout(Duration::ZERO, lines.next()).await;
+        assert!(cancelled.is_err());
         writer.write_all(b"half\n").await.expect("it is read");
         assert_eq!(
             lines.next().await.expect("a line"),
@@ -154,15 +155,15 @@ mod tests {
 
     proptest! {
         #[test]
-        fn reads_the_same_lines_whatever_the_parts(
+        fn lines_do_not_depend_on_the_size_of_reads(
             bytes in proptest::collection::vec(prop_oneof![Just(b'\n'), any::<u8>()], 0..2_000),
             part in 1_usize..600,
-            longest in KEPT..900,
+            max_bytes in KEPT..900,
         ) {
             let mut expected: Vec<_> = bytes.split(|byte| *byte == b'\n').collect();
             expected.pop();
             let expected = expected.into_iter().map(|line| {
-                if line.len() > longest {
+                if line.len() > max_bytes {
                     let kept = line.len().min(KEPT);
                     let (start, end) = (&line[..kept], &line[line.len() - kept..]);
                     Line::TooLong { start: start.to_vec(), end: end.to_vec() }
@@ -170,7 +171,7 @@ mod tests {
                     Line::Whole(line.to_vec())
                 }
             });
-            let read = block_on(read_in_parts(&bytes, part, longest));
+            let read = block_on(read_in_parts(&bytes, part, max_bytes));
             prop_assert_eq!(read, expected.collect::<Vec<_>>());
         }
     }

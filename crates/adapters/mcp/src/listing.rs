@@ -1,4 +1,4 @@
-//! Asking a server what it has.
+//! Listing the tools of a server.
 
 use rmcp::{
     RoleClient,
@@ -10,25 +10,25 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::offer::LONGEST_CAPABILITY;
+use crate::tool_catalog::MAX_CAPABILITY_CHARS;
 
-/// The most tools that are taken of one server.
-pub(crate) const MOST_TOOLS: usize = 256;
+/// The maximum number of tools of one server.
+pub(crate) const MAX_TOOLS: usize = 256;
 
-/// The most pages that are asked for: a server may answer empty ones for ever.
-const MOST_PAGES: usize = 64;
+/// The maximum number of pages: a server may return empty pages forever.
+const MAX_PAGES: usize = 64;
 
 /// The tools of a server.
 #[derive(Default)]
 pub(crate) struct Listing {
     pub(crate) tools: Vec<Tool>,
-    /// How the names of those begin that do not keep to the protocol.
-    pub(crate) unreadable: Vec<String>,
-    /// Whether there are more than are taken.
-    pub(crate) is_cut: bool,
+    /// The beginnings of the names of tools that violate the protocol.
+    pub(crate) invalid: Vec<String>,
+    /// `true` if the server has more tools than are used.
+    pub(crate) is_truncated: bool,
 }
 
-/// Asks for all pages.
+/// Requests all pages.
 pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceError> {
     let mut listing = Listing::default();
     let info = peer.peer_info();
@@ -36,19 +36,19 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
         return Ok(listing);
     }
     let mut cursor = None;
-    for _ in 0..MOST_PAGES {
-        let asked = PaginatedRequestParams::default().with_cursor(cursor);
-        let asked = ListToolsRequest::with_param(asked);
-        let asked = ClientRequest::ListToolsRequest(asked);
-        let page = match peer.send_request(asked).await? {
+    for _ in 0..MAX_PAGES {
+        let request = PaginatedRequestParams::default().with_cursor(cursor);
+        let request = ListToolsRequest::with_param(request);
+        let request = ClientRequest::ListToolsRequest(request);
+        let page = match peer.send_request(request).await? {
             ServerResult::ListToolsResult(page) => page,
             ServerResult::CustomResult(page) => listing.read(page.0)?,
             _ => return Err(ServiceError::UnexpectedResponse),
         };
         listing.tools.extend(page.tools);
-        if listing.tools.len() > MOST_TOOLS {
-            listing.tools.truncate(MOST_TOOLS);
-            listing.is_cut = true;
+        if listing.tools.len() > MAX_TOOLS {
+            listing.tools.truncate(MAX_TOOLS);
+            listing.is_truncated = true;
             return Ok(listing);
         }
         cursor = page.next_cursor;
@@ -56,21 +56,21 @@ pub(crate) async fn list(peer: &Peer<RoleClient>) -> Result<Listing, ServiceErro
             return Ok(listing);
         }
     }
-    listing.is_cut = true;
+    listing.is_truncated = true;
     Ok(listing)
 }
 
 impl Listing {
-    /// Reads a page that has tools which do not keep to the protocol: those are left out.
+    /// Reads a page with tools that violate the protocol, and omits those.
     fn read(&mut self, mut page: Value) -> Result<ListToolsResult, ServiceError> {
         let tools = page.get_mut("tools").and_then(Value::as_array_mut);
         let tools = tools.ok_or(ServiceError::UnexpectedResponse)?;
         tools.retain(|tool| {
             let is_tool = serde_json::from_value::<Tool>(tool.clone()).is_ok();
-            if !is_tool && self.unreadable.len() < MOST_TOOLS {
+            if !is_tool && self.invalid.len() < MAX_TOOLS {
                 let name = tool.get("name").and_then(Value::as_str).unwrap_or_default();
-                let name = name.chars().take(LONGEST_CAPABILITY + 1);
-                self.unreadable.push(name.collect());
+                let name = name.chars().take(MAX_CAPABILITY_CHARS + 1);
+                self.invalid.push(name.collect());
             }
             is_tool
         });
@@ -91,10 +91,10 @@ mod tests {
     #[case(json!({ "name": "list", "inputSchema": [] }), "list")]
     #[case(json!("tool"), "")]
     #[case(json!(null), "")]
-    fn a_tool_that_is_none_costs_no_other(#[case] wrong: Value, #[case] name: &str) {
+    fn an_invalid_tool_does_not_affect_others(#[case] invalid_tool: Value, #[case] name: &str) {
         let good = json!({ "name": "good", "inputSchema": {} });
-        let page = json!({ "tools": [wrong, good], "nextCursor": "next" });
-        // As the SDK reads it.
+        let page = json!({ "tools": [invalid_tool, good], "nextCursor": "next" });
+        // The SDK parses it in the same way.
         let page = match serde_json::from_value(page).expect("a result") {
             ServerResult::CustomResult(page) => page.0,
             other => panic!("it is read as {other:?}"),
@@ -104,14 +104,14 @@ mod tests {
         assert_eq!(page.tools.len(), 1);
         assert_eq!(page.tools[0].name, "good");
         assert_eq!(page.next_cursor.as_deref(), Some("next"));
-        assert_eq!(listing.unreadable, [name]);
+        assert_eq!(listing.invalid, [name]);
     }
 
     #[rstest]
     #[case(json!({ "tools": 5 }))]
     #[case(json!([]))]
     #[case(json!({ "tools": [], "nextCursor": 5 }))]
-    fn a_page_that_is_none_is_an_error(#[case] page: Value) {
+    fn an_invalid_page_is_an_error(#[case] page: Value) {
         let read = Listing::default().read(page);
         assert!(matches!(read, Err(ServiceError::UnexpectedResponse)));
     }

@@ -6,11 +6,11 @@ use std::borrow::Cow;
 use serde_json::Value;
 use sse_stream::Sse;
 
-/// The most levels of a message that reach the parser.
+/// The maximum number of levels of a message that reach the parser.
 const MESSAGE_LEVELS: usize = 120;
 
-/// The most levels of a schema or of structured data. A message has only a few levels around them,
-/// so a value that lost a part to [`prune`] always has more.
+/// The maximum number of levels of a schema or of structured data. A message has only a few levels
+/// around them, so a value that lost a part to [`prune`] always has more.
 pub(crate) const VALUE_LEVELS: usize = 100;
 
 /// The message, with `null` for each object and list that is nested too deeply to be parsed.

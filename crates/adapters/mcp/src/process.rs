@@ -1,4 +1,4 @@
-//! Servers that are processes of ours, spoken to over their standard streams.
+//! Servers that run as child processes, with messages over their standard streams.
 
 mod log;
 mod message;
@@ -25,68 +25,71 @@ use tokio::{
 use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::{
-    LARGEST_MESSAGE,
-    foreign_text::Told,
+    MAX_MESSAGE_BYTES,
+    foreign_text::LogThrottle,
     lines::{Line, Lines},
 };
 
 pub(crate) use log::ProcessLog;
 use message::message;
 
-/// Where programs are.
+/// The variable with the directories of programs.
 const PATH: &str = "PATH";
 
-/// What a program needs of our environment to find others, its files and its language. All else
-/// stays with us: it holds our secrets.
-const HANDED_ON: [&str; 10] = [
+/// The variables of our environment that a program inherits: it needs them to find programs and
+/// files and to select its language. All others may contain secrets of the service.
+const INHERITED: [&str; 10] = [
     PATH, "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "TZ", "LANG", "LC_ALL",
 ];
 
-/// How long a process has to end by itself: once until its input is closed and it has ended, and
-/// once more when it is told to. It is killed after both, before whoever shuts down goes on.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(1);
+/// The time in which a process may exit: once after its input was closed, and once more after
+/// SIGTERM. After both it is killed.
+pub(crate) const EXIT_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// How long is read what a process that has ended said last: somebody else may hold its output.
-const LAST_WORDS: Duration = Duration::from_millis(500);
+/// The time for which the output of an exited process is still read: another process may keep it
+/// open.
+const OUTPUT_GRACE: Duration = Duration::from_millis(500);
 
-/// A program to start.
+/// A program that runs as an MCP server.
 #[derive(Clone)]
 pub struct Program {
     /// Its name, or the path to it.
     pub command: String,
-    /// What it is given.
+    /// Its arguments.
     pub arguments: Vec<String>,
-    /// Its environment, beside what every program needs.
+    /// Its environment, in addition to the inherited variables.
     pub environment: BTreeMap<String, SecretString>,
 }
 
-/// The standard streams of a process. Dropping this kills it, and all that it started.
+/// The standard streams of a process. Dropping this kills the process and its process group.
 pub(crate) struct ProcessTransport {
-    /// Before the process itself, which holds the group's number until it is asked how it ended.
+    /// Declared before `child`, so it is dropped first: the id of the group is reserved until the
+    /// process was waited for.
     group: Option<ProcessGroup>,
     child: Child,
     input: Arc<Mutex<Option<ChildStdin>>>,
     output: Lines<BufReader<ChildStdout>>,
-    /// Until when the output is read once the process has ended.
-    last: Option<Instant>,
-    told: Told,
+    /// The time until which output is read after the process has exited.
+    read_until: Option<Instant>,
+    log_throttle: LogThrottle,
     _log: DropGuard,
 }
 
 impl Program {
-    /// Whether it is where it will be looked for, and may be executed.
-    pub(crate) fn is_there(&self) -> bool {
+    /// Returns whether the program exists in the search path and is executable.
+    pub(crate) fn exists(&self) -> bool {
         let own = self.environment.get(PATH);
         let path = own.map(|path| path.expose_secret().into());
-        search::is_there(&self.command, path.or_else(|| std::env::var_os(PATH)))
+        search::exists(&self.command, path.or_else(|| std::env::var_os(PATH)))
     }
 
-    /// Starts it as the leader of a group of its own, and gives what it logs.
+    /// Starts the program as the leader of a process group. Returns its streams and its standard
+    /// error.
     pub(crate) fn start(&self) -> io::Result<(ProcessTransport, ProcessLog)> {
         let mut child = Command::new(&self.command)
             .args(&self.arguments)
             .env_clear()
-            .envs(handed_on())
+            .envs(inherited_variables())
             .envs(self.variables())
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -95,19 +98,19 @@ impl Program {
             .kill_on_drop(true)
             .spawn()?;
         let missing = || io::Error::other("a stream of the process is missing");
-        let group = ProcessGroup::of(&child).ok_or_else(missing)?;
+        let group = ProcessGroup::led_by(&child).ok_or_else(missing)?;
         let ended = CancellationToken::new();
-        let written = child.stderr.take().ok_or_else(missing)?;
-        let log = ProcessLog::new(written, ended.clone());
+        let stderr = child.stderr.take().ok_or_else(missing)?;
+        let log = ProcessLog::new(stderr, ended.clone());
         let input = child.stdin.take().ok_or_else(missing)?;
         let output = child.stdout.take().ok_or_else(missing)?;
         let transport = ProcessTransport {
             group: Some(group),
             child,
             input: Arc::new(Mutex::new(Some(input))),
-            output: Lines::new(BufReader::new(output), LARGEST_MESSAGE),
-            last: None,
-            told: Told::default(),
+            output: Lines::new(BufReader::new(output), MAX_MESSAGE_BYTES),
+            read_until: None,
+            log_throttle: LogThrottle::default(),
             _log: ended.drop_guard(),
         };
         Ok((transport, log))
@@ -119,10 +122,10 @@ impl Program {
     }
 }
 
-fn handed_on() -> impl Iterator<Item = (&'static str, OsString)> {
-    // No configuration of ours: it is only passed on.
+fn inherited_variables() -> impl Iterator<Item = (&'static str, OsString)> {
+    // This is not configuration of the service; it is only passed on.
     let value = |name: &'static str| std::env::var_os(name).map(|value| (name, value));
-    HANDED_ON.into_iter().filter_map(value)
+    INHERITED.into_iter().filter_map(value)
 }
 
 impl Transport<RoleClient> for ProcessTransport {
@@ -145,15 +148,15 @@ impl Transport<RoleClient> for ProcessTransport {
 
     async fn receive(&mut self) -> Option<RxJsonRpcMessage<RoleClient>> {
         loop {
-            match self.line().await {
+            match self.next_line().await {
                 Ok(Some(line)) => {
-                    if let Some(message) = message(&line, &mut self.told) {
+                    if let Some(message) = message(&line, &mut self.log_throttle) {
                         return Some(message);
                     }
                 }
                 Ok(None) => return None,
                 Err(error) => {
-                    tracing::debug!(%error, "a server of tools cannot be read");
+                    tracing::debug!(%error, "cannot read the output of an MCP server; closing its connection");
                     return None;
                 }
             }
@@ -162,8 +165,8 @@ impl Transport<RoleClient> for ProcessTransport {
 
     async fn close(&mut self) -> io::Result<()> {
         let begun = Instant::now();
-        let by_itself = begun + PATIENCE;
-        // A process that does not read holds up whoever writes to it.
+        let by_itself = begun + EXIT_TIMEOUT;
+        // A process that does not read its input blocks the writer, which holds this lock.
         if let Ok(mut input) = timeout_at(by_itself, self.input.lock()).await {
             drop(input.take());
         }
@@ -171,9 +174,9 @@ impl Transport<RoleClient> for ProcessTransport {
             if let Some(group) = &self.group {
                 group.signal(Signal::SIGTERM);
             }
-            let _ = timeout_at(begun + 2 * PATIENCE, self.child.wait()).await;
+            let _ = timeout_at(begun + 2 * EXIT_TIMEOUT, self.child.wait()).await;
         }
-        // What it started itself may still be there. Later, the number may be another's.
+        // Kills what remains of the group. After the wait, its id may belong to another group.
         drop(self.group.take());
         self.child.wait().await?;
         Ok(())
@@ -181,19 +184,19 @@ impl Transport<RoleClient> for ProcessTransport {
 }
 
 impl ProcessTransport {
-    /// The next line of the process; none once it has ended, though others may still write.
-    /// Whoever stops waiting for one loses nothing.
-    async fn line(&mut self) -> io::Result<Option<Line>> {
-        let until = if let Some(until) = self.last {
+    /// Returns the next line of the process; `None` once it has exited, even if another process
+    /// still writes. Cancel safe.
+    async fn next_line(&mut self) -> io::Result<Option<Line>> {
+        let until = if let Some(until) = self.read_until {
             until
         } else {
             tokio::select! {
                 line = self.output.next() => return line,
                 ended = self.child.wait() => {
                     ended?;
-                    // Later, the number of the group may be another's.
+                    // From now on, the id of the group may belong to another group.
                     drop(self.group.take());
-                    *self.last.insert(Instant::now() + LAST_WORDS)
+                    *self.read_until.insert(Instant::now() + OUTPUT_GRACE)
                 }
             }
         };
@@ -205,18 +208,18 @@ impl ProcessTransport {
     }
 }
 
-/// A process and all that it started. Dropping this kills them.
+/// A process group. Dropping this kills it.
 struct ProcessGroup(Pid);
 
 impl ProcessGroup {
-    /// The group that the process leads.
-    fn of(leader: &Child) -> Option<Self> {
+    /// Returns the group that the process leads.
+    fn led_by(leader: &Child) -> Option<Self> {
         let id = i32::try_from(leader.id()?).ok()?;
         Some(Self(Pid::from_raw(id)))
     }
 
     fn signal(&self, signal: Signal) {
-        // It fails when nobody is left.
+        // Fails if no process is left.
         let _ = killpg(self.0, signal);
     }
 }

@@ -1,5 +1,5 @@
-//! A bound on the requests that a server sends. The SDK answers each of them in a task of its own,
-//! without a bound: a server that floods them would take all memory.
+//! A limit on the requests that a server sends. The SDK answers each of them in its own task,
+//! without a limit: a flood of requests would exhaust the memory.
 
 use std::time::Duration;
 
@@ -12,18 +12,20 @@ use rmcp::{
 
 use crate::window::WindowCount;
 
-/// The most requests of a server within [`WINDOW`]. No capability that servers could use
-/// (sampling, elicitation, roots) is announced to them, so they have little to ask but `ping`.
-const MOST_REQUESTS: u32 = 100;
+/// The maximum number of requests of a server within [`WINDOW`]. The client announces none of the
+/// capabilities that servers could use (sampling, elicitation, roots), so servers send hardly
+/// anything but `ping`.
+const MAX_REQUESTS: u32 = 100;
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// The longest id of a request: its answer, which may have to wait, repeats it.
-const LONGEST_ID: usize = 256;
+/// The maximum length of the id of a request in bytes. The response, which may have to wait,
+/// repeats it.
+const MAX_ID_BYTES: usize = 256;
 
 /// A transport that ends when its server sends too many requests.
 pub(crate) struct RequestGuard<T> {
-    /// Dropped at once when the server sends too many: closing it in order would first have to read
-    /// everything that is still on its way.
+    /// Dropped at once when the server sends too many: an orderly close would first have to read
+    /// all messages in transit.
     transport: Option<T>,
     server: String,
     requests: WindowCount,
@@ -42,7 +44,7 @@ impl<T> RequestGuard<T> {
         let JsonRpcMessage::Request(request) = message else {
             return true;
         };
-        self.requests.add() <= MOST_REQUESTS && request.id.to_string().len() <= LONGEST_ID
+        self.requests.add() <= MAX_REQUESTS && request.id.to_string().len() <= MAX_ID_BYTES
     }
 }
 

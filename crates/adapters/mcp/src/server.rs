@@ -1,28 +1,29 @@
-//! The port.
+//! The implementation of the port.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use ports::{Provided, ToolArguments, ToolError, ToolProvider};
+use ports::{ProvidedTools, ToolArguments, ToolError, ToolProvider};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::{
-    keeper::{Keeper, McpTimes},
+    connection_manager::{ConnectionManager, McpTimes},
     state::State,
-    supervision::outlive_panics,
-    way::McpTransport,
+    supervision::restart_on_panic,
+    transport::McpTransport,
 };
 
-/// The tools of one server.
+/// The tools of one MCP server.
 pub struct McpServer {
     state: Arc<State>,
 }
 
 impl McpServer {
-    /// Connects in the background, and keeps connected until `stop`: then the connection is closed
-    /// and a process that was started for it has ended before `tasks` are done. Needs a runtime.
+    /// Connects in the background and stays connected until `stop` is cancelled. Before `tasks` are
+    /// done, the connection is closed and the process that was started for it has exited. Needs a
+    /// runtime.
     ///
-    /// Its capabilities are `name`, and `name/…` for each tool.
+    /// The capabilities are `name`, and `name/…` for each tool.
     pub fn start(
         name: String,
         transport: McpTransport,
@@ -32,7 +33,7 @@ impl McpServer {
         Self::start_with(name, transport, McpTimes::default(), tasks, stop)
     }
 
-    /// As [`Self::start`], with other times.
+    /// Like [`Self::start`], with other intervals.
     pub fn start_with(
         name: String,
         transport: McpTransport,
@@ -41,31 +42,31 @@ impl McpServer {
         stop: CancellationToken,
     ) -> Self {
         let state = Arc::new(State::new(name));
-        let keep = {
+        let run = {
             let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
             move || {
                 let (state, tasks, stop) = (Arc::clone(&state), tasks.clone(), stop.clone());
-                Keeper::new(state, transport.clone(), times, tasks, stop).keep()
+                ConnectionManager::new(state, transport.clone(), times, tasks, stop).run()
             }
         };
-        tasks.spawn(outlive_panics(keep, times.longest_pause, stop));
+        tasks.spawn(restart_on_panic(run, times.longest_pause, stop));
         Self { state }
     }
 }
 
 #[async_trait]
 impl ToolProvider for McpServer {
-    fn provided(&self) -> Provided {
+    fn provided(&self) -> ProvidedTools {
         self.state.provided()
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
         let route = self.state.route(name);
         let route = route.map_err(|error| ToolError::Unavailable(error.into()))?;
-        let answer = route.call(arguments).await;
-        if let Err(ToolError::Unavailable(_)) = &answer {
-            self.state.suspect();
+        let result = route.call(arguments).await;
+        if let Err(ToolError::Unavailable(_)) = &result {
+            self.state.request_check();
         }
-        answer
+        result
     }
 }

@@ -1,61 +1,61 @@
-//! What is known of a server at the moment.
+//! The cached state of a server.
 
 use std::{
     collections::BTreeMap,
     sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
 };
 
-use ports::{CapabilityInfo, CapabilityKind, Provided, ToolDefinition};
+use ports::{CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
 
-use crate::{call::Route, offer::kept};
+use crate::{call::Route, tool_catalog::reuse_definitions};
 
-/// Why there is nobody to call.
+/// The reason that a tool cannot be called.
 #[derive(Debug, thiserror::Error)]
-pub(crate) enum NoRoute {
-    #[error("there is no connection to the server of tools")]
+pub(crate) enum RouteError {
+    #[error("the MCP server is not connected")]
     NoConnection,
-    #[error("the server has no such tool")]
+    #[error("the MCP server has no such tool")]
     NoTool,
 }
 
-/// One tool: what is told of it, and its name at the server.
+/// A tool: its definition, and its name at the server.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Offered {
+pub(crate) struct CatalogTool {
     pub(crate) definition: Arc<ToolDefinition>,
-    pub(crate) name_there: String,
+    pub(crate) remote_name: String,
 }
 
-/// Tools by the capabilities that give them.
-pub(crate) type Offer = BTreeMap<String, Offered>;
+/// Tools by capability.
+pub(crate) type ToolCatalog = BTreeMap<String, CatalogTool>;
 
-/// Shared by those who ask and the one task that keeps the connection.
+/// The state of a server, written only by its connection task.
 pub(crate) struct State {
     name: String,
     known: RwLock<Known>,
-    suspicion: Notify,
+    check_request: Notify,
 }
 
 struct Known {
     description: String,
-    /// The last that was offered, also when the server is away.
-    offer: Offer,
+    /// The last known tools, kept while the server is disconnected.
+    catalog: ToolCatalog,
     connection: Option<Peer<RoleClient>>,
 }
 
 impl State {
-    /// Of a server that nobody has reached yet.
+    /// Creates the state of a server before its first connection.
     pub(crate) fn new(name: String) -> Self {
         let known = Known {
             description: "All tools of an MCP server".to_owned(),
-            offer: Offer::new(),
+            catalog: ToolCatalog::new(),
             connection: None,
         };
         Self {
             name,
             known: RwLock::new(known),
-            suspicion: Notify::new(),
+            check_request: Notify::new(),
         }
     }
 
@@ -63,7 +63,7 @@ impl State {
         &self.name
     }
 
-    pub(crate) fn provided(&self) -> Provided {
+    pub(crate) fn provided(&self) -> ProvidedTools {
         let known = self.read();
         let is_available = known.connection.is_some();
         let server = CapabilityInfo {
@@ -72,60 +72,65 @@ impl State {
             description: known.description.clone(),
             is_available,
         };
-        let definitions = || known.offer.values().map(|offered| &offered.definition);
+        let definitions = || known.catalog.values().map(|tool| &tool.definition);
         let tools = definitions().map(|definition| CapabilityInfo {
             name: definition.name.clone(),
             kind: CapabilityKind::Tool,
             description: definition.description.clone(),
             is_available,
         });
-        let there = definitions().filter(|_| is_available);
-        Provided {
+        let available = definitions().filter(|_| is_available);
+        ProvidedTools {
             capabilities: std::iter::once(server).chain(tools).collect(),
-            tools: there.map(Arc::clone).collect(),
+            tools: available.map(Arc::clone).collect(),
         }
     }
 
-    /// Where to call the tool of this name.
-    pub(crate) fn route(&self, name: &str) -> Result<Route, NoRoute> {
+    /// Returns the route to the tool of this name.
+    pub(crate) fn route(&self, name: &str) -> Result<Route, RouteError> {
         let known = self.read();
-        let peer = known.connection.clone().ok_or(NoRoute::NoConnection)?;
-        let offered = known.offer.get(name).ok_or(NoRoute::NoTool)?;
+        let peer = known.connection.clone().ok_or(RouteError::NoConnection)?;
+        let tool = known.catalog.get(name).ok_or(RouteError::NoTool)?;
         Ok(Route {
             peer,
-            name_there: offered.name_there.clone(),
+            remote_name: tool.remote_name.clone(),
         })
     }
 
-    /// Tells that the server is there, and what it has.
-    pub(crate) fn offer(&self, peer: &Peer<RoleClient>, description: String, offer: Offer) {
-        // Compared before the lock is taken: nobody else writes.
-        let before = self.read().offer.clone();
-        let offer = kept(&before, offer);
+    /// Stores the connection and the tools of the server.
+    pub(crate) fn publish(
+        &self,
+        peer: &Peer<RoleClient>,
+        description: String,
+        catalog: ToolCatalog,
+    ) {
+        // Compared before the write lock is taken: there is no other writer.
+        let before = self.read().catalog.clone();
+        let catalog = reuse_definitions(&before, catalog);
         let mut known = self.write();
         known.description = description;
-        known.offer = offer;
+        known.catalog = catalog;
         known.connection = Some(peer.clone());
     }
 
-    /// Tells that the server has gone.
-    pub(crate) fn withdraw(&self) {
+    /// Removes the connection.
+    pub(crate) fn disconnect(&self) {
         self.write().connection = None;
     }
 
-    /// Whether there is no connection.
-    pub(crate) fn is_away(&self) -> bool {
+    /// Returns whether there is no connection.
+    pub(crate) fn is_disconnected(&self) -> bool {
         self.read().connection.is_none()
     }
 
-    /// Asks to look whether the server is still there.
-    pub(crate) fn suspect(&self) {
-        self.suspicion.notify_one();
+    /// Requests a check of the connection.
+    pub(crate) fn request_check(&self) {
+        self.check_request.notify_one();
     }
 
-    /// Waits until somebody suspects that the server has gone.
-    pub(crate) async fn suspected(&self) {
-        self.suspicion.notified().await;
+    /// Waits for a request to check the connection.
+    pub(crate) async fn check_requested(&self) {
+        self.check_request.notified().await;
     }
 
     fn read(&self) -> RwLockReadGuard<'_, Known> {

@@ -1,4 +1,4 @@
-//! A fault of ours in the task of one server is not the end of its tools.
+//! Restarts the task of a server after a panic, so that its tools become available again.
 
 use std::{panic::AssertUnwindSafe, time::Duration};
 
@@ -6,14 +6,14 @@ use futures::FutureExt as _;
 use tokio::time::sleep;
 use tokio_util::sync::CancellationToken;
 
-/// Does something until it is done; after a panic anew, when a pause is over.
-pub(crate) async fn outlive_panics<F: Future<Output = ()>>(
+/// Runs `work` until it completes. After a panic, starts it again after a pause.
+pub(crate) async fn restart_on_panic<F: Future<Output = ()>>(
     mut work: impl FnMut() -> F,
     pause: Duration,
     stop: CancellationToken,
 ) {
     while AssertUnwindSafe(work()).catch_unwind().await.is_err() {
-        tracing::error!("what looks after a server of tools has failed, and begins anew");
+        tracing::error!("MCP server task panicked; restarting");
         if stop.run_until_cancelled(sleep(pause)).await.is_none() {
             return;
         }
@@ -27,37 +27,37 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn begins_anew_after_a_panic_and_not_after_its_end() {
-        let mut begun = 0;
+    async fn restarts_after_a_panic_and_not_after_completion() {
+        let mut starts = 0;
         let work = || {
-            begun += 1;
-            let fails = begun < 3;
+            starts += 1;
+            let fails = starts < 3;
             async move {
                 if fails {
-                    resume_unwind(Box::new("a fault of ours"));
+                    resume_unwind(Box::new("a bug"));
                 }
             }
         };
-        outlive_panics(work, Duration::from_mins(1), CancellationToken::new()).await;
-        assert_eq!(begun, 3);
+        restart_on_panic(work, Duration::from_mins(1), CancellationToken::new()).await;
+        assert_eq!(starts, 3);
     }
 
     #[tokio::test(start_paused = true)]
-    async fn does_not_begin_anew_once_it_is_stopped() {
+    async fn does_not_restart_once_it_is_stopped() {
         let stop = CancellationToken::new();
         stop.cancel();
-        let mut begun = 0;
+        let mut starts = 0;
         let work = || {
-            begun += 1;
-            // A second beginning comes to its end, and is counted.
-            let fails = begun < 2;
+            starts += 1;
+            // A second start would complete, and be counted.
+            let fails = starts < 2;
             async move {
                 if fails {
-                    resume_unwind(Box::new("a fault of ours"));
+                    resume_unwind(Box::new("a bug"));
                 }
             }
         };
-        outlive_panics(work, Duration::from_mins(1), stop).await;
-        assert_eq!(begun, 1);
+        restart_on_panic(work, Duration::from_mins(1), stop).await;
+        assert_eq!(starts, 1);
     }
 }

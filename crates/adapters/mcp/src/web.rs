@@ -1,8 +1,8 @@
-//! Messages by HTTP. The client of the SDK takes in 16 MiB of an answer, and loses a refusal that
-//! does not name what it refuses, so that whoever asked waits in vain.
+//! Messages over HTTP. The client of the SDK accepts responses of up to 16 MiB, and loses an error
+//! response without an id, so that its request would wait until it times out.
 
-mod listening;
 mod reply;
+mod server_stream;
 mod stream;
 
 use std::{collections::HashMap, sync::Arc};
@@ -15,35 +15,39 @@ use reqwest::{
 use rmcp::{
     model::ClientJsonRpcMessage,
     transport::streamable_http_client::{
-        SseError, StreamableHttpClient, StreamableHttpError, StreamableHttpPostResponse as Posted,
+        SseError, StreamableHttpClient, StreamableHttpError,
+        StreamableHttpPostResponse as PostResponse,
     },
 };
 use sse_stream::Sse;
 use tokio::time::sleep;
 
 use self::{
-    listening::{Listening, resumed},
-    reply::{answer, refusal, unexpected},
+    reply::{error_response, response_message, unexpected},
+    server_stream::{ServerStream, until_error},
 };
 
-/// What a session is known by.
+/// The header with the id of a session.
 const SESSION: &str = "Mcp-Session-Id";
 const EVENTS: &str = "text/event-stream";
 const JSON: &str = "application/json";
 
-type Failed = StreamableHttpError<reqwest::Error>;
+type TransportError = StreamableHttpError<reqwest::Error>;
 
-/// Puts messages to a server, in one session.
+/// Sends messages to a server, in one session.
 #[derive(Clone)]
 pub(crate) struct WebClient {
     client: Client,
-    listening: Listening,
+    server_stream: ServerStream,
 }
 
 impl WebClient {
     pub(crate) fn new(client: Client) -> Self {
-        let listening = Listening::default();
-        Self { client, listening }
+        let server_stream = ServerStream::default();
+        Self {
+            client,
+            server_stream,
+        }
     }
 }
 
@@ -57,15 +61,15 @@ impl StreamableHttpClient for WebClient {
         session: Option<Arc<str>>,
         authorization: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<Posted, Failed> {
-        let largest = crate::LARGEST_MESSAGE;
+    ) -> Result<PostResponse, TransportError> {
+        let max_bytes = crate::MAX_MESSAGE_BYTES;
         self.post_message_with_max_sse_event_size(
             uri,
             message,
             session,
             authorization,
             headers,
-            largest,
+            max_bytes,
         )
         .await
     }
@@ -77,8 +81,8 @@ impl StreamableHttpClient for WebClient {
         session: Option<Arc<str>>,
         _authorization: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-        largest: usize,
-    ) -> Result<Posted, Failed> {
+        max_bytes: usize,
+    ) -> Result<PostResponse, TransportError> {
         let mut request = self.client.post(uri.as_ref());
         request = request.header(ACCEPT, format!("{EVENTS}, {JSON}"));
         request = request.headers(headers.into_iter().collect());
@@ -86,20 +90,20 @@ impl StreamableHttpClient for WebClient {
             request = request.header(SESSION, session.as_ref());
         }
         let response = request.json(&message).send().await?;
-        let asked = match message {
+        let request_id = match message {
             ClientJsonRpcMessage::Request(request) => Some(request.id),
             _ => None,
         };
-        match (response.status(), asked) {
-            (StatusCode::NOT_FOUND, _) if session.is_some() => Err(Failed::SessionExpired),
-            (status, asked) if !status.is_success() => {
-                refusal(response, asked, session.is_some()).await
+        match (response.status(), request_id) {
+            (StatusCode::NOT_FOUND, _) if session.is_some() => Err(TransportError::SessionExpired),
+            (status, request_id) if !status.is_success() => {
+                error_response(response, request_id, session.is_some()).await
             }
-            (_, None) => Ok(Posted::Accepted),
+            (_, None) => Ok(PostResponse::Accepted),
             (StatusCode::ACCEPTED | StatusCode::NO_CONTENT, _) => {
-                Err(unexpected("it takes what it is asked and does not answer"))
+                Err(unexpected("it accepted a request without responding to it"))
             }
-            (_, Some(asked)) => answer(response, asked, largest).await,
+            (_, Some(request_id)) => response_message(response, request_id, max_bytes).await,
         }
     }
 
@@ -109,7 +113,7 @@ impl StreamableHttpClient for WebClient {
         session: Arc<str>,
         authorization: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<(), Failed> {
+    ) -> Result<(), TransportError> {
         self.client
             .delete_session(uri, session, authorization, headers)
             .await
@@ -122,13 +126,13 @@ impl StreamableHttpClient for WebClient {
         last_event: Option<String>,
         authorization: Option<String>,
         headers: HashMap<HeaderName, HeaderValue>,
-    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, Failed> {
-        let is_listened_to = self.listening.is_it(last_event.as_deref());
-        if is_listened_to {
-            let pause = self.listening.pause();
-            sleep(pause.ok_or(Failed::ServerDoesNotSupportSse)?).await;
+    ) -> Result<BoxStream<'static, Result<Sse, SseError>>, TransportError> {
+        let is_server_stream = self.server_stream.matches(last_event.as_deref());
+        if is_server_stream {
+            let pause = self.server_stream.pause();
+            sleep(pause.ok_or(TransportError::ServerDoesNotSupportSse)?).await;
         }
-        let largest = crate::LARGEST_MESSAGE;
+        let max_bytes = crate::MAX_MESSAGE_BYTES;
         let client = &self.client;
         let events = client
             .get_stream_with_max_sse_event_size(
@@ -137,12 +141,12 @@ impl StreamableHttpClient for WebClient {
                 last_event,
                 authorization,
                 headers,
-                largest,
+                max_bytes,
             )
             .await?;
-        let events = resumed(events);
-        Ok(if is_listened_to {
-            self.listening.watched(events)
+        let events = until_error(events);
+        Ok(if is_server_stream {
+            self.server_stream.watched(events)
         } else {
             events
         })

@@ -1,10 +1,10 @@
-//! Counting within a time.
+//! A counter of events within a time window.
 
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A count that begins anew when its time is over.
+/// A count that restarts at zero when its window is over.
 pub(crate) struct WindowCount {
     length: Duration,
     since: Option<Instant>,

@@ -4,11 +4,13 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentConfig, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId,
+    Agent, AgentConfig, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId,
     text::search_key,
 };
-use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
-use relational::{event_rows, page_room, plan, text_range::prefix_end};
+use ports::{
+    AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError,
+};
+use relational::{ClaimRow, event_rows, page_budget, plan, text_range::prefix_end};
 use sqlx::{PgConnection, types::Json};
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -26,14 +28,14 @@ macro_rules! columns {
     };
 }
 
-/// A page of agents joined to the tenant's head, so that page and position are of one state.
+/// A page of agents joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
             "select t.head_seq, a.sort_seq, a.total, ",
             columns!(),
             " from tenants t left join ",
-            page_room!(
+            page_budget!(
                 concat!(
                     "select a.name_key, a.sort_seq, a.bytes, ",
                     columns!(),
@@ -77,7 +79,7 @@ const LIST_BY_NAME: &str = list!(
     "a.name_key, a.id",
     "name_key, id"
 );
-/// `offset 0` keeps the key of the one agent together, as in `join_reply`.
+/// `offset 0` makes the planner look up the agent by its whole key, as in `join_reply`.
 const LIST_BY_CAPABILITY: &str = list!(
     "agent_capabilities c cross join lateral (select * from agents a \
      where a.tenant_id = c.tenant_id and a.id = c.agent_id offset 0) a \
@@ -149,8 +151,8 @@ impl AgentRepository for PostgresAgents {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Committed>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Committed>, RepositoryError> {
         let (tenant, agent) = (tenant.clone(), agent.clone());
         let (stamp, claim) = (stamp.clone(), claim.cloned());
         self.store
@@ -198,13 +200,13 @@ impl AgentRepository for PostgresAgents {
                 let prefix = search_key(prefix);
                 let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
                 let start = (prefix, Uuid::nil());
-                // The later of the two, so that a foreign position cannot leave the range.
+                // The later of the two, so that a position from outside cannot leave the range.
                 let (name_key, id) = match after {
                     Some(after) => start.max((after.name_key.clone(), after.id.uuid())),
                     None => start,
                 };
                 let (name_key, id) = match name_key.split_once('\0') {
-                    // No stored text holds a NUL: what follows it follows all that is before it.
+                    // Stored text contains no NUL: text after it sorts after the part before it.
                     Some((before, _)) => (before.to_owned(), Uuid::max()),
                     None => (name_key, id),
                 };
@@ -251,7 +253,7 @@ impl AgentRepository for PostgresAgents {
     }
 }
 
-/// Stands for the end of a range that has none: above every name that the service takes.
+/// The end of a range without an upper bound: greater than every name that the API accepts.
 fn above_all_names() -> String {
     char::MAX.to_string().repeat(4_096)
 }
@@ -261,14 +263,14 @@ async fn insert(
     tenant: &TenantId,
     agent: &Agent,
     stamp: &Stamp,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<Committed>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<Committed>, RepositoryError> {
     let head = tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::used(connection, tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
-    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_created(place, agent)
+    let (mut rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_created(position, agent)
     });
     sqlx::query(INSERT)
         .bind(tenant.as_str())
@@ -286,9 +288,9 @@ async fn insert(
         .await
         .map_err(conflict_on("agent"))?;
     insert_capabilities(connection, tenant, agent).await?;
-    rows.claims.extend(claims::row(tenant, claim));
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
     rows::write(connection, &rows).await?;
-    Ok(Once::Done(committed))
+    Ok(Idempotent::Applied(committed))
 }
 
 async fn insert_capabilities(
@@ -343,9 +345,7 @@ async fn update(
     let Some(stored) = version(connection, tenant, agent.id).await? else {
         return Ok(None);
     };
-    if stored != agent.version - 1 {
-        return Err(RepositoryError::Stale { what: "agent" });
-    }
+    plan::check_version("agent", stored, Some(agent.version - 1))?;
     sqlx::query(UPDATE)
         .bind(tenant.as_str())
         .bind(agent.id.uuid())
@@ -361,8 +361,8 @@ async fn update(
         .map_err(from_sqlx)?;
     delete_capabilities(connection, tenant, agent.id).await?;
     insert_capabilities(connection, tenant, agent).await?;
-    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_updated(place, agent)
+    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_updated(position, agent)
     });
     rows::write(connection, &rows).await?;
     Ok(Some(committed))
@@ -379,9 +379,7 @@ async fn delete(
     let Some(version) = version(connection, tenant, id).await? else {
         return Ok(Deletion::NotFound);
     };
-    if expected.is_some_and(|expected| expected != version) {
-        return Err(RepositoryError::Stale { what: "agent" });
-    }
+    plan::check_version("agent", version, expected)?;
     let open = turns::open_of_agent(connection, tenant, id).await?;
     sqlx::query(DELETE)
         .bind(tenant.as_str())
@@ -391,8 +389,8 @@ async fn delete(
         .await
         .map_err(from_sqlx)?;
     delete_capabilities(connection, tenant, id).await?;
-    let (rows, committed) = plan::delete(tenant, head, &open, stamp, |place| {
-        event_rows::agent_deleted(place, id, version)
+    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
+        event_rows::agent_deleted(position, id, version)
     });
     rows::write(connection, &rows).await?;
     Ok(Deletion::Deleted(committed))

@@ -1,33 +1,33 @@
-//! Commits a batch of turns, on a connection of its own.
+//! The commit of a batch of turns, on a dedicated connection.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ports::RepositoryError;
 use relational::{
-    BatchError, BatchStore, FactsQuery, Item, WritingThread, group_commit::HeadsBefore,
-    item::Outcomes, plan,
+    BatchError, BatchStore, FactsQuery, WriteOp, WriterThread, group_commit::HeadsBefore, plan,
+    write_op::Outcomes,
 };
 use sqlx::{ConnectOptions, Connection, PgConnection, postgres::PgConnectOptions};
 use tokio::time::timeout;
 
 use crate::{
-    connections::{CALL_LIMIT, prepare},
+    connections::{CALL_TIMEOUT, prepare},
     error::from_sqlx,
     facts, rows,
 };
 
-/// What the writer of batches needs.
-pub(crate) struct PostgresBatches {
+/// The store of the group commit's writer.
+pub(crate) struct PostgresBatchStore {
     options: PgConnectOptions,
     connection: Option<PgConnection>,
-    /// Where it runs; it ends with this.
-    _thread: WritingThread,
+    /// The thread on which it runs, which ends with this value.
+    _thread: WriterThread,
 }
 
-impl PostgresBatches {
-    /// Connects when the first batch comes.
-    pub(crate) const fn new(options: PgConnectOptions, thread: WritingThread) -> Self {
+impl PostgresBatchStore {
+    /// Creates a store that connects for the first batch.
+    pub(crate) const fn new(options: PgConnectOptions, thread: WriterThread) -> Self {
         Self {
             options,
             connection: None,
@@ -37,16 +37,16 @@ impl PostgresBatches {
 
     async fn attempt(
         &mut self,
-        items: &[Item],
-        doubt: Option<&HeadsBefore>,
-        committing: &mut Option<HeadsBefore>,
+        ops: &[WriteOp],
+        in_doubt_since: Option<&HeadsBefore>,
+        heads_at_commit: &mut Option<HeadsBefore>,
     ) -> Result<Outcomes, RepositoryError> {
-        // Taken out for the time of the attempt: one that is given up does not come back.
+        // Taken during the attempt, so that the connection of an aborted attempt is not used again.
         let mut connection = match self.connection.take() {
             Some(connection) => connection,
             None => self.connect().await?,
         };
-        let outcomes = carry_out(&mut connection, items, doubt, committing).await;
+        let outcomes = run_transaction(&mut connection, ops, in_doubt_since, heads_at_commit).await;
         if !matches!(outcomes, Err(RepositoryError::Unavailable(_))) {
             self.connection = Some(connection);
         }
@@ -61,37 +61,40 @@ impl PostgresBatches {
 }
 
 #[async_trait]
-impl BatchStore for PostgresBatches {
+impl BatchStore for PostgresBatchStore {
     async fn commit(
         &mut self,
-        items: Arc<[Item]>,
-        doubt: Option<&HeadsBefore>,
+        ops: Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError> {
-        if doubt.is_some() {
+        if in_doubt_since.is_some() {
             self.connection = None;
         }
-        let mut committing = None;
-        let outcomes = timeout(CALL_LIMIT, self.attempt(&items, doubt, &mut committing))
-            .await
-            .unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())));
-        outcomes.map_err(|source| match committing {
+        let mut heads_at_commit = None;
+        let outcomes = timeout(
+            CALL_TIMEOUT,
+            self.attempt(&ops, in_doubt_since, &mut heads_at_commit),
+        )
+        .await
+        .unwrap_or_else(|elapsed| Err(RepositoryError::Unavailable(elapsed.into())));
+        outcomes.map_err(|source| match heads_at_commit {
             Some(heads) => BatchError::Unknown { heads, source },
             None => BatchError::Failed(source),
         })
     }
 }
 
-/// One transaction. `committing` holds the heads it saw once its commit is on the way.
-async fn carry_out(
+/// Runs one transaction. `heads_at_commit` is set to the locked heads before the commit is sent.
+async fn run_transaction(
     connection: &mut PgConnection,
-    items: &[Item],
-    doubt: Option<&HeadsBefore>,
-    committing: &mut Option<HeadsBefore>,
+    ops: &[WriteOp],
+    in_doubt_since: Option<&HeadsBefore>,
+    heads_at_commit: &mut Option<HeadsBefore>,
 ) -> Result<Outcomes, RepositoryError> {
     let mut transaction = connection.begin().await.map_err(from_sqlx)?;
-    match write(&mut transaction, items, doubt).await {
+    match write(&mut transaction, ops, in_doubt_since).await {
         Ok((outcomes, heads)) => {
-            *committing = Some(heads);
+            *heads_at_commit = Some(heads);
             let committed = transaction.commit().await;
             committed.map_err(|error| RepositoryError::Unavailable(error.into()))?;
             Ok(outcomes)
@@ -105,11 +108,11 @@ async fn carry_out(
 
 async fn write(
     connection: &mut PgConnection,
-    items: &[Item],
-    doubt: Option<&HeadsBefore>,
+    ops: &[WriteOp],
+    in_doubt_since: Option<&HeadsBefore>,
 ) -> Result<(Outcomes, HeadsBefore), RepositoryError> {
-    let facts = facts::read(connection, &FactsQuery::of(items, doubt)).await?;
-    let plan = plan(items, &facts);
+    let facts = facts::read(connection, &FactsQuery::new(ops, in_doubt_since)).await?;
+    let plan = plan(ops, &facts);
     rows::write(connection, &plan.rows).await?;
     Ok((plan.outcomes, facts.heads))
 }

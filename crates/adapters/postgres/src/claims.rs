@@ -1,9 +1,9 @@
 //! Idempotency records.
 
 use async_trait::async_trait;
-use domain::{ConversationId, Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
-use ports::{ClaimRepository, RepositoryError};
-use relational::{ClaimRow, column::corrupt, facts::is_remembered};
+use domain::{ConversationId, IdempotencyEntry, IdempotencyRecord, TenantId, TurnId};
+use ports::{IdempotencyRepository, RepositoryError};
+use relational::{column, facts::is_within_retention};
 use serde_json::Value;
 use sqlx::{PgConnection, PgExecutor};
 use time::OffsetDateTime;
@@ -18,9 +18,9 @@ const FIND: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[FIND];
 
-/// What a key was used for, as it is stored.
+/// An idempotency record as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct RecordRow {
+pub(crate) struct IdempotencyRecordRow {
     fingerprint: Vec<u8>,
     turn_id: Option<Uuid>,
     released_into: Option<Uuid>,
@@ -28,15 +28,12 @@ pub(crate) struct RecordRow {
     created_at: OffsetDateTime,
 }
 
-impl TryFrom<RecordRow> for IdempotencyRecord {
+impl TryFrom<IdempotencyRecordRow> for IdempotencyRecord {
     type Error = RepositoryError;
 
-    fn try_from(row: RecordRow) -> Result<Self, RepositoryError> {
-        let fingerprint = row.fingerprint.as_slice().try_into();
+    fn try_from(row: IdempotencyRecordRow) -> Result<Self, RepositoryError> {
         Ok(Self {
-            fingerprint: Fingerprint::new(
-                fingerprint.map_err(corrupt("idempotency_records.fingerprint"))?,
-            ),
+            fingerprint: column::fingerprint(&row.fingerprint)?,
             turn_id: row.turn_id.map(TurnId::new),
             released_into: row.released_into.map(ConversationId::new),
             answer: row.answer,
@@ -51,11 +48,11 @@ pub(crate) struct PostgresClaims {
 }
 
 #[async_trait]
-impl ClaimRepository for PostgresClaims {
+impl IdempotencyRepository for PostgresClaims {
     async fn find(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyClaim,
+        claim: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
         let (tenant, claim) = (tenant.clone(), claim.clone());
         self.store
@@ -65,13 +62,13 @@ impl ClaimRepository for PostgresClaims {
     }
 }
 
-/// What the key of a claim was used for, if that is still remembered.
+/// Finds the record of an earlier use of the claim's key, if it is within its retention time.
 pub(crate) async fn find(
     executor: impl PgExecutor<'_>,
     tenant: &TenantId,
-    claim: &IdempotencyClaim,
+    claim: &IdempotencyEntry,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-    let row: Option<RecordRow> = sqlx::query_as(FIND)
+    let row: Option<IdempotencyRecordRow> = sqlx::query_as(FIND)
         .bind(tenant.as_str())
         .bind(claim.principal.as_str())
         .bind(claim.operation)
@@ -80,26 +77,17 @@ pub(crate) async fn find(
         .await
         .map_err(in_table("idempotency_records"))?;
     let record = row.map(IdempotencyRecord::try_from).transpose()?;
-    Ok(record.filter(|record| is_remembered(record, claim.created_at)))
+    Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
 }
 
-/// What the key of a claim was used for, if there is a claim.
-pub(crate) async fn used(
+/// Finds the record of an earlier use of the claim's key, if a claim is given.
+pub(crate) async fn existing_record(
     connection: &mut PgConnection,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
     match claim {
         Some(claim) => find(connection, tenant, claim).await,
         None => Ok(None),
     }
-}
-
-/// The record of a claim that began no turn.
-pub(crate) fn row(tenant: &TenantId, claim: Option<&IdempotencyClaim>) -> Option<ClaimRow> {
-    claim.map(|claim| ClaimRow {
-        tenant: tenant.clone(),
-        claim: claim.clone(),
-        turn_id: None,
-    })
 }

@@ -1,8 +1,8 @@
-//! Every call of the database: on the main runtime, within a limit in time, and never again on a
-//! connection that did not answer.
+//! Calls of the database. Each runs on the main runtime, has a time limit, and never reuses a
+//! connection that did not respond.
 //!
-//! Calls are tasks of their own because a connection belongs to the runtime that opened it, and
-//! because a caller that goes away must not leave one behind in the middle of a statement.
+//! Calls are tasks of their own, because a connection belongs to the runtime that opened it, and
+//! because a dropped caller must not leave a connection in the middle of a statement.
 
 use std::{
     future::Future,
@@ -31,18 +31,20 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::{ReadOnlySession, from_sqlx, in_table};
 
-/// Within this time a caller gets an answer, if only that the store is unavailable.
-pub(crate) const CALL_LIMIT: Duration = Duration::from_millis(4_500);
+/// The time limit of a call; after it, the store counts as unavailable.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_millis(4_500);
 
-/// A connection that has rested longer is asked for a sign of life first: the server may have
-/// been restarted meanwhile.
-const RESTED: Duration = Duration::from_secs(1);
+/// The idle time after which a connection is tested before its next use: the server may have been
+/// restarted meanwhile.
+const MAX_UNTESTED_IDLE: Duration = Duration::from_secs(1);
 
-/// Plans must stay good while tables grow from nothing to millions of rows in the life of one
-/// connection, and every statement here is served by an index. For the same reason statements that
-/// read by a key say `num_nonnulls(deleted_at) = 0`: a partial index cannot promise that, so the
-/// planner does not take one for the key's while all of them are empty. The server ends what this side has
-/// given up, also when the network does not tell it.
+/// The settings of every connection.
+///
+/// Plans must stay good while tables grow from empty to millions of rows during the life of one
+/// connection, and every statement here is served by an index. For the same reason, statements
+/// that read by a key use `num_nonnulls(deleted_at) = 0`: the planner cannot match this condition
+/// to a partial index, which it might otherwise prefer to the key's index while both are empty. The
+/// timeouts end work that this side has given up even if the server is not informed of it.
 pub(crate) const SETTINGS: &str = "\
     set jit = off; \
     set enable_seqscan = off; \
@@ -54,7 +56,7 @@ pub(crate) const SETTINGS: &str = "\
     set idle_in_transaction_session_timeout = '10s'; \
     set default_transaction_isolation = 'read committed'";
 
-/// What a call does with its connection.
+/// The work of a call with its connection.
 pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
 
 /// The connections of a store. Cheap to clone.
@@ -67,13 +69,17 @@ pub(crate) struct Connections {
 }
 
 impl Connections {
-    /// Connects when first needed. Calls run on the present runtime.
-    pub(crate) fn new(options: PgConnectOptions, most: u32, tasks: &TaskTracker) -> Self {
+    /// Creates a pool that connects on demand. Calls run on the current runtime.
+    pub(crate) fn new(
+        options: PgConnectOptions,
+        max_connections: u32,
+        tasks: &TaskTracker,
+    ) -> Self {
         let retired = Retired::default();
         let checked = retired.clone();
         let pool = PgPoolOptions::new()
-            .max_connections(most)
-            .acquire_timeout(CALL_LIMIT)
+            .max_connections(max_connections)
+            .acquire_timeout(CALL_TIMEOUT)
             .test_before_acquire(false)
             .before_acquire(move |connection, rest| {
                 let is_retired = checked.includes(rest.age);
@@ -113,7 +119,7 @@ impl Connections {
     where
         W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T>,
     {
-        let deadline = Instant::now() + CALL_LIMIT;
+        let deadline = Instant::now() + CALL_TIMEOUT;
         let elapsed =
             |elapsed: tokio::time::error::Elapsed| RepositoryError::Unavailable(elapsed.into());
         let acquired = timeout_at(deadline, self.pool.acquire())
@@ -127,13 +133,13 @@ impl Connections {
             if source.is::<ReadOnlySession>() {
                 self.retired.include_all();
             }
-            // It may still be busy: the server sees the socket close.
+            // It may still be busy: the server notices the closed socket.
             drop(connection.detach());
         }
         outcome
     }
 
-    /// Runs `work` in a transaction and commits it; rolls back when it answers an error.
+    /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
     pub(crate) async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
         T: Send + 'static,
@@ -157,7 +163,7 @@ impl Connections {
         .await
     }
 
-    /// Reads the rows of one statement.
+    /// Returns the rows of one statement.
     pub(crate) async fn fetch_all(
         &self,
         query: Query<'static, Postgres, PgArguments>,
@@ -168,7 +174,7 @@ impl Connections {
         .await
     }
 
-    /// Reads the first row of one statement.
+    /// Returns the first row of one statement.
     pub(crate) async fn fetch_optional(
         &self,
         query: Query<'static, Postgres, PgArguments>,
@@ -179,7 +185,7 @@ impl Connections {
         .await
     }
 
-    /// Reads the only value of one statement that always has one.
+    /// Returns the only value of one statement that always has one.
     pub(crate) async fn fetch_value<T>(
         &self,
         table: &'static str,
@@ -189,7 +195,7 @@ impl Connections {
         T: for<'r> Decode<'r, Postgres> + Type<Postgres>,
     {
         let row = self.fetch_optional(query).await?;
-        let row = row.ok_or_else(|| corrupt(table)("there is no row"))?;
+        let row = row.ok_or_else(|| corrupt(table)("no row"))?;
         row.try_get(0).map_err(in_table(table))
     }
 
@@ -199,7 +205,7 @@ impl Connections {
     }
 }
 
-/// Makes a new connection ready for the statements of this crate.
+/// Applies the settings of this crate to a new connection.
 pub(crate) async fn prepare(connection: &mut PgConnection) -> Result<(), sqlx::Error> {
     sqlx::raw_sql(SETTINGS).execute(connection).await?;
     Ok(())
@@ -209,43 +215,43 @@ async fn is_alive(
     connection: &mut PgConnection,
     rest: PoolConnectionMetadata,
 ) -> Result<bool, sqlx::Error> {
-    if rest.idle_for > RESTED {
+    if rest.idle_for > MAX_UNTESTED_IDLE {
         connection.ping().await?;
     }
     Ok(true)
 }
 
-/// The connections that are not used again: those opened before a session refused a write because
-/// it is read-only. Sessions keep that setting after the database accepts writes again.
+/// The connections that are not reused: those opened before a session rejected a write because it
+/// is read-only. Such sessions stay read-only after the database accepts writes again.
 #[derive(Debug, Clone)]
 struct Retired {
-    begun: Instant,
-    /// Microseconds from `begun` to the last refusal.
-    opened_before: Arc<AtomicU64>,
+    created_at: Instant,
+    /// The microseconds from `created_at` to the last rejected write.
+    retired_before: Arc<AtomicU64>,
 }
 
 impl Default for Retired {
     fn default() -> Self {
         Self {
-            begun: Instant::now(),
-            opened_before: Arc::default(),
+            created_at: Instant::now(),
+            retired_before: Arc::default(),
         }
     }
 }
 
 impl Retired {
     fn now(&self) -> u64 {
-        u64::try_from(self.begun.elapsed().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
     /// Includes all connections that are open now.
     fn include_all(&self) {
-        self.opened_before.fetch_max(self.now(), Ordering::Relaxed);
+        self.retired_before.fetch_max(self.now(), Ordering::Relaxed);
     }
 
     /// Returns whether a connection of this age is one of them.
     fn includes(&self, age: Duration) -> bool {
         let age = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
-        self.now().saturating_sub(age) < self.opened_before.load(Ordering::Relaxed)
+        self.now().saturating_sub(age) < self.retired_before.load(Ordering::Relaxed)
     }
 }

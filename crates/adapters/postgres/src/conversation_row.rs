@@ -1,6 +1,8 @@
 //! A conversation as it is stored.
 
-use domain::{AgentId, Conversation, ConversationHead, ConversationId, TurnId, config::Metadata};
+use domain::{
+    AgentId, Conversation, ConversationContext, ConversationId, TurnId, config::Metadata,
+};
 use ports::RepositoryError;
 use sqlx::types::Json;
 use time::OffsetDateTime;
@@ -8,8 +10,9 @@ use uuid::Uuid;
 
 use crate::row;
 
-/// Whether conversation `c` can be found: neither it nor its agent is deleted. A subquery for each
-/// row, because a join could be turned around and read every conversation of every agent.
+/// The condition that neither conversation `c` nor its agent is deleted. The agent is read by a
+/// subquery for each row, because the planner could turn a join around and read every conversation
+/// of every agent.
 macro_rules! visible {
     () => {
         "num_nonnulls(c.deleted_at) = 0 and (select num_nonnulls(a.deleted_at) = 0 from agents a \
@@ -62,9 +65,9 @@ impl TryFrom<ConversationRow> for Conversation {
     }
 }
 
-/// The head of a conversation as it is stored.
+/// The part of a conversation that a chat needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct HeadRow {
+pub(crate) struct ContextRow {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
@@ -73,8 +76,8 @@ pub(crate) struct HeadRow {
     running_turn: Option<Uuid>,
 }
 
-impl From<HeadRow> for ConversationHead {
-    fn from(row: HeadRow) -> Self {
+impl From<ContextRow> for ConversationContext {
+    fn from(row: ContextRow) -> Self {
         Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),

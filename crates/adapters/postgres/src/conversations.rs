@@ -4,33 +4,32 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Listed,
-    Message, Page, Stamp, TenantId, Utterance,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage,
+    IdempotencyEntry, Listed, Message, Page, Stamp, TenantId,
 };
 use ports::{
-    Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, MessageQuery,
-    Once, RepositoryError,
+    Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, Idempotent,
+    MessageQuery, RepositoryError,
 };
-use relational::{event_rows, page_room, plan};
+use relational::{event_rows, page_budget, plan};
 use sqlx::{PgConnection, types::Json};
 use uuid::Uuid;
 
 use crate::{
     PostgresStore, claims,
-    conversation_row::{ConversationRow, HeadRow, conversation_columns, visible},
+    conversation_row::{ContextRow, ConversationRow, conversation_columns, visible},
     error::{from_sqlx, in_table},
     messages, row, rows, tenants, turns,
 };
 
-/// A page of conversations joined to the tenant's head, so that page and position are of one
-/// state.
+/// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
 macro_rules! list {
     ($filter:literal) => {
         concat!(
             "select t.head_seq, c.sort_seq, c.total, ",
             conversation_columns!(),
             " from tenants t left join ",
-            page_room!(
+            page_budget!(
                 concat!(
                     "select c.sort_seq, octet_length(c.metadata::text) \
                      + coalesce(octet_length(c.title), 0) as bytes, ",
@@ -55,7 +54,7 @@ const FIND: &str = concat!(
     visible!(),
     " where t.id = $1"
 );
-const FIND_HEAD: &str = concat!(
+const FIND_CONTEXT: &str = concat!(
     "select t.head_seq, c.id, c.agent_id, c.user_id, c.message_count, c.turn_count, \
      (select (array_agg(r.id) filter (where r.status = 'in_progress'))[1] from turns r \
         where r.tenant_id = c.tenant_id and r.agent_id = c.agent_id \
@@ -85,7 +84,7 @@ const DELETE: &str = "update conversations set deleted_at = $3 where tenant_id =
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     FIND,
-    FIND_HEAD,
+    FIND_CONTEXT,
     LIST,
     LIST_OF_AGENT,
     LIST_OF_USER,
@@ -109,8 +108,8 @@ impl ConversationRepository for PostgresConversations {
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Option<Committed>>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let (tenant, conversation) = (tenant.clone(), conversation.clone());
         let (greeting, stamp, claim) = (greeting.cloned(), stamp.clone(), claim.cloned());
         self.store
@@ -118,11 +117,13 @@ impl ConversationRepository for PostgresConversations {
             .transaction(move |connection| {
                 Box::pin(async move {
                     let head = tenants::lock(connection, &tenant).await?;
-                    if let Some(record) = claims::used(connection, &tenant, claim.as_ref()).await? {
-                        return Ok(Once::Repeated(record));
+                    if let Some(record) =
+                        claims::existing_record(connection, &tenant, claim.as_ref()).await?
+                    {
+                        return Ok(Idempotent::Replayed(record));
                     }
                     if !agent_exists(connection, &tenant, conversation.agent_id).await? {
-                        return Ok(Once::Done(None));
+                        return Ok(Idempotent::Applied(None));
                     }
                     let (rows, committed) = plan::new_conversation(
                         &tenant,
@@ -133,7 +134,7 @@ impl ConversationRepository for PostgresConversations {
                         claim.as_ref(),
                     );
                     rows::write(connection, &rows).await?;
-                    Ok(Once::Done(Some(committed)))
+                    Ok(Idempotent::Applied(Some(committed)))
                 })
             })
             .await
@@ -151,14 +152,16 @@ impl ConversationRepository for PostgresConversations {
         })
     }
 
-    async fn find_head(
+    async fn find_context(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError> {
-        let find = sqlx::query(FIND_HEAD).bind(tenant.as_str()).bind(id.uuid());
+    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
+        let find = sqlx::query(FIND_CONTEXT)
+            .bind(tenant.as_str())
+            .bind(id.uuid());
         let row = self.store.connections.fetch_optional(find).await?;
-        row::as_of_one("conversations", row.as_ref(), |row: HeadRow| {
+        row::as_of_one("conversations", row.as_ref(), |row: ContextRow| {
             Ok(Arc::new(row.into()))
         })
     }
@@ -242,7 +245,7 @@ impl ConversationRepository for PostgresConversations {
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Utterance>, RepositoryError> {
+    ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         messages::history(&self.store, tenant, id, query).await
     }
 }
@@ -284,20 +287,9 @@ async fn update(
     let Some(stored) = find(connection, tenant, conversation.id).await? else {
         return Ok(None);
     };
-    if stored.version != conversation.version - 1 {
-        return Err(RepositoryError::Stale {
-            what: "conversation",
-        });
-    }
-    let updated = Conversation {
-        title: conversation.title.clone(),
-        metadata: conversation.metadata.clone(),
-        version: conversation.version,
-        updated_at: conversation.updated_at.max(stored.updated_at),
-        ..stored
-    };
-    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::conversation_updated(place, &updated)
+    let updated = plan::updated_conversation(stored, conversation)?;
+    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::conversation_updated(position, &updated)
     });
     sqlx::query(UPDATE)
         .bind(tenant.as_str())
@@ -325,11 +317,7 @@ async fn delete(
     let Some(stored) = find(connection, tenant, id).await? else {
         return Ok(Deletion::NotFound);
     };
-    if expected.is_some_and(|expected| expected != stored.version) {
-        return Err(RepositoryError::Stale {
-            what: "conversation",
-        });
-    }
+    plan::check_version("conversation", stored.version, expected)?;
     let open = turns::open_of_conversation(connection, tenant, stored.agent_id, id).await?;
     sqlx::query(DELETE)
         .bind(tenant.as_str())
@@ -338,8 +326,8 @@ async fn delete(
         .execute(&mut *connection)
         .await
         .map_err(from_sqlx)?;
-    let (rows, committed) = plan::delete(tenant, head, &open, stamp, |place| {
-        event_rows::conversation_deleted(place, &stored)
+    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
+        event_rows::conversation_deleted(position, &stored)
     });
     rows::write(connection, &rows).await?;
     Ok(Deletion::Deleted(committed))

@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, Scope, Seq, TenantId,
+    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Scope, Seq, TenantId,
     Timestamp,
 };
-use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
-use relational::{ProofColumns, Rows, page_room};
+use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
+use relational::{ClaimRow, ProofColumns, Rows, page_budget};
 use sqlx::{
     PgConnection,
     postgres::{PgArguments, PgRow, Postgres},
@@ -34,15 +34,16 @@ macro_rules! select {
     };
 }
 
-/// One credential of a tenant. Said this way, the tenant is a filter: with `=` the planner would
-/// take the index of listings for the primary key's while both are empty.
+/// One credential of a tenant. `is not distinct from` makes the tenant a filter: with `=`, the
+/// planner would prefer the index of listings to the primary key while both are empty.
 macro_rules! one {
     () => {
         "id = $2 and kind = $3 and tenant_id is not distinct from $1"
     };
 }
 
-/// Gives a credential that is not revoked a proof of the sort that it has, and answers it.
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
 macro_rules! rotate {
     ($columns:literal, $condition:literal) => {
         concat!(
@@ -68,7 +69,7 @@ const INSERT: &str = concat!(
 const FIND: &str = select!("where id = $1 and kind = $2");
 const LIST: &str = concat!(
     "select * from ",
-    page_room!(
+    page_budget!(
         concat!(
             "select sort_seq, octet_length(allowed_origins::text) \
              + coalesce(octet_length(key_set::text), 0) as bytes, ",
@@ -96,7 +97,7 @@ const EXISTS: &str = concat!(
     one!(),
     ")"
 );
-/// In id order, so that two nodes that touch the same ones do not wait for each other.
+/// Updates rows in id order, so that two nodes with the same credentials do not block each other.
 const TOUCH: &str = "\
     with used as materialized ( \
         select c.id, n.at \
@@ -130,8 +131,8 @@ impl CredentialRepository for PostgresCredentials {
     async fn insert(
         &self,
         credential: &Credential,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<()>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<()>, RepositoryError> {
         let (credential, claim) = (credential.clone(), claim.cloned());
         self.store
             .connections
@@ -180,7 +181,7 @@ impl CredentialRepository for PostgresCredentials {
             .bind(row::one_more(limit));
         let rows = self.store.connections.fetch_all(list).await?;
         let read = rows.iter().map(|row| row::read("credentials", row));
-        let limit = row::fitting(&rows)?.min(limit);
+        let limit = row::fitting_rows(&rows)?.min(limit);
         Ok(Page::from_one_more(listed(read)?, limit))
     }
 
@@ -190,8 +191,8 @@ impl CredentialRepository for PostgresCredentials {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Option<Credential>>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
         let rotation = rotation(kind, tenant, id, proof);
         let (tenant, claim) = (tenant.clone(), claim.cloned());
         self.store
@@ -250,27 +251,27 @@ fn read(row: &PgRow) -> Result<Credential, RepositoryError> {
 async fn insert(
     connection: &mut PgConnection,
     credential: &Credential,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<()>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<()>, RepositoryError> {
     tenants::lock(connection, &credential.tenant).await?;
-    if let Some(record) = claims::used(connection, &credential.tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, &credential.tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
     write(connection, credential).await?;
     if credential.kind == CredentialKind::Key {
-        store_state::note_key(connection).await?;
+        store_state::record_key(connection).await?;
     }
     record(connection, &credential.tenant, claim).await?;
-    Ok(Once::Done(()))
+    Ok(Idempotent::Applied(()))
 }
 
 async fn record(
     connection: &mut PgConnection,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
 ) -> Result<(), RepositoryError> {
     let mut rows = Rows::default();
-    rows.claims.extend(claims::row(tenant, claim));
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
     rows::write(connection, &rows).await
 }
 
@@ -338,19 +339,19 @@ async fn rotate(
     connection: &mut PgConnection,
     tenant: &TenantId,
     rotation: Query<'static, Postgres, PgArguments>,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<Option<Credential>>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
     tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::used(connection, tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
     let row = rotation.fetch_optional(&mut *connection).await;
     let Some(row) = row.map_err(from_sqlx)? else {
-        return Ok(Once::Done(None));
+        return Ok(Idempotent::Applied(None));
     };
     store_state::raise_access_version(connection).await?;
     record(connection, tenant, claim).await?;
-    Ok(Once::Done(Some(read(&row)?)))
+    Ok(Idempotent::Applied(Some(read(&row)?)))
 }
 
 async fn revoke(

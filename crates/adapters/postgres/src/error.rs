@@ -1,24 +1,24 @@
-//! From errors of PostgreSQL to those of the ports.
+//! Conversion of PostgreSQL errors to errors of the ports.
 
 use ports::RepositoryError;
 
-/// Classes of errors (the first two characters of their codes) that say nothing about what is
-/// stored, and pass by themselves or by the operator's hand: connections, refused logins, missing
-/// databases, transactions rolled back, resources, operator intervention, system errors; of a
-/// server that accepts no writes at present: transaction states, and objects not in the state that
-/// a statement needs (a lock that was not granted in time).
-const PASSING: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
+/// The classes of transient errors (the first two characters of their codes). They say nothing
+/// about the stored data, and pass by themselves or when an operator acts: connection failures,
+/// rejected logins, missing databases, rollbacks, missing resources, operator intervention, system
+/// errors. Invalid transaction states and objects not in the required state (such as a lock that
+/// was not granted in time) are included: they also come from a server that accepts no writes.
+const TRANSIENT_CLASSES: [&str; 9] = ["08", "25", "28", "3D", "40", "53", "55", "57", "58"];
 
-/// The code of a write in a read-only session.
+/// The code of an attempt to write in a read-only session.
 const READ_ONLY: &str = "25006";
 
-/// A session that accepts no writes: of a standby, or of a database that was set to read-only. It
-/// may stay so after the database accepts writes again.
+/// The error of a session that accepts no writes, because the server is a standby or the database
+/// is set to read-only. The session may stay read-only after the database accepts writes again.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]
 pub(crate) struct ReadOnlySession(pub(crate) String);
 
-/// Any error of a statement that no port promises anything about.
+/// Converts an error for which no port method promises a special outcome.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
         sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
@@ -29,33 +29,35 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: "a value".to_owned(),
             source,
         },
-        sqlx::Error::Database(source) if !is_passing(&*source) => RepositoryError::Corrupt {
+        sqlx::Error::Database(source) if !is_transient(&*source) => RepositoryError::Corrupt {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
         },
         sqlx::Error::Database(source) if source.code().as_deref() == Some(READ_ONLY) => {
-            RepositoryError::Unavailable(ReadOnlySession(told(&*source)).into())
+            RepositoryError::Unavailable(ReadOnlySession(server_message(&*source)).into())
         }
-        sqlx::Error::Database(source) => RepositoryError::Unavailable(told(&*source).into()),
+        sqlx::Error::Database(source) => {
+            RepositoryError::Unavailable(server_message(&*source).into())
+        }
         error => RepositoryError::Unavailable(error.into()),
     }
 }
 
-/// What the server says, without the line of its own source that the library adds.
-fn told(error: &dyn sqlx::error::DatabaseError) -> String {
+/// The server's message, without the position in its own source that sqlx adds.
+fn server_message(error: &dyn sqlx::error::DatabaseError) -> String {
     match error.code() {
         Some(code) => format!("{} (SQLSTATE {code})", error.message()),
         None => error.message().to_owned(),
     }
 }
 
-fn is_passing(error: &dyn sqlx::error::DatabaseError) -> bool {
+fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
     let code = error.code();
     let class = code.as_deref().and_then(|code| code.get(..2));
-    class.is_none_or(|class| PASSING.contains(&class))
+    class.is_none_or(|class| TRANSIENT_CLASSES.contains(&class))
 }
 
-/// The error of a row of `table` that cannot be read.
+/// Returns the conversion of errors of reading `table`.
 pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
     move |error| match error {
         sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
@@ -66,7 +68,7 @@ pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> Repositor
     }
 }
 
-/// The error of an insert that MUST answer `Conflict` when `what` exists.
+/// Returns the conversion of errors of an insert that MUST fail with `Conflict` if `what` exists.
 pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
     move |error| match error.as_database_error() {
         Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },

@@ -1,4 +1,4 @@
-//! The log.
+//! The event log.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use domain::{
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
-    event_page::{MOST_COUNTED, MOST_SCANNED, calculable, everything},
+    event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
 };
 use serde_json::Value;
 use sqlx::{
@@ -26,13 +26,12 @@ use crate::{
     PostgresStore,
     conversation_row::{ConversationRow, conversation_columns, visible},
     error::in_table,
-    facts::kind,
     messages::{MessageRow, message_columns},
     row,
-    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
-/// The events `e` after a position that pass the filters, as far as a statement scans.
+/// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
     () => {
         "where e.tenant_id = $1 and e.seq > $2 and e.seq <= $2 + $4 \
@@ -46,10 +45,10 @@ macro_rules! filtered {
     };
 }
 
-/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
-/// that concern no conversation. Without the tenant's row there is no log at all. Of the content it
-/// reads the size alone, which nodes of earlier versions do not write: a turn's input and reply appear in an event twice, in the turn and as the
-/// message.
+/// Scans at most as many events as one page may, instead of the whole log for one match. Events
+/// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
+/// of the content is read, and computed where a node of an earlier version did not store it. Input
+/// and reply of a turn count twice, since an event contains them in the turn and as the message.
 const PAGE: &str = concat!(
     "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
         e.user_id, e.turn_id, e.actor, \
@@ -80,13 +79,13 @@ const PAGE: &str = concat!(
         on $2 + 1 >= t.first_seq and $2 <= t.head_seq \
     where t.id = $1 order by e.seq"
 );
-/// Reads no more than the filters ask for.
+/// Counts at most as many events as the limit allows.
 const COUNT: &str = concat!(
     "select count(*) from (select 1 from events e ",
     filtered!(),
     " limit $3) e"
 );
-/// `offset 0` keeps the key of the one turn together, as in `join_reply`.
+/// `offset 0` makes the planner look up the turn by its whole key, as in `join_reply`.
 const TURNS: &str = concat!(
     "select ",
     turn_columns!(),
@@ -131,7 +130,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 #[derive(sqlx::FromRow)]
-struct RecordRow {
+struct EventRecordRow {
     seq: i64,
     r#type: String,
     time: OffsetDateTime,
@@ -147,12 +146,12 @@ struct RecordRow {
     bytes: i64,
 }
 
-impl RecordRow {
+impl EventRecordRow {
     fn into_record(self, tenant: &TenantId) -> Result<EventRecord, RepositoryError> {
         let row = EventRow {
             tenant: tenant.clone(),
             seq: Seq(self.seq),
-            kind: kind(&self.r#type)?,
+            kind: column::event_type(&self.r#type)?,
             time: row::time(self.time),
             agent_id: self.agent_id.map(AgentId::new),
             conversation_id: self.conversation_id.map(ConversationId::new),
@@ -199,7 +198,7 @@ impl From<ChangeRow> for LoggedChange {
     fn from(row: ChangeRow) -> Self {
         Self {
             seq: Seq(row.seq),
-            kind: kind(&row.r#type).ok(),
+            kind: column::event_type(&row.r#type).ok(),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
             turn_id: row.turn_id.map(TurnId::new),
@@ -207,7 +206,7 @@ impl From<ChangeRow> for LoggedChange {
     }
 }
 
-/// The log in PostgreSQL.
+/// The event log in PostgreSQL.
 pub(crate) struct PostgresEvents {
     pub(crate) store: PostgresStore,
 }
@@ -225,7 +224,7 @@ impl EventLog for PostgresEvents {
     }
 
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
-        let count = filtered(COUNT, tenant, query, MOST_COUNTED);
+        let count = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS);
         let count: i64 = self.store.connections.fetch_value("events", count).await?;
         Ok(usize::try_from(count).unwrap_or(usize::MAX))
     }
@@ -259,7 +258,7 @@ impl EventLog for PostgresEvents {
         let changes = sqlx::query(CHANGES)
             .bind(tenant.as_str())
             .bind(since.0)
-            .bind(row::count(limit));
+            .bind(row::row_count(limit));
         let rows = self.store.connections.fetch_all(changes).await?;
         rows.iter()
             .map(|row| Ok(row::read::<ChangeRow>("events", row)?.into()))
@@ -267,7 +266,7 @@ impl EventLog for PostgresEvents {
     }
 }
 
-/// First and newest event of a log that has none.
+/// The first and newest positions of an empty log.
 const EMPTY_LOG: (i64, i64) = (1, 0);
 
 impl PostgresEvents {
@@ -276,7 +275,7 @@ impl PostgresEvents {
         tenant: &TenantId,
         query: &EventQuery,
     ) -> Result<EventScan, RepositoryError> {
-        let page = filtered(PAGE, tenant, query, MOST_SCANNED);
+        let page = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS);
         let rows = self.store.connections.fetch_all(page).await?;
         let (mut first, mut head) = EMPTY_LOG;
         let mut records = Vec::new();
@@ -287,7 +286,7 @@ impl PostgresEvents {
                 .try_get::<Option<i64>, _>("seq")
                 .map_err(in_table("events"))?;
             if is_event.is_some() {
-                let record = row::read::<RecordRow>("events", row)?;
+                let record = row::read::<EventRecordRow>("events", row)?;
                 records.push(record.into_record(tenant)?);
             }
         }
@@ -301,34 +300,44 @@ impl PostgresEvents {
         scan: &EventScan,
     ) -> Result<EventContent, RepositoryError> {
         let turns = scan.turn_ids().into_iter().map(TurnId::uuid).collect();
-        let turns = self.joined::<AnsweredTurn, _, _>(TURNS, "turns", tenant, turns);
-        let turns = keyed(turns.await?, EventTurn::id);
+        let turns = self.fetch_joined::<TurnWithReply, _, _>(TURNS, "turns", tenant, turns);
+        let turns = index_by(turns.await?, EventTurn::id);
         let conversations = scan
             .conversation_ids()
             .into_iter()
             .map(ConversationId::uuid)
             .collect();
         let conversations = self
-            .joined::<ConversationRow, _, _>(CONVERSATIONS, "conversations", tenant, conversations)
+            .fetch_joined::<ConversationRow, _, _>(
+                CONVERSATIONS,
+                "conversations",
+                tenant,
+                conversations,
+            )
             .await?;
         let greetings = scan.greeting_ids().into_iter();
         let greetings = greetings.map(ConversationId::uuid).collect();
         let greetings = self
-            .joined::<MessageRow, _, _>(GREETINGS, "messages", tenant, greetings)
+            .fetch_joined::<MessageRow, _, _>(GREETINGS, "messages", tenant, greetings)
             .await?;
         let snapshots = self
-            .joined::<SnapshotRow, _, _>(SNAPSHOTS, "events", tenant, scan.snapshot_positions())
+            .fetch_joined::<SnapshotRow, _, _>(
+                SNAPSHOTS,
+                "events",
+                tenant,
+                scan.snapshot_positions(),
+            )
             .await?;
         Ok(EventContent {
             turns,
-            conversations: keyed(conversations, |conversation: &Conversation| conversation.id),
-            greetings: keyed(greetings, |message: &Message| message.conversation_id),
+            conversations: index_by(conversations, |conversation: &Conversation| conversation.id),
+            greetings: index_by(greetings, |message: &Message| message.conversation_id),
             snapshots: snapshots.into_iter().collect(),
         })
     }
 
-    /// Reads the rows that `keys` name, one after the other; runs no statement without keys.
-    async fn joined<R, V, K>(
+    /// Reads the rows with the given keys, one by one; runs no statement without keys.
+    async fn fetch_joined<R, V, K>(
         &self,
         statement: &'static str,
         table: &'static str,
@@ -350,7 +359,8 @@ impl PostgresEvents {
     }
 }
 
-/// A statement on the events that pass the filters of `query`, among the next `scanned`.
+/// Binds the parameters of a statement on the events that pass the filters of `query`, among the
+/// next `scanned`.
 fn filtered(
     statement: &'static str,
     tenant: &TenantId,
@@ -359,11 +369,11 @@ fn filtered(
 ) -> Query<'static, Postgres, PgArguments> {
     let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
     let types = (!types.is_empty()).then_some(types);
-    let visibility = query.visibility.clone().unwrap_or_else(everything);
+    let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
     sqlx::query(statement)
         .bind(tenant.as_str())
-        .bind(calculable(query.since))
-        .bind(row::count(query.limit))
+        .bind(clamp_position(query.since))
+        .bind(row::row_count(query.limit))
         .bind(scanned)
         .bind(types)
         .bind(query.agent_id.map(AgentId::uuid))
@@ -374,10 +384,10 @@ fn filtered(
         .bind(visibility.user_id.as_deref())
 }
 
-fn keyed<K, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V>
+fn index_by<K, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V>
 where
     K: std::hash::Hash + Eq,
 {
-    let keyed = values.into_iter().map(|value| (key(&value), value));
-    keyed.collect()
+    let index_by = values.into_iter().map(|value| (key(&value), value));
+    index_by.collect()
 }

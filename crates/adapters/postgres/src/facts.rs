@@ -1,10 +1,9 @@
-//! Reads what a batch must know before it is decided, under the lock of its tenants.
+//! Reads the facts of a batch under the lock of its tenants.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
 use domain::{
-    AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
-    TurnId,
+    AgentId, ConversationId, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId, TurnId,
 };
 use ports::RepositoryError;
 use relational::{
@@ -19,18 +18,18 @@ use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
-    claims::RecordRow,
+    claims::IdempotencyRecordRow,
     error::{from_sqlx, in_table},
     row,
-    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
-/// The tenant lock. A condition on anything else would see the state from before the wait, so it
-/// stands alone; everything that is decided on is read by later statements.
+/// The tenant lock. It is a statement of its own, because other conditions in it would see the
+/// state from before the wait. Everything that decisions depend on is read by later statements.
 const LOCK: &str = "\
     select id, head_seq from tenants where id = any($1) order by id for update";
-/// One row at least, for the nodes. The laterals with their limits keep the planner to one look by
-/// key for each conversation: as joins it may read a whole tenant for every batch.
+/// Returns at least one row, for the nodes. The laterals with their limits make the planner look up
+/// each conversation by its key: for joins, it might read a whole tenant in every batch.
 const CONVERSATIONS_AND_NODES: &str = "\
     select n.live_nodes, c.* \
     from (select array(select id from nodes where id = any($3) and not swept) as live_nodes) n \
@@ -83,7 +82,7 @@ pub(crate) const STATEMENTS: &[&str] =
     &[LOCK, CONVERSATIONS_AND_NODES, AGENTS, TURNS, CLAIMS, LOGGED];
 
 #[derive(sqlx::FromRow)]
-struct ConversationRow {
+struct ConversationFactsRow {
     tenant_id: String,
     id: Uuid,
     agent_id: Uuid,
@@ -104,7 +103,7 @@ struct ClaimRow {
     operation: String,
     key: String,
     #[sqlx(flatten)]
-    record: RecordRow,
+    record: IdempotencyRecordRow,
 }
 
 #[derive(sqlx::FromRow)]
@@ -118,7 +117,7 @@ struct LoggedRow {
 
 type Conversations = HashMap<InTenant<ConversationId>, ConversationFacts>;
 
-/// Locks the tenants of `query` and then reads all that it asks for.
+/// Locks the tenants of `query`, then reads its facts.
 pub(crate) async fn read(
     connection: &mut PgConnection,
     query: &FactsQuery,
@@ -142,7 +141,7 @@ pub(crate) async fn read(
     Ok(facts)
 }
 
-/// Reads the rows of a statement about `table`.
+/// Reads the rows of a statement on `table`.
 async fn rows<R>(
     connection: &mut PgConnection,
     query: Query<'static, Postgres, PgArguments>,
@@ -155,8 +154,8 @@ where
     rows.iter().map(|row| row::read(table, row)).collect()
 }
 
-/// Runs `statement` with the tenants and ids of all `wanted` at once; not at all without any.
-async fn each<R, Id>(
+/// Runs `statement` once for all `wanted` ids; runs nothing without ids.
+async fn fetch_by_ids<R, Id>(
     connection: &mut PgConnection,
     statement: &'static str,
     table: &'static str,
@@ -224,7 +223,7 @@ async fn conversations_and_nodes(
 }
 
 fn conversation(
-    row: ConversationRow,
+    row: ConversationFactsRow,
 ) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
     let facts = ConversationFacts {
         agent_id: AgentId::new(row.agent_id),
@@ -246,18 +245,19 @@ async fn agents(
     wanted: &[InTenant<AgentId>],
 ) -> Result<HashMap<InTenant<AgentId>, i64>, RepositoryError> {
     let rows: Vec<(String, Uuid, i64)> =
-        each(connection, AGENTS, "agents", wanted, |id| id.uuid()).await?;
+        fetch_by_ids(connection, AGENTS, "agents", wanted, |id| id.uuid()).await?;
     rows.into_iter()
         .map(|(of, id, version)| Ok(((tenant(&of)?, AgentId::new(id)), version)))
         .collect()
 }
 
-/// Turns with their replies.
+/// Reads turns with their replies.
 pub(crate) async fn turns(
     connection: &mut PgConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let rows: Vec<AnsweredTurn> = each(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
+    let rows: Vec<TurnWithReply> =
+        fetch_by_ids(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
     rows.into_iter()
         .map(|row| {
             let row = TurnRow::try_from(row)?;
@@ -309,8 +309,8 @@ async fn logged(
         .bind(conversations.collect::<Vec<_>>());
     let rows: Vec<LoggedRow> = rows(connection, query, "events").await?;
     rows.into_iter()
-        // An event of an unknown type is no work of this process.
-        .filter_map(|row| Some((kind(&row.r#type).ok()?, row)))
+        // This process does not write events of an unknown type.
+        .filter_map(|row| Some((column::event_type(&row.r#type).ok()?, row)))
         .map(|(kind, row)| {
             Ok(EventInDoubt {
                 tenant: tenant(&row.tenant_id)?,
@@ -321,14 +321,4 @@ async fn logged(
             })
         })
         .collect()
-}
-
-/// Reads the type of an event.
-pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
-    column::word(
-        "events.type",
-        text,
-        EventType::ALL.iter().copied(),
-        EventType::as_str,
-    )
 }

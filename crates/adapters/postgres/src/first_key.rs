@@ -1,4 +1,4 @@
-//! The first key of a store: stored, then shown, and only then counted.
+//! The first API key of a store. It is stored, then shown, and only then recorded as existing.
 
 use domain::Credential;
 use ports::{RepositoryError, ShowKey};
@@ -6,7 +6,7 @@ use sqlx::PgConnection;
 
 use crate::{PostgresStore, credentials, error::from_sqlx, store_state, tenants};
 
-/// The number is arbitrary, and the same in every process.
+/// The number is arbitrary and the same in every process.
 const LOCK: &str = "select pg_advisory_xact_lock(7310279084265173)";
 const DELETE: &str = "delete from credentials where id = $1 and kind = 'key'";
 
@@ -23,22 +23,23 @@ pub(crate) async fn insert(
         .connections
         .transaction(move |connection| {
             Box::pin(async move {
-                // Other processes wait until the key is counted or deleted, or until the connection
-                // of a process that ended is closed. The steps commit on another connection.
+                // Other processes wait until the key is recorded or deleted, or until the
+                // connection of a process that ended is closed. The steps commit on another
+                // connection.
                 let locked = sqlx::query(LOCK).execute(connection).await;
                 locked.map_err(from_sqlx)?;
                 if !write(&steps, key.clone()).await? {
                     return Ok(false);
                 }
                 let is_shown = show();
-                settle(&steps, key, is_shown).await?;
+                confirm_or_delete(&steps, key, is_shown).await?;
                 Ok(is_shown)
             })
         })
         .await
 }
 
-/// Stores the key without counting it. Returns `false` when the store has held a key.
+/// Stores the key without recording it. Returns `false` if the store has ever contained a key.
 async fn write(store: &PostgresStore, key: Credential) -> Result<bool, RepositoryError> {
     store
         .connections
@@ -49,7 +50,7 @@ async fn write(store: &PostgresStore, key: Credential) -> Result<bool, Repositor
                 if store_state::had_key(connection).await? {
                     return Ok(false);
                 }
-                // A given key is there already if the start before ended between the two steps.
+                // A configured key exists if the previous start ended between the steps.
                 delete(connection, &key).await?;
                 credentials::write(connection, &key).await?;
                 Ok(true)
@@ -58,8 +59,8 @@ async fn write(store: &PostgresStore, key: Credential) -> Result<bool, Repositor
         .await
 }
 
-/// Counts the key if it was shown, and deletes it otherwise.
-async fn settle(
+/// Records that the store has contained a key if the key was shown; deletes the key otherwise.
+async fn confirm_or_delete(
     store: &PostgresStore,
     key: Credential,
     is_shown: bool,
@@ -69,7 +70,7 @@ async fn settle(
         .transaction(move |connection| {
             Box::pin(async move {
                 if is_shown {
-                    store_state::note_key(connection).await
+                    store_state::record_key(connection).await
                 } else {
                     delete(connection, &key).await
                 }

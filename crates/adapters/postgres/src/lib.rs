@@ -1,15 +1,15 @@
 //! The store on PostgreSQL, 15 or newer.
 //!
-//! Translates between the ports and SQL, and decides nothing: what a batch of turns does is planned
-//! by crate `relational`, alike for every database. Files have the same names as in the SQLite
-//! adapter, so that a diff of the folders shows what differs.
+//! Translates between the ports and SQL, and decides nothing: crate `relational` plans each batch
+//! of turns, for every database in the same way. Files have the same names in both store adapters,
+//! so that a diff of the folders shows how they differ.
 //!
-//! Every transaction that changes something of a tenant locks the tenant's row first, in a
-//! statement of its own. Chats go through one task with a connection of its own (`batch.rs`), all
-//! else through a pool (`connections.rs`).
+//! Every transaction that changes data of a tenant first locks the tenant's row, in a statement of
+//! its own. Chats are written by one task with its own connection (`batch.rs`), everything else
+//! goes through a pool (`connections.rs`).
 //!
-//! To add a statement: a `const` next to the row it reads, and its name in the file's
-//! `STATEMENTS`, by which a test prepares it against a migrated database.
+//! To add a statement, define a `const` next to the row that it reads, and add it to the file's
+//! `STATEMENTS`. A test prepares all of these against a migrated database.
 
 mod agents;
 mod batch;
@@ -19,11 +19,11 @@ mod conversation_row;
 mod conversations;
 mod credential_row;
 mod credentials;
+mod cte_batch;
 mod error;
 mod events;
 mod facts;
 mod first_key;
-mod joint_statement;
 mod log_trim;
 mod maintenance;
 mod messages;
@@ -42,7 +42,7 @@ mod turns;
 
 pub use store::{PostgresOptions, PostgresStore};
 
-/// Every statement of this crate, for the test that prepares them.
+/// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [
@@ -72,6 +72,6 @@ pub fn statements() -> impl Iterator<Item = &'static str> {
     .copied()
 }
 
-/// What every connection is told before its first statement, for the test that looks at plans.
+/// The settings of every connection, for the test of the query plans.
 #[doc(hidden)]
 pub const SETTINGS: &str = connections::SETTINGS;

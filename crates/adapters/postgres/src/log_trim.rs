@@ -1,4 +1,4 @@
-//! Removing the beginnings of logs.
+//! Removal of old events from the beginning of each log.
 
 use domain::{TenantId, Timestamp};
 use ports::RepositoryError;
@@ -11,14 +11,14 @@ use crate::{
     row, tenants,
 };
 
-const TENANTS: &str = "\
+const TENANTS_TO_TRIM: &str = "\
     select t.id from tenants t cross join lateral ( \
         select e.time from events e where e.tenant_id = t.id and e.seq >= t.first_seq \
         order by e.seq limit 1) e \
     where e.time < $1 order by t.id";
-/// Where a log begins, and its last event before the first that is young enough to stay, as far
-/// as the limit goes.
-const OLD: &str = "\
+/// Returns the first event of a log, and the last event before the first one that is recent enough
+/// to stay, within the limit.
+const OLD_EVENTS: &str = "\
     select min(t.first_seq), coalesce(min(e.seq) filter (where e.time >= $2) - 1, max(e.seq)) \
     from tenants t cross join lateral ( \
         select e.seq, e.time from events e where e.tenant_id = t.id and e.seq >= t.first_seq \
@@ -28,19 +28,19 @@ const DELETE: &str = "delete from events where tenant_id = $1 and seq >= $2 and 
 const RAISE_FIRST: &str = "update tenants set first_seq = $2 + 1 where id = $1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, RAISE_FIRST];
+pub(crate) const STATEMENTS: &[&str] = &[TENANTS_TO_TRIM, OLD_EVENTS, DELETE, RAISE_FIRST];
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each
-/// tenant. Answers how many; a tenant whose log cannot be trimmed keeps no other from it, and its
-/// failure is answered when there is nothing else left to remove.
+/// tenant. Returns their number. If the log of a tenant cannot be trimmed, the others still are,
+/// and the error is returned once nothing else is left to remove.
 pub(crate) async fn trim(
     store: &PostgresStore,
     before: Timestamp,
     limit: usize,
 ) -> Result<u64, RepositoryError> {
-    let tenants = sqlx::query(TENANTS).bind(before.date_time());
+    let tenants = sqlx::query(TENANTS_TO_TRIM).bind(before.date_time());
     let rows = store.connections.fetch_all(tenants).await?;
-    let mut left = row::count(limit);
+    let mut left = row::row_count(limit);
     let mut outcome = Ok(());
     for row in &rows {
         if left <= 0 {
@@ -54,7 +54,7 @@ pub(crate) async fn trim(
     if left > 0 {
         outcome?;
     }
-    Ok((row::count(limit) - left).unsigned_abs())
+    Ok((row::row_count(limit) - left).unsigned_abs())
 }
 
 async fn trim_tenant(
@@ -65,10 +65,10 @@ async fn trim_tenant(
 ) -> Result<u64, RepositoryError> {
     let (tenant,): (String,) = row::read("tenants", row)?;
     let tenant: TenantId = column::parse("tenants.id", &tenant)?;
-    let removing = store.connections.transaction(move |connection| {
+    let trimming = store.connections.transaction(move |connection| {
         Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
     });
-    removing.await
+    trimming.await
 }
 
 async fn trim_one(
@@ -77,9 +77,9 @@ async fn trim_one(
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, RepositoryError> {
-    // Before anything is read: another process may trim the same log.
+    // Locks before any read: another process may trim the same log.
     tenants::lock(&mut *connection, tenant).await?;
-    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD)
+    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD_EVENTS)
         .bind(tenant.as_str())
         .bind(before.date_time())
         .bind(limit)

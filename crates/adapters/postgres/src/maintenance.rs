@@ -1,8 +1,8 @@
-//! Upkeep.
+//! Maintenance of the store.
 
 use async_trait::async_trait;
 use domain::Timestamp;
-use ports::{Maintenance, Outdated, RepositoryError};
+use ports::{Maintenance, RepositoryError, RetentionCutoffs};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -15,9 +15,9 @@ use crate::{
 
 const PING: &str = "select current_setting('transaction_read_only')::boolean";
 const NOW: &str = "select clock_timestamp()";
-// Several processes may purge at once: each takes what no other has taken.
+// Several processes may purge at once: each skips the rows that another has locked.
 
-/// Deleted agents whose conversations may not all be marked yet: new ones cannot be added to them.
+/// Deleted agents whose conversations may not all be marked yet. New ones cannot be added to them.
 macro_rules! unmarked_agents {
     () => {
         "with unmarked as materialized ( \
@@ -45,12 +45,12 @@ const MARK_AGENTS: &str = concat!(
         where c.tenant_id = u.tenant_id and c.agent_id = u.id and c.deleted_at is null \
         limit 1) is null"
 );
-/// The conversations that are removed next; a few, because all their messages are put in order.
-const DOOMED: &str = "\
+/// The conversations to remove next. Only a few, because all of their messages are sorted.
+const DELETED_CONVERSATIONS: &str = "\
     select tenant_id, id from conversations where deleted_at < $2 \
     order by deleted_at limit least($1::bigint, 16) for update skip locked";
 
-/// The first messages of those: the same ones for every statement of a transaction.
+/// The first messages of these conversations, the same ones in every statement of a transaction.
 macro_rules! chosen_messages {
     ($limit:literal) => {
         concat!(
@@ -68,7 +68,7 @@ macro_rules! chosen_messages {
     };
 }
 
-/// Turns that were answered are found by their messages, so they go first.
+/// Turns with a reply are found by their messages, so they are removed first.
 const DELETE_TURNS_OF_MESSAGES: &str = concat!(
     chosen_messages!("$4"),
     ", doomed as materialized ( \
@@ -146,7 +146,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     NOW,
     MARK_CONVERSATIONS,
     MARK_AGENTS,
-    DOOMED,
+    DELETED_CONVERSATIONS,
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
@@ -159,8 +159,8 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_SIGNING_KEYS,
 ];
 
-/// What is removed of a deleted conversation, in this order. Each step is reached only when the
-/// one before left nothing.
+/// The statements that remove a deleted conversation, in this order. Each runs only when the one
+/// before has nothing left to remove.
 const REMOVALS: [&str; 4] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
@@ -168,7 +168,7 @@ const REMOVALS: [&str; 4] = [
     DELETE_CONVERSATIONS,
 ];
 
-/// What is removed once its end has passed.
+/// The statements that remove rows whose end has passed.
 const ENDED: [&str; 4] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
@@ -176,7 +176,7 @@ const ENDED: [&str; 4] = [
     DELETE_SIGNING_KEYS,
 ];
 
-/// Upkeep of PostgreSQL.
+/// Maintenance of PostgreSQL.
 pub(crate) struct PostgresMaintenance {
     pub(crate) store: PostgresStore,
 }
@@ -209,11 +209,15 @@ impl Maintenance for PostgresMaintenance {
         let now = row.map(|row| row::read::<(OffsetDateTime,)>("the clock", &row));
         now.transpose()?
             .map(|(now,)| row::time(now))
-            .ok_or_else(|| RepositoryError::Unavailable("the store has no clock".into()))
+            .ok_or_else(|| RepositoryError::Unavailable("the server returned no time".into()))
     }
 
-    async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {
-        let limit = row::count(limit);
+    async fn purge(
+        &self,
+        limit: usize,
+        outdated: RetentionCutoffs,
+    ) -> Result<u64, RepositoryError> {
+        let limit = row::row_count(limit);
         let deleted = outdated.deleted_before.date_time();
         let claims = outdated.claims_before.date_time();
         let ended = outdated.ended_before.date_time();
@@ -241,8 +245,8 @@ impl Maintenance for PostgresMaintenance {
     }
 }
 
-/// Runs `statement` on at most `limit` rows; not at all without a limit left. Answers how many
-/// rows it touched.
+/// Runs `statement` on at most `limit` rows, unless the limit is used up. Returns the number of
+/// affected rows.
 async fn remove(
     connection: &mut PgConnection,
     statement: &'static str,
@@ -260,23 +264,23 @@ async fn remove(
     Ok(i64::try_from(removed.rows_affected()).unwrap_or(i64::MAX))
 }
 
-/// Removes what is left of conversations deleted before `before`, at most `limit` rows.
-/// Answers how many.
+/// Removes the rows of conversations deleted before `before`, at most `limit`. Returns their
+/// number.
 async fn remove_conversations(
     connection: &mut PgConnection,
     limit: i64,
     before: OffsetDateTime,
 ) -> Result<i64, RepositoryError> {
-    let doomed: Vec<(String, Uuid)> = sqlx::query_as(DOOMED)
+    let conversations: Vec<(String, Uuid)> = sqlx::query_as(DELETED_CONVERSATIONS)
         .bind(limit.max(0))
         .bind(before)
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("conversations"))?;
-    if doomed.is_empty() {
+    if conversations.is_empty() {
         return Ok(0);
     }
-    let (tenants, ids): (Vec<_>, Vec<_>) = doomed.into_iter().unzip();
+    let (tenants, ids): (Vec<_>, Vec<_>) = conversations.into_iter().unzip();
     let mut removed = 0;
     for statement in REMOVALS {
         if removed >= limit {

@@ -1,4 +1,4 @@
-//! Running processes. The store's clock is the database server's.
+//! Nodes. The store's clock is the clock of the database server.
 
 use std::time::Duration;
 
@@ -22,12 +22,12 @@ const DELETE: &str = "delete from nodes where id = $1";
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
 
-/// Running processes in PostgreSQL.
+/// Nodes in PostgreSQL.
 pub(crate) struct PostgresNodes {
     pub(crate) store: PostgresStore,
 }
 
-/// A time as statements take it.
+/// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX)
 }

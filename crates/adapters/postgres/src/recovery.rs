@@ -1,10 +1,10 @@
-//! Turns that nobody runs any more, and turns that waited too long.
+//! Turns of dead nodes, and turns that were queued for too long.
 
 use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, Swept, TurnAddress, TurnRecovery};
+use ports::{Committed, RepositoryError, Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 use relational::{
     column,
     plan::{self, SweptConversation, WaitingTurn},
@@ -20,8 +20,8 @@ use crate::{
     row, rows, tenants, turns,
 };
 
-/// Begins a statement on `lost`: the processes that are marked or unknown, and under which turns
-/// are in progress. They are found by leaps through the index, one a process.
+/// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
+/// in progress. They are found by jumps through the index, one per node.
 macro_rules! lost_nodes {
     () => {
         "with recursive holders (node_id) as ( \
@@ -38,14 +38,14 @@ macro_rules! lost_nodes {
     };
 }
 
-/// Whether the turn `q` has waited for longer than the milliseconds of `$1`.
+/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds.
 macro_rules! is_expired {
     () => {
         "q.queued_at <= clock_timestamp() - $1 * interval '1 millisecond'"
     };
 }
 
-/// Whether no turn is in progress in the conversation of the turn `q`.
+/// The condition that no turn is in progress in the conversation of turn `q`.
 macro_rules! is_free {
     () => {
         "(select not bool_or(r.status = 'in_progress') from turns r \
@@ -54,19 +54,19 @@ macro_rules! is_free {
     };
 }
 
-/// One that is being renewed at this moment is alive. Whose own lease has run out was away, and
-/// with it maybe all others.
-const MARK: &str = "\
+/// A node whose lease is being renewed is skipped: it is alive. A node whose own lease has expired
+/// marks none, since it may have been cut off together with all others.
+const MARK_DEAD_NODES: &str = "\
     with dead as materialized ( \
         select id from nodes where lease_until < clock_timestamp() and not swept and id <> $1 \
             and exists (select from nodes own where own.id = $1 and not own.swept \
                 and own.lease_until >= clock_timestamp()) \
         order by id for update skip locked) \
     update nodes set swept = true from dead where nodes.id = dead.id";
-const FORGET: &str = "\
+const DELETE_DEAD_NODES: &str = "\
     delete from nodes n where n.swept and (select r.node_id from turns r \
         where r.node_id = n.id and r.status = 'in_progress' limit 1) is null";
-const TENANTS: &str = concat!(
+const TENANTS_TO_SWEEP: &str = concat!(
     lost_nodes!(),
     "select r.tenant_id from lost l cross join lateral ( \
          select distinct r.tenant_id from turns r where r.node_id = l.node_id \
@@ -78,16 +78,16 @@ const TENANTS: &str = concat!(
     is_free!(),
     ")"
 );
-const LOST: &str = concat!(
+const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id, r.agent_id from lost l cross join lateral ( \
          select r.conversation_id, r.id, r.agent_id from turns r where r.node_id = l.node_id \
              and r.status = 'in_progress' and r.tenant_id = $1 order by r.id limit $2) r \
      order by r.id limit $2"
 );
-/// Those that waited for too long wait longest, so the others are never in their way. The
-/// condition on `queued_at` holds for all that wait: it leads the planner to their index.
-const DUE: &str = concat!(
+/// Expired turns are the oldest ones, so they come first. The condition on `queued_at` holds for
+/// all queued turns: it makes the planner use their index.
+const DUE_CONVERSATIONS: &str = concat!(
     "select q.conversation_id, q.agent_id from turns q \
      where q.tenant_id = $2 and q.status = 'queued' and q.queued_at < 'infinity' and (",
     is_expired!(),
@@ -95,9 +95,9 @@ const DUE: &str = concat!(
     is_free!(),
     ") group by q.conversation_id, q.agent_id order by min(q.queued_seq) limit $3"
 );
-/// `offset 0` keeps the key of one conversation together, as in `join_reply`; both states lead the
-/// planner to the index of open turns.
-const WAITING: &str = concat!(
+/// `offset 0` makes the planner look up the conversation by its whole key, as in `join_reply`; both
+/// states make it use the index of open turns.
+const QUEUED_TURNS: &str = concat!(
     "select q.conversation_id, q.id, ",
     is_expired!(),
     " as is_expired \
@@ -110,21 +110,21 @@ const WAITING: &str = concat!(
 const IN_PROGRESS_UNDER: &str = "\
     select tenant_id, conversation_id, id from turns \
     where node_id = $1 and status = 'in_progress'";
-/// The order leads the planner to the index of those that wait.
-const ALL_WAITING: &str = "\
+/// The order makes the planner use the index of queued turns.
+const ALL_QUEUED_TURNS: &str = "\
     select tenant_id, conversation_id, id from turns \
     where status = 'queued' order by tenant_id, queued_at";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    MARK,
-    FORGET,
-    TENANTS,
-    LOST,
-    DUE,
-    WAITING,
+    MARK_DEAD_NODES,
+    DELETE_DEAD_NODES,
+    TENANTS_TO_SWEEP,
+    LOST_TURNS,
+    DUE_CONVERSATIONS,
+    QUEUED_TURNS,
     IN_PROGRESS_UNDER,
-    ALL_WAITING,
+    ALL_QUEUED_TURNS,
 ];
 
 /// Recovery of turns in PostgreSQL.
@@ -139,7 +139,10 @@ impl TurnRecovery for PostgresRecovery {
     }
 
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
-        let (forget, mark) = (sqlx::query(FORGET), sqlx::query(MARK).bind(own.uuid()));
+        let (forget, mark) = (
+            sqlx::query(DELETE_DEAD_NODES),
+            sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
+        );
         self.store
             .connections
             .transaction(move |connection| {
@@ -156,7 +159,7 @@ impl TurnRecovery for PostgresRecovery {
         &self,
         longest_wait: Duration,
     ) -> Result<Vec<TenantId>, RepositoryError> {
-        let tenants = sqlx::query(TENANTS).bind(milliseconds(longest_wait));
+        let tenants = sqlx::query(TENANTS_TO_SWEEP).bind(milliseconds(longest_wait));
         let rows = self.store.connections.fetch_all(tenants).await?;
         let read = |row| {
             let (id,): (String,) = row::read("turns", row)?;
@@ -165,12 +168,12 @@ impl TurnRecovery for PostgresRecovery {
         rows.iter().map(read).collect()
     }
 
-    async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError> {
         let sweep = sweep.clone();
         self.store
             .connections
             .transaction(move |connection| {
-                Box::pin(async move { carry_out(connection, &sweep).await })
+                Box::pin(async move { sweep_tenant(connection, &sweep).await })
             })
             .await
     }
@@ -182,7 +185,7 @@ impl TurnRecovery for PostgresRecovery {
     }
 
     async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let turns = sqlx::query(ALL_WAITING);
+        let turns = sqlx::query(ALL_QUEUED_TURNS);
         let rows = self.store.connections.fetch_all(turns).await?;
         rows.iter().map(address).collect()
     }
@@ -199,7 +202,7 @@ impl TurnRecovery for PostgresRecovery {
             .connections
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let found = turns::found_to_end(connection, &tenant, id, None).await?;
+                    let found = turns::lock_and_find(connection, &tenant, id, None).await?;
                     let Some((row, facts)) = found else {
                         return Ok(None);
                     };
@@ -221,11 +224,14 @@ fn address(row: &PgRow) -> Result<TurnAddress, RepositoryError> {
     })
 }
 
-async fn carry_out(connection: &mut PgConnection, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+async fn sweep_tenant(
+    connection: &mut PgConnection,
+    sweep: &Sweep,
+) -> Result<SweepOutcome, RepositoryError> {
     tenants::lock(connection, &sweep.tenant).await?;
     let conversations = conversations(connection, sweep).await?;
     if conversations.is_empty() {
-        return Ok(Swept::default());
+        return Ok(SweepOutcome::default());
     }
     let query = plan::sweep_query(sweep, &conversations);
     let facts = facts::read(connection, &query).await?;
@@ -234,42 +240,51 @@ async fn carry_out(connection: &mut PgConnection, sweep: &Sweep) -> Result<Swept
     Ok(swept)
 }
 
-/// The conversations in which there is something to do, with the turns that wait there.
+/// The conversations with turns to fail or to start, with their queued turns.
 async fn conversations(
     connection: &mut PgConnection,
     sweep: &Sweep,
 ) -> Result<Vec<SweptConversation>, RepositoryError> {
-    let (tenant, limit) = (sweep.tenant.as_str(), row::count(sweep.limit));
+    let (tenant, limit) = (sweep.tenant.as_str(), row::row_count(sweep.limit));
     let longest_wait = milliseconds(sweep.longest_wait);
-    let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST)
+    let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
         .bind(tenant)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE)
+    let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
         .bind(longest_wait)
         .bind(tenant)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let of_lost = lost.iter().map(|(talk, _, agent)| (*talk, *agent));
-    let talks: HashSet<_> = of_lost.chain(due).collect();
-    let (talks, agents): (Vec<_>, Vec<_>) = talks.into_iter().unzip();
-    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(WAITING)
+    let of_lost = lost
+        .iter()
+        .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
+    let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
+    let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
+    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
         .bind(longest_wait)
         .bind(tenant)
-        .bind(talks)
+        .bind(conversation_ids)
         .bind(agents)
         .fetch_all(connection)
         .await
         .map_err(in_table("turns"))?;
     let lost = lost.into_iter();
-    let lost = lost.map(|(talk, turn, _)| (ConversationId::new(talk), TurnId::new(turn)));
-    let waiting = waiting.into_iter().map(|(talk, turn, is_expired)| {
-        let id = TurnId::new(turn);
-        (ConversationId::new(talk), WaitingTurn { id, is_expired })
+    let lost = lost.map(|(conversation_id, turn, _)| {
+        (ConversationId::new(conversation_id), TurnId::new(turn))
     });
+    let waiting = waiting
+        .into_iter()
+        .map(|(conversation_id, turn, is_expired)| {
+            let id = TurnId::new(turn);
+            (
+                ConversationId::new(conversation_id),
+                WaitingTurn { id, is_expired },
+            )
+        });
     Ok(plan::swept_conversations(lost, waiting))
 }

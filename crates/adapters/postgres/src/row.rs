@@ -1,13 +1,15 @@
-//! From values of PostgreSQL to those of the domain.
+//! Conversion of PostgreSQL values to domain values.
 
 use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
-use relational::page_room;
+use relational::page_budget;
 use sqlx::{FromRow, Row, postgres::PgRow};
 use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::error::in_table;
+
+pub(crate) use relational::page_budget::{one_more, row_count};
 
 /// Reads a row of `table`.
 pub(crate) fn read<R>(table: &'static str, row: &PgRow) -> Result<R, RepositoryError>
@@ -17,13 +19,13 @@ where
     R::from_row(row).map_err(in_table(table))
 }
 
-/// Reads a time.
+/// Converts a time.
 pub(crate) fn time(at: OffsetDateTime) -> Timestamp {
     Timestamp::from_date_time(at)
 }
 
-/// Reads the row of a statement that joins at most one thing to its tenant's head: the columns of
-/// the thing are null when it is not there, and there is no row at all without the tenant.
+/// Reads the row of a statement that joins at most one entity to its tenant's head. The columns of
+/// the entity are null if it does not exist, and without the tenant there is no row.
 pub(crate) fn as_of_one<'r, R, T>(
     table: &'static str,
     row: Option<&'r PgRow>,
@@ -39,8 +41,8 @@ where
     })
 }
 
-/// Reads the rows of a statement that joins things to their tenant's head, at most one more than
-/// `limit` and than the page has room for.
+/// Reads the rows of a statement that joins entities to their tenant's head. Rows beyond `limit`
+/// and the size of a page are dropped.
 pub(crate) fn as_of_page<R, T>(
     table: &'static str,
     rows: &[PgRow],
@@ -51,7 +53,7 @@ where
     R: for<'r> FromRow<'r, PgRow>,
 {
     let found = as_of_many(table, rows, into)?;
-    let limit = fitting(rows)?.min(limit);
+    let limit = fitting_rows(rows)?.min(limit);
     Ok(found.map(|items| Page::from_one_more(items, limit)))
 }
 
@@ -88,14 +90,12 @@ impl<'r, R: FromRow<'r, PgRow>> FromRow<'r, PgRow> for ListedRow<R> {
     }
 }
 
-/// The number of rows of a statement with a `total` that a page has room for.
-pub(crate) fn fitting(rows: &[PgRow]) -> Result<usize, RepositoryError> {
+/// The number of leading rows that fit into a page, by their column `total`.
+pub(crate) fn fitting_rows(rows: &[PgRow]) -> Result<usize, RepositoryError> {
     let total = |row: &PgRow| row.try_get::<Option<i64>, _>("total");
     let totals = rows.iter().map(|row| Ok(total(row)?.unwrap_or(0)));
-    let totals: Vec<i64> = totals
-        .collect::<Result<_, _>>()
-        .map_err(in_table("a page"))?;
-    Ok(page_room::fitting(&totals))
+    let totals: Vec<i64> = totals.collect::<Result<_, _>>().map_err(in_table("page"))?;
+    Ok(page_budget::fitting_rows(&totals))
 }
 
 fn as_of_many<'r, R, T>(
@@ -123,14 +123,4 @@ where
         value: items,
         position,
     })
-}
-
-/// A number of rows, as statements take it.
-pub(crate) fn count(rows: usize) -> i64 {
-    i64::try_from(rows).unwrap_or(i64::MAX)
-}
-
-/// One more than a page shows, which tells whether more follow.
-pub(crate) fn one_more(limit: usize) -> i64 {
-    count(limit).saturating_add(1)
 }

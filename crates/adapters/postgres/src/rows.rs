@@ -1,8 +1,8 @@
-//! Writes the rows that a transaction decided on, one statement for each table and kind of change.
+//! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
-//! Rows go over as one array a column, which `unnest` puts together again: a batch of hundreds
-//! costs as many round trips as a single one, and all kinds of rows together cost one (keys that are given
-//! back cost another).
+//! Each column is sent as one array, and `unnest` restores the rows: a batch of hundreds of turns
+//! costs as many round trips as a single turn. All statements together cost one round trip;
+//! released idempotency keys cost another.
 
 mod conversations;
 mod log;
@@ -13,9 +13,9 @@ use ports::RepositoryError;
 use relational::Rows;
 use sqlx::PgConnection;
 
-use crate::joint_statement::JointStatement;
+use crate::cte_batch::CteBatch;
 
-/// The statements of this folder.
+/// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     conversations::STATEMENTS,
     turns::STATEMENTS,
@@ -28,24 +28,24 @@ pub(crate) async fn write(
     connection: &mut PgConnection,
     rows: &Rows,
 ) -> Result<(), RepositoryError> {
-    // Before others are claimed: a key may pass from a turn that failed to the next.
-    let mut joint = JointStatement::default();
-    log::release_claims(&mut joint, &rows.released);
-    joint.run(connection).await?;
-    let mut joint = JointStatement::default();
-    conversations::insert(&mut joint, &rows.conversations);
-    conversations::advance(&mut joint, &rows.advances);
-    turns::insert(&mut joint, &rows.turns);
-    turns::end(&mut joint, &rows.ends);
-    turns::start(&mut joint, &rows.starts);
-    messages::insert(&mut joint, &rows.messages);
-    log::insert_events(&mut joint, &rows.events);
-    log::write_claims(&mut joint, &rows.claims);
-    log::raise_heads(&mut joint, &rows.heads);
-    joint.run(connection).await
+    // First, since a key may move from a failed turn to the next one.
+    let mut batch = CteBatch::default();
+    log::release_claims(&mut batch, &rows.released);
+    batch.run(connection).await?;
+    let mut batch = CteBatch::default();
+    conversations::insert(&mut batch, &rows.conversations);
+    conversations::advance(&mut batch, &rows.advances);
+    turns::insert(&mut batch, &rows.turns);
+    turns::end(&mut batch, &rows.ends);
+    turns::start(&mut batch, &rows.starts);
+    messages::insert(&mut batch, &rows.messages);
+    log::insert_events(&mut batch, &rows.events);
+    log::write_claims(&mut batch, &rows.claims);
+    log::raise_heads(&mut batch, &rows.heads);
+    batch.run(connection).await
 }
 
-/// One column of `rows`.
+/// The values of one column of `rows`.
 fn column<'r, R, T>(rows: &'r [R], value: impl Fn(&'r R) -> T) -> Vec<T> {
     rows.iter().map(value).collect()
 }

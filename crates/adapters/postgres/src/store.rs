@@ -3,7 +3,7 @@
 use std::{str::FromStr, sync::Arc};
 
 use ports::{RepositoryError, Storage};
-use relational::{GroupCommit, Patience, WritingThread};
+use relational::{GroupCommit, WriteTimeouts, WriterThread};
 use sqlx::{
     ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
@@ -14,9 +14,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     agents::PostgresAgents,
-    batch::PostgresBatches,
+    batch::PostgresBatchStore,
     claims::PostgresClaims,
-    connections::{CALL_LIMIT, Connections},
+    connections::{CALL_TIMEOUT, Connections},
     conversations::PostgresConversations,
     credentials::PostgresCredentials,
     error::from_sqlx,
@@ -40,10 +40,10 @@ const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where su
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[ENCODING, MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
-/// How a store is connected.
+/// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct PostgresOptions {
-    /// Connections at most, beside the one that writes chats.
+    /// The maximum number of connections, besides the one that writes chats.
     pub max_connections: u32,
 }
 
@@ -64,9 +64,8 @@ pub struct PostgresStore {
 }
 
 impl PostgresStore {
-    /// Connects to the database that `url` names and checks its encoding. The task that
-    /// writes has a thread of its own and ends when the store is dropped; others run on the present
-    /// runtime.
+    /// Connects to the database at `url` and checks its encoding. The writer task has a thread of
+    /// its own and ends when the store is dropped; other tasks run on the current runtime.
     pub async fn connect(
         url: &str,
         options: PostgresOptions,
@@ -76,13 +75,13 @@ impl PostgresStore {
             .map_err(from_sqlx)?
             .application_name("agent-service");
         let connections = Connections::new(connect.clone(), options.max_connections, tasks);
-        let writing =
-            WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
+        let writer_thread =
+            WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
         let group = GroupCommit::start(
-            PostgresBatches::new(connect.clone(), writing.clone()),
-            Patience::default(),
+            PostgresBatchStore::new(connect.clone(), writer_thread.clone()),
+            WriteTimeouts::default(),
             tasks,
-            writing.runtime(),
+            writer_thread.runtime(),
         );
         let store = Self {
             options: connect,
@@ -98,7 +97,7 @@ impl PostgresStore {
                 )
                 .into(),
             )),
-            Err(error) => Err(store.obstacle().await.unwrap_or(error)),
+            Err(error) => Err(store.connect_error().await.unwrap_or(error)),
         }
     }
 
@@ -108,32 +107,35 @@ impl PostgresStore {
         self.connections.fetch_value("server_encoding", read).await
     }
 
-    /// Why the server cannot be reached. The pool tries for as long as a call may take, and then
-    /// tells that it has waited, but not for what.
-    async fn obstacle(&self) -> Option<RepositoryError> {
-        match timeout(CALL_LIMIT, self.options.connect()).await {
+    /// Returns the reason why the server cannot be reached. The pool's own error after its time
+    /// limit does not contain it.
+    async fn connect_error(&self) -> Option<RepositoryError> {
+        match timeout(CALL_TIMEOUT, self.options.connect()).await {
             Ok(Ok(_reached_after_all)) => None,
             Ok(Err(error)) => Some(from_sqlx(error)),
             Err(_elapsed) => Some(RepositoryError::Unavailable(
-                "the server does not answer".into(),
+                "the server does not respond".into(),
             )),
         }
     }
 
-    /// Brings the schema up to this version of the service. Of several processes that do this at
-    /// once, one does it and the others wait.
+    /// Migrates the schema to this version of the service. If several processes do this at once,
+    /// one of them migrates and the others wait.
     pub async fn migrate(&self) -> Result<(), RepositoryError> {
-        let unmigrated = |error: MigrateError| RepositoryError::Unavailable(error.into());
-        // A connection of its own: a migration may take longer than a call.
-        let mut connection = timeout(CALL_LIMIT, self.options.connect())
+        let migration_error = |error: MigrateError| RepositoryError::Unavailable(error.into());
+        // A dedicated connection, since a migration may take longer than a call.
+        let mut connection = timeout(CALL_TIMEOUT, self.options.connect())
             .await
             .map_err(|elapsed| RepositoryError::Unavailable(elapsed.into()))?
             .map_err(from_sqlx)?;
-        MIGRATOR.run(&mut connection).await.map_err(unmigrated)?;
+        MIGRATOR
+            .run(&mut connection)
+            .await
+            .map_err(migration_error)?;
         connection.close().await.map_err(from_sqlx)
     }
 
-    /// How many migrations are still to be carried out.
+    /// Returns the number of migrations that have not been applied.
     pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
         self.connections
             .run(|connection| {
@@ -157,7 +159,7 @@ impl PostgresStore {
             .await
     }
 
-    /// The ports that this store serves.
+    /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
         let store = || self.clone();
         Storage {
@@ -177,7 +179,8 @@ impl PostgresStore {
         }
     }
 
-    /// Lets waiting writes and running calls end and closes the connections. Later calls are `Unavailable`.
+    /// Waits for queued writes and running calls, and closes the connections. Later calls fail with
+    /// `Unavailable`.
     pub async fn close(&self) {
         self.group.close().await;
         self.connections.close().await;

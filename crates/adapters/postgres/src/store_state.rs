@@ -1,4 +1,4 @@
-//! What concerns the store as a whole.
+//! The state of the store as a whole.
 
 use ports::RepositoryError;
 use sqlx::PgConnection;
@@ -12,7 +12,7 @@ const LOCK: &str = "select access_version from store_state for update";
 const ACCESS_VERSION: &str = "select access_version from store_state";
 const RAISE_ACCESS_VERSION: &str = "update store_state set access_version = access_version + 1";
 const HAD_KEY: &str = "select had_key from store_state";
-const NOTE_KEY: &str = "update store_state set had_key = true where not had_key";
+const RECORD_KEY: &str = "update store_state set had_key = true where not had_key";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
@@ -20,22 +20,22 @@ pub(crate) const STATEMENTS: &[&str] = &[
     ACCESS_VERSION,
     RAISE_ACCESS_VERSION,
     HAD_KEY,
-    NOTE_KEY,
+    RECORD_KEY,
 ];
 
-/// Lets one transaction at a time go on from here, until it ends.
+/// Locks the state until the transaction ends.
 pub(crate) async fn lock(connection: &mut PgConnection) -> Result<(), RepositoryError> {
     let locked = sqlx::query(LOCK).execute(connection).await;
     locked.map(drop).map_err(from_sqlx)
 }
 
-/// The number that grows with all that makes access less.
+/// Returns the version that grows with every change that restricts access.
 pub(crate) async fn access_version(store: &PostgresStore) -> Result<i64, RepositoryError> {
     let read = sqlx::query(ACCESS_VERSION);
     store.connections.fetch_value("store_state", read).await
 }
 
-/// Has every node drop what it cached.
+/// Raises the version, so that every node discards its cached credentials.
 pub(crate) async fn raise_access_version(
     connection: &mut PgConnection,
 ) -> Result<(), RepositoryError> {
@@ -43,14 +43,14 @@ pub(crate) async fn raise_access_version(
     raised.map(drop).map_err(from_sqlx)
 }
 
-/// Returns whether the store has ever held a key.
+/// Returns whether the store has ever contained a key.
 pub(crate) async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
     let read = sqlx::query_scalar(HAD_KEY).fetch_one(connection);
     read.await.map_err(in_table("store_state"))
 }
 
-/// Notes that the store has held a key.
-pub(crate) async fn note_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-    let noted = sqlx::query(NOTE_KEY).execute(connection).await;
+/// Records that the store has contained a key.
+pub(crate) async fn record_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+    let noted = sqlx::query(RECORD_KEY).execute(connection).await;
     noted.map(drop).map_err(from_sqlx)
 }

@@ -76,8 +76,8 @@ impl TenantRepository for PostgresTenants {
     }
 }
 
-/// Locks a tenant until the transaction ends and reads where its log stands: the first step of
-/// every transaction that changes something of it.
+/// Locks a tenant until the transaction ends, and returns the head of its log. This is the first
+/// step of every transaction that changes data of the tenant.
 pub(crate) async fn lock(
     connection: &mut PgConnection,
     tenant: &TenantId,
@@ -88,5 +88,5 @@ pub(crate) async fn lock(
         .await
         .map_err(in_table("tenants"))?;
     head.map(Seq)
-        .ok_or_else(|| corrupt("tenants.id")("there is no such tenant"))
+        .ok_or_else(|| corrupt("tenants.id")("the tenant does not exist"))
 }

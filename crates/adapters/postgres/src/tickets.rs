@@ -58,7 +58,7 @@ impl TicketRepository for PostgresTickets {
 }
 
 impl PostgresTickets {
-    /// Returns the ticket that a statement returns.
+    /// Runs a statement that returns a ticket.
     async fn ticket(
         &self,
         statement: &'static str,

@@ -16,7 +16,7 @@ const USE_ASSERTION: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
 
-/// What PostgreSQL remembers of tokens.
+/// Revoked tokens and used assertions in PostgreSQL.
 pub(crate) struct PostgresTokens {
     pub(crate) store: PostgresStore,
 }

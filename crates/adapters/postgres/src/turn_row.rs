@@ -1,8 +1,8 @@
 //! A turn as it is stored.
 
 use domain::{
-    AgentId, ConversationId, MessageId, NodeId, PrincipalId, Problem, Seq, TenantId, ToolCall,
-    Turn, TurnId, TurnStatus, config::Metadata,
+    AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, TenantId,
+    ToolCall, Turn, TurnId, config::Metadata,
 };
 use ports::RepositoryError;
 use relational::{ClaimName, EventTurn, TurnRow, column};
@@ -23,7 +23,7 @@ macro_rules! turn_columns {
 }
 pub(crate) use turn_columns;
 
-/// The columns of the reply `m` of a turn, where it is joined.
+/// The columns of the joined reply `m` of a turn.
 macro_rules! reply_columns {
     () => {
         "m.id as reply_id, m.role as reply_role, m.content as reply_content, \
@@ -34,8 +34,8 @@ macro_rules! reply_columns {
 }
 pub(crate) use reply_columns;
 
-/// The join of the reply `m` to a turn `r`. `offset 0` keeps the key of the one row together:
-/// taken apart, its tenant alone would do to find it while tables are empty.
+/// The join of the reply `m` to a turn `r`. `offset 0` makes the planner look up the row by its
+/// whole key: otherwise it might search by the tenant alone while tables are empty.
 macro_rules! join_reply {
     () => {
         " left join lateral (select * from messages m where m.tenant_id = r.tenant_id \
@@ -71,13 +71,13 @@ struct StoredTurn {
     finished_at: Option<OffsetDateTime>,
 }
 
-/// A turn whose reply was joined, if it has one.
-pub(crate) struct AnsweredTurn {
+/// A turn with its joined reply, if it has one.
+pub(crate) struct TurnWithReply {
     turn: StoredTurn,
     reply: Option<MessageRow>,
 }
 
-impl<'r> FromRow<'r, PgRow> for AnsweredTurn {
+impl<'r> FromRow<'r, PgRow> for TurnWithReply {
     fn from_row(row: &'r PgRow) -> Result<Self, sqlx::Error> {
         let turn = StoredTurn::from_row(row)?;
         let reply = match (row.try_get("reply_id")?, turn.reply_seq) {
@@ -106,10 +106,7 @@ impl TryFrom<StoredTurn> for TurnRow {
 
     fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
         let tenant: TenantId = column::parse("turns.tenant_id", &row.tenant_id)?;
-        let claim = match (row.claim_operation.clone(), row.claim_key.clone()) {
-            (Some(operation), Some(key)) => Some(ClaimName { operation, key }),
-            _ => None,
-        };
+        let claim = ClaimName::from_columns(row.claim_operation.clone(), row.claim_key.clone());
         Ok(Self {
             tenant,
             principal: PrincipalId::new(row.principal.as_str()),
@@ -131,12 +128,7 @@ fn turn(row: StoredTurn) -> Result<Turn, RepositoryError> {
         conversation_id: ConversationId::new(row.conversation_id),
         agent_id: AgentId::new(row.agent_id),
         agent_version: row.agent_version,
-        status: column::word(
-            "turns.status",
-            &row.status,
-            TurnStatus::ALL,
-            TurnStatus::as_str,
-        )?,
+        status: column::turn_status(&row.status)?,
         reply: None,
         engine: None,
         degraded: row.degraded,
@@ -152,27 +144,19 @@ fn turn(row: StoredTurn) -> Result<Turn, RepositoryError> {
     })
 }
 
-impl TryFrom<AnsweredTurn> for EventTurn {
+impl TryFrom<TurnWithReply> for EventTurn {
     type Error = RepositoryError;
 
-    fn try_from(row: AnsweredTurn) -> Result<Self, RepositoryError> {
+    fn try_from(row: TurnWithReply) -> Result<Self, RepositoryError> {
         Ok(TurnRow::try_from(row)?.into())
     }
 }
 
-impl TryFrom<AnsweredTurn> for TurnRow {
+impl TryFrom<TurnWithReply> for TurnRow {
     type Error = RepositoryError;
 
-    fn try_from(row: AnsweredTurn) -> Result<Self, RepositoryError> {
-        let mut answered = Self::try_from(row.turn)?;
-        if let Some(reply) = row.reply {
-            let reply = domain::Message::try_from(reply)?;
-            let turn = &mut answered.turn;
-            turn.engine.clone_from(&reply.engine);
-            turn.finish_reason = reply.finish_reason;
-            turn.usage = reply.usage;
-            turn.reply = Some(reply);
-        }
-        Ok(answered)
+    fn try_from(row: TurnWithReply) -> Result<Self, RepositoryError> {
+        let reply = row.reply.map(Message::try_from).transpose()?;
+        Ok(Self::try_from(row.turn)?.with_reply(reply))
     }
 }

@@ -1,49 +1,53 @@
-//! The calls of `TurnRepository` that go through a group commit.
+//! The methods of `TurnRepository` whose writes are committed in groups.
 
 use ports::{
-    BeginOutcome, BeginTurn, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn, RepositoryError,
+    BeginOutcome, BeginTurn, CompletedTurn, FinishOutcome, FinishTurn, RecordTurnOutcome,
+    RepositoryError,
 };
 
-use crate::{GroupCommit, Item, Outcome};
+use crate::{GroupCommit, WriteOp, WriteOutcome};
 
 impl GroupCommit {
-    /// `TurnRepository::record_exchange`.
-    pub async fn record_exchange(
+    /// `TurnRepository::record_completed_turn`.
+    pub async fn record_completed_turn(
         &self,
-        exchange: Exchange,
-    ) -> Result<ExchangeOutcome, RepositoryError> {
-        match self.submit(Item::Exchange(Box::new(exchange))).await? {
-            Outcome::Exchange(outcome) => Ok(outcome),
+        completed_turn: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError> {
+        match self
+            .submit(WriteOp::CompletedTurn(Box::new(completed_turn)))
+            .await?
+        {
+            WriteOutcome::CompletedTurn(outcome) => Ok(outcome),
             other => Err(mismatch(&other)),
         }
     }
 
     /// `TurnRepository::begin_turn`.
     pub async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        match self.submit(Item::Begin(Box::new(begin))).await? {
-            Outcome::Begin(outcome) => Ok(outcome),
+        match self.submit(WriteOp::Begin(Box::new(begin))).await? {
+            WriteOutcome::Begin(outcome) => Ok(outcome),
             other => Err(mismatch(&other)),
         }
     }
 
     /// `TurnRepository::finish_turn`.
     pub async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
-        match self.submit(Item::Finish(Box::new(finish))).await? {
-            Outcome::Finish(outcome) => Ok(outcome),
+        match self.submit(WriteOp::Finish(Box::new(finish))).await? {
+            WriteOutcome::Finish(outcome) => Ok(outcome),
             other => Err(mismatch(&other)),
         }
     }
 }
 
-/// An item got the outcome of another kind: a mistake in this crate, told instead of guessed at.
-fn mismatch(outcome: &Outcome) -> RepositoryError {
+/// The error of a write that received the outcome of another kind, which is a bug in this crate.
+fn mismatch(outcome: &WriteOutcome) -> RepositoryError {
     let kind = match outcome {
-        Outcome::Exchange(_) => "exchange",
-        Outcome::Begin(_) => "begin",
-        Outcome::Finish(_) => "finish",
+        WriteOutcome::CompletedTurn(_) => "completed turn",
+        WriteOutcome::Begin(_) => "begin",
+        WriteOutcome::Finish(_) => "finish",
     };
     RepositoryError::Corrupt {
         what: "the outcome of a batch".to_owned(),
-        source: format!("an outcome of kind '{kind}' for an item of another kind").into(),
+        source: format!("a write of another kind received an outcome of kind '{kind}'").into(),
     }
 }

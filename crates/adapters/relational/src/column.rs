@@ -1,10 +1,11 @@
-//! From values of columns to those of the domain.
+//! Conversion of column values to domain values.
 
 use std::str::FromStr;
 
+use domain::{EventType, Fingerprint, FinishReason, HistoryMessage, Role, TurnStatus, Usage};
 use ports::{BoxError, RepositoryError};
 
-/// The error of a value in `column` (table and name) that this service cannot have written.
+/// Returns the error of a value in `column` (`table.name`) that this service cannot have written.
 pub fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> RepositoryError {
     move |source| RepositoryError::Corrupt {
         what: column.to_owned(),
@@ -12,7 +13,7 @@ pub fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> Reposit
     }
 }
 
-/// Reads a text of `column` that has a form of its own.
+/// Parses a text of `column`.
 pub fn parse<T>(column: &'static str, text: &str) -> Result<T, RepositoryError>
 where
     T: FromStr<Err: Into<BoxError>>,
@@ -20,8 +21,8 @@ where
     text.parse().map_err(corrupt(column))
 }
 
-/// Reads one of the known words of `column`.
-pub fn word<T: Copy>(
+/// Parses a text of `column` that is the spelling of one of the values in `known`.
+pub fn parse_enum<T: Copy>(
     column: &'static str,
     text: &str,
     known: impl IntoIterator<Item = T>,
@@ -30,5 +31,57 @@ pub fn word<T: Copy>(
     let mut known = known.into_iter();
     known
         .find(|known| spelled(*known) == text)
-        .ok_or_else(|| corrupt(column)("an unknown word"))
+        .ok_or_else(|| corrupt(column)("unknown value"))
+}
+
+/// Parses the type of an event.
+pub fn event_type(text: &str) -> Result<EventType, RepositoryError> {
+    let known = EventType::ALL.iter().copied();
+    parse_enum("events.type", text, known, EventType::as_str)
+}
+
+/// Parses the status of a turn.
+pub fn turn_status(text: &str) -> Result<TurnStatus, RepositoryError> {
+    let known = TurnStatus::ALL;
+    parse_enum("turns.status", text, known, TurnStatus::as_str)
+}
+
+/// Parses the role of a message's author.
+pub fn role(text: &str) -> Result<Role, RepositoryError> {
+    let known = [Role::User, Role::Agent];
+    parse_enum("messages.role", text, known, Role::as_str)
+}
+
+/// Parses the finish reason of a message, if it has one.
+pub fn finish_reason(text: Option<&str>) -> Result<Option<FinishReason>, RepositoryError> {
+    let known = FinishReason::ALL;
+    let parse = |text| parse_enum("messages.finish_reason", text, known, FinishReason::as_str);
+    text.map(parse).transpose()
+}
+
+/// Builds the token counts of a message, if both are stored.
+pub fn usage(input_tokens: Option<i64>, output_tokens: Option<i64>) -> Option<Usage> {
+    let (input_tokens, output_tokens) = input_tokens.zip(output_tokens)?;
+    Some(Usage {
+        input_tokens,
+        output_tokens,
+    })
+}
+
+/// Builds a message of the history from its columns `seq`, `role` and `content`.
+pub fn history_message(
+    (seq, role_text, content): (i64, String, String),
+) -> Result<HistoryMessage, RepositoryError> {
+    Ok(HistoryMessage {
+        seq,
+        role: role(&role_text)?,
+        content: content.into(),
+    })
+}
+
+/// Reads the fingerprint of an idempotency record.
+pub fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, RepositoryError> {
+    let bytes = bytes.try_into();
+    let bytes = bytes.map_err(corrupt("idempotency_records.fingerprint"))?;
+    Ok(Fingerprint::new(bytes))
 }

@@ -1,4 +1,4 @@
-//! What a page of the log shows: rows of the log joined with what they speak of.
+//! Pages of the event log: rows of the log, joined with the entities that they refer to.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,19 +13,20 @@ use serde_json::Value;
 
 use crate::{EventRow, TurnRow};
 
-/// Events that one page scans at most.
-pub const MOST_SCANNED: i64 = 10_000;
+/// The maximum number of events that one page scans.
+pub const MAX_SCANNED_EVENTS: i64 = 10_000;
 
-/// Events that one count scans at most.
-pub const MOST_COUNTED: i64 = 100_000;
+/// The maximum number of events that one count scans.
+pub const MAX_COUNTED_EVENTS: i64 = 100_000;
 
-/// A position that statements can calculate with: one so late is after every head anyway.
-pub fn calculable(since: Seq) -> i64 {
-    since.0.min(i64::MAX - MOST_COUNTED)
+/// Limits a position so that a statement can add a scan length to it without overflow. The limit is
+/// greater than any head.
+pub fn clamp_position(since: Seq) -> i64 {
+    since.0.min(i64::MAX - MAX_COUNTED_EVENTS)
 }
 
-/// What a page is filtered by when nobody's view is to be kept to.
-pub fn everything() -> EventVisibility {
+/// The filter of a page without visibility limits.
+pub fn full_visibility() -> EventVisibility {
     EventVisibility {
         agents: true,
         conversations: true,
@@ -34,25 +35,25 @@ pub fn everything() -> EventVisibility {
     }
 }
 
-/// A row of the log, and whether what it concerns is still there.
+/// A row of the log, and whether the entities that it refers to still exist.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRecord {
     /// The row.
     pub row: EventRow,
-    /// Who started its turn, if that is still there.
+    /// The principal that sent the message of its turn, if the turn still exists.
     pub asker: Option<PrincipalId>,
     /// Whether its agent exists.
     pub agent_exists: bool,
-    /// Whether its conversation exists (false when it concerns none).
+    /// Whether its conversation exists; false if it refers to none.
     pub conversation_exists: bool,
-    /// The size of the content to be joined, in bytes as stored.
+    /// The size of the content to join, in bytes as stored.
     pub bytes: i64,
 }
 
 impl EventRecord {
-    /// Whether what the event speaks of is gone, so that its content is not shown any more. The
-    /// event of a deletion itself stays.
-    fn is_of_deleted(&self) -> bool {
+    /// Whether the event's subject is deleted, so that its content is no longer shown. The event of
+    /// the deletion itself stays visible.
+    fn is_subject_deleted(&self) -> bool {
         match self.row.kind {
             EventType::AgentDeleted => false,
             EventType::AgentCreated | EventType::AgentUpdated | EventType::ConversationDeleted => {
@@ -63,12 +64,12 @@ impl EventRecord {
     }
 }
 
-/// What one statement read of the log.
+/// The result of one scan of the log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventScan {
     /// The rows that passed the filters, by position.
     pub records: Vec<EventRecord>,
-    /// The oldest event still there.
+    /// The oldest event that has not been trimmed.
     pub first: Seq,
     /// The newest event.
     pub head: Seq,
@@ -76,21 +77,21 @@ pub struct EventScan {
     next_since: Seq,
 }
 
-/// What is joined to a page; ids that are missing here count as deleted.
+/// The content that is joined to a page. Ids that are missing here count as deleted.
 #[derive(Debug, Default)]
 pub struct EventContent {
     /// Turns, with their replies.
     pub turns: HashMap<TurnId, EventTurn>,
     /// Conversations.
     pub conversations: HashMap<ConversationId, Conversation>,
-    /// The greetings with which conversations began.
+    /// The greetings of conversations that began with one.
     pub greetings: HashMap<ConversationId, Message>,
-    /// Agents as the events at these positions left them.
+    /// Agents as they were after the events at these positions.
     pub snapshots: HashMap<Seq, Agent>,
 }
 
-/// A turn, as events tell of it. What they leave out goes as soon as its row was read: a page of
-/// turns with all that tools were given would take a large part of the memory there is.
+/// A turn, as events show it. Large tool arguments, which events omit, are dropped as soon as the
+/// row is read: otherwise a page of turns could take a large part of the process's memory.
 #[derive(Debug)]
 pub struct EventTurn {
     row: TurnRow,
@@ -114,17 +115,17 @@ impl From<TurnRow> for EventTurn {
 }
 
 impl EventScan {
-    /// Keeps of the rows that passed the filters, at most `query.limit`, those whose content the
-    /// page has room for.
+    /// Keeps as many of the matching rows as the page has room for: at most `query.limit`, and at
+    /// most `query.bytes` of content.
     pub fn new(mut records: Vec<EventRecord>, bounds: LogBounds, query: &EventQuery) -> Self {
-        let fitting = fitting(&records, query.bytes);
+        let fitting = count_fitting(&records, query.bytes);
         let is_full = records.len() >= query.limit || fitting < records.len();
         records.truncate(fitting);
-        // A full page ends at its last event; others end where the scan did.
+        // A full page ends at its last event, any other where the scan ended.
         let next_since = match records.last() {
             _ if !bounds.reach(query.since) => query.since,
             Some(last) if is_full => last.row.seq,
-            _ => bounds.head.min(query.since.plus(MOST_SCANNED)),
+            _ => bounds.head.min(query.since.plus(MAX_SCANNED_EVENTS)),
         };
         Self {
             records,
@@ -134,20 +135,20 @@ impl EventScan {
         }
     }
 
-    /// The positions of the snapshots to be joined.
+    /// The positions of the agent snapshots to join.
     pub fn snapshot_positions(&self) -> Vec<i64> {
         let is_snapshot = |kind| matches!(kind, EventType::AgentCreated | EventType::AgentUpdated);
-        self.shown(is_snapshot, |row| Some(row.seq.0))
+        self.visible_ids(is_snapshot, |row| Some(row.seq.0))
     }
 
-    /// The turns to be joined.
+    /// The turns to join.
     pub fn turn_ids(&self) -> Vec<TurnId> {
-        self.shown(EventType::is_of_turn, |row| row.turn_id)
+        self.visible_ids(EventType::is_of_turn, |row| row.turn_id)
     }
 
-    /// The conversations to be joined.
+    /// The conversations to join.
     pub fn conversation_ids(&self) -> Vec<ConversationId> {
-        self.shown(
+        self.visible_ids(
             |kind| {
                 matches!(
                     kind,
@@ -158,15 +159,15 @@ impl EventScan {
         )
     }
 
-    /// The conversations whose greeting is to be joined.
+    /// The conversations whose greeting to join.
     pub fn greeting_ids(&self) -> Vec<ConversationId> {
-        self.shown(
+        self.visible_ids(
             |kind| kind == EventType::ConversationCreated,
             |row| row.conversation_id,
         )
     }
 
-    fn shown<Id: std::hash::Hash + Eq>(
+    fn visible_ids<Id: std::hash::Hash + Eq>(
         &self,
         is_wanted: impl Fn(EventType) -> bool,
         id: impl Fn(&EventRow) -> Option<Id>,
@@ -174,7 +175,7 @@ impl EventScan {
         let ids: HashSet<Id> = self
             .records
             .iter()
-            .filter(|record| is_wanted(record.row.kind) && !record.is_of_deleted())
+            .filter(|record| is_wanted(record.row.kind) && !record.is_subject_deleted())
             .filter_map(|record| id(&record.row))
             .collect();
         ids.into_iter().collect()
@@ -185,7 +186,7 @@ impl EventScan {
         let events = self
             .records
             .into_iter()
-            .map(|record| logged(record, content))
+            .map(|record| logged_event(record, content))
             .collect::<Result<_, _>>()?;
         Ok(EventPage {
             events,
@@ -196,12 +197,12 @@ impl EventScan {
     }
 }
 
-/// The number of records from the first on whose content is not larger than `bytes` together; at
-/// least one. Nothing is read for what is deleted.
-fn fitting(records: &[EventRecord], bytes: usize) -> usize {
+/// The number of leading records whose content is at most `bytes` in total, but at least one.
+/// Deleted content counts as zero bytes, since it is not read.
+fn count_fitting(records: &[EventRecord], bytes: usize) -> usize {
     let mut left = i64::try_from(bytes).unwrap_or(i64::MAX);
     let exceeds = |record: &EventRecord| {
-        if !record.is_of_deleted() {
+        if !record.is_subject_deleted() {
             left = left.saturating_sub(record.bytes);
         }
         left < 0
@@ -210,7 +211,10 @@ fn fitting(records: &[EventRecord], bytes: usize) -> usize {
     fitting.map_or(records.len(), |fitting| fitting.max(1))
 }
 
-fn logged(record: EventRecord, content: &mut EventContent) -> Result<LoggedEvent, RepositoryError> {
+fn logged_event(
+    record: EventRecord,
+    content: &mut EventContent,
+) -> Result<LoggedEvent, RepositoryError> {
     let data = data(&record, content)?;
     let EventRow {
         tenant,
@@ -243,7 +247,7 @@ fn logged(record: EventRecord, content: &mut EventContent) -> Result<LoggedEvent
 }
 
 fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
-    if record.is_of_deleted() {
+    if record.is_subject_deleted() {
         return Ok(EventData::DELETED);
     }
     let row = &record.row;
@@ -253,10 +257,10 @@ fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, R
             .remove(&row.seq)
             .map_or(EventData::DELETED, |agent| EventData::Agent { agent }),
         EventType::AgentDeleted => EventData::AgentDeleted {
-            agent: stored::<Tombstone<_>>(row)?,
+            agent: parse_data::<Tombstone<_>>(row)?,
         },
         EventType::ConversationDeleted => EventData::ConversationDeleted {
-            conversation: stored::<Tombstone<_>>(row)?,
+            conversation: parse_data::<Tombstone<_>>(row)?,
         },
         EventType::ConversationCreated | EventType::ConversationUpdated => {
             conversation_data(row, content)
@@ -286,20 +290,20 @@ fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
     }
 }
 
-fn turn_data(kind: EventType, told: &EventTurn) -> EventData {
+fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
     let EventTurn {
         row,
         arguments_left_out,
-    } = told;
+    } = turn;
     let turn = row.turn.clone();
     let (turn, message): (Turn, Option<Message>) = match kind {
         EventType::TurnQueued => (turn.as_queued(), None),
         EventType::TurnStarted => (turn.as_started(), row.user_message()),
-        EventType::TurnCompleted => ended(turn, TurnStatus::Completed),
-        EventType::TurnCancelled => ended(turn, TurnStatus::Cancelled),
-        _ => ended(turn, TurnStatus::Failed),
+        EventType::TurnCompleted => ended_turn(turn, TurnStatus::Completed),
+        EventType::TurnCancelled => ended_turn(turn, TurnStatus::Cancelled),
+        _ => ended_turn(turn, TurnStatus::Failed),
     };
-    // An event of before the calls does not tell of them.
+    // Events from before the tool calls do not contain them.
     let lacks_arguments = *arguments_left_out && !turn.tool_calls.is_empty();
     let mut data = EventData::turn(turn, message);
     if let EventData::Turn { omitted, .. } = &mut data {
@@ -308,12 +312,12 @@ fn turn_data(kind: EventType, told: &EventTurn) -> EventData {
     data
 }
 
-fn ended(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
+fn ended_turn(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
     let message = turn.reply.clone();
     (turn.as_ended(status), message)
 }
 
-fn stored<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
+fn parse_data<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
     let data = row.data.clone().unwrap_or(Value::Null);
     serde_json::from_value(data).map_err(|source| RepositoryError::Corrupt {
         what: "events.data".to_owned(),

@@ -1,4 +1,4 @@
-//! What a row of the log holds, said once for each kind of event.
+//! Construction of the rows of the event log, one function per kind of event.
 
 use domain::{
     Agent, AgentId, Conversation, ConversationId, EventType, Seq, Stamp, TenantId, TurnId,
@@ -9,116 +9,120 @@ use serde_json::Value;
 
 use crate::EventRow;
 
-/// Where an event belongs.
+/// The position and origin of an event.
 #[derive(Debug, Clone, Copy)]
-pub struct LogPlace<'a> {
-    /// Whose log.
+pub struct LogPosition<'a> {
+    /// The tenant that owns the log.
     pub tenant: &'a TenantId,
     /// The position.
     pub seq: Seq,
-    /// When, and by whom.
+    /// The time and the actor.
     pub stamp: &'a Stamp,
 }
 
-/// What an event of a turn says besides its kind.
+/// The ids that an event of a turn contains.
 #[derive(Debug, Clone, Copy)]
-pub struct TurnPlace<'a> {
+pub struct TurnIds<'a> {
     /// The turn.
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
     /// Its agent.
     pub agent_id: AgentId,
-    /// The person its conversation belongs to.
+    /// The user that its conversation belongs to.
     pub user_id: Option<&'a str>,
 }
 
-/// `agent.created`: the agent itself is kept, since it may change before the log is read.
-pub fn agent_created(place: LogPlace<'_>, agent: &Agent) -> EventRow {
-    of_agent(place, EventType::AgentCreated, agent)
+/// `agent.created`, with a copy of the agent, since it may change before the log is read.
+pub fn agent_created(position: LogPosition<'_>, agent: &Agent) -> EventRow {
+    agent_event(position, EventType::AgentCreated, agent)
 }
 
-/// `agent.updated`, with the agent as the change left it.
-pub fn agent_updated(place: LogPlace<'_>, agent: &Agent) -> EventRow {
-    of_agent(place, EventType::AgentUpdated, agent)
+/// `agent.updated`, with a copy of the agent after the change.
+pub fn agent_updated(position: LogPosition<'_>, agent: &Agent) -> EventRow {
+    agent_event(position, EventType::AgentUpdated, agent)
 }
 
-/// `agent.deleted`, with what is left of the agent.
-pub fn agent_deleted(place: LogPlace<'_>, id: AgentId, version: i64) -> EventRow {
+/// `agent.deleted`, with the agent's tombstone.
+pub fn agent_deleted(position: LogPosition<'_>, id: AgentId, version: i64) -> EventRow {
     EventRow {
         agent_id: Some(id),
         data: Some(json(&Tombstone { id, version })),
-        ..bare(place, EventType::AgentDeleted)
+        ..base_row(position, EventType::AgentDeleted)
     }
 }
 
 /// `conversation.created`.
-pub fn conversation_created(place: LogPlace<'_>, conversation: &Conversation) -> EventRow {
-    of_conversation(place, EventType::ConversationCreated, conversation)
+pub fn conversation_created(position: LogPosition<'_>, conversation: &Conversation) -> EventRow {
+    conversation_event(position, EventType::ConversationCreated, conversation)
 }
 
 /// `conversation.updated`.
-pub fn conversation_updated(place: LogPlace<'_>, conversation: &Conversation) -> EventRow {
-    of_conversation(place, EventType::ConversationUpdated, conversation)
+pub fn conversation_updated(position: LogPosition<'_>, conversation: &Conversation) -> EventRow {
+    conversation_event(position, EventType::ConversationUpdated, conversation)
 }
 
-/// `conversation.deleted`, with what is left of the conversation.
-pub fn conversation_deleted(place: LogPlace<'_>, conversation: &Conversation) -> EventRow {
+/// `conversation.deleted`, with the conversation's tombstone.
+pub fn conversation_deleted(position: LogPosition<'_>, conversation: &Conversation) -> EventRow {
     let tombstone = Tombstone {
         id: conversation.id,
         version: conversation.version,
     };
     EventRow {
         data: Some(json(&tombstone)),
-        ..of_conversation(place, EventType::ConversationDeleted, conversation)
+        ..conversation_event(position, EventType::ConversationDeleted, conversation)
     }
 }
 
 /// `turn.*`.
-pub fn turn(place: LogPlace<'_>, kind: EventType, turn: TurnPlace<'_>) -> EventRow {
+pub fn turn_event(position: LogPosition<'_>, kind: EventType, turn: TurnIds<'_>) -> EventRow {
     EventRow {
         agent_id: Some(turn.agent_id),
         conversation_id: Some(turn.conversation_id),
         user_id: turn.user_id.map(str::to_owned),
         turn_id: Some(turn.turn_id),
-        ..bare(place, kind)
+        ..base_row(position, kind)
     }
 }
 
-fn of_agent(place: LogPlace<'_>, kind: EventType, agent: &Agent) -> EventRow {
+fn agent_event(position: LogPosition<'_>, kind: EventType, agent: &Agent) -> EventRow {
     EventRow {
         agent_id: Some(agent.id),
         snapshot: Some(json(agent)),
-        ..bare(place, kind)
+        ..base_row(position, kind)
     }
 }
 
-fn of_conversation(place: LogPlace<'_>, kind: EventType, conversation: &Conversation) -> EventRow {
+fn conversation_event(
+    position: LogPosition<'_>,
+    kind: EventType,
+    conversation: &Conversation,
+) -> EventRow {
     EventRow {
         agent_id: Some(conversation.agent_id),
         conversation_id: Some(conversation.id),
         user_id: conversation.user_id.clone(),
-        ..bare(place, kind)
+        ..base_row(position, kind)
     }
 }
 
-fn bare(place: LogPlace<'_>, kind: EventType) -> EventRow {
+fn base_row(position: LogPosition<'_>, kind: EventType) -> EventRow {
     EventRow {
-        tenant: place.tenant.clone(),
-        seq: place.seq,
+        tenant: position.tenant.clone(),
+        seq: position.seq,
         kind,
-        time: place.stamp.time,
+        time: position.stamp.time,
         agent_id: None,
         conversation_id: None,
         user_id: None,
         turn_id: None,
-        actor: place.stamp.actor.clone(),
+        actor: position.stamp.actor.clone(),
         data: None,
         snapshot: None,
     }
 }
 
 fn json(data: &impl Serialize) -> Value {
-    // Agents and tombstones are made of text, numbers and maps with text keys: this cannot fail.
+    // Agents and tombstones consist of text, numbers and maps with text keys: this cannot fail.
     serde_json::to_value(data).unwrap_or_default()
 }

@@ -1,34 +1,34 @@
-//! What a batch must know before it is decided.
+//! The facts that a store must read before a batch is planned.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
 use domain::{
-    AgentId, ConversationId, EventType, IdempotencyClaim, IdempotencyRecord, NodeId, PrincipalId,
+    AgentId, ConversationId, EventType, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId,
     Seq, TenantId, Timestamp, TurnId, idempotency::RETENTION,
 };
-use ports::ExchangeTarget;
+use ports::ConversationTarget;
 
-use crate::{Item, TurnRow};
+use crate::{TurnRow, WriteOp};
 
-/// An id together with the tenant in which it is looked for.
+/// An id and the tenant that it belongs to.
 pub type InTenant<Id> = (TenantId, Id);
 
-/// Names an idempotency record.
+/// The key of an idempotency record.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct ClaimKey {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
-    /// Whose key.
+    /// The principal that sent the key.
     pub principal: PrincipalId,
-    /// The operation it is for.
+    /// The operation that the key belongs to.
     pub operation: String,
     /// The client's key.
     pub key: String,
 }
 
 impl ClaimKey {
-    /// The record that `claim` would make.
-    pub fn of(tenant: &TenantId, claim: &IdempotencyClaim) -> Self {
+    /// The key of the record that `claim` would create.
+    pub fn new(tenant: &TenantId, claim: &IdempotencyEntry) -> Self {
         Self {
             tenant: tenant.clone(),
             principal: claim.principal.clone(),
@@ -38,88 +38,103 @@ impl ClaimKey {
     }
 }
 
-/// Whether a record still counts for a claim made at `now`.
-pub fn is_remembered(record: &IdempotencyRecord, now: Timestamp) -> bool {
+/// Whether a record still applies to a claim made at `now`.
+pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
     now < record.created_at + RETENTION
 }
 
-/// What is to be looked up for a batch. No list holds anything twice.
+/// The keys of the facts that a batch needs. No list contains duplicates.
 #[derive(Debug, Default)]
 pub struct FactsQuery {
-    /// The tenants to be locked, in id order.
+    /// The tenants to lock, in the order of their ids.
     pub tenants: BTreeSet<TenantId>,
-    /// Conversations that should exist.
+    /// The conversations that the batch assumes to exist.
     pub conversations: Vec<InTenant<ConversationId>>,
-    /// Those of them whose first waiting turn may be promoted.
+    /// The conversations whose first queued turn may be started.
     pub promotions: HashSet<InTenant<ConversationId>>,
-    /// Agents with whom a conversation is begun.
+    /// The agents of new conversations.
     pub agents: HashSet<InTenant<AgentId>>,
-    /// Turns to be ended.
+    /// The turns to end.
     pub ended: Vec<InTenant<TurnId>>,
     /// Idempotency keys.
     pub claims: Vec<ClaimKey>,
-    /// Processes that want to run something.
+    /// The nodes that are to run a turn.
     pub nodes: BTreeSet<NodeId>,
-    /// Where each tenant's log stood before the first attempt whose commit got no answer; events
-    /// after it that speak of `conversations` are to be read.
+    /// The head of each tenant's log before the first attempt whose commit outcome is unknown.
+    /// Later events of `conversations` are read, too.
     pub logged_since: BTreeMap<TenantId, Seq>,
-    /// Questions in conversations that should exist.
-    questions: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
-    /// Where turns are ended: what runs there may be what an end promoted that is told again.
+    /// The conversations and agents of turns that begin in existing conversations.
+    begins_in_existing: Vec<(InTenant<ConversationId>, InTenant<AgentId>)>,
+    /// The conversations of the turns to end. The turn that runs there now may have been started
+    /// by an earlier attempt to end the same turn.
     ended_in: Vec<InTenant<ConversationId>>,
 }
 
 impl FactsQuery {
-    /// What `items` need. `doubt` holds the heads before the first attempt when an earlier one may
-    /// have been committed.
-    pub fn of(items: &[Item], doubt: Option<&BTreeMap<TenantId, Seq>>) -> Self {
+    /// Collects the keys of the facts that `ops` need. `in_doubt_since` contains the heads before
+    /// the first attempt, if an earlier attempt may have been committed.
+    pub fn new(ops: &[WriteOp], in_doubt_since: Option<&BTreeMap<TenantId, Seq>>) -> Self {
         let mut query = Self {
-            logged_since: doubt.cloned().unwrap_or_default(),
+            logged_since: in_doubt_since.cloned().unwrap_or_default(),
             ..Self::default()
         };
-        for item in items {
-            query.add(item);
+        for op in ops {
+            query.add(op);
         }
         query
     }
 
-    fn add(&mut self, item: &Item) {
-        let tenant = item.tenant();
-        let conversation = (tenant.clone(), item.conversation_id());
+    /// Collects the keys of the facts for ending `row` from outside. `node` is the node on which
+    /// the next queued turn is to start.
+    pub fn for_ending(row: &TurnRow, node: Option<NodeId>) -> Self {
+        let conversation = (row.tenant.clone(), row.turn.conversation_id);
+        let mut query = Self::default();
+        query.tenants.insert(row.tenant.clone());
+        query.conversations.push(conversation.clone());
+        if let Some(node) = node {
+            query.promotions.insert(conversation);
+            query.nodes.insert(node);
+        }
+        query
+    }
+
+    fn add(&mut self, op: &WriteOp) {
+        let tenant = op.tenant();
+        let conversation = (tenant.clone(), op.conversation_id());
         self.tenants.insert(tenant.clone());
-        self.claims.extend(item.claim_key());
-        if let Some(question) = item.question() {
-            let agent = (tenant.clone(), question.agent_id);
-            match question.target {
-                ExchangeTarget::New(_) => drop(self.agents.insert(agent)),
-                ExchangeTarget::Existing { .. } => {
-                    self.questions.push((conversation.clone(), agent));
+        self.claims.extend(op.claim_key());
+        if let Some(begin) = op.begin_turn() {
+            let agent = (tenant.clone(), begin.agent_id);
+            match begin.target {
+                ConversationTarget::New(_) => drop(self.agents.insert(agent)),
+                ConversationTarget::Existing { .. } => {
+                    self.begins_in_existing.push((conversation.clone(), agent));
                 }
             }
         }
-        match item {
-            Item::Begin(begin) => drop(self.nodes.insert(begin.node)),
-            Item::Finish(finish) if finish.promote => {
+        match op {
+            WriteOp::Begin(begin) => drop(self.nodes.insert(begin.node)),
+            WriteOp::Finish(finish) if finish.promote => {
                 self.nodes.insert(finish.node);
                 self.promotions.insert(conversation.clone());
             }
-            Item::Exchange(_) | Item::Finish(_) => {}
+            WriteOp::CompletedTurn(_) | WriteOp::Finish(_) => {}
         }
-        if matches!(item, Item::Finish(_)) {
-            self.ended.push((tenant.clone(), item.turn_id()));
+        if matches!(op, WriteOp::Finish(_)) {
+            self.ended.push((tenant.clone(), op.turn_id()));
             self.ended_in.push(conversation.clone());
         }
         self.conversations.push(conversation);
     }
 
-    /// The agents that must be looked up too, once the conversations are known: those of
-    /// conversations that are not there (a conversation tells its own agent's version).
+    /// The agents to read once the conversations are known: those that are not the agent of the
+    /// conversation found. A conversation's own agent version is read with the conversation.
     pub fn more_agents(
         &self,
         found: &HashMap<InTenant<ConversationId>, ConversationFacts>,
     ) -> Vec<InTenant<AgentId>> {
         let agents: HashSet<_> = self
-            .questions
+            .begins_in_existing
             .iter()
             .filter(|(conversation, agent)| {
                 found.get(conversation).map(|facts| facts.agent_id) != Some(agent.1)
@@ -130,9 +145,9 @@ impl FactsQuery {
         agents.into_iter().collect()
     }
 
-    /// The turns that must be looked up too, once conversations and events are known: those that
-    /// wait where one may be promoted, those that run where one is ended, and those that an attempt
-    /// in doubt started.
+    /// The turns to read once conversations and events are known: the next turn of each promotion,
+    /// the running turns of conversations in which a turn ends, and the turns that an attempt in
+    /// doubt may have written.
     pub fn more_turns(&self, facts: &Facts) -> Vec<InTenant<TurnId>> {
         let waiting = self.promotions.iter().filter_map(|key| {
             let conversation = facts.conversations.get(key)?;
@@ -154,40 +169,40 @@ impl FactsQuery {
     }
 }
 
-/// What a store found, all of it read under the lock of the tenants in `heads`. What is deleted
-/// is not in it.
+/// The facts that a store has read under the lock of the tenants in `heads`. Deleted entities are
+/// not contained.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// The newest event of each tenant that exists.
     pub heads: BTreeMap<TenantId, Seq>,
-    /// Versions of agents.
+    /// The versions of agents.
     pub agents: HashMap<InTenant<AgentId>, i64>,
     /// Conversations.
     pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
-    /// Turns, with their replies: those to be ended, and those that
-    /// [`FactsQuery::more_turns`] names.
+    /// Turns with their replies: the turns to end, and those that [`FactsQuery::more_turns`]
+    /// returns.
     pub turns: HashMap<InTenant<TurnId>, TurnRow>,
-    /// What keys were used for.
+    /// The idempotency records of used keys.
     pub claims: HashMap<ClaimKey, IdempotencyRecord>,
-    /// Processes that are registered and not marked as dead.
+    /// The nodes that are registered and not marked as dead.
     pub live_nodes: HashSet<NodeId>,
-    /// Events that an attempt in doubt may have written, by position.
+    /// The events that an attempt in doubt may have written, by position.
     pub logged: Vec<EventInDoubt>,
 }
 
 impl Facts {
-    /// The version of an agent that exists.
-    pub(crate) fn agent_version(&self, question: &ports::BeginTurn) -> Option<i64> {
-        let agent = (question.tenant.clone(), question.agent_id);
+    /// The version of the agent, if it exists.
+    pub(crate) fn agent_version(&self, begin: &ports::BeginTurn) -> Option<i64> {
+        let agent = (begin.tenant.clone(), begin.agent_id);
         let by_conversation = || {
-            self.conversation(&question.tenant, question.target.id())
-                .filter(|found| found.agent_id == question.agent_id)
+            self.conversation(&begin.tenant, begin.target.id())
+                .filter(|found| found.agent_id == begin.agent_id)
                 .map(|found| found.agent_version)
         };
         self.agents.get(&agent).copied().or_else(by_conversation)
     }
 
-    /// A conversation that exists.
+    /// The conversation, if it exists.
     pub(crate) fn conversation(
         &self,
         tenant: &TenantId,
@@ -196,53 +211,57 @@ impl Facts {
         self.conversations.get(&(tenant.clone(), id))
     }
 
-    /// A turn, whatever its status.
+    /// The turn, in any status.
     pub(crate) fn turn(&self, tenant: &TenantId, id: TurnId) -> Option<&TurnRow> {
         self.turns.get(&(tenant.clone(), id))
     }
 
-    /// What the claim's key was used for, if that is still remembered.
-    pub fn used(&self, tenant: &TenantId, claim: &IdempotencyClaim) -> Option<&IdempotencyRecord> {
+    /// The record of an earlier use of the claim's key, if it is within its retention time.
+    pub fn existing_record(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Option<&IdempotencyRecord> {
         self.claims
-            .get(&ClaimKey::of(tenant, claim))
-            .filter(|record| is_remembered(record, claim.created_at))
+            .get(&ClaimKey::new(tenant, claim))
+            .filter(|record| is_within_retention(record, claim.created_at))
     }
 }
 
-/// What must be known of a conversation.
+/// The facts about a conversation.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationFacts {
-    /// The agent that answers in it.
+    /// The agent that replies in it.
     pub agent_id: AgentId,
-    /// The agent's version now.
+    /// The agent's current version.
     pub agent_version: i64,
-    /// The person it belongs to.
+    /// The user that it belongs to.
     pub user_id: Option<String>,
-    /// Messages so far.
+    /// The number of messages.
     pub message_count: i64,
-    /// Turns that have started so far.
+    /// The number of turns that have started.
     pub turn_count: i64,
-    /// When anything of it last changed.
+    /// The time of the last change.
     pub updated_at: Timestamp,
     /// The turn in progress.
     pub running: Option<TurnId>,
-    /// How many turns wait.
+    /// The number of queued turns.
     pub waiting: u32,
-    /// The one that waits longest.
+    /// The queued turn that starts next.
     pub first_waiting: Option<TurnId>,
 }
 
-/// An event that may be the work of an attempt in doubt.
+/// An event that an attempt in doubt may have written.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventInDoubt {
-    /// Whose log.
+    /// The tenant that owns the log.
     pub tenant: TenantId,
     /// Its position.
     pub seq: Seq,
-    /// What happened.
+    /// The type of the event.
     pub kind: EventType,
-    /// The conversation it concerns.
+    /// The conversation that it refers to.
     pub conversation_id: Option<ConversationId>,
-    /// The turn it concerns.
+    /// The turn that it refers to.
     pub turn_id: Option<TurnId>,
 }

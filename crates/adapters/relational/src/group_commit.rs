@@ -1,5 +1,5 @@
-//! One writer for all chats of a process: whatever queued up while the last transaction was
-//! committing goes into the next one.
+//! Group commit: one writer for all chats of a process. All writes that were queued during one
+//! transaction form the next one.
 
 mod writer;
 
@@ -22,21 +22,21 @@ use tokio::{
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use self::writer::Writer;
-use crate::{Item, Outcome, Outcomes};
+use crate::{Outcomes, WriteOp, WriteOutcome};
 
-/// Heads of the tenants' logs before an attempt whose commit got no answer.
+/// The heads of the tenants' logs before an attempt whose commit outcome is unknown.
 pub type HeadsBefore = BTreeMap<TenantId, Seq>;
 
-/// Why a batch has no outcomes.
+/// The failure of a batch.
 #[derive(Debug)]
 pub enum BatchError {
     /// Nothing was written.
     Failed(RepositoryError),
-    /// The commit got no answer.
+    /// The database did not confirm the commit, so its outcome is unknown.
     Unknown {
-        /// Where the logs stood when the transaction had locked them.
+        /// The heads of the logs when the transaction had locked them.
         heads: HeadsBefore,
-        /// Why there was none.
+        /// The error of the commit.
         source: RepositoryError,
     },
 }
@@ -47,41 +47,41 @@ impl From<RepositoryError> for BatchError {
     }
 }
 
-/// A store that commits a batch.
+/// A store that can commit a batch.
 #[async_trait]
 pub trait BatchStore: Send + 'static {
-    /// Carries out `items` in one transaction: locks their tenants, reads [`crate::Facts`], has
-    /// [`crate::plan()`] decide and writes the rows. MUST answer one outcome an item, and within a
-    /// few seconds. With `doubt`, MUST use a new connection, and look for what an earlier attempt
-    /// has done after those heads.
+    /// Executes `ops` in one transaction: locks their tenants, reads [`crate::Facts`], calls
+    /// [`crate::plan()`] and writes the rows. MUST return one outcome per write, within a few
+    /// seconds. With `in_doubt_since`, MUST use a new connection, and look for the events of an
+    /// earlier attempt after those heads.
     async fn commit(
         &mut self,
-        items: Arc<[Item]>,
-        doubt: Option<&HeadsBefore>,
+        ops: Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError>;
 }
 
-/// How long a writer goes on.
+/// The time limits of a writer.
 #[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// How long a call waits for its turn to be written.
-    pub queued: Duration,
-    /// An attempt that is given up only after this time tells that the store hangs: then whatever
-    /// waits is given up too.
-    pub hanging: Duration,
-    /// How long a commit without an answer is repeated.
-    pub in_doubt: Duration,
-    /// The first pause between such repeats; it doubles up to a second.
-    pub pause: Duration,
+pub struct WriteTimeouts {
+    /// The maximum time for which a write waits in the queue.
+    pub max_queue_time: Duration,
+    /// The time after which a failed attempt shows that the store hangs. All queued writes then
+    /// fail, too.
+    pub hang_threshold: Duration,
+    /// The maximum time for which a commit with an unknown outcome is retried.
+    pub max_doubt_time: Duration,
+    /// The first pause between such retries; it doubles up to one second.
+    pub first_retry_pause: Duration,
 }
 
-impl Default for Patience {
+impl Default for WriteTimeouts {
     fn default() -> Self {
         Self {
-            queued: Duration::from_millis(4_500),
-            hanging: Duration::from_secs(1),
-            in_doubt: Duration::from_secs(10),
-            pause: Duration::from_millis(50),
+            max_queue_time: Duration::from_millis(4_500),
+            hang_threshold: Duration::from_secs(1),
+            max_doubt_time: Duration::from_secs(10),
+            first_retry_pause: Duration::from_millis(50),
         }
     }
 }
@@ -90,14 +90,14 @@ const QUEUED: u8 = 0;
 const TAKEN: u8 = 1;
 const WITHDRAWN: u8 = 2;
 
-struct Entry {
-    item: Item,
+struct QueuedOp {
+    op: WriteOp,
     state: Arc<AtomicU8>,
-    answer: oneshot::Sender<Result<Outcome, RepositoryError>>,
+    outcome_sender: oneshot::Sender<Result<WriteOutcome, RepositoryError>>,
 }
 
-impl Entry {
-    /// Whether the item can still be begun; from then on it cannot be withdrawn.
+impl QueuedOp {
+    /// Marks the write as taken, unless it was withdrawn. From then on it cannot be withdrawn.
     fn take(&self) -> bool {
         self.state
             .compare_exchange(QUEUED, TAKEN, Ordering::AcqRel, Ordering::Acquire)
@@ -105,12 +105,12 @@ impl Entry {
     }
 }
 
-/// Hands items to the writer. Clones share it; it ends when it is closed or the last one is
-/// dropped.
+/// The queue of the writer. Clones share the writer, which ends when it is closed or the last
+/// clone is dropped.
 #[derive(Clone)]
 pub struct GroupCommit {
-    queue: mpsc::UnboundedSender<Entry>,
-    patience: Patience,
+    queue: mpsc::UnboundedSender<QueuedOp>,
+    timeouts: WriteTimeouts,
     closing: CancellationToken,
     ended: CancellationToken,
 }
@@ -119,7 +119,7 @@ impl GroupCommit {
     /// Starts the writer as a task of `tasks` on `runtime`.
     pub fn start(
         store: impl BatchStore,
-        patience: Patience,
+        timeouts: WriteTimeouts,
         tasks: &TaskTracker,
         runtime: &Handle,
     ) -> Self {
@@ -127,11 +127,11 @@ impl GroupCommit {
         let closing = CancellationToken::new();
         let writer = Writer {
             store,
-            patience,
+            timeouts,
             closing: closing.clone(),
         };
         let ended = CancellationToken::new();
-        // Told also when the writer panics.
+        // Cancelled also if the writer panics.
         let end = ended.clone().drop_guard();
         let task = async move {
             writer.run(entries).await;
@@ -140,20 +140,20 @@ impl GroupCommit {
         tasks.spawn_on(task, runtime);
         Self {
             queue,
-            patience,
+            timeouts,
             closing,
             ended,
         }
     }
 
-    /// Takes no more items, and returns when the writer has answered those it was handed and has
+    /// Rejects new writes, and returns once the writer has completed the queued ones and has
     /// ended.
     pub async fn close(&self) {
         self.closing.cancel();
         self.ended.cancelled().await;
     }
 
-    /// Whether there is a writer: `Unavailable` when it has ended, for whatever reason.
+    /// Returns `Unavailable` if the writer has ended for any reason.
     pub fn check(&self) -> Result<(), RepositoryError> {
         if self.ended.is_cancelled() {
             return Err(unavailable("the writer has ended"));
@@ -161,21 +161,22 @@ impl GroupCommit {
         Ok(())
     }
 
-    /// Has `item` carried out. It may be withdrawn as long as nobody has begun with it; from then
-    /// on its outcome is awaited, since nobody else could learn it.
-    pub async fn submit(&self, item: Item) -> Result<Outcome, RepositoryError> {
+    /// Commits `op` with the next batch. A write that waits in the queue for too long is withdrawn.
+    /// Once its transaction has begun, the call waits for its outcome.
+    pub async fn submit(&self, op: WriteOp) -> Result<WriteOutcome, RepositoryError> {
         let state = Arc::new(AtomicU8::new(QUEUED));
-        let (answer, mut outcome) = oneshot::channel();
-        let entry = Entry {
-            item,
+        let (outcome_sender, mut outcome) = oneshot::channel();
+        let entry = QueuedOp {
+            op,
             state: Arc::clone(&state),
-            answer,
+            outcome_sender,
         };
         self.queue
             .send(entry)
             .map_err(|_closed| unavailable("the store is closed"))?;
-        if let Ok(answer) = tokio::time::timeout(self.patience.queued, &mut outcome).await {
-            return answer.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")));
+        if let Ok(received) = tokio::time::timeout(self.timeouts.max_queue_time, &mut outcome).await
+        {
+            return received.unwrap_or_else(|_ended| Err(unavailable("the writer has ended")));
         }
         let withdrawn =
             state.compare_exchange(QUEUED, WITHDRAWN, Ordering::AcqRel, Ordering::Acquire);
@@ -188,7 +189,7 @@ impl GroupCommit {
     }
 }
 
-/// The error of an item that met no error of its own.
+/// Returns the error of a write that did not fail by itself.
 fn unavailable(why: &'static str) -> RepositoryError {
     RepositoryError::Unavailable(why.into())
 }

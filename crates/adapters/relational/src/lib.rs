@@ -1,9 +1,9 @@
-//! What every relational store does alike, without a database: which writes go into one
-//! transaction, what such a transaction decides and writes, what a page of the log shows, and how
-//! values of columns are read.
+//! The parts of a relational store that do not depend on its database: which writes form one
+//! transaction, what such a transaction decides and writes, how a page of the event log is built,
+//! and how column values are parsed.
 //!
 //! A store reads [`Facts`] under the tenant lock, has [`plan::plan`] decide on them, and writes
-//! the [`Rows`] that come out. It decides nothing itself, so two stores cannot decide differently.
+//! the resulting [`Rows`]. Stores decide nothing themselves, so they cannot decide differently.
 
 pub mod batch;
 mod calls;
@@ -12,22 +12,22 @@ pub mod event_page;
 pub mod event_rows;
 pub mod facts;
 pub mod group_commit;
-pub mod item;
-pub mod page_room;
+pub mod page_budget;
 pub mod plan;
 pub mod proof;
 pub mod rows;
 pub mod text_range;
-mod writing_thread;
+pub mod write_op;
+mod writer_thread;
 
 pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
-pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, Patience};
-pub use item::{Item, Outcome, Outcomes};
+pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, WriteTimeouts};
 pub use plan::{Plan, plan};
 pub use proof::ProofColumns;
 pub use rows::{
     ClaimName, ClaimRow, ConversationAdvance, ConversationRow, EventRow, MessageRow, ReleasedClaim,
     Rows, TurnEnd, TurnRow, TurnStart,
 };
-pub use writing_thread::WritingThread;
+pub use write_op::{Outcomes, WriteOp, WriteOutcome};
+pub use writer_thread::WriterThread;

@@ -1,4 +1,4 @@
-//! How a credential proves itself, as the columns of its row.
+//! The columns of a credential's row that store its proof.
 
 use domain::{
     SecretDigest, Timestamp,
@@ -9,21 +9,21 @@ use serde_json::Value;
 
 use crate::column::corrupt;
 
-/// The columns of a credential that hold its proof: either those of a secret, or one of those of
-/// public keys.
+/// The columns of a credential that store its proof: the columns of a secret, or one of the two
+/// columns for public keys.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ProofColumns {
-    /// Digest of the current secret.
+    /// The digest of the current secret.
     pub digest: Option<Vec<u8>>,
-    /// Last four characters of the current secret's whole value.
+    /// The last four characters of the current secret.
     pub last4: Option<String>,
-    /// Digest of the secret before.
+    /// The digest of the previous secret.
     pub previous_digest: Option<Vec<u8>>,
-    /// Until when the secret before is good.
+    /// The time until which the previous secret is valid.
     pub previous_until: Option<Timestamp>,
     /// A JWK set.
     pub key_set: Option<Value>,
-    /// Where a JWK set is.
+    /// The address of a JWK set.
     pub key_set_url: Option<String>,
 }
 
@@ -84,7 +84,7 @@ impl TryFrom<ProofColumns> for Proof {
             (None, Some(set), None) => Ok(Self::Keys(PublicKeys::Set(set))),
             (None, None, Some(url)) => Ok(Self::Keys(PublicKeys::At(url))),
             _ => Err(corrupt("credentials.digest")(
-                "neither one secret nor one place of public keys",
+                "expected either one secret or one source of public keys",
             )),
         }
     }
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn every_proof_comes_back_from_its_columns() {
+    fn every_proof_survives_the_conversion_to_columns_and_back() {
         let previous = (
             SecretDigest::new([8; 32]),
             Timestamp::from_milliseconds(1_000),
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn columns_of_no_proof_and_of_two_are_corrupt() {
+    fn columns_without_a_proof_or_with_two_are_corrupt() {
         let of_secret = ProofColumns::from(&secret(None));
         for columns in [
             ProofColumns::default(),

@@ -1,33 +1,33 @@
-//! Rows as stores keep them, in the domain's types: what a transaction writes.
+//! The rows that a transaction writes, in domain types.
 
 use domain::{
-    AgentId, Conversation, ConversationId, EventType, IdempotencyClaim, Message, NodeId,
+    AgentId, Conversation, ConversationId, EventType, IdempotencyEntry, Message, NodeId,
     PrincipalId, Problem, Seq, TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus,
 };
+use ports::FoundTurn;
 use serde_json::Value;
 
-/// All that one transaction writes. Each list goes to one table in one statement; all of it is
-/// written under the locks of the tenants in `heads`.
+/// All rows that one transaction writes. Each list is written to one table with one statement,
+/// under the locks of the tenants in `heads`.
 #[derive(Debug, Default, PartialEq)]
 pub struct Rows {
     /// New conversations.
     pub conversations: Vec<ConversationRow>,
-    /// Conversations in which something was said or started.
+    /// Conversations with new messages or a newly started turn.
     pub advances: Vec<ConversationAdvance>,
     /// New turns.
     pub turns: Vec<TurnRow>,
-    /// Turns that reach their end.
+    /// Turns that end.
     pub ends: Vec<TurnEnd>,
-    /// Turns that waited and now run.
+    /// Queued turns that start.
     pub starts: Vec<TurnStart>,
     /// New messages.
     pub messages: Vec<MessageRow>,
     /// New events.
     pub events: Vec<EventRow>,
-    /// Keys that are used now; a record that is there already is outdated or released, and
-    /// replaced.
+    /// Newly used keys. An existing record of such a key is expired or released, and is replaced.
     pub claims: Vec<ClaimRow>,
-    /// Keys that may be used again.
+    /// Keys that are released for another use.
     pub released: Vec<ReleasedClaim>,
     /// The newest event of each tenant whose log grew.
     pub heads: Vec<(TenantId, Seq)>,
@@ -36,62 +36,63 @@ pub struct Rows {
 /// A row of `conversations`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationRow {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The conversation.
     pub conversation: Conversation,
-    /// Turns that have started.
+    /// The number of turns that have started.
     pub turn_count: i64,
-    /// Its place in listings: the position of its newest event.
+    /// Its sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }
 
-/// How far a conversation has come.
+/// The changed columns of a conversation with new messages or a newly started turn.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConversationAdvance {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The conversation.
     pub id: ConversationId,
-    /// Messages, the new ones included.
+    /// The number of messages, including the new ones.
     pub message_count: i64,
-    /// Turns that have started, the new one included.
+    /// The number of turns that have started, including a new one.
     pub turn_count: i64,
     /// Its new `updated_at`.
     pub updated_at: Timestamp,
-    /// When the last message was written, if there is a new one.
+    /// The time of the last message, if there is a new one.
     pub last_message_at: Option<Timestamp>,
-    /// Its new place in listings: the position of its newest event.
+    /// Its new sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
 }
 
-/// A row of `turns`. The turn's reply is a row of `messages`; it stands here when it was joined.
+/// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
+/// joined.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnRow {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The turn as clients see it.
     pub turn: Turn,
-    /// Who asked.
+    /// The principal that sent the message.
     pub principal: PrincipalId,
     /// The id of the user's message.
     pub message_id: domain::MessageId,
-    /// Its place in the conversation; set when the turn starts.
+    /// The position of the user's message in the conversation; set when the turn starts.
     pub message_seq: Option<i64>,
     /// The number of the turn in its conversation, from 0; set when it starts.
     pub turn_number: Option<i64>,
-    /// The place of the agent's message in the conversation.
+    /// The position of the agent's message in the conversation.
     pub reply_seq: Option<i64>,
-    /// The process that runs it, or ran it last.
+    /// The node that runs the turn, or ran it last.
     pub node: Option<NodeId>,
     /// The position of its `turn.queued` event.
     pub queued_seq: Option<Seq>,
-    /// The key that began it.
+    /// The idempotency key with which it began.
     pub claim: Option<ClaimName>,
 }
 
 impl TurnRow {
-    /// The user's message: all of it stands in the turn. None until the turn has started.
+    /// Builds the user's message from the turn; `None` until the turn has started.
     pub fn user_message(&self) -> Option<Message> {
         Some(Message {
             id: self.message_id,
@@ -107,61 +108,91 @@ impl TurnRow {
             usage: None,
         })
     }
+
+    /// Adds the joined reply, and its properties that the turn repeats.
+    #[must_use]
+    pub fn with_reply(mut self, reply: Option<Message>) -> Self {
+        if let Some(reply) = reply {
+            self.turn.engine.clone_from(&reply.engine);
+            self.turn.finish_reason = reply.finish_reason;
+            self.turn.usage = reply.usage;
+            self.turn.reply = Some(reply);
+        }
+        self
+    }
+
+    /// Converts the row to the result of a search; `user_id` is that of the turn's conversation.
+    pub fn into_found_turn(self, user_id: Option<String>) -> FoundTurn {
+        FoundTurn {
+            turn: self.turn,
+            message_id: self.message_id,
+            principal: self.principal,
+            user_id,
+        }
+    }
 }
 
-/// Names a key within its principal.
+/// The name of an idempotency key within its principal.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimName {
-    /// The operation it is for.
+    /// The operation that the key belongs to.
     pub operation: String,
     /// The client's key.
     pub key: String,
 }
 
-/// What the end of a turn changes in its row.
+impl ClaimName {
+    /// Builds the name from two columns that are both set or both null.
+    pub fn from_columns(operation: Option<String>, key: Option<String>) -> Option<Self> {
+        let (operation, key) = operation.zip(key)?;
+        Some(Self { operation, key })
+    }
+}
+
+/// The columns that the end of a turn changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnEnd {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The turn.
     pub id: TurnId,
     /// Its final status.
     pub status: TurnStatus,
-    /// The place of the agent's message, if there is one.
+    /// The position of the agent's message, if there is one.
     pub reply_seq: Option<i64>,
-    /// Whether a fallback answered.
+    /// Whether a fallback engine replied.
     pub degraded: bool,
-    /// Tools that were called.
+    /// The tool calls.
     pub tool_calls: Vec<ToolCall>,
-    /// Why it failed.
+    /// The reason of a failure.
     pub error: Option<Problem>,
-    /// When.
+    /// The time.
     pub finished_at: Timestamp,
 }
 
-/// What the start of a turn that waited changes in its row.
+/// The columns that the start of a queued turn changes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TurnStart {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The turn.
     pub id: TurnId,
-    /// The process that runs it.
+    /// The node that runs the turn.
     pub node: NodeId,
-    /// The agent's version at this moment.
+    /// The agent's version at the start.
     pub agent_version: i64,
     /// The number of the turn in its conversation, from 0.
     pub turn_number: i64,
-    /// The place of the user's message in the conversation.
+    /// The position of the user's message in the conversation.
     pub message_seq: i64,
-    /// When.
+    /// The time.
     pub started_at: Timestamp,
 }
 
 /// A row of `messages`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct MessageRow {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The message.
     pub message: Message,
@@ -170,53 +201,64 @@ pub struct MessageRow {
 /// A row of `events`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EventRow {
-    /// Whose log.
+    /// The tenant that owns the log.
     pub tenant: TenantId,
     /// Its position.
     pub seq: Seq,
-    /// What happened.
+    /// The type of the event.
     pub kind: EventType,
-    /// When.
+    /// The time.
     pub time: Timestamp,
-    /// The agent it concerns.
+    /// The agent that it refers to.
     pub agent_id: Option<AgentId>,
-    /// The conversation it concerns.
+    /// The conversation that it refers to.
     pub conversation_id: Option<ConversationId>,
-    /// The person whose conversation it concerns.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// The turn it concerns.
+    /// The turn that it refers to.
     pub turn_id: Option<TurnId>,
-    /// Who made the change.
+    /// The principal that made the change.
     pub actor: PrincipalId,
-    /// The id and last version of something deleted.
+    /// The tombstone of a deleted entity: its id and last version.
     pub data: Option<Value>,
     /// The agent after `agent.created` or `agent.updated`. All other content is joined when the
-    /// log is read, and so is this.
+    /// log is read.
     pub snapshot: Option<Value>,
 }
 
 /// A row of `idempotency_records`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ClaimRow {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
     /// The claim.
-    pub claim: IdempotencyClaim,
-    /// The turn that it began, for chat.
+    pub claim: IdempotencyEntry,
+    /// The turn that it began, for chats.
     pub turn_id: Option<TurnId>,
 }
 
-/// A key that its turn gives back.
+impl ClaimRow {
+    /// Builds the record of a claim that began no turn.
+    pub fn without_turn(tenant: &TenantId, claim: Option<&IdempotencyEntry>) -> Option<Self> {
+        claim.map(|claim| Self {
+            tenant: tenant.clone(),
+            claim: claim.clone(),
+            turn_id: None,
+        })
+    }
+}
+
+/// A key that a failed turn releases for another use.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ReleasedClaim {
-    /// Whose data.
+    /// The tenant that owns the data.
     pub tenant: TenantId,
-    /// Whose key.
+    /// The principal that sent the key.
     pub principal: PrincipalId,
     /// The key.
     pub name: ClaimName,
-    /// The turn that it began; a record of another turn stays as it is.
+    /// The turn that the key began. A record of another turn is not changed.
     pub turn_id: TurnId,
-    /// Where that turn took place.
+    /// The conversation of that turn.
     pub conversation_id: ConversationId,
 }

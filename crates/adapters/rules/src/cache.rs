@@ -1,4 +1,4 @@
-//! Rule books by agent and version, weighed in bytes.
+//! A cache of compiled rules by agent and version, limited in bytes.
 
 use std::sync::Arc;
 
@@ -6,28 +6,27 @@ use cpu_pool::{Admission, PoolError};
 use domain::{Agent, AgentId, Fault, MemorySize as _, TenantId};
 use quick_cache::{DefaultHashBuilder, Lifecycle, Options, OptionsBuilder, Weighter, sync::Cache};
 
-use crate::rule_book::{Compilation, RuleBook};
+use crate::compiled_rules::{Compilation, CompiledRules};
 
-/// Most bytes of all books together.
-const CACHE_BYTES: u64 = 64 * 1024 * 1024;
-/// Roughly how many agents are in use at a time.
+/// The maximum size of all entries, in bytes.
+const MAX_CACHE_BYTES: u64 = 64 * 1024 * 1024;
+/// The approximate number of agents in use at the same time.
 const EXPECTED_AGENTS: usize = 2_000;
 
-/// The cache: bounded however many agents there are, and compiling what it lacks once however
-/// many ask for it at a time.
+/// A cache that compiles each missing entry once, however many callers wait for it.
 #[derive(Debug)]
-pub(crate) struct RuleBooks {
+pub(crate) struct CompiledRulesCache {
     cache: Cache<Key, Arc<Entry>, ByBytes, DefaultHashBuilder, PinnedInUse>,
 }
 
 type Key = (TenantId, AgentId, i64);
 
-/// What became of an agent's rules. Faults are kept too, so that an agent whose stored rules no
-/// longer compile does not cost a compilation with every message.
+/// The outcome of a compilation. Faults are kept, too, so that invalid stored rules are not
+/// compiled for every message.
 #[derive(Debug)]
 pub(crate) struct Entry {
     agent: Arc<Agent>,
-    outcome: Result<Arc<RuleBook>, Vec<Fault>>,
+    outcome: Result<Arc<CompiledRules>, Vec<Fault>>,
 }
 
 #[derive(Debug, Clone)]
@@ -39,8 +38,7 @@ impl Weighter<Key, Arc<Entry>> for ByBytes {
     }
 }
 
-/// Keeps books that are in use, so that they count: one that was dropped from the cache would
-/// take memory beside it.
+/// Keeps entries that are in use: if they were evicted, their memory would not be counted.
 #[derive(Debug, Clone)]
 struct PinnedInUse;
 
@@ -48,14 +46,14 @@ impl Lifecycle<Key, Arc<Entry>> for PinnedInUse {
     type RequestState = ();
 
     fn is_pinned(&self, _key: &Key, entry: &Arc<Entry>) -> bool {
-        let book = entry.outcome.as_ref();
-        book.is_ok_and(|book| Arc::strong_count(book) > 1)
+        let rules = entry.outcome.as_ref();
+        rules.is_ok_and(|rules| Arc::strong_count(rules) > 1)
     }
 }
 
-impl RuleBooks {
+impl CompiledRulesCache {
     pub(crate) fn new() -> Self {
-        Self::with_capacity(CACHE_BYTES)
+        Self::with_capacity(MAX_CACHE_BYTES)
     }
 
     fn with_capacity(bytes: u64) -> Self {
@@ -68,20 +66,22 @@ impl RuleBooks {
         Self { cache }
     }
 
-    /// The book of this very agent, if it is at hand without much work.
+    /// Returns the rules of exactly this agent if they need no or little work.
     pub(crate) fn get(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Option<Arc<Entry>> {
         if agent.config.rules.as_ref().is_none_or(Vec::is_empty) {
             return Some(Arc::new(Entry::new(
                 Arc::clone(agent),
-                RuleBook::compile(agent),
+                CompiledRules::compile(agent),
             )));
         }
         let key = (tenant.clone(), agent.id, agent.version);
-        self.cache.get(&key).filter(|entry| entry.is_of(agent))
+        self.cache
+            .get(&key)
+            .filter(|entry| entry.is_valid_for(agent))
     }
 
-    /// The book of this very agent. A version alone does not name it: two changes may be prepared
-    /// as the same next version, and only one of them is saved.
+    /// Returns the rules of exactly this agent. A version does not identify them: two changes may
+    /// be prepared as the same next version, of which only one is saved.
     pub(crate) async fn get_or_compile(
         &self,
         tenant: &TenantId,
@@ -97,13 +97,13 @@ impl RuleBooks {
             entry
         };
         let entry = load().await?;
-        if entry.is_of(agent) {
+        if entry.is_valid_for(agent) {
             return Ok(entry);
         }
         let is_that = |held: &Arc<Entry>| Arc::ptr_eq(held, &entry);
         self.cache.remove_if(&key, is_that);
         let entry = load().await?;
-        if entry.is_of(agent) {
+        if entry.is_valid_for(agent) {
             return Ok(entry);
         }
         compile(agent, admission).await
@@ -117,7 +117,7 @@ async fn compile(agent: &Arc<Agent>, admission: &Admission) -> Result<Arc<Entry>
     Ok(Arc::new(Entry::new(Arc::clone(agent), outcome)))
 }
 
-/// One shard, because a shard takes no entry heavier than itself.
+/// One shard, because a shard accepts no entry heavier than its share.
 fn options(bytes: u64) -> Options {
     OptionsBuilder::new()
         .shards(1)
@@ -128,19 +128,19 @@ fn options(bytes: u64) -> Options {
 }
 
 impl Entry {
-    fn new(agent: Arc<Agent>, outcome: Result<RuleBook, Vec<Fault>>) -> Self {
+    fn new(agent: Arc<Agent>, outcome: Result<CompiledRules, Vec<Fault>>) -> Self {
         Self {
             agent,
             outcome: outcome.map(Arc::new),
         }
     }
 
-    pub(crate) fn outcome(&self) -> Result<&Arc<RuleBook>, &[Fault]> {
+    pub(crate) fn outcome(&self) -> Result<&Arc<CompiledRules>, &[Fault]> {
         self.outcome.as_ref().map_err(Vec::as_slice)
     }
 
-    /// Whether the book holds for `agent`: everything that goes into it is the same.
-    fn is_of(&self, agent: &Arc<Agent>) -> bool {
+    /// Returns whether the entry is valid for `agent`: all inputs are the same.
+    fn is_valid_for(&self, agent: &Arc<Agent>) -> bool {
         Arc::ptr_eq(&self.agent, agent)
             || (self.agent.config.rules == agent.config.rules
                 && self.agent.config.fallback_reply == agent.config.fallback_reply
@@ -149,7 +149,7 @@ impl Entry {
 
     fn bytes(&self) -> usize {
         let compiled = match &self.outcome {
-            Ok(book) => book.bytes(),
+            Ok(rules) => rules.bytes(),
             Err(faults) => faults.iter().map(|fault| fault.detail.len() + 128).sum(),
         };
         size_of::<Self>() + compiled + self.agent.memory_bytes()
@@ -163,11 +163,11 @@ mod tests {
     use futures::future::join_all;
 
     use super::*;
-    use crate::samples::{agent, pattern_rule};
+    use crate::fixture::{agent, pattern_rule};
 
-    async fn load(books: &RuleBooks, tenant: &TenantId, agent: &Arc<Agent>) -> Arc<Entry> {
+    async fn load(cache: &CompiledRulesCache, tenant: &TenantId, agent: &Arc<Agent>) -> Arc<Entry> {
         let admission = CpuPool::start().unwrap().admit(tenant).await.unwrap();
-        let entry = books.get_or_compile(tenant, agent, &admission).await;
+        let entry = cache.get_or_compile(tenant, agent, &admission).await;
         entry.unwrap()
     }
 
@@ -182,29 +182,29 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn many_who_ask_at_once_get_the_same_book() {
-        let books = RuleBooks::new();
+    async fn concurrent_callers_get_the_same_rules() {
+        let cache = CompiledRulesCache::new();
         let agent = agent_with([pattern_rule("hello", "hi")]);
         let tenant = tenant("default");
-        let found = join_all((0..32).map(|_| load(&books, &tenant, &agent))).await;
+        let found = join_all((0..32).map(|_| load(&cache, &tenant, &agent))).await;
         for entry in &found {
             assert!(Arc::ptr_eq(entry, &found[0]));
         }
-        assert_eq!(books.cache.len(), 1);
+        assert_eq!(cache.cache.len(), 1);
     }
 
     #[tokio::test]
-    async fn two_changes_of_the_same_version_are_told_apart() {
-        let books = RuleBooks::new();
+    async fn two_changes_with_the_same_version_are_distinguished() {
+        let cache = CompiledRulesCache::new();
         let tenant = tenant("default");
         let lost = agent_with([pattern_rule("hello", "lost")]);
         let saved = agent_with([pattern_rule("hello", "saved")]);
         for agent in [&lost, &saved, &lost, &saved] {
-            let entry = load(&books, &tenant, agent).await;
-            assert!(entry.is_of(agent));
+            let entry = load(&cache, &tenant, agent).await;
+            assert!(entry.is_valid_for(agent));
         }
         let again = Arc::new(Agent::clone(&saved));
-        let entry = load(&books, &tenant, &again).await;
+        let entry = load(&cache, &tenant, &again).await;
         assert!(
             Arc::ptr_eq(&entry.agent, &saved),
             "the same rules were compiled again"
@@ -212,43 +212,43 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn stays_within_its_bytes_however_many_agents_there_are() {
+    async fn the_cache_stays_within_its_limit() {
         let capacity = 300_000;
-        let books = RuleBooks::with_capacity(capacity);
+        let cache = CompiledRulesCache::with_capacity(capacity);
         let agent = agent_with([pattern_rule("hello", "hi"), pattern_rule("bye", "bye")]);
         for number in 0..50 {
             let tenant = tenant(&format!("t{number}"));
-            let entry = load(&books, &tenant, &agent).await;
+            let entry = load(&cache, &tenant, &agent).await;
             assert!(entry.outcome().is_ok());
-            assert!(books.cache.weight() <= capacity);
+            assert!(cache.cache.weight() <= capacity);
         }
         assert!(
-            (1..50).contains(&books.cache.len()),
+            (1..50).contains(&cache.cache.len()),
             "{}",
-            books.cache.len()
+            cache.cache.len()
         );
     }
 
     #[tokio::test]
-    async fn books_in_use_count_against_its_bytes() {
+    async fn rules_in_use_count_towards_the_limit() {
         let capacity = 300_000;
-        let books = RuleBooks::with_capacity(capacity);
+        let cache = CompiledRulesCache::with_capacity(capacity);
         let agent = agent_with([pattern_rule("hello", "hi"), pattern_rule("bye", "bye")]);
-        let used = load(&books, &tenant("used"), &agent).await;
+        let used = load(&cache, &tenant("used"), &agent).await;
         let in_use = Arc::clone(used.outcome().unwrap());
         for number in 0..50 {
-            load(&books, &tenant(&format!("t{number}")), &agent).await;
+            load(&cache, &tenant(&format!("t{number}")), &agent).await;
         }
-        assert!(books.cache.weight() <= capacity);
-        let found = books.get(&tenant("used"), &agent).unwrap();
+        assert!(cache.cache.weight() <= capacity);
+        let found = cache.get(&tenant("used"), &agent).unwrap();
         assert!(Arc::ptr_eq(found.outcome().unwrap(), &in_use));
     }
 
     #[test]
-    fn the_largest_book_allowed_is_kept() {
+    fn the_largest_rules_fit_into_the_cache() {
         let agent = agent_with([]);
-        let largest = u64::try_from(RuleBook::MOST_BYTES + agent.memory_bytes()).unwrap();
-        // Beside the rules stand at most a few hundred KiB of text, and the hot part is 97 %.
-        assert!(largest + 2 * 1024 * 1024 < CACHE_BYTES / 100 * 97);
+        let largest = u64::try_from(CompiledRules::MAX_BYTES + agent.memory_bytes()).unwrap();
+        // Besides the rules there are at most a few hundred KiB of text, and the hot part is 97 %.
+        assert!(largest + 2 * 1024 * 1024 < MAX_CACHE_BYTES / 100 * 97);
     }
 }

@@ -1,57 +1,56 @@
-//! An answer in pieces, as it streams.
+//! A reply in pieces, for streaming.
 
 use std::mem;
 
-/// Shortest delta in bytes, the last one aside. What is shorter goes with the next, so that an
-/// answer of small sentences does not become a crowd of events that each weigh more than their
-/// text.
-const DELTA_BYTES: usize = 40;
+/// The minimum length of a delta in bytes, except for the last one. Shorter sentences are combined,
+/// so that the events of a reply are not larger than its text.
+const MIN_DELTA_BYTES: usize = 40;
 
-/// The sentences or lines of an answer; put together they are the answer again.
+/// The sentences or lines of a reply. Concatenated, they are the whole reply.
 #[derive(Debug)]
 pub(crate) struct Deltas {
     text: String,
-    /// Bytes that were given.
-    given: usize,
+    /// The number of bytes that were returned.
+    returned: usize,
 }
 
-/// Where the search for the end of a sentence stands.
+/// The state of the search for the end of a sentence.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// In the middle of a sentence.
+    /// Within a sentence.
     Inside,
-    /// Behind a mark that ends the sentence if white space follows.
+    /// After a mark that ends the sentence if white space follows.
     Marked,
-    /// Behind the end; the white space here still belongs to it.
+    /// After the end of the sentence, to which this white space still belongs.
     Over,
 }
 
 impl Deltas {
-    /// Those of `text`; none where it is empty.
-    pub(crate) const fn of(text: String) -> Self {
-        Self { text, given: 0 }
+    /// Splits a text; an empty text has no deltas.
+    pub(crate) const fn new(text: String) -> Self {
+        Self { text, returned: 0 }
     }
 }
 
 impl Iterator for Deltas {
     type Item = String;
 
-    /// Nothing is copied when the answer is a single delta, as most are.
+    /// Copies nothing if the reply is a single delta, as most are.
     fn next(&mut self) -> Option<String> {
-        let rest = &self.text[self.given..];
+        let rest = &self.text[self.returned..];
         let length = length_of_first(rest);
-        if self.given == 0 && length == rest.len() {
+        if self.returned == 0 && length == rest.len() {
             let whole = mem::take(&mut self.text);
             return (!whole.is_empty()).then_some(whole);
         }
-        self.given += length;
+        self.returned += length;
         (length > 0).then(|| rest[..length].to_owned())
     }
 }
 
-/// How many bytes the first delta of `text` has.
+/// Returns the length of the first delta of `text` in bytes.
 fn length_of_first(text: &str) -> usize {
-    if text.len() <= DELTA_BYTES {
+    if text.len() <= MIN_DELTA_BYTES {
         return text.len();
     }
     let bytes = text.as_bytes();
@@ -62,7 +61,7 @@ fn length_of_first(text: &str) -> usize {
     {
         searched += letters;
         let (marks, end_a_sentence) = run_of_marks(&text[searched..]);
-        if end_a_sentence && searched + marks >= DELTA_BYTES {
+        if end_a_sentence && searched + marks >= MIN_DELTA_BYTES {
             return searched + marks;
         }
         searched = text.ceil_char_boundary(searched + marks.max(1));
@@ -70,12 +69,13 @@ fn length_of_first(text: &str) -> usize {
     text.len()
 }
 
-/// Whether a mark may begin with this byte: a quick way past the letters of most languages.
+/// Returns whether a mark may start with this byte: a quick way to skip letters.
 const fn may_be_a_mark(byte: u8) -> bool {
     matches!(byte, b'\n' | b'.' | b'!' | b'?' | 0xe2 | 0xe3 | 0xef)
 }
 
-/// How many bytes of marks and white space `text` begins with, and whether they end a sentence.
+/// Returns the number of bytes of marks and white space at the start of `text`, and whether they
+/// end a sentence.
 fn run_of_marks(text: &str) -> (usize, bool) {
     let mut state = State::Inside;
     for (position, character) in text.char_indices() {
@@ -90,7 +90,7 @@ fn run_of_marks(text: &str) -> (usize, bool) {
 }
 
 impl State {
-    /// An abbreviation is taken for the end of a sentence: a delta ends there, and no harm is done.
+    /// An abbreviation counts as the end of a sentence, which only splits a delta.
     fn after(self, character: char) -> Self {
         match (character, self) {
             ('\n' | '。' | '！' | '？', _) | ('」' | '』' | '）', Self::Over) => Self::Over,
@@ -117,12 +117,12 @@ mod tests {
         "It is 3.14159 by the way, see example.org/a.html?b=c for what follows from it"
     )]
     #[case::white_space_at_the_end("Whatever you say, the answer is always the same. \n\n")]
-    fn a_whole_answer_is_not_copied(#[case] text: &str) {
+    fn a_single_delta_is_not_copied(#[case] text: &str) {
         let text = text.to_owned();
-        let place = text.as_ptr();
-        let mut deltas = Deltas::of(text);
+        let pointer = text.as_ptr();
+        let mut deltas = Deltas::new(text);
         let whole = deltas.next().unwrap();
-        assert_eq!(whole.as_ptr(), place);
+        assert_eq!(whole.as_ptr(), pointer);
         assert_eq!(deltas.next(), None);
     }
 
@@ -148,24 +148,24 @@ mod tests {
     ])]
     #[case::without_spaces(&["「今日は天気がいいから散歩に行きましょう。」", "そうしましょう！"])]
     #[case::runs_of_marks(&["Is that really what you would like to say?!... ", "Yes."])]
-    fn ends_with_a_sentence_or_line(#[case] expected: &[&str]) {
-        let deltas: Vec<String> = Deltas::of(expected.concat()).collect();
+    fn deltas_end_with_a_sentence_or_line(#[case] expected: &[&str]) {
+        let deltas: Vec<String> = Deltas::new(expected.concat()).collect();
         assert_eq!(deltas, expected);
     }
 
     #[test]
-    fn an_empty_answer_has_none() {
-        assert_eq!(Deltas::of(String::new()).next(), None);
+    fn an_empty_reply_has_no_delta() {
+        assert_eq!(Deltas::new(String::new()).next(), None);
     }
 
     proptest! {
         #[test]
-        fn put_together_they_are_the_answer(text in "([a-z.!?…。」\"\\n é🦊]|[a-z]{1,30}[.!?] ?){0,60}") {
-            let deltas: Vec<String> = Deltas::of(text.clone()).collect();
+        fn concatenated_deltas_are_the_reply(text in "([a-z.!?…。」\"\\n é🦊]|[a-z]{1,30}[.!?] ?){0,60}") {
+            let deltas: Vec<String> = Deltas::new(text.clone()).collect();
             prop_assert_eq!(deltas.concat(), text);
             if let Some((last, others)) = deltas.split_last() {
                 prop_assert!(!last.is_empty());
-                prop_assert!(others.iter().all(|delta| delta.len() >= DELTA_BYTES));
+                prop_assert!(others.iter().all(|delta| delta.len() >= MIN_DELTA_BYTES));
             }
         }
     }

@@ -1,4 +1,4 @@
-//! The engine: the port's promises kept with rule books, searches and answers.
+//! The implementation of the port.
 
 use std::{io, ops::ControlFlow, sync::Arc, task::Poll, time::Duration};
 
@@ -9,52 +9,52 @@ use futures::{StreamExt as _, stream};
 use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 
 use crate::{
-    answer::answer,
-    cache::{Entry, RuleBooks},
+    cache::{CompiledRulesCache, Entry},
     deltas::Deltas,
-    search::{Search, TooMuchWork},
-    template::Answer,
+    reply::choose_reply,
+    search::{Search, SearchTimeout},
+    template::FilledReply,
 };
 
-/// Longest message, in bytes, that is searched on the async thread: what takes time and cannot
-/// pause, such as finding its words, takes less than a millisecond.
-const INLINE_MESSAGE_BYTES: usize = 4 * 1024;
-/// How long a search may take on the async thread. Ordinary rules are through in a tenth of it.
+/// The maximum length, in bytes, of a message that is searched on the async thread. Steps that
+/// cannot pause, such as splitting it into words, then take less than a millisecond.
+const MAX_INLINE_MESSAGE_BYTES: usize = 4 * 1024;
+/// The maximum time of a search on the async thread. Ordinary rules need a tenth of it.
 const INLINE_SLICE: Duration = Duration::from_millis(1);
 
-/// The rule engine. Answers at once and from the request alone.
+/// The rule engine. Replies at once and from the request alone.
 #[derive(Debug)]
 pub struct RuleReplyEngine {
-    books: RuleBooks,
+    cache: CompiledRulesCache,
     pool: Arc<CpuPool>,
 }
 
-/// The agent's stored rules are not such that this engine accepts.
+/// The stored rules of the agent are invalid.
 #[derive(Debug, thiserror::Error)]
 #[error("{pointer}: {detail}")]
-struct UnusableRules {
+struct InvalidRules {
     pointer: String,
     detail: String,
 }
 
 impl RuleReplyEngine {
-    /// Starts an engine with an empty cache; one serves all tenants.
+    /// Starts an engine with an empty cache, for all tenants.
     pub fn new() -> io::Result<Self> {
         Ok(Self {
-            books: RuleBooks::new(),
+            cache: CompiledRulesCache::new(),
             pool: CpuPool::start()?,
         })
     }
 
-    /// Answers on this thread if that is quick; otherwise continues with the request.
-    fn answer_inline(
+    /// Replies on this thread if that is quick; otherwise returns the request.
+    fn reply_inline(
         &self,
         request: ReplyRequest,
-    ) -> ControlFlow<Result<Answer, ReplyError>, ReplyRequest> {
-        if request.message.len() > INLINE_MESSAGE_BYTES {
+    ) -> ControlFlow<Result<FilledReply, ReplyError>, ReplyRequest> {
+        if request.message.len() > MAX_INLINE_MESSAGE_BYTES {
             return ControlFlow::Continue(request);
         }
-        let Some(entry) = self.books.get(&request.tenant, &request.agent) else {
+        let Some(entry) = self.cache.get(&request.tenant, &request.agent) else {
             return ControlFlow::Continue(request);
         };
         let mut search = match search(&entry, request) {
@@ -62,24 +62,24 @@ impl RuleReplyEngine {
             Err(refused) => return ControlFlow::Break(Err(refused)),
         };
         match advance(&mut search, Slice::new(INLINE_SLICE)) {
-            Poll::Ready(answer) => ControlFlow::Break(answer),
+            Poll::Ready(reply) => ControlFlow::Break(reply),
             Poll::Pending => ControlFlow::Continue(search.request),
         }
     }
 
-    /// Answers on the pool. A request that waits for its turn there holds no book.
-    async fn answer_on_pool(&self, request: ReplyRequest) -> Result<Answer, ReplyError> {
+    /// Replies on the pool. While the request waits there, it holds no compiled rules.
+    async fn reply_on_pool(&self, request: ReplyRequest) -> Result<FilledReply, ReplyError> {
         let admission = self.pool.admit(&request.tenant).await;
         let admission = admission.map_err(unavailable)?;
         let (tenant, agent) = (&request.tenant, &request.agent);
-        let entry = self.books.get_or_compile(tenant, agent, &admission).await;
+        let entry = self.cache.get_or_compile(tenant, agent, &admission).await;
         let entry = entry.map_err(unavailable)?;
         let mut search = search(&entry, request)?;
         drop(entry);
-        let answer = admission
+        let reply = admission
             .run(move |slice| advance(&mut search, slice))
             .await;
-        answer.map_err(unavailable)?
+        reply.map_err(unavailable)?
     }
 }
 
@@ -90,10 +90,10 @@ impl ReplyEngine for RuleReplyEngine {
     }
 
     async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), PrepareError> {
-        let entry = match self.books.get(tenant, agent) {
+        let entry = match self.cache.get(tenant, agent) {
             Some(entry) => Ok(entry),
             None => match self.pool.admit(tenant).await {
-                Ok(admission) => self.books.get_or_compile(tenant, agent, &admission).await,
+                Ok(admission) => self.cache.get_or_compile(tenant, agent, &admission).await,
                 Err(error) => Err(error),
             },
         };
@@ -109,34 +109,34 @@ impl ReplyEngine for RuleReplyEngine {
     }
 
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        let answer = match self.answer_inline(request) {
-            ControlFlow::Break(answer) => answer,
-            ControlFlow::Continue(request) => self.answer_on_pool(request).await,
+        let reply = match self.reply_inline(request) {
+            ControlFlow::Break(reply) => reply,
+            ControlFlow::Continue(request) => self.reply_on_pool(request).await,
         };
-        answer.map(stream_of)
+        reply.map(into_stream)
     }
 }
 
 fn search(entry: &Entry, request: ReplyRequest) -> Result<Search, ReplyError> {
-    let book = entry.outcome().map_err(refused)?;
-    Ok(Search::new(Arc::clone(book), request))
+    let rules = entry.outcome().map_err(invalid_rules)?;
+    Ok(Search::new(Arc::clone(rules), request))
 }
 
-fn advance(search: &mut Search, slice: Slice) -> Poll<Result<Answer, ReplyError>> {
+fn advance(search: &mut Search, slice: Slice) -> Poll<Result<FilledReply, ReplyError>> {
     search.advance(slice).map(|found| match found {
-        Ok(found) => Ok(answer(search, found.as_ref())),
-        Err(TooMuchWork) => Err(ReplyError::TimedOut),
+        Ok(found) => Ok(choose_reply(search, found.as_ref())),
+        Err(SearchTimeout) => Err(ReplyError::TimedOut),
     })
 }
 
-/// The answer, sentence by sentence, and the end.
-fn stream_of(answer: Answer) -> ReplyStream {
-    let finish_reason = if answer.is_cut {
+/// Streams the reply by sentences, and the end.
+fn into_stream(reply: FilledReply) -> ReplyStream {
+    let finish_reason = if reply.is_truncated {
         FinishReason::Length
     } else {
         FinishReason::Stop
     };
-    let deltas = Deltas::of(answer.text).map(ReplyChunk::Delta);
+    let deltas = Deltas::new(reply.text).map(ReplyChunk::Delta);
     let end = ReplyChunk::End {
         finish_reason,
         usage: None,
@@ -151,9 +151,9 @@ fn unavailable(error: PoolError) -> ReplyError {
     }
 }
 
-fn refused(faults: &[Fault]) -> ReplyError {
+fn invalid_rules(faults: &[Fault]) -> ReplyError {
     let (pointer, detail) = faults.first().map_or_else(Default::default, |fault| {
         (fault.pointer.clone(), fault.detail.clone())
     });
-    ReplyError::Refused(UnusableRules { pointer, detail }.into())
+    ReplyError::Refused(InvalidRules { pointer, detail }.into())
 }

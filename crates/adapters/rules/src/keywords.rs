@@ -1,25 +1,25 @@
-//! Keywords: words that must occur, whatever their case.
+//! Keywords: words that must occur, regardless of case.
 
 use std::ops::Range;
 
 use unicode_normalization::{IsNormalized, UnicodeNormalization as _, is_nfc_quick};
 use unicode_segmentation::UnicodeSegmentation;
 
-/// Text in the form in which words are compared, and where its words stand.
+/// Text in the form for comparisons, and the positions of its words.
 #[derive(Debug)]
 pub(crate) struct FoldedText {
     text: String,
     words: Vec<Range<usize>>,
-    /// The same words, by what they say.
+    /// The same words, for look-ups.
     sorted: Vec<Range<usize>>,
 }
 
-/// What must occur: one word, or anything else that is looked for as it stands.
+/// A keyword: one word, or a text that is searched as a substring.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Keyword {
-    /// The common case, found by a look-up.
+    /// The common case: a single word, found by a look-up.
     Word(Box<str>),
-    /// Several words, or one with other characters in it; MUST NOT begin or end inside a word.
+    /// Several words, or a word with other characters. MUST NOT start or end within a word.
     Phrase(Box<str>),
 }
 
@@ -27,7 +27,7 @@ impl FoldedText {
     /// Folds case and white space, and finds the words.
     pub(crate) fn new(source: &str) -> Self {
         let text = fold(source);
-        let words = words_of(&text);
+        let words = split_words(&text);
         let mut sorted = words.clone();
         sorted.sort_unstable_by(|one, other| text[one.clone()].cmp(&text[other.clone()]));
         Self {
@@ -53,7 +53,7 @@ impl FoldedText {
         let mut from = 0;
         while let Some(offset) = self.text[from..].find(phrase) {
             let start = from + offset;
-            if !self.is_inside_a_word(start) && !self.is_inside_a_word(start + phrase.len()) {
+            if !self.is_within_word(start) && !self.is_within_word(start + phrase.len()) {
                 return true;
             }
             let step = self.text[start..].chars().next().map_or(1, char::len_utf8);
@@ -62,14 +62,14 @@ impl FoldedText {
         false
     }
 
-    fn is_inside_a_word(&self, position: usize) -> bool {
+    fn is_within_word(&self, position: usize) -> bool {
         let after = self.words.partition_point(|word| word.start < position);
         after > 0 && position < self.words[after - 1].end
     }
 }
 
 impl Keyword {
-    /// Reads a keyword; `None` when it is nothing but white space.
+    /// Parses a keyword; `None` if it is blank.
     pub(crate) fn parse(source: &str) -> Option<Self> {
         let FoldedText { text, words, .. } = FoldedText::new(source);
         if text.is_empty() {
@@ -84,7 +84,7 @@ impl Keyword {
         })
     }
 
-    /// Whether the message has it.
+    /// Returns whether the message contains the keyword.
     pub(crate) fn occurs_in(&self, message: &FoldedText) -> bool {
         match self {
             Self::Word(word) => message.contains_word(word),
@@ -92,22 +92,22 @@ impl Keyword {
         }
     }
 
-    /// Bytes that the keyword holds.
+    /// The size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let (Self::Word(text) | Self::Phrase(text)) = self;
         size_of::<Self>() + text.len()
     }
 }
 
-/// Folds case, makes each run of white space one space, and the apostrophe of phone keyboards the
-/// plain one. The result is in normal form C, so that a letter with an accent is the same however
-/// it was typed.
+/// Folds case, replaces each run of white space by one space and typographic apostrophes by plain
+/// ones. The result is in normal form C, so that accented letters are equal however they were
+/// typed.
 fn fold(source: &str) -> String {
     let folded = fold_characters(source.trim().chars());
     if is_nfc_quick(folded.chars()) == IsNormalized::Yes {
         return folded;
     }
-    // Composing can make a character that folds further.
+    // Composition can create a character that folds further.
     fold_characters(folded.nfc()).nfc().collect()
 }
 
@@ -129,17 +129,18 @@ fn fold_characters(source: impl Iterator<Item = char>) -> String {
     folded
 }
 
-/// Down, up and down again is what makes 'ẞ', 'ß' and "SS", or 'Σ', 'σ' and 'ς', the same. By
-/// single characters, because in whole strings the case of 'Σ' depends on its neighbours.
+/// Lower, upper and lower case in sequence make 'ẞ', 'ß' and "SS", or 'Σ', 'σ' and 'ς', equal.
+/// Characters are folded one by one, because in whole strings the case of 'Σ' depends on its
+/// neighbours.
 fn fold_character(character: char, folded: &mut String) {
     let lower = character.to_lowercase();
     let upper = lower.flat_map(char::to_uppercase);
     folded.extend(upper.flat_map(char::to_lowercase));
 }
 
-/// Words by UAX #29, which knows that Chinese has no spaces and "don't" is one word. It also takes
-/// "thanks.bye" for one, so words end at '.' and ':' as well.
-fn words_of(text: &str) -> Vec<Range<usize>> {
+/// Splits text into words by UAX #29, which supports Chinese without spaces and keeps "don't" as
+/// one word. It would also keep "thanks.bye", so words end at '.' and ':' as well.
+fn split_words(text: &str) -> Vec<Range<usize>> {
     let mut words = Vec::new();
     for (start, segment) in text.split_word_bound_indices() {
         let mut start = start;
@@ -188,7 +189,7 @@ mod tests {
     #[case::decomposed_and_composed("cafe\u{301}", "a CAF\u{c9}, please", true)]
     #[case::hangul("\u{1112}\u{1161}\u{11ab}", "\u{d55c}", true)]
     #[case::without_the_accent("cafe", "caf\u{e9}", false)]
-    fn finds_whole_words_in_any_case(
+    fn whole_words_match_in_any_case(
         #[case] keyword: &str,
         #[case] message: &str,
         #[case] occurs: bool,
@@ -198,12 +199,12 @@ mod tests {
     }
 
     #[test]
-    fn white_space_is_no_keyword() {
+    fn a_blank_keyword_is_invalid() {
         assert_eq!(Keyword::parse(" \t\u{a0}"), None);
     }
 
     proptest! {
-        // A mark at the beginning would belong to the character before it.
+        // A combining mark at the start would belong to the character before it.
         #[test]
         fn every_text_contains_itself(text in "[\\p{L}\\p{N}\\p{P}]\\PC{0,40}") {
             if let Some(keyword) = Keyword::parse(&text) {

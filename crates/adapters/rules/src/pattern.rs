@@ -1,8 +1,8 @@
-//! Patterns: regular expressions, with a bound on everything they may take.
+//! Patterns: regular expressions with limits on time and memory.
 //!
-//! A search reads the message with a lazy DFA (`dfa_search`) and, where that gives up or groups
-//! are wanted, simulates the NFA (`nfa_search`). Both can pause inside a message, so no pattern
-//! holds a thread for long.
+//! A search reads the message with a lazy DFA (`dfa_search`). If that gives up or groups are
+//! needed, it simulates the NFA (`nfa_search`). Both can pause within a message, so no pattern
+//! blocks a thread for long.
 
 mod dfa_search;
 mod nfa_search;
@@ -20,26 +20,26 @@ use regex_automata::{
 use dfa_search::{DfaOutcome, DfaSearch};
 use nfa_search::NfaSearch;
 
-/// Most characters of a pattern.
-const SOURCE_CHARACTERS: usize = 512;
-/// Most bytes of a compiled pattern, as crate `regex` counts its `size_limit`.
-const COMPILED_BYTES: usize = 64 * 1024;
-/// How deep a pattern may nest.
-const NESTING: u32 = 32;
-/// Most bytes of the lazily built automaton. With half of it, patterns with a Unicode class and
-/// little literal text fall back to an engine a thousand times slower.
-const AUTOMATON_BYTES: usize = 64 * 1024;
-/// The lazy DFA gives up when it has been cleared so often, and built a state for fewer than so
-/// many bytes since; the values of crate `regex`.
-const CLEARS_BEFORE_GIVING_UP: usize = 3;
-const BYTES_PER_STATE: usize = 10;
-/// What a compiled pattern takes beside what it counts itself; measured, rounded up.
+/// The maximum number of characters of a pattern.
+const MAX_SOURCE_CHARS: usize = 512;
+/// The maximum size of a compiled pattern in bytes, as crate `regex` counts its `size_limit`.
+const MAX_COMPILED_BYTES: usize = 64 * 1024;
+/// The maximum nesting of a pattern.
+const MAX_NESTING: u32 = 32;
+/// The maximum size of the lazily built automaton in bytes. With half of it, patterns with a
+/// Unicode class and little literal text fall back to an engine that is a thousand times slower.
+const MAX_AUTOMATON_BYTES: usize = 64 * 1024;
+/// The lazy DFA gives up after this number of cleared caches, if it has since built a state for
+/// every few bytes, fewer than the second limit. Crate `regex` uses the same values.
+const MIN_CACHE_CLEARS: usize = 3;
+const MIN_BYTES_PER_STATE: usize = 10;
+/// The memory of a compiled pattern that it does not count itself; measured and rounded up.
 const UNCOUNTED_BYTES: usize = 8 * 1024;
-/// How far a pattern's memory may grow beyond what the warm-up took before it is given back.
-const GROWTH_BYTES: usize = 8 * 1024;
+/// The maximum growth of a pattern's memory after the warm-up. Larger memory is freed.
+const MAX_GROWTH_BYTES: usize = 8 * 1024;
 
-/// Ordinary words, digits, punctuation and a few characters beyond ASCII: what messages are
-/// likely to drive the automata through.
+/// Ordinary words, digits, punctuation and a few characters beyond ASCII: typical input for the
+/// automata.
 const WARM_UP_TEXT: &str = "Hello! Could you tell me how my order no. 12-345 is doing, please? I \
     paid 49.90 € on 3 May; my e-mail is zoë.müller@example.com. Thanks – it's urgent. Привет, 你好";
 
@@ -47,16 +47,16 @@ const WARM_UP_TEXT: &str = "Hello! Could you tell me how my order no. 12-345 is 
 #[derive(Debug)]
 pub(crate) struct Pattern {
     nfa: NFA,
-    /// Missing where the pattern is too large for it, or can match the empty string: the NFA
-    /// alone knows that none matches inside of a character.
+    /// Missing if the pattern is too large for it, or can match the empty string: only the NFA
+    /// avoids matches within a character.
     dfa: Option<DFA>,
     prefilter: Option<Prefilter>,
     keeps_captures: bool,
     kept_bytes: usize,
 }
 
-/// The memory of one thread that matches one pattern: the states of the DFA that were built, and
-/// the progress of a search that has paused.
+/// The working memory of one search of one pattern: the states of the DFA, and the progress of a
+/// paused search.
 #[derive(Debug, Default)]
 pub(crate) struct PatternMemory {
     cache: Option<Cache>,
@@ -67,25 +67,25 @@ pub(crate) struct PatternMemory {
 enum Progress {
     #[default]
     NotStarted,
-    /// From the first candidate on.
+    /// From the first candidate position on.
     Dfa(usize, DfaSearch),
     Nfa(Box<NfaSearch>),
 }
 
-/// Where each group of a pattern matched, in bytes of the message; the whole match is the first.
-/// Empty for a pattern that keeps none.
+/// The position of each group in bytes of the message; the first is the whole match. Empty if the
+/// pattern keeps no captures.
 pub(crate) type Captures = Vec<Option<Range<usize>>>;
 
 impl Pattern {
-    /// Compiles `source`, without regard to case. `keeps_captures` says whether an answer uses
-    /// its groups; without them it is smaller. The error says why not, in one line.
+    /// Compiles `source`, ignoring case. With `keeps_captures` the pattern finds its groups, and is
+    /// larger. The error is one line.
     pub(crate) fn compile(source: &str, keeps_captures: bool) -> Result<Self, String> {
-        if source.chars().count() > SOURCE_CHARACTERS {
-            return Err(format!("has more than {SOURCE_CHARACTERS} characters"));
+        if source.chars().count() > MAX_SOURCE_CHARS {
+            return Err(format!("has more than {MAX_SOURCE_CHARS} characters"));
         }
         let syntax = syntax::Config::new()
             .case_insensitive(true)
-            .nest_limit(NESTING);
+            .nest_limit(MAX_NESTING);
         let parsed = syntax::parse_with(source, &syntax);
         let parsed = parsed.map_err(|error| last_line(&error.to_string()))?;
         let captures = if keeps_captures {
@@ -95,7 +95,7 @@ impl Pattern {
         };
         let config = thompson::Config::new()
             .which_captures(captures)
-            .nfa_size_limit(Some(COMPILED_BYTES));
+            .nfa_size_limit(Some(MAX_COMPILED_BYTES));
         let nfa = Compiler::new().configure(config).build_from_hir(&parsed);
         let nfa = nfa.map_err(|error| reason(&error))?;
         let prefilter = Prefilter::from_hir_prefix(MatchKind::LeftmostFirst, &parsed)
@@ -114,15 +114,15 @@ impl Pattern {
     fn warm_up(&mut self) {
         let Some(dfa) = &self.dfa else { return };
         let mut cache = dfa.create_cache();
-        // Without the prefilter, which would skip all of the text.
+        // Without the prefilter, which would skip the whole text.
         if let Some(mut search) = DfaSearch::new(dfa, &mut cache, WARM_UP_TEXT, 0) {
             let slice = Slice::new(std::time::Duration::MAX);
             let _ = search.advance(dfa, &mut cache, None, WARM_UP_TEXT, slice);
         }
-        self.kept_bytes = cache.memory_usage() + GROWTH_BYTES;
+        self.kept_bytes = cache.memory_usage() + MAX_GROWTH_BYTES;
     }
 
-    /// Finds the pattern in `message`; pending when the slice is over. Call it again with the same
+    /// Finds the pattern in `message`. Pending if the slice is over: call it again with the same
     /// memory and message to continue.
     pub(crate) fn find(
         &self,
@@ -180,7 +180,7 @@ impl Pattern {
         }
     }
 
-    /// Begins a search at the first place where the pattern can match.
+    /// Starts a search at the first position where the pattern can match.
     fn begin(&self, cache: &mut Option<Cache>, message: &str, first: usize) -> Progress {
         let Some(dfa) = &self.dfa else {
             return self.by_nfa(first);
@@ -200,7 +200,7 @@ impl Pattern {
         )))
     }
 
-    /// The number of the group that a placeholder calls `name`: its number or its name.
+    /// Returns the number of the group that a placeholder names: its number or its name.
     pub(crate) fn group(&self, name: &str) -> Option<usize> {
         let groups = self.nfa.group_info();
         let pattern = PatternID::ZERO;
@@ -211,20 +211,20 @@ impl Pattern {
         groups.to_index(pattern, name)
     }
 
-    /// Bytes that the compiled pattern holds, without the memory to match it.
+    /// The size of the compiled pattern in bytes, without working memory.
     pub(crate) fn compiled_bytes(&self) -> usize {
         let dfa = self.dfa.as_ref().map_or(0, DFA::memory_usage);
         let prefilter = self.prefilter.as_ref().map_or(0, Prefilter::memory_usage);
         self.nfa.memory_usage() + dfa + prefilter + UNCOUNTED_BYTES
     }
 
-    /// Most bytes of a memory that [`Self::find`] leaves behind.
+    /// The maximum size of the working memory after [`Self::find`], in bytes.
     pub(crate) fn kept_bytes(&self) -> usize {
         self.kept_bytes + size_of::<PatternMemory>()
     }
 }
 
-/// The first byte at or after `from` where a match can begin.
+/// Returns the first byte at or after `from` where a match can start.
 fn next_candidate(prefilter: Option<&Prefilter>, message: &str, from: usize) -> Option<usize> {
     let Some(prefilter) = prefilter else {
         return Some(from);
@@ -242,9 +242,9 @@ fn lazy_dfa(nfa: &NFA, has_prefilter: bool) -> Option<DFA> {
     let config = Config::new()
         .unicode_word_boundary(true)
         .specialize_start_states(has_prefilter)
-        .cache_capacity(AUTOMATON_BYTES)
-        .minimum_cache_clear_count(Some(CLEARS_BEFORE_GIVING_UP))
-        .minimum_bytes_per_state(Some(BYTES_PER_STATE));
+        .cache_capacity(MAX_AUTOMATON_BYTES)
+        .minimum_cache_clear_count(Some(MIN_CACHE_CLEARS))
+        .minimum_bytes_per_state(Some(MIN_BYTES_PER_STATE));
     let mut builder = DFA::builder();
     builder.configure(config).build_from_nfa(nfa.clone()).ok()
 }
@@ -252,14 +252,14 @@ fn lazy_dfa(nfa: &NFA, has_prefilter: bool) -> Option<DFA> {
 fn reason(error: &thompson::BuildError) -> String {
     if error.size_limit().is_some() {
         return format!(
-            "compiles to more than {} KiB: repeat less, or say '[a-z0-9]' for '\\w'",
-            COMPILED_BYTES / 1024
+            "compiles to more than {} KiB: use fewer repetitions, or '[a-z0-9]' instead of '\\w'",
+            MAX_COMPILED_BYTES / 1024
         );
     }
     "does not compile".to_owned()
 }
 
-/// The parser's reason in one line, without the picture of the pattern it draws around it.
+/// Returns the parser's error in one line, without its drawing of the pattern.
 fn last_line(picture: &str) -> String {
     let last = picture.lines().next_back().unwrap_or_default();
     last.strip_prefix("error: ").unwrap_or(last).to_owned()

@@ -1,4 +1,4 @@
-//! The search for the rule that answers a message, in slices of time.
+//! The search for the first matching rule, in slices of time.
 
 use std::{
     cell::OnceCell,
@@ -11,80 +11,79 @@ use cpu_pool::Slice;
 use ports::ReplyRequest;
 
 use crate::{
+    compiled_rules::{CompiledRules, SearchMemory},
     keywords::FoldedText,
     pattern::Captures,
-    rule_book::{Memories, RuleBook},
 };
 
-/// The longest time for which a message is searched, pauses aside. Two hundred ordinary rules
-/// take a small part of it on the longest message.
-const LONGEST_SEARCH: Duration = Duration::from_secs(3);
+/// The maximum time of a search, without pauses. Two hundred ordinary rules take a small part of it
+/// for the longest message.
+const MAX_SEARCH_TIME: Duration = Duration::from_secs(3);
 
-/// A search that can pause between two rules, and inside of one.
+/// A search that can pause between two rules and within one.
 #[derive(Debug)]
 pub(crate) struct Search {
-    pub(crate) book: Arc<RuleBook>,
+    pub(crate) rules: Arc<CompiledRules>,
     pub(crate) request: ReplyRequest,
     folded: OnceCell<FoldedText>,
     next: usize,
     /// Present while the search is paused.
-    memories: Option<Memories>,
+    memory: Option<SearchMemory>,
     spent: Duration,
 }
 
-/// The rule that matches, and what its groups caught.
+/// The matching rule and the positions of its groups.
 #[derive(Debug)]
 pub(crate) struct Match {
-    pub(crate) place: usize,
+    pub(crate) index: usize,
     pub(crate) captures: Captures,
 }
 
-/// The rules take too much work on this message.
+/// The search takes too long for this message.
 #[derive(Debug)]
-pub(crate) struct TooMuchWork;
+pub(crate) struct SearchTimeout;
 
 impl Search {
-    pub(crate) fn new(book: Arc<RuleBook>, request: ReplyRequest) -> Self {
+    pub(crate) fn new(rules: Arc<CompiledRules>, request: ReplyRequest) -> Self {
         Self {
-            book,
+            rules,
             request,
             folded: OnceCell::new(),
             next: 0,
-            memories: None,
+            memory: None,
             spent: Duration::ZERO,
         }
     }
 
-    /// Continues until the first rule that matches is found, no rule is left, or the slice is
-    /// over.
-    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<Option<Match>, TooMuchWork>> {
+    /// Continues until a rule matches, no rule is left, or the slice is over.
+    pub(crate) fn advance(&mut self, slice: Slice) -> Poll<Result<Option<Match>, SearchTimeout>> {
         let started = Instant::now();
-        let memories = self.memories.take();
-        let mut memories = memories.unwrap_or_else(|| self.book.take_memories());
-        if let Poll::Ready(found) = self.try_rules(&mut memories, slice) {
-            self.book.give_back(memories);
+        let memory = self.memory.take();
+        let mut memory = memory.unwrap_or_else(|| self.rules.acquire_memory());
+        if let Poll::Ready(found) = self.try_rules(&mut memory, slice) {
+            self.rules.release_memory(memory);
             return Poll::Ready(Ok(found));
         }
         self.spent += started.elapsed();
-        if self.spent >= LONGEST_SEARCH {
-            return Poll::Ready(Err(TooMuchWork));
+        if self.spent >= MAX_SEARCH_TIME {
+            return Poll::Ready(Err(SearchTimeout));
         }
-        self.memories = Some(memories);
+        self.memory = Some(memory);
         Poll::Pending
     }
 
-    fn try_rules(&mut self, memories: &mut Memories, slice: Slice) -> Poll<Option<Match>> {
-        while self.next < self.book.len() {
-            let (place, message) = (self.next, &self.request.message);
+    fn try_rules(&mut self, memory: &mut SearchMemory, slice: Slice) -> Poll<Option<Match>> {
+        while self.next < self.rules.len() {
+            let (index, message) = (self.next, &self.request.message);
             let folded = || self.folded.get_or_init(|| FoldedText::new(message));
-            match self.book.try_rule(place, memories, message, folded, slice) {
+            match self.rules.try_rule(index, memory, message, folded, slice) {
                 Poll::Pending => return Poll::Pending,
                 Poll::Ready(Some(captures)) => {
-                    return Poll::Ready(Some(Match { place, captures }));
+                    return Poll::Ready(Some(Match { index, captures }));
                 }
                 Poll::Ready(None) => self.next += 1,
             }
-            if slice.is_over() && self.next < self.book.len() {
+            if slice.is_over() && self.next < self.rules.len() {
                 return Poll::Pending;
             }
         }
@@ -97,7 +96,7 @@ mod tests {
     use domain::{TenantId, TurnId};
 
     use super::*;
-    use crate::samples::{agent, pattern_rule};
+    use crate::fixture::{agent, pattern_rule};
 
     fn search(message: &str) -> Search {
         let mut agent = agent();
@@ -108,7 +107,7 @@ mod tests {
                 .to_vec(),
         );
         let agent = Arc::new(agent);
-        let book = RuleBook::compile(&agent).unwrap();
+        let rules = CompiledRules::compile(&agent).unwrap();
         let request = ReplyRequest {
             tenant: TenantId::DEFAULT.parse().unwrap(),
             agent,
@@ -120,11 +119,11 @@ mod tests {
             tools: Vec::new(),
             unavailable_tools: Vec::new(),
         };
-        Search::new(Arc::new(book), request)
+        Search::new(Arc::new(rules), request)
     }
 
     #[test]
-    fn pauses_between_rules_and_goes_on_where_it_was() {
+    fn a_search_pauses_between_rules_and_continues() {
         let mut search = search("oh, hello");
         for _ in 0..2 {
             assert!(search.advance(Slice::new(Duration::ZERO)).is_pending());
@@ -132,11 +131,11 @@ mod tests {
         let Poll::Ready(Ok(Some(found))) = search.advance(Slice::new(Duration::MAX)) else {
             panic!("the third rule matches");
         };
-        assert_eq!((found.place, found.captures), (2, vec![Some(4..9)]));
+        assert_eq!((found.index, found.captures), (2, vec![Some(4..9)]));
     }
 
     #[test]
-    fn ends_when_no_rule_is_left() {
+    fn a_search_ends_when_no_rule_is_left() {
         let mut search = search("good-bye");
         for _ in 0..2 {
             let found = search.advance(Slice::new(Duration::MAX));
@@ -145,10 +144,10 @@ mod tests {
     }
 
     #[test]
-    fn ends_when_it_takes_too_much_work() {
+    fn a_search_ends_when_it_takes_too_long() {
         let mut search = search("good-bye");
-        search.spent = LONGEST_SEARCH;
+        search.spent = MAX_SEARCH_TIME;
         let found = search.advance(Slice::new(Duration::ZERO));
-        assert!(matches!(found, Poll::Ready(Err(TooMuchWork))));
+        assert!(matches!(found, Poll::Ready(Err(SearchTimeout))));
     }
 }

@@ -1,17 +1,17 @@
-//! A small conversation in English, built from what the agent is.
+//! Small talk in English, based on the description of the agent.
 
 use domain::Agent;
 
 use crate::topic::Topic;
 
-/// Most characters of the personality that the agent tells about itself.
-const PERSONALITY_CHARACTERS: usize = 300;
-/// Most capabilities that the agent names.
-const CAPABILITIES: usize = 8;
+/// The maximum number of characters of the personality in a reply.
+const MAX_PERSONALITY_CHARS: usize = 300;
+/// The maximum number of capabilities in a reply.
+const MAX_CAPABILITIES: usize = 8;
 
-/// The answer to small talk; `None` when the message is about something else.
+/// Returns the reply to small talk; `None` if the message is about something else.
 pub(crate) fn reply(agent: &Agent, message: &str) -> Option<String> {
-    Some(match Topic::of(message, &agent.name)? {
+    Some(match Topic::from_message(message, &agent.name)? {
         Topic::Abilities => abilities(agent),
         Topic::Introduction => introduction(agent),
         Topic::WellBeing => "I'm doing well, thank you! What can I do for you?".to_owned(),
@@ -23,10 +23,10 @@ pub(crate) fn reply(agent: &Agent, message: &str) -> Option<String> {
     })
 }
 
-/// What the agent says when it has no better answer.
-pub(crate) fn otherwise(agent: &Agent) -> String {
+/// Returns the reply if there is no better one.
+pub(crate) fn default_reply(agent: &Agent) -> String {
     let name = &agent.name;
-    match listed(&agent.capabilities) {
+    match join(&agent.capabilities) {
         Some(list) => {
             format!("I'm not sure I understand. I'm {name}, and I can help with {list}.")
         }
@@ -36,7 +36,7 @@ pub(crate) fn otherwise(agent: &Agent) -> String {
 
 fn greeting(agent: &Agent) -> String {
     let name = &agent.name;
-    match listed(&agent.capabilities) {
+    match join(&agent.capabilities) {
         Some(list) => format!("Hello! I'm {name}. I can help with {list}. What can I do for you?"),
         None => format!("Hello! I'm {name}. What can I do for you?"),
     }
@@ -48,29 +48,33 @@ fn introduction(agent: &Agent) -> String {
         text.push_str(" My personality: ");
         text.push_str(&personality);
     }
-    match listed(&agent.capabilities) {
+    match join(&agent.capabilities) {
         Some(list) => text + " I can help with " + &list + ".",
         None => text + " It's nice to meet you!",
     }
 }
 
 fn abilities(agent: &Agent) -> String {
-    match listed(&agent.capabilities) {
+    match join(&agent.capabilities) {
         Some(list) => format!("I can help with {list}."),
         None => "I have no special skills yet, but I'm happy to talk.".to_owned(),
     }
 }
 
 fn help(agent: &Agent) -> String {
-    match listed(&agent.capabilities) {
+    match join(&agent.capabilities) {
         Some(list) => format!("Of course! I can help with {list}. What do you need?"),
         None => "Of course! Tell me what you need, and I'll see what I can do.".to_owned(),
     }
 }
 
 /// "a", "a and b", "a, b and c", "a, b, … and 3 more".
-fn listed(capabilities: &[String]) -> Option<String> {
-    let mut items: Vec<String> = capabilities.iter().take(CAPABILITIES).cloned().collect();
+fn join(capabilities: &[String]) -> Option<String> {
+    let mut items: Vec<String> = capabilities
+        .iter()
+        .take(MAX_CAPABILITIES)
+        .cloned()
+        .collect();
     let more = capabilities.len() - items.len();
     if more > 0 {
         items.push(format!("{more} more"));
@@ -83,11 +87,11 @@ fn listed(capabilities: &[String]) -> Option<String> {
     })
 }
 
-/// The personality on one line, ended by a mark and cut where it is long.
+/// Returns the personality on one line, truncated, with a punctuation mark at its end.
 fn personality(agent: &Agent) -> Option<String> {
     let words: Vec<&str> = agent.personality.split_whitespace().collect();
     let mut text = words.join(" ");
-    if let Some((end, _)) = text.char_indices().nth(PERSONALITY_CHARACTERS) {
+    if let Some((end, _)) = text.char_indices().nth(MAX_PERSONALITY_CHARS) {
         text.truncate(end);
         let end = text.rfind(' ').unwrap_or(end);
         text.truncate(end);
@@ -105,7 +109,7 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::samples::agent;
+    use crate::fixture::agent;
 
     #[rstest]
     #[case(
@@ -121,7 +125,7 @@ mod tests {
         "help!",
         "Of course! I can help with time and weather. What do you need?"
     )]
-    fn speaks_of_what_the_agent_is(#[case] message: &str, #[case] expected: &str) {
+    fn replies_describe_the_agent(#[case] message: &str, #[case] expected: &str) {
         assert_eq!(reply(&agent(), message).as_deref(), Some(expected));
     }
 
@@ -136,7 +140,7 @@ mod tests {
         "help!",
         "Of course! Tell me what you need, and I'll see what I can do."
     )]
-    fn reads_well_without_personality_and_capabilities(
+    fn replies_work_without_personality_and_capabilities(
         #[case] message: &str,
         #[case] expected: &str,
     ) {
@@ -144,19 +148,19 @@ mod tests {
         agent.personality.clear();
         agent.capabilities.clear();
         assert_eq!(reply(&agent, message).as_deref(), Some(expected));
-        let otherwise = otherwise(&agent);
+        let default_reply = default_reply(&agent);
         assert_eq!(
-            otherwise,
+            default_reply,
             "I'm not sure I understand. I'm Ada; could you put it another way?"
         );
     }
 
     #[test]
-    fn keeps_long_lists_and_personalities_short() {
+    fn long_lists_and_personalities_are_shortened() {
         let mut agent = agent();
         agent.capabilities = (1..=12).map(|number| format!("c{number}")).collect();
         assert_eq!(
-            otherwise(&agent),
+            default_reply(&agent),
             "I'm not sure I understand. I'm Ada, and I can help with c1, c2, c3, c4, c5, c6, c7, \
              c8 and 4 more."
         );

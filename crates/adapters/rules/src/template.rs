@@ -1,14 +1,14 @@
-//! Answers with placeholders.
+//! Replies with placeholders.
 
 use domain::Agent;
 
 use crate::pattern::{Captures, Pattern};
 
-/// Most bytes of an answer once its placeholders are filled, so that an answer that repeats the
-/// message many times cannot grow without bound.
-pub(crate) const ANSWER_BYTES: usize = 64 * 1024;
+/// The maximum length of a filled reply in bytes, so that a reply that repeats the message many
+/// times stays limited.
+pub(crate) const MAX_REPLY_BYTES: usize = 64 * 1024;
 
-/// An answer, ready to be filled in.
+/// A parsed reply with placeholders.
 #[derive(Debug)]
 pub(crate) struct Template {
     pieces: Box<[Piece]>,
@@ -20,7 +20,7 @@ enum Piece {
     Value(Value),
 }
 
-/// What a placeholder stands for.
+/// The value of a placeholder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Value {
     AgentName,
@@ -30,18 +30,18 @@ enum Value {
     Capture(usize),
 }
 
-/// Which captures an answer may name.
+/// The captures that a reply may use.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum KnownCaptures<'a> {
-    /// None: the rule matches by keywords, or it is the answer when nothing matched.
+    /// None: the rule has keywords, or the reply is the fallback.
     None,
-    /// Those of the pattern.
+    /// The groups of the pattern.
     Of(&'a Pattern),
-    /// Any: the pattern does not compile, and that is fault enough.
+    /// Any: the pattern is invalid, which is reported already.
     Any,
 }
 
-/// What a template is filled with.
+/// The values of placeholders.
 #[derive(Debug)]
 pub(crate) struct Values<'a> {
     pub(crate) agent: &'a Agent,
@@ -50,18 +50,18 @@ pub(crate) struct Values<'a> {
     pub(crate) captures: &'a Captures,
 }
 
-/// An answer, and whether it had to be cut.
+/// A filled reply.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub(crate) struct FilledReply {
     pub(crate) text: String,
-    pub(crate) is_cut: bool,
+    pub(crate) is_truncated: bool,
 }
 
-/// The text names a placeholder that does not exist.
+/// The text contains an unknown placeholder.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct UnknownPlaceholder;
 
-/// A stretch of a template's text.
+/// A part of a template's text.
 #[derive(Debug, PartialEq, Eq)]
 enum Part<'a> {
     Text(&'a str),
@@ -69,14 +69,14 @@ enum Part<'a> {
 }
 
 impl Template {
-    /// Reads `{{…}}`; what is opened and never closed is text.
+    /// Parses placeholders `{{…}}`. An unclosed one is text.
     pub(crate) fn parse(
         source: &str,
         captures: KnownCaptures<'_>,
     ) -> Result<Self, UnknownPlaceholder> {
         let piece = |part| match part {
             Part::Text(text) => Ok(Piece::Text(text.into())),
-            Part::Placeholder(name) => Value::named(name, captures)
+            Part::Placeholder(name) => Value::from_name(name, captures)
                 .map(Piece::Value)
                 .ok_or(UnknownPlaceholder),
         };
@@ -87,19 +87,19 @@ impl Template {
         Ok(Self { pieces })
     }
 
-    /// Fills the placeholders, each once: what comes in is never read as a template.
-    pub(crate) fn fill(&self, values: &Values<'_>) -> Answer {
-        let mut answer = Answer::default();
+    /// Fills each placeholder once: inserted values are never parsed as templates.
+    pub(crate) fn fill(&self, values: &Values<'_>) -> FilledReply {
+        let mut reply = FilledReply::default();
         for piece in &self.pieces {
-            answer.push(match piece {
+            reply.push(match piece {
                 Piece::Text(text) => text,
-                Piece::Value(value) => value.of(values),
+                Piece::Value(value) => value.resolve(values),
             });
         }
-        answer
+        reply
     }
 
-    /// Bytes that the template holds.
+    /// The size in bytes.
     pub(crate) fn bytes(&self) -> usize {
         let texts = self.pieces.iter().map(|piece| match piece {
             Piece::Text(text) => text.len(),
@@ -109,15 +109,15 @@ impl Template {
     }
 }
 
-/// Whether the text names a capture, known or not.
-pub(crate) fn names_a_capture(source: &str) -> bool {
+/// Returns whether the text contains a placeholder for a capture, known or not.
+pub(crate) fn contains_capture(source: &str) -> bool {
     let is_capture =
         |part: &Part<'_>| matches!(part, Part::Placeholder(name) if name.starts_with("capture."));
     parts(source).iter().any(is_capture)
 }
 
 impl Value {
-    fn named(name: &str, captures: KnownCaptures<'_>) -> Option<Self> {
+    fn from_name(name: &str, captures: KnownCaptures<'_>) -> Option<Self> {
         Some(match name {
             "agent.name" => Self::AgentName,
             "agent.personality" => Self::AgentPersonality,
@@ -134,7 +134,7 @@ impl Value {
         })
     }
 
-    fn of<'a>(self, values: &Values<'a>) -> &'a str {
+    fn resolve<'a>(self, values: &Values<'a>) -> &'a str {
         match self {
             Self::AgentName => &values.agent.name,
             Self::AgentPersonality => &values.agent.personality,
@@ -148,21 +148,21 @@ impl Value {
     }
 }
 
-impl Answer {
-    /// An answer that needs no filling.
+impl FilledReply {
+    /// Creates a reply without placeholders.
     pub(crate) fn new(text: &str) -> Self {
-        let mut answer = Self::default();
-        answer.push(text);
-        answer
+        let mut reply = Self::default();
+        reply.push(text);
+        reply
     }
 
     fn push(&mut self, text: &str) {
-        if self.is_cut {
+        if self.is_truncated {
             return;
         }
-        let end = text.floor_char_boundary(ANSWER_BYTES - self.text.len());
+        let end = text.floor_char_boundary(MAX_REPLY_BYTES - self.text.len());
         self.text.push_str(&text[..end]);
-        self.is_cut = end < text.len();
+        self.is_truncated = end < text.len();
     }
 }
 
@@ -182,8 +182,8 @@ fn parts(source: &str) -> Vec<Part<'_>> {
     parts
 }
 
-/// The text before the next placeholder, its name, and what follows it. Of three braces in a row
-/// the first is text, so that a placeholder can stand in braces.
+/// Returns the text before the next placeholder, its name, and the rest. The first of three braces
+/// in a row is text, so that a placeholder can be within braces.
 fn next_placeholder(source: &str) -> Option<(&str, &str, &str)> {
     let mut open = source.find("{{")?;
     while source[open + 2..].starts_with('{') {
@@ -207,9 +207,14 @@ mod tests {
     use rstest::rstest;
 
     use super::*;
-    use crate::{pattern::PatternMemory, samples::agent};
+    use crate::{fixture::agent, pattern::PatternMemory};
 
-    fn fill(source: &str, captures: KnownCaptures<'_>, found: &Captures, message: &str) -> Answer {
+    fn fill(
+        source: &str,
+        captures: KnownCaptures<'_>,
+        found: &Captures,
+        message: &str,
+    ) -> FilledReply {
         let values = Values {
             agent: &agent(),
             message,
@@ -227,10 +232,10 @@ mod tests {
     #[case("open {{ and } shut", "open {{ and } shut")]
     #[case("{\"a\":{\"b\":1}}", "{\"a\":{\"b\":1}}")]
     #[case("", "")]
-    fn fills_each_placeholder_once(#[case] source: &str, #[case] expected: &str) {
-        let answer = fill(source, KnownCaptures::None, &vec![], "say {{agent.name}}");
-        assert_eq!(answer.text, expected);
-        assert!(!answer.is_cut);
+    fn each_placeholder_is_filled_once(#[case] source: &str, #[case] expected: &str) {
+        let reply = fill(source, KnownCaptures::None, &vec![], "say {{agent.name}}");
+        assert_eq!(reply.text, expected);
+        assert!(!reply.is_truncated);
     }
 
     #[rstest]
@@ -240,13 +245,13 @@ mod tests {
     #[case("{{capture.1}}")]
     #[case("{{capture.}}")]
     #[case("fine {{message}} then {{ nothing }}")]
-    fn refuses_what_it_does_not_know(#[case] source: &str) {
-        let refusal = Template::parse(source, KnownCaptures::None).unwrap_err();
-        assert_eq!(refusal, UnknownPlaceholder);
+    fn unknown_placeholders_are_rejected(#[case] source: &str) {
+        let error = Template::parse(source, KnownCaptures::None).unwrap_err();
+        assert_eq!(error, UnknownPlaceholder);
     }
 
     #[test]
-    fn knows_the_groups_of_its_pattern_and_no_others() {
+    fn only_groups_of_the_pattern_are_known() {
         let pattern = Pattern::compile(r"call me (?P<name>[a-z]+)( please)?", true).unwrap();
         let known = KnownCaptures::Of(&pattern);
         for unknown in [
@@ -270,22 +275,22 @@ mod tests {
     }
 
     #[test]
-    fn cuts_an_answer_that_grows_too_long_between_characters() {
+    fn a_reply_that_is_too_long_is_cut_between_characters() {
         let message = "ä".repeat(30_000);
-        let answer = fill(
+        let reply = fill(
             "x{{message}}{{message}}!",
             KnownCaptures::None,
             &vec![],
             &message,
         );
-        assert!(answer.is_cut);
-        assert_eq!(answer.text.len(), ANSWER_BYTES - 1);
-        assert!(answer.text.ends_with('ä'));
+        assert!(reply.is_truncated);
+        assert_eq!(reply.text.len(), MAX_REPLY_BYTES - 1);
+        assert!(reply.text.ends_with('ä'));
     }
 
     proptest! {
         #[test]
-        fn never_panics_and_keeps_text_as_it_is(source in "[{}a-z. é]{0,40}") {
+        fn any_text_is_parsed_and_kept(source in "[{}a-z. é]{0,40}") {
             if let Ok(template) = Template::parse(&source, KnownCaptures::Any) {
                 let values = Values {
                     agent: &agent(),
@@ -293,22 +298,22 @@ mod tests {
                     user_id: None,
                     captures: &vec![],
                 };
-                let answer = template.fill(&values);
+                let reply = template.fill(&values);
                 if !source.contains("{{") {
-                    prop_assert_eq!(answer.text, source);
+                    prop_assert_eq!(reply.text, source);
                 }
             }
         }
 
         #[test]
-        fn what_comes_in_is_never_substituted_again(
+        fn inserted_values_are_not_parsed(
             message in "(\\{\\{(message|agent\\.name|user\\.id)\\}\\}|[{}a-z é]){0,12}",
             before in "[a-z }]{0,8}",
             after in "[a-z ]{0,8}",
         ) {
             let source = format!("{before}{{{{message}}}}{after}{{{{message}}}}");
-            let answer = fill(&source, KnownCaptures::None, &vec![], &message);
-            prop_assert_eq!(answer.text, format!("{before}{message}{after}{message}"));
+            let reply = fill(&source, KnownCaptures::None, &vec![], &message);
+            prop_assert_eq!(reply.text, format!("{before}{message}{after}{message}"));
         }
     }
 }

@@ -1,13 +1,13 @@
-//! What a message of small talk is about, told by its words; English.
+//! The topic of small talk, recognised by its English words.
 
 use crate::keywords::FoldedText;
 
-/// Longest message, in bytes, that can be small talk.
-const MESSAGE_BYTES: usize = 400;
-/// Most words of a message that can be small talk; more are about something else.
-const MESSAGE_WORDS: usize = 12;
+/// The maximum length of small talk in bytes.
+const MAX_MESSAGE_BYTES: usize = 400;
+/// The maximum number of words of small talk; longer messages are about something else.
+const MAX_MESSAGE_WORDS: usize = 12;
 
-/// What people say to someone they do not know yet.
+/// Topics of people who do not know each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Topic {
     Abilities,
@@ -20,7 +20,7 @@ pub(crate) enum Topic {
     Agreement,
 }
 
-/// Phrases that tell the topic wherever they stand. Of two topics the first counts.
+/// Phrases that decide the topic anywhere in a message. The first matching topic counts.
 const PHRASES: [(Topic, &[&str]); 4] = [
     (
         Topic::Abilities,
@@ -158,7 +158,7 @@ const AGREEMENT: &[&str] = &[
     "sure",
     "understood",
 ];
-/// Words that change nothing about the topic of a message.
+/// Words without influence on the topic.
 const FILLERS: &[&str] = &[
     "a",
     "again",
@@ -215,19 +215,19 @@ const FILLERS: &[&str] = &[
 ];
 
 impl Topic {
-    /// The topic of a message to someone of this name; `None` when it is no small talk.
-    pub(crate) fn of(message: &str, name: &str) -> Option<Self> {
-        if message.len() > MESSAGE_BYTES {
+    /// Returns the topic of a message to an agent of this name; `None` if it is not small talk.
+    pub(crate) fn from_message(message: &str, name: &str) -> Option<Self> {
+        if message.len() > MAX_MESSAGE_BYTES {
             return None;
         }
         let message = FoldedText::new(message);
         let name = FoldedText::new(name);
-        topic_of(&message.words(), &name.words())
+        find_topic(&message.words(), &name.words())
     }
 }
 
-fn topic_of(words: &[&str], name: &[&str]) -> Option<Topic> {
-    if words.is_empty() || words.len() > MESSAGE_WORDS {
+fn find_topic(words: &[&str], name: &[&str]) -> Option<Topic> {
+    if words.is_empty() || words.len() > MAX_MESSAGE_WORDS {
         return None;
     }
     let by_phrase = PHRASES.iter().find(|(_, phrases)| {
@@ -243,8 +243,8 @@ fn topic_of(words: &[&str], name: &[&str]) -> Option<Topic> {
     by_words(words, name)
 }
 
-/// Small words tell the topic only when the message says nothing else: "hi, where is my order"
-/// is no greeting.
+/// Single words decide the topic only if the message contains nothing else: "hi, where is my order"
+/// is not a greeting.
 fn by_words(words: &[&str], name: &[&str]) -> Option<Topic> {
     let has = |list: &[&str]| words.iter().any(|word| list.contains(word));
     let is_small = |word: &&str| {
@@ -299,8 +299,8 @@ mod tests {
     #[case("help", Topic::Help)]
     #[case("can you help me with an invoice?", Topic::Help)]
     #[case("ok, great", Topic::Agreement)]
-    fn recognises_small_talk(#[case] message: &str, #[case] expected: Topic) {
-        assert_eq!(Topic::of(message, "Ada"), Some(expected));
+    fn small_talk_is_recognised(#[case] message: &str, #[case] expected: Topic) {
+        assert_eq!(Topic::from_message(message, "Ada"), Some(expected));
     }
 
     #[rstest]
@@ -311,7 +311,7 @@ mod tests {
     #[case("say goodbye to high prices with our new tariff")]
     #[case("what is the time in Paris")]
     #[case("you")]
-    fn leaves_everything_else(#[case] message: &str) {
-        assert_eq!(Topic::of(message, "Ada"), None);
+    fn other_messages_have_no_topic(#[case] message: &str) {
+        assert_eq!(Topic::from_message(message, "Ada"), None);
     }
 }

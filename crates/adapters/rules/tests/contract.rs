@@ -1,4 +1,4 @@
-//! The promises of the port.
+//! The contract tests of the port.
 
 use rule_engine::RuleReplyEngine;
 

@@ -1,4 +1,4 @@
-//! The engine: performances on a stage.
+//! The implementation of the port.
 
 use std::{future::pending, time::Duration};
 
@@ -8,100 +8,102 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use tokio::time::sleep;
 
 use crate::{
-    performance::{Ending, Performance},
-    stage::{Presence, Stage},
+    plan::{Ending, Plan},
+    shared_state::{OpenStream, SharedState},
 };
 
-/// The engine that follows scripts. Its clones are one and the same engine: a service is given one
-/// of them, and the test keeps another.
+/// An engine that follows scripts. Its clones share their state: a service gets one, and the test
+/// keeps another.
 #[derive(Debug, Clone, Default)]
 pub struct ScriptedEngine {
-    stage: Stage,
+    state: SharedState,
 }
 
 impl ScriptedEngine {
-    /// An engine that was never asked, with all gates shut.
+    /// Creates an engine with all gates closed.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Opens the gate of this name, for good.
+    /// Opens the gate of this name permanently.
     pub fn open(&self, gate: &str) {
-        self.stage.open(gate);
+        self.state.open(gate);
     }
 
-    /// How often it was asked.
+    /// The number of requests so far.
     pub fn asked(&self) -> usize {
-        self.stage.now(|scene| scene.asked)
+        self.state.read(|data| data.requests)
     }
 
-    /// How many of its streams have neither ended nor been dropped.
+    /// The number of streams that have neither ended nor been dropped.
     pub fn open_streams(&self) -> usize {
-        self.stage.now(|scene| scene.open_streams)
+        self.state.read(|data| data.open_streams)
     }
 
-    /// Waits until it was asked so many times in all.
+    /// Waits until the engine has received `times` requests in total.
     pub async fn until_asked(&self, times: usize) {
-        self.stage.until(|scene| scene.asked >= times).await;
+        self.state.wait_until(|data| data.requests >= times).await;
     }
 
-    /// Waits until just so many of its streams live.
+    /// Waits until exactly `number` streams are open.
     pub async fn until_open_streams(&self, number: usize) {
-        self.stage.until(|scene| scene.open_streams == number).await;
+        self.state
+            .wait_until(|data| data.open_streams == number)
+            .await;
     }
 }
 
 #[async_trait]
 impl ReplyEngine for ScriptedEngine {
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
-        self.stage.note_question();
-        let performance = Performance::of(&request.message);
-        let performance = performance.map_err(|bad| ReplyError::Refused(bad.into()))?;
-        match performance.ending {
-            Ending::Failure(failure) if performance.fails_at_once => Err(failure.to_error()),
-            _ => Ok(Playing::begin(performance, &self.stage)),
+        self.state.count_request();
+        let plan = Plan::from_message(&request.message);
+        let plan = plan.map_err(|error| ReplyError::Refused(error.into()))?;
+        match plan.ending {
+            Ending::Failure(failure) if plan.fails_at_once => Err(failure.to_error()),
+            _ => Ok(ReplyPlayer::start(plan, &self.state)),
         }
     }
 }
 
-/// A performance that is under way.
-struct Playing {
-    performance: Performance,
+/// The stream of one reply.
+struct ReplyPlayer {
+    plan: Plan,
     position: usize,
-    stage: Stage,
-    presence: Presence,
+    state: SharedState,
+    open_stream: OpenStream,
 }
 
-impl Playing {
-    fn begin(performance: Performance, stage: &Stage) -> ReplyStream {
-        let playing = Self {
-            performance,
+impl ReplyPlayer {
+    fn start(plan: Plan, state: &SharedState) -> ReplyStream {
+        let player = Self {
+            plan,
             position: 0,
-            stage: stage.clone(),
-            presence: stage.enter(),
+            state: state.clone(),
+            open_stream: state.open_stream(),
         };
-        stream::unfold(Some(playing), |playing| async { playing?.step().await }).boxed()
+        stream::unfold(Some(player), |player| async { player?.next_chunk().await }).boxed()
     }
 
-    /// The next piece of the answer, and what is left to play after it.
-    async fn step(mut self) -> Option<(Result<ReplyChunk, ReplyError>, Option<Self>)> {
-        let performance = &self.performance;
+    /// Returns the next chunk and the rest of the stream.
+    async fn next_chunk(mut self) -> Option<(Result<ReplyChunk, ReplyError>, Option<Self>)> {
+        let plan = &self.plan;
         let at = self.position;
         if at == 0 {
-            if let Some(gate) = &performance.gate {
-                self.stage.until_open(gate).await;
+            if let Some(gate) = &plan.gate {
+                self.state.until_open(gate).await;
             }
-            wait(performance.first_pause).await;
+            wait(plan.first_pause).await;
         }
-        if at < performance.said {
+        if at < plan.delta_count {
             if at > 0 {
-                wait(performance.pause).await;
+                wait(plan.pause).await;
             }
-            let delta = performance.lines.delta(at);
+            let delta = plan.deltas.delta(at);
             self.position += 1;
             return Some((Ok(delta), Some(self)));
         }
-        let last = match performance.ending {
+        let last = match plan.ending {
             Ending::End {
                 finish_reason,
                 usage,
@@ -111,14 +113,14 @@ impl Playing {
             }),
             Ending::Failure(failure) => Err(failure.to_error()),
             Ending::Hang => pending().await,
-            Ending::Panic => panic!("as the script wants"),
+            Ending::Panic => panic!("requested by the script"),
         };
-        drop(self.presence);
+        drop(self.open_stream);
         Some((last, None))
     }
 }
 
-/// The timer of the runtime never rings at once, so a pause of nothing goes without it.
+/// Waits. A timer never completes at once, so an empty pause uses none.
 async fn wait(pause: Duration) {
     if !pause.is_zero() {
         sleep(pause).await;

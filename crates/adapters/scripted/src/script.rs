@@ -1,4 +1,4 @@
-//! What a message may tell the engine.
+//! The scripts that messages contain.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use domain::{FinishReason, Usage};
 use ports::ReplyError;
 use serde::{Deserialize, Serialize};
 
-/// What the engine is to do when it is asked. Without anything it ends at once and says nothing.
+/// The behaviour of the engine for one request. The default ends at once without text.
 ///
-/// It waits for the gate, then for the first pause, then says its deltas with a pause between each
-/// two, and then ends, unless it is told to fail, to hang or to panic there.
+/// The engine waits for the gate, then for the first pause, then sends its deltas with a pause
+/// between each two, and then ends, fails, hangs or panics.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Script {
@@ -37,13 +37,13 @@ pub struct Script {
     pub(crate) gate: Option<String>,
 }
 
-/// Why the engine is to fail, by the errors of its port.
+/// The failure of a script, by the errors of the port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Failure {
     /// [`ReplyError::Unavailable`].
     Unavailable,
-    /// [`ReplyError::RateLimited`], without a time.
+    /// [`ReplyError::RateLimited`], without `retry_after`.
     RateLimited,
     /// [`ReplyError::TimedOut`].
     TimedOut,
@@ -56,7 +56,7 @@ pub enum Failure {
 impl Failure {
     /// The error of the port.
     pub(crate) fn to_error(self) -> ReplyError {
-        let cause = || "as the script wants".into();
+        let cause = || "requested by the script".into();
         match self {
             Self::Unavailable => ReplyError::Unavailable(cause()),
             Self::RateLimited => ReplyError::RateLimited { retry_after: None },
@@ -68,12 +68,12 @@ impl Failure {
 }
 
 impl Script {
-    /// Says nothing.
+    /// Creates a script without deltas.
     pub fn silence() -> Self {
         Self::default()
     }
 
-    /// Says these, each as one delta.
+    /// Creates a script with these deltas.
     pub fn deltas(deltas: impl IntoIterator<Item = impl Into<String>>) -> Self {
         Self {
             deltas: Some(deltas.into_iter().map(Into::into).collect()),
@@ -81,7 +81,8 @@ impl Script {
         }
     }
 
-    /// Says so many words, each as one delta; the whole is `word1 word2 word3` and so on.
+    /// Creates a script with this number of words, each as one delta; the text is `word1 word2
+    /// word3` and so on.
     pub fn words(number: usize) -> Self {
         Self {
             words: Some(number),
@@ -89,89 +90,86 @@ impl Script {
         }
     }
 
-    /// Waits so long between two deltas, in whole milliseconds.
+    /// Waits between two deltas, in whole milliseconds.
     #[must_use]
     pub fn pause(mut self, pause: Duration) -> Self {
         self.pause_ms = Some(milliseconds(pause));
         self
     }
 
-    /// Waits so long before the first delta, or before whatever comes in its place, in whole
-    /// milliseconds.
+    /// Waits before the first delta, or before the end if there is none, in whole milliseconds.
     #[must_use]
     pub fn first_pause(mut self, pause: Duration) -> Self {
         self.first_pause_ms = Some(milliseconds(pause));
         self
     }
 
-    /// Fails where it would have ended. With nothing to say and nothing to wait for before, the
-    /// engine fails when it is asked and gives no stream.
+    /// Fails instead of ending. Without deltas and waits, the request fails without a stream.
     #[must_use]
     pub fn fail(mut self, failure: Failure) -> Self {
         self.fail = Some(failure);
         self
     }
 
-    /// Fails after so many of its deltas, always in the stream.
+    /// Fails after this number of deltas, always in the stream.
     #[must_use]
     pub fn fail_after(mut self, deltas: usize, failure: Failure) -> Self {
         self.fail_after = Some(deltas);
         self.fail(failure)
     }
 
-    /// Never comes to an end, once all is said.
+    /// Never ends, after the last delta.
     #[must_use]
     pub fn hang(mut self) -> Self {
         self.hang = true;
         self
     }
 
-    /// Panics, once all is said.
+    /// Panics after the last delta.
     #[must_use]
     pub fn panic(mut self) -> Self {
         self.panic = true;
         self
     }
 
-    /// Ends for this reason; without one it is [`FinishReason::Stop`].
+    /// Ends with this reason; the default is [`FinishReason::Stop`].
     #[must_use]
     pub fn finish_reason(mut self, reason: FinishReason) -> Self {
         self.finish_reason = Some(reason);
         self
     }
 
-    /// Counts so many tokens.
+    /// Sets the token usage.
     #[must_use]
     pub fn usage(mut self, usage: Usage) -> Self {
         self.usage = Some(usage);
         self
     }
 
-    /// Waits, before anything else, until [`open`](crate::ScriptedEngine::open) has been called
-    /// with this name.
+    /// Waits first until [`open`](crate::ScriptedEngine::open) has been called with this name.
     #[must_use]
     pub fn gate(mut self, name: impl Into<String>) -> Self {
         self.gate = Some(name.into());
         self
     }
 
-    /// All that it has to say, put together.
+    /// The whole text of the script.
     pub fn text(&self) -> String {
         let words = (0..self.words.unwrap_or_default()).map(word);
         let deltas = self.deltas.iter().flatten().cloned();
         deltas.chain(words).collect()
     }
 
-    /// The message that makes the engine follow this script.
+    /// The message that contains this script.
     pub fn to_message(&self) -> String {
         serde_json::to_string(self).expect("texts and numbers are JSON")
     }
 }
 
-/// The word at `position`, from 0, and the space before it.
-pub(crate) fn word(position: usize) -> String {
-    let space = if position == 0 { "" } else { " " };
-    format!("{space}word{}", position + 1)
+/// The word at this index, from 0, after a space.
+pub(crate) fn word(index: usize) -> String {
+    let space = if index == 0 { "" } else { " " };
+    format!("{space}word{}", index + 1)
 }
 
 fn milliseconds(duration: Duration) -> u64 {

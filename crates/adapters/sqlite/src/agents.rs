@@ -4,10 +4,12 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId, text::search_key,
+    Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId, text::search_key,
 };
-use ports::{AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Once, RepositoryError};
-use relational::{event_rows, page_room, plan, text_range::prefix_end};
+use ports::{
+    AgentFilter, AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError,
+};
+use relational::{ClaimRow, event_rows, page_budget, plan, text_range::prefix_end};
 use sqlx::SqliteConnection;
 use uuid::Uuid;
 
@@ -24,15 +26,15 @@ macro_rules! columns {
     };
 }
 
-/// A page of agents joined to the tenant's head, so that page and position are of one state. The
-/// content of agents that the page has no room for is not read.
+/// A page of agents joined to the tenant's head, so that both come from the same snapshot. The
+/// content of agents that do not fit into the page is not read.
 macro_rules! list {
     ($from:literal, $page_order:literal, $order:literal) => {
         concat!(
             "select t.head_seq, a.sort_seq, p.total, ",
             columns!(),
             " from tenants t left join ",
-            page_room!(
+            page_budget!(
                 concat!(
                     "select a.rowid as agent, a.name_key, a.sort_seq, a.id, octet_length(a.personality) \
                      + octet_length(a.capabilities) + octet_length(a.config) as bytes from ",
@@ -145,8 +147,8 @@ impl AgentRepository for SqliteAgents {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Committed>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Committed>, RepositoryError> {
         let (tenant, agent) = (tenant.clone(), agent.clone());
         let (stamp, claim) = (stamp.clone(), claim.cloned());
         self.store
@@ -198,7 +200,7 @@ impl AgentRepository for SqliteAgents {
                 let prefix = search_key(prefix);
                 let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
                 let start = (prefix, Uuid::nil());
-                // The later of the two, so that a foreign position cannot leave the range.
+                // The later of the two, so that a position from outside cannot leave the range.
                 let (name_key, id) = match after {
                     Some(after) => start.max((after.name_key.clone(), after.id.uuid())),
                     None => start,
@@ -248,7 +250,7 @@ impl AgentRepository for SqliteAgents {
     }
 }
 
-/// Stands for the end of a range that has none: above every name that the service takes.
+/// The end of a range without an upper bound: greater than every name that the API accepts.
 fn above_all_names() -> String {
     char::MAX.to_string().repeat(4_096)
 }
@@ -258,14 +260,14 @@ async fn insert(
     tenant: &TenantId,
     agent: &Agent,
     stamp: &Stamp,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<Committed>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<Committed>, RepositoryError> {
     let head = tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::used(connection, tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
-    let (mut rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_created(place, agent)
+    let (mut rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_created(position, agent)
     });
     sqlx::query(INSERT)
         .bind(tenant.as_str())
@@ -283,9 +285,9 @@ async fn insert(
         .await
         .map_err(conflict_on("agent"))?;
     insert_capabilities(connection, tenant, agent).await?;
-    rows.claims.extend(claims::row(tenant, claim));
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
     rows::write(connection, &rows).await?;
-    Ok(Once::Done(committed))
+    Ok(Idempotent::Applied(committed))
 }
 
 async fn insert_capabilities(
@@ -340,9 +342,7 @@ async fn update(
     let Some(stored) = version(connection, tenant, agent.id).await? else {
         return Ok(None);
     };
-    if stored != agent.version - 1 {
-        return Err(RepositoryError::Stale { what: "agent" });
-    }
+    plan::check_version("agent", stored, Some(agent.version - 1))?;
     sqlx::query(UPDATE)
         .bind(tenant.as_str())
         .bind(agent.id.uuid())
@@ -358,8 +358,8 @@ async fn update(
         .map_err(from_sqlx)?;
     delete_capabilities(connection, tenant, agent.id).await?;
     insert_capabilities(connection, tenant, agent).await?;
-    let (rows, committed) = plan::change(tenant, head, stamp, |place| {
-        event_rows::agent_updated(place, agent)
+    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_updated(position, agent)
     });
     rows::write(connection, &rows).await?;
     Ok(Some(committed))
@@ -376,9 +376,7 @@ async fn delete(
     let Some(version) = version(connection, tenant, id).await? else {
         return Ok(Deletion::NotFound);
     };
-    if expected.is_some_and(|expected| expected != version) {
-        return Err(RepositoryError::Stale { what: "agent" });
-    }
+    plan::check_version("agent", version, expected)?;
     let open = turns::open_of_agent(connection, tenant, id).await?;
     sqlx::query(DELETE)
         .bind(tenant.as_str())
@@ -388,8 +386,8 @@ async fn delete(
         .await
         .map_err(from_sqlx)?;
     delete_capabilities(connection, tenant, id).await?;
-    let (rows, committed) = plan::delete(tenant, head, &open, stamp, |place| {
-        event_rows::agent_deleted(place, id, version)
+    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
+        event_rows::agent_deleted(position, id, version)
     });
     rows::write(connection, &rows).await?;
     Ok(Deletion::Deleted(committed))

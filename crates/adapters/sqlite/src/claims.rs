@@ -1,9 +1,9 @@
 //! Idempotency records.
 
 use async_trait::async_trait;
-use domain::{ConversationId, Fingerprint, IdempotencyClaim, IdempotencyRecord, TenantId, TurnId};
-use ports::{ClaimRepository, RepositoryError};
-use relational::{ClaimRow, column::corrupt, facts::is_remembered};
+use domain::{ConversationId, IdempotencyEntry, IdempotencyRecord, TenantId, TurnId};
+use ports::{IdempotencyRepository, RepositoryError};
+use relational::{column, facts::is_within_retention};
 use sqlx::{SqliteConnection, SqliteExecutor};
 use uuid::Uuid;
 
@@ -16,9 +16,9 @@ const FIND: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[FIND];
 
-/// What a key was used for, as it is stored.
+/// An idempotency record as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct RecordRow {
+pub(crate) struct IdempotencyRecordRow {
     fingerprint: Vec<u8>,
     turn_id: Option<Uuid>,
     released_into: Option<Uuid>,
@@ -26,16 +26,13 @@ pub(crate) struct RecordRow {
     created_at: i64,
 }
 
-impl TryFrom<RecordRow> for IdempotencyRecord {
+impl TryFrom<IdempotencyRecordRow> for IdempotencyRecord {
     type Error = RepositoryError;
 
-    fn try_from(row: RecordRow) -> Result<Self, RepositoryError> {
-        let fingerprint = row.fingerprint.as_slice().try_into();
+    fn try_from(row: IdempotencyRecordRow) -> Result<Self, RepositoryError> {
         let answer = row.answer.as_deref();
         Ok(Self {
-            fingerprint: Fingerprint::new(
-                fingerprint.map_err(corrupt("idempotency_records.fingerprint"))?,
-            ),
+            fingerprint: column::fingerprint(&row.fingerprint)?,
             turn_id: row.turn_id.map(TurnId::new),
             released_into: row.released_into.map(ConversationId::new),
             answer: answer
@@ -52,23 +49,23 @@ pub(crate) struct SqliteClaims {
 }
 
 #[async_trait]
-impl ClaimRepository for SqliteClaims {
+impl IdempotencyRepository for SqliteClaims {
     async fn find(
         &self,
         tenant: &TenantId,
-        claim: &IdempotencyClaim,
+        claim: &IdempotencyEntry,
     ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
         find(&self.store.readers, tenant, claim).await
     }
 }
 
-/// What the key of a claim was used for, if that is still remembered.
+/// Finds the record of an earlier use of the claim's key, if it is within its retention time.
 pub(crate) async fn find(
     executor: impl SqliteExecutor<'_>,
     tenant: &TenantId,
-    claim: &IdempotencyClaim,
+    claim: &IdempotencyEntry,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-    let row: Option<RecordRow> = sqlx::query_as(FIND)
+    let row: Option<IdempotencyRecordRow> = sqlx::query_as(FIND)
         .bind(tenant.as_str())
         .bind(claim.principal.as_str())
         .bind(claim.operation)
@@ -77,26 +74,17 @@ pub(crate) async fn find(
         .await
         .map_err(in_table("idempotency_records"))?;
     let record = row.map(IdempotencyRecord::try_from).transpose()?;
-    Ok(record.filter(|record| is_remembered(record, claim.created_at)))
+    Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
 }
 
-/// What the key of a claim was used for, if there is a claim.
-pub(crate) async fn used(
+/// Finds the record of an earlier use of the claim's key, if a claim is given.
+pub(crate) async fn existing_record(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
 ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
     match claim {
         Some(claim) => find(connection, tenant, claim).await,
         None => Ok(None),
     }
-}
-
-/// The record of a claim that began no turn.
-pub(crate) fn row(tenant: &TenantId, claim: Option<&IdempotencyClaim>) -> Option<ClaimRow> {
-    claim.map(|claim| ClaimRow {
-        tenant: tenant.clone(),
-        claim: claim.clone(),
-        turn_id: None,
-    })
 }

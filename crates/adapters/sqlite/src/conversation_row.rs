@@ -1,12 +1,12 @@
 //! A conversation as it is stored.
 
-use domain::{AgentId, Conversation, ConversationHead, ConversationId, TurnId};
+use domain::{AgentId, Conversation, ConversationContext, ConversationId, TurnId};
 use ports::RepositoryError;
 use uuid::Uuid;
 
 use crate::row;
 
-/// Whether conversation `c` can be found: neither it nor its agent is deleted.
+/// The condition that neither conversation `c` nor its agent is deleted.
 macro_rules! visible {
     () => {
         "c.deleted_at is null and exists (select 1 from agents a \
@@ -59,9 +59,9 @@ impl TryFrom<ConversationRow> for Conversation {
     }
 }
 
-/// The head of a conversation as it is stored.
+/// The part of a conversation that a chat needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct HeadRow {
+pub(crate) struct ContextRow {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
@@ -70,8 +70,8 @@ pub(crate) struct HeadRow {
     running_turn: Option<Uuid>,
 }
 
-impl From<HeadRow> for ConversationHead {
-    fn from(row: HeadRow) -> Self {
+impl From<ContextRow> for ConversationContext {
+    fn from(row: ContextRow) -> Self {
         Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),

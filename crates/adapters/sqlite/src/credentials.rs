@@ -2,11 +2,11 @@
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, Seq, TenantId,
+    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Seq, TenantId,
     Timestamp,
 };
-use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
-use relational::{ProofColumns, Rows, page_room};
+use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
+use relational::{ClaimRow, ProofColumns, Rows, page_budget};
 use sqlx::{
     FromRow as _, SqliteConnection,
     query::QueryAs,
@@ -33,7 +33,8 @@ macro_rules! select {
     };
 }
 
-/// Gives a credential that is not revoked a proof of the sort that it has, and answers it.
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
 macro_rules! rotate {
     ($columns:literal, $condition:literal) => {
         concat!(
@@ -59,7 +60,7 @@ const LIST: &str = concat!(
     "select p.place_in_list as sort_seq, p.total, ",
     credential_columns!(),
     " from ",
-    page_room!(
+    page_budget!(
         "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
          + coalesce(octet_length(key_set), 0) as bytes from credentials \
          where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
@@ -96,7 +97,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
     TOUCH,
 ];
 
-/// An update that answers the credential as it is then.
+/// An update that returns the updated credential.
 type Rotation = QueryAs<'static, Sqlite, CredentialRow, SqliteArguments>;
 
 /// API keys and OAuth clients in SQLite.
@@ -109,8 +110,8 @@ impl CredentialRepository for SqliteCredentials {
     async fn insert(
         &self,
         credential: &Credential,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<()>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<()>, RepositoryError> {
         let (credential, claim) = (credential.clone(), claim.cloned());
         self.store
             .writer
@@ -161,7 +162,7 @@ impl CredentialRepository for SqliteCredentials {
             .fetch_all(&self.store.readers)
             .await
             .map_err(in_table("credentials"))?;
-        let limit = row::fitting(&rows)?.min(limit);
+        let limit = row::fitting_rows(&rows)?.min(limit);
         let read = |row| ListedRow::from_row(row).map_err(in_table("credentials"));
         Ok(Page::from_one_more(listed(rows.iter().map(read))?, limit))
     }
@@ -172,8 +173,8 @@ impl CredentialRepository for SqliteCredentials {
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Option<Credential>>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
         let rotation = rotation(kind, tenant, id, proof)?;
         let (tenant, claim) = (tenant.clone(), claim.cloned());
         self.store
@@ -228,27 +229,27 @@ impl CredentialRepository for SqliteCredentials {
 async fn insert(
     connection: &mut SqliteConnection,
     credential: &Credential,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<()>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<()>, RepositoryError> {
     tenants::lock(connection, &credential.tenant).await?;
-    if let Some(record) = claims::used(connection, &credential.tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, &credential.tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
     write(connection, credential).await?;
     if credential.kind == CredentialKind::Key {
-        store_state::note_key(connection).await?;
+        store_state::record_key(connection).await?;
     }
     record(connection, &credential.tenant, claim).await?;
-    Ok(Once::Done(()))
+    Ok(Idempotent::Applied(()))
 }
 
 async fn record(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
 ) -> Result<(), RepositoryError> {
     let mut rows = Rows::default();
-    rows.claims.extend(claims::row(tenant, claim));
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
     rows::write(connection, &rows).await
 }
 
@@ -317,19 +318,19 @@ async fn rotate(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
     rotation: Rotation,
-    claim: Option<&IdempotencyClaim>,
-) -> Result<Once<Option<Credential>>, RepositoryError> {
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
     tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::used(connection, tenant, claim).await? {
-        return Ok(Once::Repeated(record));
+    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
     }
     let row = rotation.fetch_optional(&mut *connection).await;
     let Some(row) = row.map_err(in_table("credentials"))? else {
-        return Ok(Once::Done(None));
+        return Ok(Idempotent::Applied(None));
     };
     store_state::raise_access_version(connection).await?;
     record(connection, tenant, claim).await?;
-    Ok(Once::Done(Some(row.try_into()?)))
+    Ok(Idempotent::Applied(Some(row.try_into()?)))
 }
 
 async fn revoke(

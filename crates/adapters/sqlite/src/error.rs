@@ -1,10 +1,10 @@
-//! From errors of SQLite to those of the ports.
+//! Conversion of SQLite errors to errors of the ports.
 
 use ports::RepositoryError;
 use sqlx::error::DatabaseError;
 
-/// Any error of a statement that no port promises anything about. What the data of a write are to
-/// blame for is not `Unavailable`: trying again would not help, and in a batch it is one item's.
+/// Converts an error for which no port method promises a special outcome. Rejected data is not
+/// `Unavailable`: a retry would not help, and in a batch the error belongs to one write.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
         sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
@@ -16,21 +16,21 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             source,
         },
         sqlx::Error::Database(error) if is_of_data(error.as_ref()) => RepositoryError::Corrupt {
-            what: "a row to be written".to_owned(),
+            what: "a written row".to_owned(),
             source: error.into(),
         },
         error => RepositoryError::Unavailable(error.into()),
     }
 }
 
-/// Whether there was no room left on the disk.
+/// Whether the disk was full.
 pub(crate) fn is_full(error: &sqlx::Error) -> bool {
     const FULL: i32 = 13;
     let database = error.as_database_error();
     database.and_then(primary_code) == Some(FULL)
 }
 
-/// Whether SQLite refused the data of a statement: constraint, type of a strict table, or size.
+/// Whether SQLite rejected the data of a statement: constraint, type of a strict table, or size.
 fn is_of_data(error: &dyn DatabaseError) -> bool {
     const TOO_BIG: i32 = 18;
     const CONSTRAINT: i32 = 19;
@@ -40,11 +40,11 @@ fn is_of_data(error: &dyn DatabaseError) -> bool {
 
 fn primary_code(error: &dyn DatabaseError) -> Option<i32> {
     let extended: i32 = error.code()?.parse().ok()?;
-    // The last byte of an extended code is the primary one.
+    // The last byte of an extended code is the primary code.
     Some(extended & 0xff)
 }
 
-/// The error of a row of `table` that cannot be read.
+/// Returns the conversion of errors of reading `table`.
 pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
     move |error| match error {
         sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
@@ -55,7 +55,7 @@ pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> Repositor
     }
 }
 
-/// The error of an insert that MUST answer `Conflict` when `what` exists.
+/// Returns the conversion of errors of an insert that MUST fail with `Conflict` if `what` exists.
 pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
     move |error| match error.as_database_error() {
         Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },

@@ -1,4 +1,4 @@
-//! The log.
+//! The event log.
 
 use std::collections::HashMap;
 
@@ -10,7 +10,7 @@ use domain::{
 use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
 use relational::{
     EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
-    event_page::{MOST_COUNTED, MOST_SCANNED, calculable, everything},
+    event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
 };
 use serde::Serialize;
 use sqlx::{
@@ -24,13 +24,12 @@ use crate::{
     SqliteStore,
     conversation_row::{ConversationRow, conversation_columns, visible},
     error::{from_sqlx, in_table},
-    facts::kind,
     messages::{MessageRow, message_columns},
     row,
-    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
-/// The events `e` after a position that pass the filters, as far as a statement scans.
+/// The condition on events `e`: after a position, within the scan length, and passing the filters.
 macro_rules! filtered {
     () => {
         "where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
@@ -44,10 +43,10 @@ macro_rules! filtered {
     };
 }
 
-/// Scans as many events as one page may, not the whole log for one that fits. Agents' events are those
-/// that concern no conversation. Without the tenant's row there is no log at all. Of the content it
-/// reads the size alone: a turn's input and reply appear in an event twice, in the turn and as the
-/// message.
+/// Scans at most as many events as one page may, instead of the whole log for one match. Events
+/// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
+/// of the content is read. Input and reply of a turn count twice, since an event contains them in
+/// the turn and as the message.
 const PAGE: &str = concat!(
     "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
         e.user_id, e.turn_id, e.actor, e.data, \
@@ -77,7 +76,7 @@ const PAGE: &str = concat!(
         on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
     where t.id = ?1 order by e.seq"
 );
-/// Reads no more than the filters ask for.
+/// Counts at most as many events as the limit allows.
 const COUNT: &str = concat!(
     "select count(*) from (select 1 from events e ",
     filtered!(),
@@ -128,7 +127,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 #[derive(sqlx::FromRow)]
-struct RecordRow {
+struct EventRecordRow {
     seq: i64,
     r#type: String,
     time: i64,
@@ -144,13 +143,13 @@ struct RecordRow {
     bytes: i64,
 }
 
-impl RecordRow {
+impl EventRecordRow {
     fn into_record(self, tenant: &TenantId) -> Result<EventRecord, RepositoryError> {
         let data = self.data.as_deref();
         let row = EventRow {
             tenant: tenant.clone(),
             seq: Seq(self.seq),
-            kind: kind(&self.r#type)?,
+            kind: column::event_type(&self.r#type)?,
             time: row::time(self.time),
             agent_id: self.agent_id.map(AgentId::new),
             conversation_id: self.conversation_id.map(ConversationId::new),
@@ -200,7 +199,7 @@ impl From<ChangeRow> for LoggedChange {
     fn from(row: ChangeRow) -> Self {
         Self {
             seq: Seq(row.seq),
-            kind: kind(&row.r#type).ok(),
+            kind: column::event_type(&row.r#type).ok(),
             agent_id: row.agent_id.map(AgentId::new),
             conversation_id: row.conversation_id.map(ConversationId::new),
             turn_id: row.turn_id.map(TurnId::new),
@@ -208,7 +207,7 @@ impl From<ChangeRow> for LoggedChange {
     }
 }
 
-/// The log in SQLite.
+/// The event log in SQLite.
 pub(crate) struct SqliteEvents {
     pub(crate) store: SqliteStore,
 }
@@ -226,7 +225,7 @@ impl EventLog for SqliteEvents {
     }
 
     async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
-        let row = filtered(COUNT, tenant, query, MOST_COUNTED)?
+        let row = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS)?
             .fetch_one(&self.store.readers)
             .await
             .map_err(from_sqlx)?;
@@ -267,7 +266,7 @@ impl EventLog for SqliteEvents {
         let rows: Vec<ChangeRow> = sqlx::query_as(CHANGES)
             .bind(tenant.as_str())
             .bind(since.0)
-            .bind(row::count(limit))
+            .bind(row::row_count(limit))
             .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("events"))?;
@@ -275,7 +274,7 @@ impl EventLog for SqliteEvents {
     }
 }
 
-/// First and newest event of a log that has none.
+/// The first and newest positions of an empty log.
 const EMPTY_LOG: (i64, i64) = (1, 0);
 
 impl SqliteEvents {
@@ -284,7 +283,7 @@ impl SqliteEvents {
         tenant: &TenantId,
         query: &EventQuery,
     ) -> Result<EventScan, RepositoryError> {
-        let rows = filtered(PAGE, tenant, query, MOST_SCANNED)?
+        let rows = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS)?
             .fetch_all(&self.store.readers)
             .await
             .map_err(from_sqlx)?;
@@ -297,7 +296,7 @@ impl SqliteEvents {
                 .try_get::<Option<i64>, _>("seq")
                 .map_err(in_table("events"))?;
             if is_event.is_some() {
-                let record = RecordRow::from_row(row).map_err(in_table("events"))?;
+                let record = EventRecordRow::from_row(row).map_err(in_table("events"))?;
                 records.push(record.into_record(tenant)?);
             }
         }
@@ -311,18 +310,18 @@ impl SqliteEvents {
         scan: &EventScan,
     ) -> Result<EventContent, RepositoryError> {
         let turns = hexadecimal(scan.turn_ids().into_iter().map(TurnId::uuid));
-        let turns: Vec<AnsweredTurn> = self.joined(TURNS, "turns", tenant, turns).await?;
+        let turns: Vec<TurnWithReply> = self.fetch_joined(TURNS, "turns", tenant, turns).await?;
         let conversations = scan.conversation_ids().into_iter();
         let conversations = hexadecimal(conversations.map(ConversationId::uuid));
         let conversations: Vec<ConversationRow> = self
-            .joined(CONVERSATIONS, "conversations", tenant, conversations)
+            .fetch_joined(CONVERSATIONS, "conversations", tenant, conversations)
             .await?;
         let greetings = hexadecimal(scan.greeting_ids().into_iter().map(ConversationId::uuid));
         let greetings: Vec<MessageRow> = self
-            .joined(GREETINGS, "messages", tenant, greetings)
+            .fetch_joined(GREETINGS, "messages", tenant, greetings)
             .await?;
         let snapshots: Vec<SnapshotRow> = self
-            .joined(
+            .fetch_joined(
                 SNAPSHOTS,
                 "agent_snapshots",
                 tenant,
@@ -331,15 +330,15 @@ impl SqliteEvents {
             .await?;
         let snapshots = snapshots.into_iter().map(<(Seq, Agent)>::try_from);
         Ok(EventContent {
-            turns: keyed(turns, EventTurn::id)?,
-            conversations: keyed(conversations, |conversation: &Conversation| conversation.id)?,
-            greetings: keyed(greetings, |message: &Message| message.conversation_id)?,
+            turns: index_by(turns, EventTurn::id)?,
+            conversations: index_by(conversations, |conversation: &Conversation| conversation.id)?,
+            greetings: index_by(greetings, |message: &Message| message.conversation_id)?,
             snapshots: snapshots.collect::<Result<_, _>>()?,
         })
     }
 
-    /// Reads the rows that `keys` name; runs no statement without keys.
-    async fn joined<R>(
+    /// Reads the rows with the given keys; runs no statement without keys.
+    async fn fetch_joined<R>(
         &self,
         statement: &'static str,
         table: &'static str,
@@ -361,7 +360,8 @@ impl SqliteEvents {
     }
 }
 
-/// A statement on the events that pass the filters of `query`, among the next `scanned`.
+/// Binds the parameters of a statement on the events that pass the filters of `query`, among the
+/// next `scanned`.
 fn filtered(
     statement: &'static str,
     tenant: &TenantId,
@@ -374,11 +374,11 @@ fn filtered(
     } else {
         Some(row::to_json(&types)?)
     };
-    let visibility = query.visibility.clone().unwrap_or_else(everything);
+    let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
     Ok(sqlx::query(statement)
         .bind(tenant.to_string())
-        .bind(calculable(query.since))
-        .bind(row::count(query.limit))
+        .bind(clamp_position(query.since))
+        .bind(row::row_count(query.limit))
         .bind(scanned)
         .bind(types)
         .bind(query.agent_id.map(AgentId::uuid))
@@ -389,12 +389,12 @@ fn filtered(
         .bind(visibility.user_id))
 }
 
-/// Ids as statements read them.
+/// Converts ids to the form that statements expect.
 fn hexadecimal(ids: impl Iterator<Item = Uuid>) -> Vec<Simple> {
     ids.map(Uuid::simple).collect()
 }
 
-fn keyed<R, K, V>(rows: Vec<R>, key: impl Fn(&V) -> K) -> Result<HashMap<K, V>, RepositoryError>
+fn index_by<R, K, V>(rows: Vec<R>, key: impl Fn(&V) -> K) -> Result<HashMap<K, V>, RepositoryError>
 where
     K: std::hash::Hash + Eq,
     V: TryFrom<R, Error = RepositoryError>,

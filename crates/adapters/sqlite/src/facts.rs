@@ -1,10 +1,9 @@
-//! Reads what a batch must know before it is decided, under the lock of its tenants.
+//! Reads the facts of a batch under the lock of its tenants.
 
 use std::collections::HashMap;
 
 use domain::{
-    AgentId, ConversationId, EventType, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId,
-    TurnId,
+    AgentId, ConversationId, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId, TurnId,
 };
 use ports::RepositoryError;
 use relational::{
@@ -14,11 +13,11 @@ use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
-    claims::RecordRow,
+    claims::IdempotencyRecordRow,
     error::in_table,
     row,
-    script::{self, Look},
-    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+    script::{self, BatchQuery},
+    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
 const HEADS: &str = "\
@@ -81,7 +80,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 ];
 
 #[derive(sqlx::FromRow)]
-struct ConversationRow {
+struct ConversationFactsRow {
     tenant_id: String,
     id: Uuid,
     agent_id: Uuid,
@@ -102,7 +101,7 @@ struct ClaimRow {
     operation: String,
     key: String,
     #[sqlx(flatten)]
-    record: RecordRow,
+    record: IdempotencyRecordRow,
 }
 
 #[derive(sqlx::FromRow)]
@@ -114,23 +113,23 @@ struct LoggedRow {
     turn_id: Option<Uuid>,
 }
 
-/// Reads all that `query` asks for. The transaction is the lock of the tenants.
+/// Reads the facts of `query`. The transaction is the lock of the tenants.
 pub(crate) async fn read(
     connection: &mut SqliteConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
     let conversations = query.conversations.iter();
     let conversations = conversations.map(|(of, id)| key(of, id.uuid()));
-    let looks = [
-        Look::of(HEADS, query.tenants.iter().map(TenantId::as_str))?,
-        Look::of(CONVERSATIONS, conversations)?,
-        Look::of(AGENTS, query.agents.iter().map(agent_key))?,
-        Look::of(TURNS, query.ended.iter().map(turn_key))?,
-        Look::of(CLAIMS, query.claims.iter().map(claim_key))?,
-        Look::of(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
+    let queries = [
+        BatchQuery::new(HEADS, query.tenants.iter().map(TenantId::as_str))?,
+        BatchQuery::new(CONVERSATIONS, conversations)?,
+        BatchQuery::new(AGENTS, query.agents.iter().map(agent_key))?,
+        BatchQuery::new(TURNS, query.ended.iter().map(turn_key))?,
+        BatchQuery::new(CLAIMS, query.claims.iter().map(claim_key))?,
+        BatchQuery::new(LIVE_NODES, query.nodes.iter().map(|id| id.uuid().simple()))?,
     ];
     let [heads, conversations, agents, turns, claims, live_nodes] =
-        script::fetch(connection, looks).await?;
+        script::fetch(connection, queries).await?;
     let mut facts = Facts {
         heads: read_all("tenants", heads, head)?,
         conversations: read_all("conversations", conversations, conversation)?,
@@ -140,11 +139,11 @@ pub(crate) async fn read(
         live_nodes: read_all("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
         logged: logged(connection, query).await?,
     };
-    // What shows only now to be needed; mostly there is nothing.
+    // Further facts that depend on those read so far; usually there are none.
     let agents = query.more_agents(&facts.conversations);
     if !agents.is_empty() {
-        let look = Look::of(AGENTS, agents.iter().map(agent_key))?;
-        let [found] = script::fetch(connection, [look]).await?;
+        let query = BatchQuery::new(AGENTS, agents.iter().map(agent_key))?;
+        let [found] = script::fetch(connection, [query]).await?;
         facts
             .agents
             .extend(read_all::<_, _, Vec<_>>("agents", found, agent)?);
@@ -156,13 +155,13 @@ pub(crate) async fn read(
     Ok(facts)
 }
 
-/// Turns with their replies.
+/// Reads turns with their replies.
 pub(crate) async fn turns(
     connection: &mut SqliteConnection,
     wanted: &[InTenant<TurnId>],
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let look = Look::of(TURNS, wanted.iter().map(turn_key))?;
-    let [found] = script::fetch(connection, [look]).await?;
+    let query = BatchQuery::new(TURNS, wanted.iter().map(turn_key))?;
+    let [found] = script::fetch(connection, [query]).await?;
     read_all("turns", found, turn)
 }
 
@@ -188,7 +187,7 @@ fn head((id, head): (String, i64)) -> Result<(TenantId, Seq), RepositoryError> {
 }
 
 fn conversation(
-    row: ConversationRow,
+    row: ConversationFactsRow,
 ) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
     let facts = ConversationFacts {
         agent_id: AgentId::new(row.agent_id),
@@ -213,7 +212,7 @@ fn agent(
     Ok(((tenant(&of)?, AgentId::new(id)), version))
 }
 
-fn turn(row: AnsweredTurn) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
+fn turn(row: TurnWithReply) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
     let row = TurnRow::try_from(row)?;
     Ok(((row.tenant.clone(), row.turn.id), row))
 }
@@ -263,8 +262,8 @@ async fn logged(
         .await
         .map_err(in_table("events"))?;
     rows.into_iter()
-        // An event of an unknown type is no work of this process.
-        .filter_map(|row| Some((kind(&row.r#type).ok()?, row)))
+        // This process does not write events of an unknown type.
+        .filter_map(|row| Some((column::event_type(&row.r#type).ok()?, row)))
         .map(|(kind, row)| {
             Ok(EventInDoubt {
                 tenant: tenant(&row.tenant_id)?,
@@ -275,16 +274,6 @@ async fn logged(
             })
         })
         .collect()
-}
-
-/// Reads the type of an event.
-pub(crate) fn kind(text: &str) -> Result<EventType, RepositoryError> {
-    column::word(
-        "events.type",
-        text,
-        EventType::ALL.iter().copied(),
-        EventType::as_str,
-    )
 }
 
 fn key(tenant: &TenantId, id: Uuid) -> (&str, Simple) {

@@ -1,4 +1,4 @@
-//! The first key of a store: stored, then shown, and only then counted.
+//! The first API key of a store. It is stored, then shown, and only then recorded as existing.
 
 use domain::Credential;
 use ports::{RepositoryError, ShowKey};
@@ -16,17 +16,17 @@ pub(crate) async fn insert(
     key: &Credential,
     show: ShowKey,
 ) -> Result<bool, RepositoryError> {
-    // Other processes that serve are excluded by the lock file.
+    // The lock file excludes other server processes.
     let _one_at_a_time = store.first_key.lock().await;
     if !write(store, key.clone()).await? {
         return Ok(false);
     }
     let is_shown = show();
-    settle(store, key.clone(), is_shown).await?;
+    confirm_or_delete(store, key.clone(), is_shown).await?;
     Ok(is_shown)
 }
 
-/// Stores the key without counting it. Returns `false` when the store has held a key.
+/// Stores the key without recording it. Returns `false` if the store has ever contained a key.
 async fn write(store: &SqliteStore, key: Credential) -> Result<bool, RepositoryError> {
     store
         .writer
@@ -36,7 +36,7 @@ async fn write(store: &SqliteStore, key: Credential) -> Result<bool, RepositoryE
                 if store_state::had_key(&mut *connection).await? {
                     return Ok(false);
                 }
-                // A given key is there already if the start before ended between the two steps.
+                // A configured key exists if the previous start ended between the steps.
                 delete(connection, &key).await?;
                 credentials::write(connection, &key).await?;
                 Ok(true)
@@ -45,8 +45,8 @@ async fn write(store: &SqliteStore, key: Credential) -> Result<bool, RepositoryE
         .await
 }
 
-/// Counts the key if it was shown, and deletes it otherwise.
-async fn settle(
+/// Records that the store has contained a key if the key was shown; deletes the key otherwise.
+async fn confirm_or_delete(
     store: &SqliteStore,
     key: Credential,
     is_shown: bool,
@@ -56,7 +56,7 @@ async fn settle(
         .transaction(move |connection| {
             Box::pin(async move {
                 if is_shown {
-                    store_state::note_key(connection).await
+                    store_state::record_key(connection).await
                 } else {
                     delete(connection, &key).await
                 }

@@ -1,17 +1,17 @@
 //! The store on SQLite: one file, one process.
 //!
-//! Translates between the ports and SQL, and decides nothing: what a batch of turns does is planned
-//! by crate `relational`, alike for every database. Files have the same names as in the Postgres
-//! adapter, so that a diff of the folders shows what differs.
+//! Translates between the ports and SQL, and decides nothing: crate `relational` plans each batch
+//! of turns, for every database in the same way. Files have the same names in both store adapters,
+//! so that a diff of the folders shows how they differ.
 //!
-//! All writes go through one task that owns the one write connection (`writer.rs`); being its turn
-//! there is the lock of every tenant. Reads come from a pool of their own and are single
-//! statements, so each sees one state.
+//! All writes go through one task that owns the only write connection (`writer.rs`); a running
+//! transaction of this task is the lock of every tenant. Reads use a pool of their own and are
+//! single statements, so each sees one state.
 //!
-//! To add a statement: a `const` next to the row it reads, and its name in the file's
-//! `STATEMENTS`, by which a test prepares it against a migrated database.
+//! To add a statement, define a `const` next to the row that it reads, and add it to the file's
+//! `STATEMENTS`. A test prepares all of these against a migrated database.
 
-/// The store's clock: the time of this machine, in milliseconds.
+/// The store's clock: the time of this machine, in milliseconds since 1970.
 macro_rules! now {
     () => {
         "cast(unixepoch('subsec') * 1000 as integer)"
@@ -51,7 +51,7 @@ mod writer;
 pub use location::{LocationError, file_of};
 pub use store::{SqliteOptions, SqliteStore};
 
-/// Every statement of this crate, for the test that prepares them.
+/// All statements of this crate, for the test that prepares them.
 #[doc(hidden)]
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [

@@ -1,4 +1,4 @@
-//! Removing the beginnings of logs.
+//! Removal of old events from the beginning of each log.
 
 use domain::{TenantId, Timestamp};
 use ports::RepositoryError;
@@ -11,14 +11,14 @@ use crate::{
     row,
 };
 
-const TENANTS: &str = "\
+const TENANTS_TO_TRIM: &str = "\
     select id from tenants where ( \
         select e.time from events e where e.tenant_id = tenants.id and e.seq >= first_seq \
         order by e.seq limit 1) < ?1 \
     order by id";
-/// Where a log begins, and its last event before the first that is young enough to stay, as far
-/// as the limit goes.
-const OLD: &str = "\
+/// Returns the first event of a log, and the last event before the first one that is recent enough
+/// to stay, within the limit.
+const OLD_EVENTS: &str = "\
     with oldest as materialized ( \
         select t.first_seq, e.seq, e.time from tenants t cross join events e \
             on e.tenant_id = t.id and e.seq >= t.first_seq \
@@ -31,22 +31,28 @@ const DELETE_SNAPSHOTS: &str =
 const RAISE_FIRST: &str = "update tenants set first_seq = ?2 + 1 where id = ?1";
 
 /// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[TENANTS, OLD, DELETE, DELETE_SNAPSHOTS, RAISE_FIRST];
+pub(crate) const STATEMENTS: &[&str] = &[
+    TENANTS_TO_TRIM,
+    OLD_EVENTS,
+    DELETE,
+    DELETE_SNAPSHOTS,
+    RAISE_FIRST,
+];
 
 /// Removes at most `limit` events that are older than `before`, in one transaction for each
-/// tenant. Answers how many; a tenant whose log cannot be trimmed keeps no other from it, and its
-/// failure is answered when there is nothing else left to remove.
+/// tenant. Returns their number. If the log of a tenant cannot be trimmed, the others still are,
+/// and the error is returned once nothing else is left to remove.
 pub(crate) async fn trim(
     store: &SqliteStore,
     before: Timestamp,
     limit: usize,
 ) -> Result<u64, RepositoryError> {
-    let tenants: Vec<String> = sqlx::query_scalar(TENANTS)
+    let tenants: Vec<String> = sqlx::query_scalar(TENANTS_TO_TRIM)
         .bind(before.milliseconds())
         .fetch_all(&store.readers)
         .await
         .map_err(in_table("tenants"))?;
-    let mut left = row::count(limit);
+    let mut left = row::row_count(limit);
     let mut outcome = Ok(());
     for tenant in &tenants {
         if left <= 0 {
@@ -60,7 +66,7 @@ pub(crate) async fn trim(
     if left > 0 {
         outcome?;
     }
-    Ok((row::count(limit) - left).unsigned_abs())
+    Ok((row::row_count(limit) - left).unsigned_abs())
 }
 
 async fn trim_tenant(
@@ -70,10 +76,10 @@ async fn trim_tenant(
     limit: i64,
 ) -> Result<u64, RepositoryError> {
     let tenant: TenantId = column::parse("tenants.id", tenant)?;
-    let removing = store.writer.transaction(move |connection| {
+    let trimming = store.writer.transaction(move |connection| {
         Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
     });
-    removing.await
+    trimming.await
 }
 
 async fn trim_one(
@@ -82,7 +88,7 @@ async fn trim_one(
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, RepositoryError> {
-    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD)
+    let old: (Option<i64>, Option<i64>) = sqlx::query_as(OLD_EVENTS)
         .bind(tenant.as_str())
         .bind(before.milliseconds())
         .bind(limit)

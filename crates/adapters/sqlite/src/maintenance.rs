@@ -1,25 +1,25 @@
-//! Upkeep.
+//! Maintenance of the store.
 
 use async_trait::async_trait;
 use domain::Timestamp;
-use ports::{Maintenance, Outdated, RepositoryError};
+use ports::{Maintenance, RepositoryError, RetentionCutoffs};
 use sqlx::SqliteConnection;
 
 use crate::{SqliteStore, error::from_sqlx, log_trim, row};
 
-/// The conversations that are removed next: the same ones for every statement of a transaction.
-macro_rules! doomed {
+/// The conversations to remove next, the same ones in every statement of a transaction.
+macro_rules! deleted_conversations {
     () => {
         "with doomed as materialized (select tenant_id, id from conversations \
          where deleted_at < ?2 order by deleted_at, rowid limit ?3) "
     };
 }
 
-/// The messages of those, as far as the limit goes.
-macro_rules! doomed_messages {
+/// The messages of these conversations, up to the limit.
+macro_rules! deleted_messages {
     () => {
         concat!(
-            doomed!(),
+            deleted_conversations!(),
             ", chosen as materialized (select m.tenant_id, m.conversation_id, m.seq, m.turn_id \
              from doomed cross join messages m \
              on m.tenant_id = doomed.tenant_id and m.conversation_id = doomed.id limit ?3) "
@@ -30,7 +30,7 @@ macro_rules! doomed_messages {
 const PING: &str = "select 1";
 const NOW: &str = concat!("select ", now!());
 
-/// Deleted agents whose conversations may not all be marked yet: new ones cannot be added to them.
+/// Deleted agents whose conversations may not all be marked yet. New ones cannot be added to them.
 macro_rules! unmarked_agents {
     ($columns:literal) => {
         concat!(
@@ -60,26 +60,26 @@ const MARK_AGENTS: &str = concat!(
         select 1 from conversations c \
         where c.tenant_id = a.tenant_id and c.agent_id = a.id and c.deleted_at is null))"
 );
-/// Turns that were answered are found by their messages.
+/// Turns with a reply are found by their messages.
 const DELETE_TURNS_OF_MESSAGES: &str = concat!(
-    doomed_messages!(),
+    deleted_messages!(),
     "delete from turns where (tenant_id, id) in ( \
         select tenant_id, turn_id from chosen where turn_id is not null limit ?1)"
 );
 const DELETE_MESSAGES: &str = concat!(
-    doomed_messages!(),
+    deleted_messages!(),
     "delete from messages where (tenant_id, conversation_id, seq) in ( \
         select tenant_id, conversation_id, seq from chosen limit ?1)"
 );
 const DELETE_UNANSWERED_TURNS: &str = concat!(
-    doomed!(),
+    deleted_conversations!(),
     "delete from turns where (tenant_id, id) in ( \
         select r.tenant_id, r.id from doomed cross join turns r \
         on r.tenant_id = doomed.tenant_id and r.conversation_id = doomed.id and r.status <> 'completed' \
         limit ?1)"
 );
 const DELETE_CONVERSATIONS: &str = concat!(
-    doomed!(),
+    deleted_conversations!(),
     "delete from conversations where (tenant_id, id) in ( \
         select tenant_id, id from doomed limit ?1)"
 );
@@ -121,12 +121,12 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE_SIGNING_KEYS,
 ];
 
-/// The rows that are marked after the deletion of an agent, in this order.
+/// The statements that mark rows after the deletion of an agent, in this order.
 const MARKS: [&str; 2] = [MARK_CONVERSATIONS, MARK_AGENTS];
 
-/// What is removed after a deletion, in this order. Each step is reached only when the one before
-/// left nothing: a conversation goes after its messages and turns, an agent after all its
-/// conversations (which are marked with its time, or were deleted before it).
+/// The statements that remove deleted entities, in this order. Each runs only when the one before
+/// has nothing left to remove: a conversation is removed after its messages and turns, an agent
+/// after all of its conversations (which are marked with its time, or were deleted before it).
 const REMOVALS: [&str; 5] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
@@ -135,7 +135,7 @@ const REMOVALS: [&str; 5] = [
     DELETE_AGENTS,
 ];
 
-/// What is removed once its end has passed.
+/// The statements that remove rows whose end has passed.
 const ENDED: [&str; 4] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
@@ -143,7 +143,7 @@ const ENDED: [&str; 4] = [
     DELETE_SIGNING_KEYS,
 ];
 
-/// Upkeep of SQLite.
+/// Maintenance of SQLite.
 pub(crate) struct SqliteMaintenance {
     pub(crate) store: SqliteStore,
 }
@@ -153,8 +153,8 @@ impl Maintenance for SqliteMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
         self.store.group.check()?;
         self.store.writer.check()?;
-        let pong = sqlx::query(PING).execute(&self.store.readers).await;
-        pong.map(drop).map_err(from_sqlx)
+        let pinged = sqlx::query(PING).execute(&self.store.readers).await;
+        pinged.map(drop).map_err(from_sqlx)
     }
 
     async fn now(&self) -> Result<Timestamp, RepositoryError> {
@@ -162,8 +162,12 @@ impl Maintenance for SqliteMaintenance {
         now.map(row::time).map_err(from_sqlx)
     }
 
-    async fn purge(&self, limit: usize, outdated: Outdated) -> Result<u64, RepositoryError> {
-        let limit = row::count(limit);
+    async fn purge(
+        &self,
+        limit: usize,
+        outdated: RetentionCutoffs,
+    ) -> Result<u64, RepositoryError> {
+        let limit = row::row_count(limit);
         self.store
             .writer
             .transaction(move |connection| {
@@ -185,7 +189,7 @@ impl Maintenance for SqliteMaintenance {
     }
 }
 
-/// Answers how much of `limit` is left.
+/// Returns the remaining part of `limit`.
 async fn remove_deleted(
     connection: &mut SqliteConnection,
     limit: i64,
@@ -216,8 +220,8 @@ async fn remove_deleted(
     Ok(left.max(0))
 }
 
-/// Runs `statement` on at most `limit` rows that are older than `before`. Answers how many rows it
-/// removed.
+/// Runs `statement` on at most `limit` rows that are older than `before`. Returns the number of
+/// removed rows.
 async fn remove(
     connection: &mut SqliteConnection,
     statement: &'static str,
@@ -241,7 +245,7 @@ mod tests {
     use crate::{SqliteOptions, SqliteStore};
 
     #[tokio::test]
-    async fn a_store_without_its_writer_gives_no_sign_of_life() {
+    async fn a_store_without_its_writer_is_not_healthy() {
         let folder = TempDir::new().unwrap();
         let url = format!("sqlite://{}/test.db", folder.path().display());
         let store = SqliteStore::open(&url, SqliteOptions::default(), &TaskTracker::new())

@@ -1,11 +1,8 @@
-//! Messages: pages of a conversation, and what an engine is shown of it.
+//! Messages: the pages of a conversation, and the history for an engine.
 
-use domain::{
-    AsOf, ConversationId, FinishReason, Message, MessageId, Page, Role, TenantId, TurnId, Usage,
-    Utterance,
-};
+use domain::{AsOf, ConversationId, HistoryMessage, Message, MessageId, Page, TenantId, TurnId};
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
-use relational::{column, page_room};
+use relational::{column, page_budget};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
@@ -26,7 +23,7 @@ macro_rules! message_columns {
 
 pub(crate) use message_columns;
 
-/// A page of messages joined to the tenant's head and to their conversation, if it is there.
+/// A page of messages joined to the tenant's head and to their conversation, if it exists.
 macro_rules! page {
     ($after:literal, $order:literal) => {
         concat!(
@@ -36,7 +33,7 @@ macro_rules! page {
              on c.tenant_id = t.id and c.id = ?2 and ",
             visible!(),
             " left join ",
-            page_room!(
+            page_budget!(
                 concat!(
                     "select seq, octet_length(json_quote(content)) as bytes from messages \
                      where tenant_id = ?1 and conversation_id = ?2 and ",
@@ -56,8 +53,8 @@ macro_rules! page {
 
 const PAGE_ASCENDING: &str = page!("seq > ?3", "seq");
 const PAGE_DESCENDING: &str = page!("seq < ?3", "seq desc");
-/// The sum runs over whole messages, newest first, so that the first one that is too much hides
-/// all before it.
+/// The sum runs over whole messages, newest first, so that the first message over the limit hides
+/// all earlier ones.
 const HISTORY: &str = concat!(
     "select m.seq, m.role, m.content \
      from (select m.*, sum(length(m.content)) over (order by m.seq desc) as characters \
@@ -74,7 +71,7 @@ const HISTORY: &str = concat!(
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY];
 
-/// A message as it is stored, and as statements join it to other things.
+/// A message as it is stored, also as the part of a joined row.
 #[derive(Debug, sqlx::FromRow)]
 pub(crate) struct MessageRow {
     pub(crate) id: Uuid,
@@ -95,61 +92,23 @@ impl TryFrom<MessageRow> for Message {
     type Error = RepositoryError;
 
     fn try_from(row: MessageRow) -> Result<Self, RepositoryError> {
-        let finish_reason = row
-            .finish_reason
-            .as_deref()
-            .map(finish_reason)
-            .transpose()?;
-        let usage = match (row.input_tokens, row.output_tokens) {
-            (Some(input_tokens), Some(output_tokens)) => Some(Usage {
-                input_tokens,
-                output_tokens,
-            }),
-            _ => None,
-        };
         Ok(Self {
             id: MessageId::new(row.id),
             conversation_id: ConversationId::new(row.conversation_id),
             turn_id: row.turn_id.map(TurnId::new),
             seq: row.seq,
-            role: role(&row.role)?,
+            role: column::role(&row.role)?,
             content: row.content,
             created_at: row::time(row.created_at),
             engine: row.engine,
             agent_version: row.agent_version,
-            finish_reason,
-            usage,
+            finish_reason: column::finish_reason(row.finish_reason.as_deref())?,
+            usage: column::usage(row.input_tokens, row.output_tokens),
         })
     }
 }
 
-fn utterance((seq, said_by, content): (i64, String, String)) -> Result<Utterance, RepositoryError> {
-    Ok(Utterance {
-        seq,
-        role: role(&said_by)?,
-        content: content.into(),
-    })
-}
-
-fn role(text: &str) -> Result<Role, RepositoryError> {
-    column::word(
-        "messages.role",
-        text,
-        [Role::User, Role::Agent],
-        Role::as_str,
-    )
-}
-
-fn finish_reason(text: &str) -> Result<FinishReason, RepositoryError> {
-    column::word(
-        "messages.finish_reason",
-        text,
-        FinishReason::ALL,
-        FinishReason::as_str,
-    )
-}
-
-/// One page of a conversation's messages; `None` when the conversation is gone.
+/// Returns one page of a conversation's messages; `None` if the conversation does not exist.
 pub(crate) async fn page(
     store: &SqliteStore,
     tenant: &TenantId,
@@ -178,13 +137,13 @@ pub(crate) async fn page(
     Ok(page.map(|page| is_found.then_some(page)))
 }
 
-/// What an engine is shown: see `ConversationRepository::history`.
+/// Implements `ConversationRepository::history`.
 pub(crate) async fn history(
     store: &SqliteStore,
     tenant: &TenantId,
     id: ConversationId,
     query: &HistoryQuery,
-) -> Result<Vec<Utterance>, RepositoryError> {
+) -> Result<Vec<HistoryMessage>, RepositoryError> {
     let rows = sqlx::query(HISTORY)
         .bind(tenant.as_str())
         .bind(id.uuid())
@@ -194,6 +153,6 @@ pub(crate) async fn history(
         .fetch_all(&store.readers)
         .await
         .map_err(from_sqlx)?;
-    let read = |row| utterance(FromRow::from_row(row).map_err(in_table("messages"))?);
+    let read = |row| column::history_message(FromRow::from_row(row).map_err(in_table("messages"))?);
     rows.iter().map(read).collect()
 }

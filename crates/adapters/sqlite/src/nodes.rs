@@ -1,4 +1,4 @@
-//! Running processes. The store's clock is SQLite's, which is this machine's.
+//! Nodes. The store's clock is the clock of this machine.
 
 use std::time::Duration;
 
@@ -26,12 +26,12 @@ const DELETE: &str = "delete from nodes where id = ?1";
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
 
-/// Running processes in SQLite.
+/// Nodes in SQLite.
 pub(crate) struct SqliteNodes {
     pub(crate) store: SqliteStore,
 }
 
-/// A time as statements take it.
+/// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
     i64::try_from(lease.as_millis()).unwrap_or(i64::MAX / 2)
 }

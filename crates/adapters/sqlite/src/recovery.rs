@@ -1,10 +1,10 @@
-//! Turns that nobody runs any more, and turns that waited too long.
+//! Turns of dead nodes, and turns that were queued for too long.
 
 use std::{collections::HashSet, time::Duration};
 
 use async_trait::async_trait;
 use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, Swept, TurnAddress, TurnRecovery};
+use ports::{Committed, RepositoryError, Sweep, SweepOutcome, TurnAddress, TurnRecovery};
 use relational::{
     column,
     plan::{self, SweptConversation, WaitingTurn},
@@ -20,8 +20,8 @@ use crate::{
     row, rows, tenants, turns,
 };
 
-/// Begins a statement on `lost`: the processes that are marked or unknown, and under which turns
-/// are in progress. They are found by leaps through the index, one a process.
+/// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
+/// in progress. They are found by jumps through the index, one per node.
 macro_rules! lost_nodes {
     () => {
         "with recursive holders (node_id) as ( \
@@ -37,14 +37,14 @@ macro_rules! lost_nodes {
     };
 }
 
-/// Whether the turn `q` has waited for longer than the milliseconds of `?1`.
+/// The condition that turn `q` was queued for longer than the first parameter, in milliseconds.
 macro_rules! is_expired {
     () => {
         concat!("q.queued_at <= ", now!(), " - ?1")
     };
 }
 
-/// Whether no turn is in progress in the conversation of the turn `q`.
+/// The condition that no turn is in progress in the conversation of turn `q`.
 macro_rules! is_free {
     () => {
         "not exists (select 1 from turns r where r.tenant_id = q.tenant_id \
@@ -53,12 +53,12 @@ macro_rules! is_free {
     };
 }
 
-/// Being the one that has the store, this process knows all others dead.
-const MARK: &str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
-const FORGET: &str = "\
+/// This process holds the lock of the store, so all other nodes are dead.
+const MARK_DEAD_NODES: &str = "update nodes set swept = 1 where swept = 0 and id <> ?1";
+const DELETE_DEAD_NODES: &str = "\
     delete from nodes where swept = 1 and not exists (select 1 from turns r \
         where r.node_id = nodes.id and r.status = 'in_progress')";
-const TENANTS: &str = concat!(
+const TENANTS_TO_SWEEP: &str = concat!(
     lost_nodes!(),
     "select r.tenant_id from lost cross join turns r \
          on r.node_id = lost.node_id and r.status = 'in_progress' \
@@ -69,14 +69,14 @@ const TENANTS: &str = concat!(
     is_free!(),
     ")"
 );
-const LOST: &str = concat!(
+const LOST_TURNS: &str = concat!(
     lost_nodes!(),
     "select r.conversation_id, r.id from lost cross join turns r \
          on r.node_id = lost.node_id and r.status = 'in_progress' and r.tenant_id = ?1 \
      order by r.id limit ?2"
 );
-/// Those that waited for too long wait longest, so the others are never in their way.
-const DUE: &str = concat!(
+/// Expired turns are the oldest ones, so they come first.
+const DUE_CONVERSATIONS: &str = concat!(
     "select q.conversation_id from turns q indexed by turns_waiting \
      where q.tenant_id = ?2 and q.status = 'queued' and (",
     is_expired!(),
@@ -84,7 +84,7 @@ const DUE: &str = concat!(
     is_free!(),
     ") group by q.conversation_id order by min(q.queued_seq) limit ?3"
 );
-const WAITING: &str = concat!(
+const QUEUED_TURNS: &str = concat!(
     "select q.conversation_id, q.id, ",
     is_expired!(),
     " as is_expired \
@@ -98,20 +98,20 @@ const WAITING: &str = concat!(
 const IN_PROGRESS_UNDER: &str = "\
     select tenant_id, conversation_id, id from turns \
     where node_id = ?1 and status = 'in_progress'";
-const ALL_WAITING: &str = "\
+const ALL_QUEUED_TURNS: &str = "\
     select tenant_id, conversation_id, id from turns indexed by turns_waiting \
     where status = 'queued'";
 
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
-    MARK,
-    FORGET,
-    TENANTS,
-    LOST,
-    DUE,
-    WAITING,
+    MARK_DEAD_NODES,
+    DELETE_DEAD_NODES,
+    TENANTS_TO_SWEEP,
+    LOST_TURNS,
+    DUE_CONVERSATIONS,
+    QUEUED_TURNS,
     IN_PROGRESS_UNDER,
-    ALL_WAITING,
+    ALL_QUEUED_TURNS,
 ];
 
 /// Recovery of turns in SQLite.
@@ -126,7 +126,10 @@ impl TurnRecovery for SqliteRecovery {
     }
 
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
-        let (forget, mark) = (sqlx::query(FORGET), sqlx::query(MARK).bind(own.uuid()));
+        let (forget, mark) = (
+            sqlx::query(DELETE_DEAD_NODES),
+            sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
+        );
         self.store
             .writer
             .transaction(move |connection| {
@@ -143,7 +146,7 @@ impl TurnRecovery for SqliteRecovery {
         &self,
         longest_wait: Duration,
     ) -> Result<Vec<TenantId>, RepositoryError> {
-        let tenants: Vec<String> = sqlx::query_scalar(TENANTS)
+        let tenants: Vec<String> = sqlx::query_scalar(TENANTS_TO_SWEEP)
             .bind(milliseconds(longest_wait))
             .fetch_all(&self.store.own_reader)
             .await
@@ -152,12 +155,12 @@ impl TurnRecovery for SqliteRecovery {
         tenants.iter().map(read).collect()
     }
 
-    async fn sweep(&self, sweep: &Sweep) -> Result<Swept, RepositoryError> {
+    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError> {
         let sweep = sweep.clone();
         self.store
             .writer
             .transaction(move |connection| {
-                Box::pin(async move { carry_out(connection, &sweep).await })
+                Box::pin(async move { sweep_tenant(connection, &sweep).await })
             })
             .await
     }
@@ -172,7 +175,7 @@ impl TurnRecovery for SqliteRecovery {
     }
 
     async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let rows = sqlx::query_as(ALL_WAITING)
+        let rows = sqlx::query_as(ALL_QUEUED_TURNS)
             .fetch_all(&self.store.own_reader)
             .await
             .map_err(in_table("turns"))?;
@@ -191,7 +194,7 @@ impl TurnRecovery for SqliteRecovery {
             .writer
             .transaction(move |connection| {
                 Box::pin(async move {
-                    let found = turns::found_to_end(connection, &tenant, id, None).await?;
+                    let found = turns::lock_and_find(connection, &tenant, id, None).await?;
                     let Some((row, facts)) = found else {
                         return Ok(None);
                     };
@@ -214,14 +217,14 @@ fn address(
     })
 }
 
-async fn carry_out(
+async fn sweep_tenant(
     connection: &mut SqliteConnection,
     sweep: &Sweep,
-) -> Result<Swept, RepositoryError> {
+) -> Result<SweepOutcome, RepositoryError> {
     tenants::lock(connection, &sweep.tenant).await?;
     let conversations = conversations(connection, sweep).await?;
     if conversations.is_empty() {
-        return Ok(Swept::default());
+        return Ok(SweepOutcome::default());
     }
     let query = plan::sweep_query(sweep, &conversations);
     let facts = facts::read(connection, &query).await?;
@@ -230,40 +233,46 @@ async fn carry_out(
     Ok(swept)
 }
 
-/// The conversations in which there is something to do, with the turns that wait there.
+/// The conversations with turns to fail or to start, with their queued turns.
 async fn conversations(
     connection: &mut SqliteConnection,
     sweep: &Sweep,
 ) -> Result<Vec<SweptConversation>, RepositoryError> {
-    let (tenant, limit) = (sweep.tenant.as_str(), row::count(sweep.limit));
+    let (tenant, limit) = (sweep.tenant.as_str(), row::row_count(sweep.limit));
     let longest_wait = milliseconds(sweep.longest_wait);
-    let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST)
+    let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
         .bind(tenant)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let due: Vec<Uuid> = sqlx::query_scalar(DUE)
+    let due: Vec<Uuid> = sqlx::query_scalar(DUE_CONVERSATIONS)
         .bind(longest_wait)
         .bind(tenant)
         .bind(limit)
         .fetch_all(&mut *connection)
         .await
         .map_err(in_table("turns"))?;
-    let of_lost = lost.iter().map(|(talk, _)| *talk);
-    let talks: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
-    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(WAITING)
+    let of_lost = lost.iter().map(|(conversation_id, _)| *conversation_id);
+    let conversation_ids: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
+    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
         .bind(longest_wait)
         .bind(tenant)
-        .bind(row::to_json(&talks)?)
+        .bind(row::to_json(&conversation_ids)?)
         .fetch_all(connection)
         .await
         .map_err(in_table("turns"))?;
     let lost = lost.into_iter();
-    let lost = lost.map(|(talk, turn)| (ConversationId::new(talk), TurnId::new(turn)));
-    let waiting = waiting.into_iter().map(|(talk, turn, is_expired)| {
-        let id = TurnId::new(turn);
-        (ConversationId::new(talk), WaitingTurn { id, is_expired })
-    });
+    let lost = lost
+        .map(|(conversation_id, turn)| (ConversationId::new(conversation_id), TurnId::new(turn)));
+    let waiting = waiting
+        .into_iter()
+        .map(|(conversation_id, turn, is_expired)| {
+            let id = TurnId::new(turn);
+            (
+                ConversationId::new(conversation_id),
+                WaitingTurn { id, is_expired },
+            )
+        });
     Ok(plan::swept_conversations(lost, waiting))
 }

@@ -1,16 +1,18 @@
-//! From values of SQLite to those of the domain: ids are 16 bytes, times are milliseconds, JSON is
+//! Conversion of SQLite values to domain values: ids are 16 bytes, times are milliseconds, JSON is
 //! text.
 
 use domain::{AsOf, Listed, Page, Seq, Timestamp};
 use ports::RepositoryError;
-use relational::{column::corrupt, page_room};
+use relational::{column::corrupt, page_budget};
 use serde::{Serialize, de::DeserializeOwned};
 use sqlx::{FromRow, Row, sqlite::SqliteRow};
 use uuid::Uuid;
 
 use crate::error::in_table;
 
-/// Reads a JSON text of `column`.
+pub(crate) use relational::page_budget::{one_more, row_count};
+
+/// Parses a JSON text of `column`.
 pub(crate) fn from_json<T: DeserializeOwned>(
     column: &'static str,
     text: &str,
@@ -18,18 +20,18 @@ pub(crate) fn from_json<T: DeserializeOwned>(
     serde_json::from_str(text).map_err(corrupt(column))
 }
 
-/// Writes a value as JSON text; what the service stores always can be.
+/// Serialises a value as JSON text.
 pub(crate) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<String, RepositoryError> {
-    serde_json::to_string(value).map_err(corrupt("a value to be stored"))
+    serde_json::to_string(value).map_err(corrupt("a value to store"))
 }
 
-/// Reads a time.
+/// Converts a time.
 pub(crate) const fn time(milliseconds: i64) -> Timestamp {
     Timestamp::from_milliseconds(milliseconds)
 }
 
-/// Reads the row of a statement that joins at most one thing to its tenant's head: the columns of
-/// the thing are null when it is not there, and there is no row at all without the tenant.
+/// Reads the row of a statement that joins at most one entity to its tenant's head. The columns of
+/// the entity are null if it does not exist, and without the tenant there is no row.
 pub(crate) fn as_of_one<'r, R, T>(
     table: &'static str,
     row: Option<&'r SqliteRow>,
@@ -45,8 +47,8 @@ where
     })
 }
 
-/// Reads the rows of a statement that joins things to their tenant's head, at most one more than
-/// `limit` and than the page has room for.
+/// Reads the rows of a statement that joins entities to their tenant's head. Rows beyond `limit`
+/// and the size of a page are dropped.
 pub(crate) fn as_of_page<R, T>(
     table: &'static str,
     rows: &[SqliteRow],
@@ -57,7 +59,7 @@ where
     R: for<'r> FromRow<'r, SqliteRow>,
 {
     let found = as_of_many(table, rows, into)?;
-    let limit = fitting(rows)?.min(limit);
+    let limit = fitting_rows(rows)?.min(limit);
     Ok(found.map(|items| Page::from_one_more(items, limit)))
 }
 
@@ -94,14 +96,12 @@ impl<'r, R: FromRow<'r, SqliteRow>> FromRow<'r, SqliteRow> for ListedRow<R> {
     }
 }
 
-/// The number of rows of a statement with a `total` that a page has room for.
-pub(crate) fn fitting(rows: &[SqliteRow]) -> Result<usize, RepositoryError> {
+/// The number of leading rows that fit into a page, by their column `total`.
+pub(crate) fn fitting_rows(rows: &[SqliteRow]) -> Result<usize, RepositoryError> {
     let total = |row: &SqliteRow| row.try_get::<Option<i64>, _>("total");
     let totals = rows.iter().map(|row| Ok(total(row)?.unwrap_or(0)));
-    let totals: Vec<i64> = totals
-        .collect::<Result<_, _>>()
-        .map_err(in_table("a page"))?;
-    Ok(page_room::fitting(&totals))
+    let totals: Vec<i64> = totals.collect::<Result<_, _>>().map_err(in_table("page"))?;
+    Ok(page_budget::fitting_rows(&totals))
 }
 
 fn as_of_many<'r, R, T>(
@@ -129,14 +129,4 @@ where
         value: items,
         position,
     })
-}
-
-/// A number of rows, as statements take it.
-pub(crate) fn count(rows: usize) -> i64 {
-    i64::try_from(rows).unwrap_or(i64::MAX)
-}
-
-/// One more than a page shows, which tells whether more follow.
-pub(crate) fn one_more(limit: usize) -> i64 {
-    count(limit).saturating_add(1)
 }

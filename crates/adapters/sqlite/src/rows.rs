@@ -1,10 +1,10 @@
-//! Writes the rows that a transaction decided on, one statement for each table and kind of change.
+//! Writes the rows of a plan, with one statement for each table and kind of change.
 //!
-//! Rows go over as JSON arrays, ids in hexadecimal, and all statements together: each hop to
-//! SQLite's thread and back is time in which nobody else can write.
+//! Rows are sent as JSON arrays with hexadecimal ids, and all statements together: during each
+//! round trip to SQLite's thread no other write can run.
 
-/// Begins a statement on all rows of its parameter, as entries of `given`. Without `materialized`,
-/// SQLite would write out an entry's JSON anew for each column that is taken from it.
+/// The start of a statement on all rows of its parameter, as entries of `given`. Without
+/// `materialized`, SQLite would serialise the JSON of an entry again for each extracted column.
 macro_rules! given {
     () => {
         "with given as materialized (select value as entry from json_each(?)) "
@@ -22,7 +22,7 @@ use sqlx::SqliteConnection;
 
 use crate::script::Script;
 
-/// The statements of this folder.
+/// The statements of this module.
 pub(crate) const STATEMENTS: &[&[&str]] = &[
     conversations::STATEMENTS,
     turns::STATEMENTS,
@@ -30,8 +30,8 @@ pub(crate) const STATEMENTS: &[&[&str]] = &[
     log::STATEMENTS,
 ];
 
-/// Writes all of `rows`. Keys are released before others are claimed: one may pass from a turn
-/// that failed to the next.
+/// Writes all of `rows`. Keys are released before others are claimed, since a key may move from a
+/// failed turn to the next one.
 pub(crate) async fn write(
     connection: &mut SqliteConnection,
     rows: &Rows,

@@ -1,4 +1,4 @@
-//! Statements that run one behind the other, in one hop to SQLite's thread.
+//! Statements that run in sequence, with one round trip to SQLite's thread.
 
 use futures::TryStreamExt as _;
 use ports::RepositoryError;
@@ -11,7 +11,7 @@ use sqlx::{
 
 use crate::{error::from_sqlx, row};
 
-/// Statements that write. Each has one parameter, a plain `?`: a JSON array.
+/// A sequence of writing statements. Each has one parameter, a plain `?`: a JSON array.
 #[derive(Default)]
 pub(crate) struct Script {
     sql: String,
@@ -19,7 +19,7 @@ pub(crate) struct Script {
 }
 
 impl Script {
-    /// Adds `statement` for all `rows` at once; not at all without any.
+    /// Adds `statement` for all `rows` at once; adds nothing without rows.
     pub(crate) fn add<'r, R, J: Serialize>(
         &mut self,
         statement: &'static str,
@@ -40,7 +40,7 @@ impl Script {
         self.parameters.push(parameter);
     }
 
-    /// Runs all of them.
+    /// Runs all statements.
     pub(crate) async fn run(
         self,
         connection: &mut SqliteConnection,
@@ -53,18 +53,18 @@ impl Script {
     }
 
     fn query(self) -> Query<'static, Sqlite, SqliteArguments> {
-        // All of it was written here: what comes from outside is in the parameters.
+        // The text consists of constants; all values are parameters.
         let query = sqlx::query(AssertSqlSafe(self.sql));
         self.parameters.into_iter().fold(query, Query::bind)
     }
 }
 
-/// A statement that looks for all keys of its parameter, a plain `?`: a JSON array.
-pub(crate) struct Look(&'static str, String);
+/// A statement that looks up all keys of its parameter, a plain `?`: a JSON array.
+pub(crate) struct BatchQuery(&'static str, String);
 
-impl Look {
-    /// By `statement` for all `keys` at once.
-    pub(crate) fn of<J: Serialize>(
+impl BatchQuery {
+    /// Builds the query of `statement` for all `keys` at once.
+    pub(crate) fn new<J: Serialize>(
         statement: &'static str,
         keys: impl IntoIterator<Item = J>,
     ) -> Result<Self, RepositoryError> {
@@ -73,16 +73,16 @@ impl Look {
     }
 }
 
-/// Takes all `looks`, and answers the rows that each found.
-pub(crate) async fn fetch<const LOOKS: usize>(
+/// Runs all `queries`, and returns the rows of each.
+pub(crate) async fn fetch<const N: usize>(
     connection: &mut SqliteConnection,
-    looks: [Look; LOOKS],
-) -> Result<[Vec<SqliteRow>; LOOKS], RepositoryError> {
+    queries: [BatchQuery; N],
+) -> Result<[Vec<SqliteRow>; N], RepositoryError> {
     let mut script = Script::default();
-    for Look(statement, keys) in looks {
+    for BatchQuery(statement, keys) in queries {
         script.push(statement, keys);
     }
-    let mut found = [const { Vec::new() }; LOOKS];
+    let mut found = [const { Vec::new() }; N];
     let mut statements = found.iter_mut();
     let mut rows = statements.next();
     let mut results = connection.fetch_many(script.query());

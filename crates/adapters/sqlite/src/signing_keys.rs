@@ -1,4 +1,4 @@
-//! Keys that sign tokens.
+//! Keys that sign access tokens.
 
 use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
@@ -49,7 +49,7 @@ impl TryFrom<SigningKeyRow> for SigningKey {
     }
 }
 
-/// Keys that sign tokens, in SQLite.
+/// Signing keys in SQLite.
 pub(crate) struct SqliteSigningKeys {
     pub(crate) store: SqliteStore,
 }

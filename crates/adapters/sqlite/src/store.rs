@@ -3,7 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use ports::{RepositoryError, Storage};
-use relational::{GroupCommit, Patience, WritingThread};
+use relational::{GroupCommit, WriteTimeouts, WriterThread};
 use sqlx::{
     ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
@@ -14,7 +14,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{
     agents::SqliteAgents,
-    batch::SqliteBatches,
+    batch::SqliteBatchStore,
     claims::SqliteClaims,
     conversations::SqliteConversations,
     credentials::SqliteCredentials,
@@ -29,7 +29,7 @@ use crate::{
     tickets::SqliteTickets,
     tokens::SqliteTokens,
     turns::SqliteTurns,
-    writer::{CALL_LIMIT, Writer},
+    writer::{CALL_TIMEOUT, Writer},
 };
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/sqlite");
@@ -41,13 +41,13 @@ const APPLIED_MIGRATIONS: &str = "select count(*) from _sqlx_migrations where su
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[MIGRATIONS_TABLE, APPLIED_MIGRATIONS];
 
-/// How a store is opened.
+/// The options of a store.
 #[derive(Debug, Clone, Copy)]
 pub struct SqliteOptions {
-    /// Whether this process holds the lock file beside the database: the one that serves does,
-    /// and then knows all others dead. A command on the store itself goes without.
+    /// Whether this process takes the lock file beside the database. The server does, so all nodes
+    /// of other processes are dead. A command on the store does not.
     pub exclusive: bool,
-    /// Connections that read, at most.
+    /// The maximum number of read connections.
     pub max_readers: u32,
 }
 
@@ -65,43 +65,48 @@ impl Default for SqliteOptions {
 pub struct SqliteStore {
     options: SqliteConnectOptions,
     pub(crate) readers: SqlitePool,
-    /// What the process reads for itself: it must not be taken for dead, or trust what is no more
-    /// true, because many read at once.
+    /// The connection for reads of the process itself. Without it, many concurrent requests could
+    /// make the process appear dead, or let it trust outdated caches.
     pub(crate) own_reader: SqlitePool,
     pub(crate) writer: Writer,
     pub(crate) group: GroupCommit,
-    /// Held while the first key is stored and shown.
+    /// A lock that is held while the first key is stored and shown.
     pub(crate) first_key: Arc<Mutex<()>>,
 }
 
 impl SqliteStore {
-    /// Opens the file that `url` names (`sqlite://data/agent-service.db`), and makes it and its
-    /// folder when they are missing. The tasks that write have a thread of their own. A
-    /// [`LocationError`] stands behind the error when the place is at fault.
+    /// Opens the file at `url` (`sqlite://data/agent-service.db`), and creates it and its folder if
+    /// they are missing. The writer tasks have a thread of their own. If the location is invalid,
+    /// the source of the error is a [`LocationError`].
     pub async fn open(
         url: &str,
         options: SqliteOptions,
         tasks: &TaskTracker,
     ) -> Result<Self, RepositoryError> {
-        let connect = location::prepare(url).map_err(misplaced)?;
+        let connect = location::prepare(url).map_err(location_error)?;
         let lock = if options.exclusive {
-            Some(location::lock(connect.get_filename()).map_err(misplaced)?)
+            Some(location::lock(connect.get_filename()).map_err(location_error)?)
         } else {
             None
         };
-        let writing =
-            WritingThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
-        let writer = Writer::start(&connect, lock, tasks, writing.clone());
-        // The first transaction makes the file, which readers cannot.
+        let writer_thread =
+            WriterThread::start().map_err(|error| RepositoryError::Unavailable(error.into()))?;
+        let writer = Writer::start(&connect, lock, tasks, writer_thread.clone());
+        // The first transaction creates the file, which read connections cannot do.
         writer
             .transaction(|_connection| Box::pin(async { Ok(()) }))
             .await?;
         let own_reader = readers(&connect, 1);
         let readers = readers(&connect, options.max_readers);
-        let batches = SqliteBatches {
+        let batches = SqliteBatchStore {
             writer: writer.clone(),
         };
-        let group = GroupCommit::start(batches, Patience::default(), tasks, writing.runtime());
+        let group = GroupCommit::start(
+            batches,
+            WriteTimeouts::default(),
+            tasks,
+            writer_thread.runtime(),
+        );
         Ok(Self {
             options: connect,
             readers,
@@ -112,16 +117,19 @@ impl SqliteStore {
         })
     }
 
-    /// Brings the schema up to this version of the service. The caller sees to it that no other
-    /// process does the same: SQLite's migrator takes no lock.
+    /// Migrates the schema to this version of the service. The caller ensures that no other process
+    /// does the same: SQLite's migrator takes no lock.
     pub async fn migrate(&self) -> Result<(), RepositoryError> {
-        let unmigrated = |error: MigrateError| RepositoryError::Unavailable(error.into());
+        let migration_error = |error: MigrateError| RepositoryError::Unavailable(error.into());
         let mut connection = self.options.connect().await.map_err(from_sqlx)?;
-        MIGRATOR.run(&mut connection).await.map_err(unmigrated)?;
+        MIGRATOR
+            .run(&mut connection)
+            .await
+            .map_err(migration_error)?;
         connection.close().await.map_err(from_sqlx)
     }
 
-    /// How many migrations are still to be carried out.
+    /// Returns the number of migrations that have not been applied.
     pub async fn pending_migrations(&self) -> Result<usize, RepositoryError> {
         let tables: i64 = sqlx::query_scalar(MIGRATIONS_TABLE)
             .fetch_one(&self.readers)
@@ -138,7 +146,7 @@ impl SqliteStore {
         Ok(known.saturating_sub(usize::try_from(applied).unwrap_or(known)))
     }
 
-    /// The ports of this store.
+    /// Returns the ports of this store.
     pub fn storage(&self) -> Storage {
         let store = || self.clone();
         Storage {
@@ -158,7 +166,7 @@ impl SqliteStore {
         }
     }
 
-    /// Lets waiting writes finish and closes all connections. Later calls are `Unavailable`.
+    /// Waits for queued writes and closes all connections. Later calls fail with `Unavailable`.
     pub async fn close(&self) {
         self.group.close().await;
         self.readers.close().await;
@@ -167,17 +175,17 @@ impl SqliteStore {
     }
 }
 
-fn readers(connect: &SqliteConnectOptions, most: u32) -> SqlitePool {
+fn readers(connect: &SqliteConnectOptions, max_connections: u32) -> SqlitePool {
     SqlitePoolOptions::new()
-        .max_connections(most)
-        .acquire_timeout(CALL_LIMIT)
+        .max_connections(max_connections)
+        .acquire_timeout(CALL_TIMEOUT)
         .idle_timeout(None::<Duration>)
         .max_lifetime(None::<Duration>)
         .test_before_acquire(false)
-        .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_LIMIT))
+        .connect_lazy_with(connect.clone().read_only(true).busy_timeout(CALL_TIMEOUT))
 }
 
-fn misplaced(error: LocationError) -> RepositoryError {
+fn location_error(error: LocationError) -> RepositoryError {
     RepositoryError::Unavailable(error.into())
 }
 
@@ -190,7 +198,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn what_the_process_reads_for_itself_waits_for_no_other_reader() {
+    async fn reads_of_the_process_itself_wait_for_no_other_reader() {
         let folder = TempDir::new().unwrap();
         let url = format!("sqlite://{}/test.db", folder.path().display());
         let (options, tasks) = (SqliteOptions::default(), TaskTracker::new());
@@ -208,8 +216,8 @@ mod tests {
             storage.recovery.waiting().await.unwrap();
             storage.events.heads().await.unwrap()
         };
-        // Sooner than another reader is given up.
-        let heads = tokio::time::timeout(CALL_LIMIT / 2, own_reads).await;
+        // Less than the time limit of another reader.
+        let heads = tokio::time::timeout(CALL_TIMEOUT / 2, own_reads).await;
         assert_eq!(heads.unwrap().len(), 1);
     }
 }

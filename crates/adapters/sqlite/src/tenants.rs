@@ -79,8 +79,8 @@ impl TenantRepository for SqliteTenants {
     }
 }
 
-/// Locks a tenant until the transaction ends and reads where its log stands: the first step of
-/// every transaction that changes something of it. In SQLite the transaction itself is the lock.
+/// Returns the head of a tenant's log. This is the first step of every transaction that changes
+/// data of the tenant. In SQLite the transaction itself is the lock.
 pub(crate) async fn lock(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
@@ -91,5 +91,5 @@ pub(crate) async fn lock(
         .await
         .map_err(in_table("tenants"))?;
     head.map(Seq)
-        .ok_or_else(|| corrupt("tenants.id")("there is no such tenant"))
+        .ok_or_else(|| corrupt("tenants.id")("the tenant does not exist"))
 }

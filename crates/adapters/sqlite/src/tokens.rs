@@ -20,7 +20,7 @@ const USE_ASSERTION: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
 
-/// What SQLite remembers of tokens.
+/// Revoked tokens and used assertions in SQLite.
 pub(crate) struct SqliteTokens {
     pub(crate) store: SqliteStore,
 }

@@ -3,8 +3,8 @@
 use async_trait::async_trait;
 use domain::{AgentId, AsOf, ConversationId, NodeId, Stamp, TenantId, TurnId};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
-    FoundTurn, Reply, RepositoryError, TurnRepository,
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
+    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
 };
 use relational::{
     Facts, FactsQuery, TurnRow,
@@ -17,11 +17,11 @@ use crate::{
     SqliteStore,
     error::{from_sqlx, in_table},
     facts, row, rows, tenants,
-    turn_row::{AnsweredTurn, join_reply, reply_columns, turn_columns},
+    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
-/// Keeps a turn `r` out of sight once its agent or conversation is deleted, unless the deletion
-/// itself cancelled the turn.
+/// Hides a turn `r` once its agent or conversation is deleted, unless the deletion itself cancelled
+/// the turn.
 macro_rules! unless_deleted {
     () => {
         "and not exists ( \
@@ -64,14 +64,14 @@ const OPEN_OF_CONVERSATION: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[FIND, OPEN_OF_AGENT, OPEN_OF_CONVERSATION];
 
 struct FoundRow {
-    turn: AnsweredTurn,
+    turn: TurnWithReply,
     owner: Option<String>,
 }
 
 impl<'r> FromRow<'r, SqliteRow> for FoundRow {
     fn from_row(row: &'r SqliteRow) -> Result<Self, sqlx::Error> {
         Ok(Self {
-            turn: AnsweredTurn::from_row(row)?,
+            turn: TurnWithReply::from_row(row)?,
             owner: row.try_get("owner")?,
         })
     }
@@ -81,13 +81,7 @@ impl TryFrom<FoundRow> for FoundTurn {
     type Error = RepositoryError;
 
     fn try_from(row: FoundRow) -> Result<Self, RepositoryError> {
-        let turn = TurnRow::try_from(row.turn)?;
-        Ok(Self {
-            turn: turn.turn,
-            message_id: turn.message_id,
-            principal: turn.principal,
-            user_id: row.owner,
-        })
+        Ok(TurnRow::try_from(row.turn)?.into_found_turn(row.owner))
     }
 }
 
@@ -119,11 +113,11 @@ pub(crate) struct SqliteTurns {
 
 #[async_trait]
 impl TurnRepository for SqliteTurns {
-    async fn record_exchange(
+    async fn record_completed_turn(
         &self,
-        exchange: Exchange,
-    ) -> Result<ExchangeOutcome, RepositoryError> {
-        self.store.group.record_exchange(exchange).await
+        completed_turn: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError> {
+        self.store.group.record_completed_turn(completed_turn).await
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
@@ -176,7 +170,7 @@ async fn cancel(
     node: Option<NodeId>,
     stamp: &Stamp,
 ) -> Result<CancelOutcome, RepositoryError> {
-    let Some((row, facts)) = found_to_end(connection, tenant, id, node).await? else {
+    let Some((row, facts)) = lock_and_find(connection, tenant, id, node).await? else {
         return Ok(CancelOutcome::NotFound);
     };
     let (rows, outcome) = plan::cancel_turn(&facts, &row, partial, node, stamp);
@@ -184,9 +178,9 @@ async fn cancel(
     Ok(outcome)
 }
 
-/// Locks the tenant and finds a turn that is to be ended from outside, with the facts on which
-/// that is decided; `node` is where the one that waits behind it is to start.
-pub(crate) async fn found_to_end(
+/// Locks the tenant and finds a turn to end from outside, with the facts for that decision. `node`
+/// is the node on which the next queued turn is to start.
+pub(crate) async fn lock_and_find(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
     id: TurnId,
@@ -197,19 +191,12 @@ pub(crate) async fn found_to_end(
     let Some(row) = turns.remove(&(tenant.clone(), id)) else {
         return Ok(None);
     };
-    let conversation = (tenant.clone(), row.turn.conversation_id);
-    let mut query = FactsQuery::default();
-    query.tenants.insert(tenant.clone());
-    query.conversations.push(conversation.clone());
-    if let Some(node) = node {
-        query.promotions.insert(conversation);
-        query.nodes.insert(node);
-    }
+    let query = FactsQuery::for_ending(&row, node);
     let facts = facts::read(connection, &query).await?;
     Ok(Some((row, facts)))
 }
 
-/// The turns of an agent that wait or run, by id.
+/// Returns the open turns of an agent, by id.
 pub(crate) async fn open_of_agent(
     connection: &mut SqliteConnection,
     tenant: &TenantId,
@@ -224,7 +211,7 @@ pub(crate) async fn open_of_agent(
     Ok(rows.into_iter().map(OpenTurn::from).collect())
 }
 
-/// The turns of a conversation that wait or run, by id.
+/// Returns the open turns of a conversation, by id.
 pub(crate) async fn open_of_conversation(
     connection: &mut SqliteConnection,
     tenant: &TenantId,

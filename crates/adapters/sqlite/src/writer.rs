@@ -1,12 +1,13 @@
-//! The one task that writes: it owns the write connection and runs one transaction at a time.
+//! The writer task, which owns the only write connection and runs one transaction at a time.
 //!
-//! Being run by it is the lock of every tenant: nothing else writes. (Another process may, such as
-//! a command that makes a key beside a running server; `BEGIN IMMEDIATE` waits for it.)
+//! A running transaction of this task is the lock of every tenant, because nothing else writes.
+//! (Another process may, such as a command that creates a key beside a running server; `BEGIN
+//! IMMEDIATE` waits for it.)
 
 use std::{fs::File, future::Future, pin::Pin, time::Duration};
 
 use ports::{RepositoryError, error::chain};
-use relational::WritingThread;
+use relational::WriterThread;
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -19,23 +20,23 @@ use tokio_util::task::TaskTracker;
 
 use crate::error::{from_sqlx, is_full};
 
-/// Within this time a caller gets an answer, if only that the store is unavailable.
-pub(crate) const CALL_LIMIT: Duration = Duration::from_secs(5);
+/// The time limit of a call; after it, the store counts as unavailable.
+pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Transactions that may wait for their turn; above it callers wait for a place.
-const WAITING_JOBS: usize = 1_024;
+/// The maximum number of queued transactions. Further callers wait until the queue has space.
+const MAX_QUEUED_JOBS: usize = 1_024;
 
 const BEGIN: &str = "begin immediate";
 
-/// What a transaction does with its connection.
+/// The work of a transaction with its connection.
 pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
 
-/// Why a transaction has no result.
+/// The failure of a transaction.
 #[derive(Debug)]
 pub(crate) enum WriteError {
     /// Nothing was written.
     RolledBack(RepositoryError),
-    /// The commit was asked for and got no good answer.
+    /// The commit was not confirmed, so its outcome is unknown.
     Unknown(RepositoryError),
 }
 
@@ -47,49 +48,49 @@ impl From<WriteError> for RepositoryError {
     }
 }
 
-/// Whether the connection can run the next transaction. After an error of the database it is
-/// not trusted: a failed commit may or may not have ended the transaction.
+/// The connection for the next transaction. After an error of the database, the connection is not
+/// reused: a failed commit may or may not have ended the transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Afterwards {
+enum NextConnection {
     Reuse,
     Reopen,
 }
 
-type Running<'c> = Pin<Box<dyn Future<Output = Afterwards> + Send + 'c>>;
+type JobFuture<'c> = Pin<Box<dyn Future<Output = NextConnection> + Send + 'c>>;
 type Job = Box<
-    dyn for<'c> FnOnce(Result<&'c mut SqliteConnection, RepositoryError>) -> Running<'c> + Send,
+    dyn for<'c> FnOnce(Result<&'c mut SqliteConnection, RepositoryError>) -> JobFuture<'c> + Send,
 >;
 
-enum Message {
+enum Command {
     Run(Job),
     Close(oneshot::Sender<()>),
 }
 
-/// The way to the task that writes. Cheap to clone; the task ends with the last clone.
+/// The handle of the writer task. Cheap to clone; the task ends with the last clone.
 #[derive(Debug, Clone)]
 pub(crate) struct Writer {
-    messages: mpsc::Sender<Message>,
+    commands: mpsc::Sender<Command>,
 }
 
 impl Writer {
-    /// Starts the task on `thread`. That and `lock` are held as long as the task lives.
+    /// Starts the task on `thread`. The task holds the thread and `lock` until it ends.
     pub(crate) fn start(
         options: &SqliteConnectOptions,
         lock: Option<File>,
         tasks: &TaskTracker,
-        thread: WritingThread,
+        thread: WriterThread,
     ) -> Self {
-        let (messages, queue) = mpsc::channel(WAITING_JOBS);
+        let (commands, queue) = mpsc::channel(MAX_QUEUED_JOBS);
         let options = options
             .clone()
             .create_if_missing(true)
             .journal_mode(SqliteJournalMode::Wal)
             .synchronous(SqliteSynchronous::Full)
             .foreign_keys(true)
-            .busy_timeout(CALL_LIMIT)
-            // A batch touches more pages than the usual 2 MB hold when there is much to write.
+            .busy_timeout(CALL_TIMEOUT)
+            // A large batch touches more pages than fit into the default of 2 MB.
             .pragma("cache_size", "-16384")
-            // What a statement sets aside while it runs needs no file.
+            // Temporary data of statements needs no file.
             .pragma("temp_store", "memory");
         let runtime = thread.runtime().clone();
         let task = async move {
@@ -101,64 +102,64 @@ impl Writer {
             drop(thread);
         };
         tasks.spawn_on(task, &runtime);
-        Self { messages }
+        Self { commands }
     }
 
-    /// Runs `work` in a transaction and commits it; rolls back when it answers an error. Answers
-    /// `Unavailable` when that takes too long; then the transaction may still be carried out.
+    /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
+    /// Fails with `Unavailable` after a time limit; the transaction may still be committed then.
     pub(crate) async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
     where
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
-        match timeout(CALL_LIMIT, self.unhurried(work)).await {
+        match timeout(CALL_TIMEOUT, self.transaction_without_deadline(work)).await {
             Ok(outcome) => outcome.map_err(RepositoryError::from),
             Err(elapsed) => Err(RepositoryError::Unavailable(elapsed.into())),
         }
     }
 
-    /// Like [`Self::transaction`], but what has begun is awaited without a limit in time. What has
-    /// not begun within [`CALL_LIMIT`] is withdrawn.
-    pub(crate) async fn unhurried<T, W>(&self, work: W) -> Result<T, WriteError>
+    /// Like [`Self::transaction`], but waits without a time limit for a transaction that has begun.
+    /// One that has not begun within [`CALL_TIMEOUT`] is withdrawn.
+    pub(crate) async fn transaction_without_deadline<T, W>(&self, work: W) -> Result<T, WriteError>
     where
         T: Send + 'static,
         W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
     {
-        let late =
+        let timed_out =
             |elapsed: Elapsed| WriteError::RolledBack(RepositoryError::Unavailable(elapsed.into()));
-        let deadline = Instant::now() + CALL_LIMIT;
-        let (start, mut begun) = oneshot::channel();
-        let (answer, answered) = oneshot::channel();
+        let deadline = Instant::now() + CALL_TIMEOUT;
+        let (start, mut started) = oneshot::channel();
+        let (result_sender, outcome) = oneshot::channel();
         let job: Job =
-            Box::new(move |connection| Box::pin(attend(connection, work, start, answer)));
-        let sent = timeout_at(deadline, self.messages.send(Message::Run(job))).await;
-        sent.map_err(late)?
+            Box::new(move |connection| Box::pin(run_job(connection, work, start, result_sender)));
+        let sent = timeout_at(deadline, self.commands.send(Command::Run(job))).await;
+        sent.map_err(timed_out)?
             .map_err(|_closed| WriteError::RolledBack(closed()))?;
-        if let Err(elapsed) = timeout_at(deadline, &mut begun).await {
-            begun.close();
-            // It may have begun in this very moment.
-            if begun.try_recv().is_err() {
-                return Err(late(elapsed));
+        if let Err(elapsed) = timeout_at(deadline, &mut started).await {
+            started.close();
+            // It may have begun at the same moment.
+            if started.try_recv().is_err() {
+                return Err(timed_out(elapsed));
             }
         }
-        answered
+        outcome
             .await
             .unwrap_or_else(|_lost| Err(WriteError::Unknown(closed())))
     }
 
-    /// Whether the task is there: `Unavailable` when it has ended, for whatever reason.
+    /// Returns `Unavailable` if the task has ended for any reason.
     pub(crate) fn check(&self) -> Result<(), RepositoryError> {
-        if self.messages.is_closed() {
+        if self.commands.is_closed() {
             return Err(closed());
         }
         Ok(())
     }
 
-    /// Lets what waits finish, then closes the connection, which folds the log file into the
-    /// database.
+    /// Waits for the queued transactions, then closes the connection. SQLite then merges the log
+    /// file into the database.
     pub(crate) async fn close(&self) {
         let (done, closed) = oneshot::channel();
-        if self.messages.send(Message::Close(done)).await.is_ok() {
+        if self.commands.send(Command::Close(done)).await.is_ok() {
             let _ = closed.await;
         }
     }
@@ -168,17 +169,17 @@ fn closed() -> RepositoryError {
     RepositoryError::Unavailable("the store is closed".into())
 }
 
-/// Runs what comes until there is no more; answers who waits for the end, if anybody.
+/// Runs jobs until the queue is closed and empty. Returns the sender for the caller of `close`.
 async fn run(
     options: SqliteConnectOptions,
-    mut queue: mpsc::Receiver<Message>,
+    mut queue: mpsc::Receiver<Command>,
 ) -> Option<oneshot::Sender<()>> {
     let mut open = None;
     let mut closing = None;
-    while let Some(message) = queue.recv().await {
-        match message {
-            Message::Run(job) => open = serve(&options, open, job).await,
-            Message::Close(done) => {
+    while let Some(command) = queue.recv().await {
+        match command {
+            Command::Run(job) => open = run_on_connection(&options, open, job).await,
+            Command::Close(done) => {
                 queue.close();
                 closing = Some(done);
             }
@@ -190,8 +191,8 @@ async fn run(
     closing
 }
 
-/// Runs one job, on the connection that is open or on a new one.
-async fn serve(
+/// Runs one job on the open connection, or on a new one.
+async fn run_on_connection(
     options: &SqliteConnectOptions,
     open: Option<SqliteConnection>,
     job: Job,
@@ -207,45 +208,45 @@ async fn serve(
         },
     };
     match job(Ok(&mut connection)).await {
-        Afterwards::Reuse => Some(connection),
-        Afterwards::Reopen => {
+        NextConnection::Reuse => Some(connection),
+        NextConnection::Reopen => {
             let _ = connection.close_hard().await;
             None
         }
     }
 }
 
-/// Runs one piece of work and answers its caller.
-async fn attend<T, W>(
+/// Runs one transaction and sends its result to its caller.
+async fn run_job<T, W>(
     connection: Result<&mut SqliteConnection, RepositoryError>,
     work: W,
     start: oneshot::Sender<()>,
-    answer: oneshot::Sender<Result<T, WriteError>>,
-) -> Afterwards
+    result_sender: oneshot::Sender<Result<T, WriteError>>,
+) -> NextConnection
 where
     W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
 {
     if start.send(()).is_err() {
-        // The caller has gone while this waited: nobody would learn what came of it.
-        return Afterwards::Reuse;
+        // The caller was dropped in the meantime: no result is needed.
+        return NextConnection::Reuse;
     }
     let outcome = match connection {
         Ok(connection) => in_transaction(connection, work).await,
         Err(error) => Err(WriteError::RolledBack(error)),
     };
-    let afterwards = match &outcome {
+    let next_connection = match &outcome {
         Err(
             WriteError::Unknown(error)
             | WriteError::RolledBack(error @ RepositoryError::Unavailable(_)),
         ) => {
             let error = chain(error);
-            tracing::warn!(error, "a write failed; the next one gets a new connection");
-            Afterwards::Reopen
+            tracing::warn!(error, "SQLite write failed; reopening the connection");
+            NextConnection::Reopen
         }
-        _ => Afterwards::Reuse,
+        _ => NextConnection::Reuse,
     };
-    let _ = answer.send(outcome);
-    afterwards
+    let _ = result_sender.send(outcome);
+    next_connection
 }
 
 async fn in_transaction<T, W>(connection: &mut SqliteConnection, work: W) -> Result<T, WriteError>
@@ -258,7 +259,7 @@ where
         Ok(value) => {
             let committed = transaction.commit().await;
             committed.map_err(|error| {
-                // Without the room for its last page, a commit is none: nobody has to look for it.
+                // A commit on a full disk is rolled back, so its outcome is known.
                 let is_undone = is_full(&error);
                 let error = from_sqlx(error);
                 if is_undone {

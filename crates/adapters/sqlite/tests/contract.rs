@@ -1,4 +1,4 @@
-//! Every promise of the ports, kept by SQLite.
+//! The contract tests of all ports, run with SQLite.
 
 mod database;
 
@@ -7,7 +7,7 @@ use std::ops::Deref;
 use ports::Storage;
 use tempfile::TempDir;
 
-/// A database in a folder of its own, which goes with it.
+/// A database in a temporary folder, which is deleted with this value.
 struct Database {
     storage: Storage,
     _folder: TempDir,

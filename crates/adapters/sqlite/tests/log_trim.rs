@@ -1,8 +1,8 @@
-//! Trimming the log where that of one tenant refuses it.
+//! Trimming of logs when the log of one tenant cannot be trimmed.
 
 mod database;
 
-use contract::samples;
+use contract::fixture;
 use domain::Seq;
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
@@ -12,30 +12,30 @@ const REFUSE: &str = "\
     begin select raise(abort, 'damaged'); end";
 
 #[tokio::test]
-async fn a_tenant_that_cannot_be_trimmed_keeps_no_other_from_it() {
+async fn a_log_that_cannot_be_trimmed_does_not_affect_other_tenants() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let database = database::migrated(&url).await;
-    let tenants = ["a-first-one", "b-second-one"].map(samples::tenant_named);
+    let tenants = ["a-first-one", "b-second-one"].map(fixture::tenant_named);
     for (number, tenant) in (1..).zip(&tenants) {
         database
             .tenants
-            .insert(tenant, samples::at(0))
+            .insert(tenant, fixture::at(0))
             .await
             .unwrap();
         database
             .agents
-            .insert(tenant, &samples::agent(number), &samples::stamp(10), None)
+            .insert(tenant, &fixture::agent(number), &fixture::stamp(10), None)
             .await
             .unwrap();
     }
     let mut damaging = SqliteConnection::connect(&url).await.unwrap();
     sqlx::query(REFUSE).execute(&mut damaging).await.unwrap();
 
-    // As long as more may be left, it is gone on.
-    let trimmed = database.maintenance.trim_log(samples::at(100), 1).await;
+    // An error is not returned as long as more events may be removed.
+    let trimmed = database.maintenance.trim_log(fixture::at(100), 1).await;
     assert_eq!(trimmed.unwrap(), 1);
-    let trimmed = database.maintenance.trim_log(samples::at(100), 1).await;
+    let trimmed = database.maintenance.trim_log(fixture::at(100), 1).await;
     assert!(trimmed.is_err(), "{trimmed:?}");
     let mut firsts = Vec::new();
     for tenant in &tenants {

@@ -1,10 +1,10 @@
-//! What the migrations make of a database that is in use.
+//! Tests of migrations of databases with data.
 
 mod database;
 
 use std::time::Duration;
 
-use contract::samples;
+use contract::fixture;
 use domain::{
     Credential, CredentialKind, LimitOverrides, SecretDigest,
     credential::{Proof, StoredSecret},
@@ -21,7 +21,7 @@ const INSERT_KEY: &str = "\
         ?6, ?7, ?8, '[\"https://example.org\"]', '{\"streams\":3}')";
 const NOTE_KEY: &str = "update store_state set had_key = 1, access_version = 5";
 
-/// Turns of one conversation: one in progress on a node, and one that waits.
+/// Two turns of one conversation: one in progress on a node, and one queued.
 const INSERT_TURNS: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, status, principal, input, \
         message_id, node_id, queued_seq, created_at) \
@@ -32,26 +32,26 @@ fn secret() -> StoredSecret {
     StoredSecret {
         digest: SecretDigest::new([7; 32]),
         last4: "4fZ1".to_owned(),
-        previous: Some((SecretDigest::new([8; 32]), samples::at(20))),
+        previous: Some((SecretDigest::new([8; 32]), fixture::at(20))),
     }
 }
 
 fn expected() -> Credential {
     Credential {
         proof: Proof::Secret(secret()),
-        expires_at: Some(samples::at(30)),
-        last_used_at: Some(samples::at(40)),
-        revoked_at: Some(samples::at(50)),
+        expires_at: Some(fixture::at(30)),
+        last_used_at: Some(fixture::at(40)),
+        revoked_at: Some(fixture::at(50)),
         allowed_origins: vec!["https://example.org".to_owned()],
         limits: LimitOverrides {
             streams: Some(3),
             ..LimitOverrides::default()
         },
-        ..samples::key(1)
+        ..fixture::key(1)
     }
 }
 
-/// A database that has come as far as this version.
+/// Creates a database with the schema of `version`.
 async fn of_version(folder: &TempDir, version: i64) -> SqliteConnection {
     let path = folder.path().join("data/test.db");
     std::fs::create_dir(folder.path().join("data")).expect("a folder");
@@ -62,12 +62,12 @@ async fn of_version(folder: &TempDir, version: i64) -> SqliteConnection {
         .await
         .expect("a database");
     let migrated = MIGRATOR.run_to(version, &mut connection).await;
-    migrated.expect("there is such a version");
+    migrated.expect("the version exists");
     connection
 }
 
 #[tokio::test]
-async fn a_key_of_the_first_version_comes_through() {
+async fn a_key_of_the_first_version_is_kept() {
     let folder = TempDir::new().unwrap();
     let mut first = of_version(&folder, 1).await;
     let key = expected();
@@ -75,11 +75,11 @@ async fn a_key_of_the_first_version_comes_through() {
         .bind(key.id.as_str())
         .bind([7_u8; 32].as_slice())
         .bind([8_u8; 32].as_slice())
-        .bind(samples::at(20).milliseconds())
+        .bind(fixture::at(20).milliseconds())
         .bind(key.created_at.milliseconds())
-        .bind(samples::at(30).milliseconds())
-        .bind(samples::at(40).milliseconds())
-        .bind(samples::at(50).milliseconds())
+        .bind(fixture::at(30).milliseconds())
+        .bind(fixture::at(40).milliseconds())
+        .bind(fixture::at(50).milliseconds())
         .execute(&mut first)
         .await
         .unwrap();
@@ -95,26 +95,26 @@ async fn a_key_of_the_first_version_comes_through() {
 }
 
 #[tokio::test]
-async fn a_turn_that_waits_in_the_second_version_waits_since_the_third() {
+async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_the_third() {
     let folder = TempDir::new().unwrap();
     let mut second = of_version(&folder, 2).await;
     sqlx::query(INSERT_TURNS)
-        .bind(samples::turn_id(1).uuid())
-        .bind(samples::turn_id(2).uuid())
-        .bind(samples::conversation_id(1).uuid())
-        .bind(samples::agent_id(1).uuid())
-        .bind(samples::node_id(1).uuid())
-        .bind(samples::at(0).milliseconds())
+        .bind(fixture::turn_id(1).uuid())
+        .bind(fixture::turn_id(2).uuid())
+        .bind(fixture::conversation_id(1).uuid())
+        .bind(fixture::agent_id(1).uuid())
+        .bind(fixture::node_id(1).uuid())
+        .bind(fixture::at(0).milliseconds())
         .execute(&mut second)
         .await
         .unwrap();
     second.close().await.unwrap();
 
     let database = database::migrated(&database::url(&folder)).await;
-    let (node, long) = (samples::node_id(1), Duration::from_hours(1));
+    let (node, long) = (fixture::node_id(1), Duration::from_hours(1));
     database.nodes.insert(node, long).await.unwrap();
     let recovery = &database.recovery;
     assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
     let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
-    assert_eq!(late, [samples::tenant()]);
+    assert_eq!(late, [fixture::tenant()]);
 }

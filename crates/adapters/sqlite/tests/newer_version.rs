@@ -1,8 +1,8 @@
-//! What a newer version of the service, running beside this one, may have written.
+//! Tests of data from a newer version of the service that runs beside this one.
 
 mod database;
 
-use contract::samples;
+use contract::fixture;
 use domain::{EventType, Seq};
 use sqlx::{Connection, SqliteConnection};
 use tempfile::TempDir;
@@ -13,14 +13,14 @@ const APPEND: &str = "\
 const GROW: &str = "update tenants set head_seq = 2";
 
 #[tokio::test]
-async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
+async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let database = database::migrated(&url).await;
-    let (tenant, agent) = (samples::tenant(), samples::agent(1));
+    let (tenant, agent) = (fixture::tenant(), fixture::agent(1));
     database
         .agents
-        .insert(&tenant, &agent, &samples::stamp(0), None)
+        .insert(&tenant, &agent, &fixture::stamp(0), None)
         .await
         .unwrap();
     let mut newer = SqliteConnection::connect(&url).await.unwrap();
@@ -28,7 +28,7 @@ async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
         sqlx::query(statement).execute(&mut newer).await.unwrap();
     }
     let changes = database.events.changes(&tenant, Seq(0), 10).await.unwrap();
-    let told: Vec<_> = changes
+    let returned: Vec<_> = changes
         .iter()
         .map(|change| (change.seq, change.kind, change.agent_id))
         .collect();
@@ -36,5 +36,5 @@ async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
         (Seq(1), Some(EventType::AgentCreated), Some(agent.id)),
         (Seq(2), None, Some(agent.id)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(returned, expected);
 }

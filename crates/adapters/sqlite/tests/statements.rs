@@ -1,4 +1,4 @@
-//! Every statement is understood by a migrated database.
+//! Tests that prepare every statement and check its query plan.
 
 mod database;
 
@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Connection, Executor, SqlSafeStr, SqliteConnection};
 use tempfile::TempDir;
 
 #[tokio::test]
-async fn prepares_every_statement() {
+async fn every_statement_can_be_prepared() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     database::migrated(&url).await;
@@ -17,7 +17,7 @@ async fn prepares_every_statement() {
     }
 }
 
-/// Tables of a few rows, which may be read as a whole.
+/// Tables with few rows, which may be read completely.
 const SMALL: [&str; 6] = [
     "tenants",
     "store_state",
@@ -27,24 +27,26 @@ const SMALL: [&str; 6] = [
     "_sqlx_migrations",
 ];
 
-/// The index of deleted agents, read from its beginning to its end: agents stay in it for a day.
-const OF_A_DAY: &str = "agents_deleted (deleted_at>?)";
+/// A read of the whole index of deleted agents, in which agents stay for a day.
+const DELETED_AGENTS: &str = "agents_deleted (deleted_at>?)";
 
-/// The index of the turns that wait, which are few.
-const OF_WHAT_WAITS: &str = " USING INDEX turns_waiting";
+/// The index of queued turns, which are few.
+const QUEUE_INDEX: &str = " USING INDEX turns_waiting";
 
-/// Whether a step of a plan costs the more the larger a table is, as far as the plan tells.
-fn grows(step: &str, made_on_the_way: &[&str]) -> bool {
+/// Whether the cost of a plan's step grows with the size of a table, as far as the plan shows.
+fn grows(step: &str, materialized: &[&str]) -> bool {
     let mut words = step.split(' ');
     let is_scan = words.next() == Some("SCAN");
     let subject = words.next().unwrap_or_default();
     let is_bounded = step.contains("VIRTUAL TABLE")
         || step == "SCAN CONSTANT ROW"
         || SMALL.contains(&subject)
-        || made_on_the_way.contains(&subject);
-    let is_of_what_waits = step.contains(OF_WHAT_WAITS);
-    !is_of_what_waits
-        && ((is_scan && !is_bounded) || step.contains("(tenant_id=?)") || step.contains(OF_A_DAY))
+        || materialized.contains(&subject);
+    let uses_queue_index = step.contains(QUEUE_INDEX);
+    !uses_queue_index
+        && ((is_scan && !is_bounded)
+            || step.contains("(tenant_id=?)")
+            || step.contains(DELETED_AGENTS))
 }
 
 #[tokio::test]
@@ -60,14 +62,14 @@ async fn no_statement_reads_a_whole_table() {
             .await
             .unwrap();
         let steps: Vec<&str> = plan.iter().map(|(.., step)| step.as_str()).collect();
-        let made_on_the_way: Vec<&str> = steps
+        let materialized: Vec<&str> = steps
             .iter()
             .filter_map(|step| {
-                let made = step.strip_prefix("MATERIALIZE ");
-                made.or_else(|| step.strip_prefix("CO-ROUTINE "))
+                let name = step.strip_prefix("MATERIALIZE ");
+                name.or_else(|| step.strip_prefix("CO-ROUTINE "))
             })
             .collect();
-        let growing = steps.iter().find(|step| grows(step, &made_on_the_way));
+        let growing = steps.iter().find(|step| grows(step, &materialized));
         assert_eq!(growing, None, "{statement}\n{steps:#?}");
     }
 }

@@ -1,4 +1,4 @@
-//! Opening and closing: what the ports do not speak of.
+//! Tests of opening and closing a store, which no port covers.
 
 mod database;
 
@@ -9,7 +9,7 @@ use sqlite_store::{LocationError, SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
-const BESIDE_A_SERVER: SqliteOptions = SqliteOptions {
+const COMMAND: SqliteOptions = SqliteOptions {
     exclusive: false,
     max_readers: 1,
 };
@@ -28,7 +28,7 @@ fn location_error(error: Option<&RepositoryError>) -> String {
 }
 
 #[tokio::test]
-async fn makes_the_folder_and_the_file() {
+async fn opening_a_store_creates_the_folder_and_the_file() {
     let folder = TempDir::new().unwrap();
     open(&database::url(&folder), SqliteOptions::default())
         .await
@@ -38,14 +38,14 @@ async fn makes_the_folder_and_the_file() {
 
 fn mode(path: &Path) -> u32 {
     path.metadata()
-        .expect("the file is there")
+        .expect("the file exists")
         .permissions()
         .mode()
         & 0o777
 }
 
 #[tokio::test]
-async fn what_it_makes_is_for_its_owner_alone() {
+async fn only_the_owner_can_access_the_created_files() {
     let folder = TempDir::new().unwrap();
     let _store = database::migrated(&database::url(&folder)).await;
     let data = folder.path().join("data");
@@ -56,7 +56,7 @@ async fn what_it_makes_is_for_its_owner_alone() {
 }
 
 #[tokio::test]
-async fn refuses_a_file_that_another_process_serves() {
+async fn a_file_that_another_process_serves_is_rejected() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let _first = database::migrated(&url).await;
@@ -65,13 +65,13 @@ async fn refuses_a_file_that_another_process_serves() {
 }
 
 #[tokio::test]
-async fn a_command_works_beside_the_process_that_serves() {
+async fn a_command_can_use_the_store_of_a_running_server() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let database = database::migrated(&url).await;
-    let beside = open(&url, BESIDE_A_SERVER).await.unwrap().storage();
+    let command = open(&url, COMMAND).await.unwrap().storage();
     let at = domain::Timestamp::from_milliseconds(1);
-    beside
+    command
         .tenants
         .insert(&"beside".parse().unwrap(), at)
         .await
@@ -85,7 +85,7 @@ async fn a_command_works_beside_the_process_that_serves() {
 }
 
 #[tokio::test]
-async fn gives_the_file_free_when_it_is_closed() {
+async fn closing_a_store_releases_its_file() {
     let folder = TempDir::new().unwrap();
     let url = database::url(&folder);
     let first = open(&url, SqliteOptions::default()).await.unwrap();
@@ -99,7 +99,7 @@ async fn gives_the_file_free_when_it_is_closed() {
 }
 
 #[tokio::test]
-async fn counts_migrations_until_they_are_carried_out() {
+async fn migrations_are_pending_until_they_are_applied() {
     let folder = TempDir::new().unwrap();
     let store = open(&database::url(&folder), SqliteOptions::default())
         .await
@@ -110,7 +110,7 @@ async fn counts_migrations_until_they_are_carried_out() {
 }
 
 #[tokio::test]
-async fn refuses_to_keep_data_in_memory() {
+async fn a_database_in_memory_is_rejected() {
     let refused = open("sqlite::memory:", SqliteOptions::default())
         .await
         .err();

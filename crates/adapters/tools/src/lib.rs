@@ -1,4 +1,4 @@
-//! Tools that every service has, without a server or a key: `time` and `calculator`.
+//! Built-in tools, which need no server or key: `time` and `calculator`.
 
 mod calculator;
 mod local_time;

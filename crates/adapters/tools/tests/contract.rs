@@ -1,4 +1,4 @@
-//! The promises of the port, and the two tools by their names.
+//! The contract tests of the port, and calls of both tools.
 
 use std::{sync::Arc, time::Duration};
 
@@ -29,39 +29,43 @@ async fn fixture() -> Box<BuiltInTools> {
     Box::new(tools())
 }
 
-fn sample() -> (&'static str, ToolArguments) {
+fn sample_call() -> (&'static str, ToolArguments) {
     ("calculator", arguments(json!({ "expression": "6 * 7" })))
 }
 
 fn arguments(value: Value) -> ToolArguments {
     match value {
         Value::Object(arguments) => arguments,
-        other => panic!("{other} is no object"),
+        other => panic!("{other} is not an object"),
     }
 }
 
-contract::tool_provider_contract!(crate::fixture, crate::sample);
+contract::tool_provider_contract!(crate::fixture, crate::sample_call);
 
 #[rstest]
 #[case("calculator", json!({ "expression": "6 * 7" }), "42")]
 #[case("time", json!({}), "Saturday, 2026-11-21T12:00:00+00:00 (UTC)")]
 #[case("time", json!({ "timeZone": "Asia/Tokyo" }), "Saturday, 2026-11-21T21:00:00+09:00 (Asia/Tokyo)")]
 #[tokio::test]
-async fn answers(#[case] name: &str, #[case] given: Value, #[case] answer: &str) {
-    let told = tools().call(name, &arguments(given)).await;
-    assert_eq!(told.expect("an answer"), answer);
+async fn calls_return_text(#[case] name: &str, #[case] input: Value, #[case] expected: &str) {
+    let result = tools().call(name, &arguments(input)).await;
+    assert_eq!(result.expect("an answer"), expected);
 }
 
 #[rstest]
 #[case("calculator", json!({}), "`expression` is missing")]
-#[case("calculator", json!({ "expression": 5 }), "`expression` is not a text")]
+#[case("calculator", json!({ "expression": 5 }), "`expression` must be a string")]
 #[case("calculator", json!({ "expression": "1/0" }), "it divides by zero")]
-#[case("time", json!({ "timeZone": "Mars" }), "there is no such time zone; name one of the IANA database, such as Europe/Berlin")]
+#[case("time", json!({ "timeZone": "Mars" }), "the time zone is unknown; use a name of the IANA database, such as Europe/Berlin")]
 #[tokio::test]
-async fn refuses(#[case] name: &str, #[case] given: Value, #[case] reason: &str) {
-    let told = tools().call(name, &arguments(given)).await;
-    let Err(ToolError::Refused(told)) = told else {
-        panic!("not refused: {told:?}");
+async fn invalid_arguments_are_refused(
+    #[case] name: &str,
+    #[case] input: Value,
+    #[case] reason: &str,
+) {
+    let result = tools().call(name, &arguments(input)).await;
+    let Err(ToolError::Refused(result)) = result else {
+        panic!("not refused: {result:?}");
     };
-    assert_eq!(told, reason);
+    assert_eq!(result, reason);
 }

@@ -1,4 +1,4 @@
-//! The two clients.
+//! The HTTP clients.
 
 use std::time::Duration;
 
@@ -6,25 +6,27 @@ use reqwest::{Client, ClientBuilder, redirect};
 
 use crate::{permission::Reach, resolver::PublicResolver};
 
-/// One client for each reach.
+/// One client for each [`Reach`].
 pub(crate) struct Clients {
     anywhere: Client,
     public_only: Client,
 }
 
 impl Clients {
-    /// Reads the certificates of the system's authorities: some milliseconds, and an error where
-    /// there are none.
+    /// Builds the clients. Reads the system's root certificates, which takes some milliseconds.
+    /// Fails if there are none.
     pub(crate) fn build(connect: Duration) -> Result<Self, reqwest::Error> {
-        let public_only = plain(connect).dns_resolver(PublicResolver).https_only(true);
+        let public_only = builder(connect)
+            .dns_resolver(PublicResolver)
+            .https_only(true);
         Ok(Self {
-            anywhere: plain(connect).build()?,
+            anywhere: builder(connect).build()?,
             public_only: public_only.build()?,
         })
     }
 
-    /// The client that reaches so far.
-    pub(crate) fn reaching(&self, reach: Reach) -> &Client {
+    /// Returns the client for this reach.
+    pub(crate) fn for_reach(&self, reach: Reach) -> &Client {
         match reach {
             Reach::Anywhere => &self.anywhere,
             Reach::PublicOnly => &self.public_only,
@@ -32,13 +34,13 @@ impl Clients {
     }
 }
 
-fn plain(connect: Duration) -> ClientBuilder {
+fn builder(connect: Duration) -> ClientBuilder {
     Client::builder()
         .user_agent("agent-service")
         .redirect(redirect::Policy::none())
-        // A proxy would look names up itself.
+        // A proxy would resolve names itself, without the check.
         .no_proxy()
         .connect_timeout(connect)
-        // Each document is asked for once in minutes.
+        // Each document is fetched only every few minutes.
         .pool_max_idle_per_host(0)
 }

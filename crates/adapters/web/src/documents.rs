@@ -1,9 +1,9 @@
-//! The port: asking, and reading the answer.
+//! The implementation of the port.
 
 use std::{error::Error, time::Duration};
 
 use async_trait::async_trait;
-use ports::{BoxError, DocumentError, DocumentSource, NamedBy, document_source::LARGEST_DOCUMENT};
+use ports::{BoxError, DocumentError, DocumentSource, UrlTrust, document_source::LARGEST_DOCUMENT};
 use reqwest::{Response, StatusCode, Url, header};
 use serde_json::Value;
 use tokio::{sync::OnceCell, task::spawn_blocking, time::timeout};
@@ -14,12 +14,12 @@ use crate::{
     resolver::NotPublic,
 };
 
-/// How long a server may take.
+/// The time limits of a fetch.
 #[derive(Debug, Clone, Copy)]
 pub struct Deadlines {
-    /// Until there is a connection, encryption included.
+    /// Limit for connecting, including TLS.
     pub connect: Duration,
-    /// Until everything is there.
+    /// Limit for the whole fetch.
     pub total: Duration,
 }
 
@@ -32,18 +32,18 @@ impl Default for Deadlines {
     }
 }
 
-/// Fetches documents by HTTP, each time anew.
+/// Fetches documents over HTTP, without a cache.
 pub struct WebDocuments {
     allowed_hosts: AllowedHosts,
     deadlines: Deadlines,
-    /// Made when first used: most services never ask, and a machine without certificates should
-    /// still run those.
+    /// Built at first use: most services fetch nothing, and run on machines without root
+    /// certificates.
     clients: OnceCell<Clients>,
 }
 
 impl WebDocuments {
-    /// Tenants may also name `allowed_hosts`, by https and http, wherever they are: each is `host`,
-    /// which means the scheme's own port, or `host:port`.
+    /// Creates a source. Tenants may use `allowed_hosts` over https and http, even if they are not
+    /// public. Each is `host`, with the default port of the scheme, or `host:port`.
     pub fn new(allowed_hosts: Vec<String>) -> Self {
         Self {
             allowed_hosts: AllowedHosts::new(allowed_hosts),
@@ -52,7 +52,7 @@ impl WebDocuments {
         }
     }
 
-    /// With other deadlines than three seconds to connect and ten in all.
+    /// Replaces the default deadlines of 3 s to connect and 10 s in total.
     #[must_use]
     pub fn with_deadlines(self, deadlines: Deadlines) -> Self {
         Self { deadlines, ..self }
@@ -62,16 +62,16 @@ impl WebDocuments {
         let request = self
             .clients()
             .await?
-            .reaching(reach)
+            .for_reach(reach)
             .get(url)
             .header(header::ACCEPT, "application/json");
-        let answer = request.send().await.map_err(from_reqwest)?;
-        if answer.status() != StatusCode::OK {
-            let status = answer.status().as_u16();
+        let response = request.send().await.map_err(from_reqwest)?;
+        if response.status() != StatusCode::OK {
+            let status = response.status().as_u16();
             return Err(DocumentError::BadAnswer(format!("its status is {status}")));
         }
-        let body = read(answer).await?;
-        serde_json::from_slice(&body).map_err(|_fault| bad_answer("it is not JSON"))
+        let body = read(response).await?;
+        serde_json::from_slice(&body).map_err(|_error| bad_answer("it is not JSON"))
     }
 
     async fn clients(&self) -> Result<&Clients, DocumentError> {
@@ -87,8 +87,8 @@ impl WebDocuments {
 
 #[async_trait]
 impl DocumentSource for WebDocuments {
-    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
-        let url = Url::parse(url).map_err(|_fault| DocumentError::Forbidden)?;
+    async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
+        let url = Url::parse(url).map_err(|_error| DocumentError::Forbidden)?;
         let reach = self.allowed_hosts.permit(&url, named_by);
         let reach = reach.ok_or(DocumentError::Forbidden)?;
         match timeout(self.deadlines.total, self.get(url, reach)).await {
@@ -98,15 +98,15 @@ impl DocumentSource for WebDocuments {
     }
 }
 
-/// Reads the body, and no more of it than a document may have.
-async fn read(mut answer: Response) -> Result<Vec<u8>, DocumentError> {
+/// Reads the body, up to the maximum size of a document.
+async fn read(mut response: Response) -> Result<Vec<u8>, DocumentError> {
     let too_large = || bad_answer("it is too large");
-    let announced = answer.content_length().unwrap_or(0);
+    let announced = response.content_length().unwrap_or(0);
     if usize::try_from(announced).map_or(true, |length| length > LARGEST_DOCUMENT) {
         return Err(too_large());
     }
     let mut body = Vec::new();
-    while let Some(part) = answer.chunk().await.map_err(from_reqwest)? {
+    while let Some(part) = response.chunk().await.map_err(from_reqwest)? {
         if body.len() + part.len() > LARGEST_DOCUMENT {
             return Err(too_large());
         }
@@ -115,19 +115,19 @@ async fn read(mut answer: Response) -> Result<Vec<u8>, DocumentError> {
     Ok(body)
 }
 
-fn bad_answer(what: &str) -> DocumentError {
-    DocumentError::BadAnswer(what.to_owned())
+fn bad_answer(reason: &str) -> DocumentError {
+    DocumentError::BadAnswer(reason.to_owned())
 }
 
 fn from_reqwest(error: reqwest::Error) -> DocumentError {
-    if comes_from_not_public(&error) {
+    if is_caused_by_not_public(&error) {
         return DocumentError::Forbidden;
     }
-    // An address can hold a secret, and the log has no need of it.
+    // A URL can contain a secret, and the log does not need it.
     DocumentError::Unavailable(error.without_url().into())
 }
 
-fn comes_from_not_public(error: &reqwest::Error) -> bool {
+fn is_caused_by_not_public(error: &reqwest::Error) -> bool {
     let mut cause = error.source();
     while let Some(error) = cause {
         if error.is::<NotPublic>() {

@@ -1,10 +1,10 @@
-//! Small JSON documents from the web, and from nowhere else: what a tenant names must not let it
-//! look around in the operator's network.
+//! Small JSON documents from the web. A URL of a tenant must not give access to the operator's
+//! network (SSRF).
 //!
-//! `permission` decides by the address alone; `resolver` decides about the addresses that a name
-//! stands for, in the one place where a connection gets them from, so that nothing can change
-//! between the check and the connection. `public` knows which addresses are public. `clients` holds
-//! one client for each of the two ways, and `documents` asks and reads.
+//! `permission` decides by the URL alone. `resolver` checks the addresses of a name at the one
+//! place where a connection gets them, so that nothing can change between the check and the
+//! connection. `public` classifies addresses. `clients` has one client for each kind of permission,
+//! and `documents` sends the requests.
 
 mod clients;
 mod documents;

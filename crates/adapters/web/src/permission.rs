@@ -1,23 +1,23 @@
-//! Which addresses may be asked at all.
+//! The URLs that may be fetched.
 
 use std::{collections::HashSet, net::IpAddr};
 
-use ports::NamedBy;
+use ports::UrlTrust;
 use reqwest::Url;
 
 use crate::public::is_public;
 
-/// How far a permitted request may reach.
+/// The addresses that a permitted request may reach.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Reach {
-    /// Whatever the name of the host stands for.
+    /// Any address.
     Anywhere,
-    /// Only if the name of the host stands for public addresses.
+    /// Only public addresses; a host name must resolve to nothing else.
     PublicOnly,
 }
 
-/// Hosts that tenants may name although they are not public: `host`, which means the scheme's own
-/// port, or `host:port`.
+/// Hosts that tenants may use although they are not public: `host`, with the default port of the
+/// scheme, or `host:port`.
 pub(crate) struct AllowedHosts(HashSet<String>);
 
 impl AllowedHosts {
@@ -26,11 +26,11 @@ impl AllowedHosts {
         Self(hosts.collect())
     }
 
-    /// How far a request to this address may reach; `None` when it may not be made.
-    pub(crate) fn permit(&self, url: &Url, named_by: NamedBy) -> Option<Reach> {
-        match named_by {
-            NamedBy::Operator => permit_operator(url),
-            NamedBy::Tenant => self.permit_tenant(url),
+    /// Returns the reach of a request to this URL; `None` if it is forbidden.
+    pub(crate) fn permit(&self, url: &Url, trust: UrlTrust) -> Option<Reach> {
+        match trust {
+            UrlTrust::Operator => permit_operator(url),
+            UrlTrust::Tenant => self.permit_tenant(url),
         }
     }
 
@@ -40,7 +40,7 @@ impl AllowedHosts {
         }
         match url.scheme() {
             "http" | "https" if self.contains_host_of(url) => Some(Reach::Anywhere),
-            "https" => match literal(url) {
+            "https" => match ip_address(url) {
                 Some(address) if !is_public(address) => None,
                 _ => Some(Reach::PublicOnly),
             },
@@ -52,14 +52,15 @@ impl AllowedHosts {
         let (Some(host), Some(port)) = (url.host_str(), url.port_or_known_default()) else {
             return false;
         };
-        // The scheme's own port is left out of what was parsed.
-        let is_own_port = url.port().is_none();
-        self.0.contains(&format!("{host}:{port}")) || (is_own_port && self.0.contains(host))
+        // The parser removes the default port of the scheme.
+        let is_default_port = url.port().is_none();
+        self.0.contains(&format!("{host}:{port}")) || (is_default_port && self.0.contains(host))
     }
 }
 
 fn permit_operator(url: &Url) -> Option<Reach> {
-    let is_loopback = literal(url).map_or_else(|| url.host_str() == Some("localhost"), is_loopback);
+    let is_loopback =
+        ip_address(url).map_or_else(|| url.host_str() == Some("localhost"), is_loopback);
     match url.scheme() {
         "https" => Some(Reach::Anywhere),
         "http" if is_loopback => Some(Reach::Anywhere),
@@ -71,9 +72,9 @@ fn is_loopback(address: IpAddr) -> bool {
     address.is_loopback()
 }
 
-/// The host, if it is an address and not a name. Every way to write one, such as a single decimal
-/// number, has become the usual one by parsing.
-fn literal(url: &Url) -> Option<IpAddr> {
+/// Returns the host if it is an IP address. The parser has normalized all notations, such as a
+/// single decimal number.
+fn ip_address(url: &Url) -> Option<IpAddr> {
     let host = url.host_str()?;
     let v6 = host
         .strip_prefix('[')
@@ -91,10 +92,10 @@ mod tests {
     const PUBLIC_ONLY: Option<Reach> = Some(Reach::PublicOnly);
 
     #[track_caller]
-    fn permitted(url: &str, named_by: NamedBy) -> Option<Reach> {
+    fn permitted(url: &str, trust: UrlTrust) -> Option<Reach> {
         let allowed = ["Keys.internal", "issuer.internal:8443", "[fd00::1]:80"];
         let allowed = AllowedHosts::new(allowed.map(str::to_owned).into());
-        allowed.permit(&url.parse().expect("a URL"), named_by)
+        allowed.permit(&url.parse().expect("a URL"), trust)
     }
 
     #[rstest]
@@ -116,11 +117,8 @@ mod tests {
     #[case("file:///etc/passwd", None)]
     #[case("ftp://localhost/keys", None)]
     #[case("data:application/json,1", None)]
-    fn an_operator_names_https_addresses_and_loopback(
-        #[case] url: &str,
-        #[case] expected: Option<Reach>,
-    ) {
-        assert_eq!(permitted(url, NamedBy::Operator), expected);
+    fn operators_may_use_https_and_loopback(#[case] url: &str, #[case] expected: Option<Reach>) {
+        assert_eq!(permitted(url, UrlTrust::Operator), expected);
     }
 
     #[rstest]
@@ -128,7 +126,7 @@ mod tests {
     #[case("https://client.example:8443/keys", PUBLIC_ONLY)]
     #[case("https://8.8.8.8/keys", PUBLIC_ONLY)]
     #[case("https://[2606:4700:4700::1111]/keys", PUBLIC_ONLY)]
-    // What a name stands for is for the resolver to say.
+    // The resolver checks the addresses of names.
     #[case("https://localhost/keys", PUBLIC_ONLY)]
     #[case("http://client.example/keys", None)]
     #[case("http://8.8.8.8/keys", None)]
@@ -152,11 +150,11 @@ mod tests {
     #[case("https://:word@client.example/keys", None)]
     #[case("ftp://client.example/keys", None)]
     #[case("file:///etc/passwd", None)]
-    fn a_tenant_names_public_https_addresses_alone(
+    fn tenants_may_use_only_public_https_addresses(
         #[case] url: &str,
         #[case] expected: Option<Reach>,
     ) {
-        assert_eq!(permitted(url, NamedBy::Tenant), expected);
+        assert_eq!(permitted(url, UrlTrust::Tenant), expected);
     }
 
     #[rstest]
@@ -174,10 +172,7 @@ mod tests {
     #[case("https://[fd00::1]/keys", None)]
     #[case("https://user@keys.internal/keys", None)]
     #[case("ftp://keys.internal/keys", None)]
-    fn a_tenant_may_name_just_the_hosts_that_the_operator_allowed(
-        #[case] url: &str,
-        #[case] expected: Option<Reach>,
-    ) {
-        assert_eq!(permitted(url, NamedBy::Tenant), expected);
+    fn tenants_may_use_allowed_hosts(#[case] url: &str, #[case] expected: Option<Reach>) {
+        assert_eq!(permitted(url, UrlTrust::Tenant), expected);
     }
 }

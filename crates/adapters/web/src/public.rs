@@ -1,8 +1,8 @@
-//! Which addresses belong to the public internet.
+//! Classification of addresses of the public internet.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-/// Where no public server is, after IANA's registry of special-purpose addresses: a network and the
+/// Special-purpose networks without public servers, from IANA's registry: the network and the
 /// length of its prefix.
 const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::UNSPECIFIED, 8),           // this network
@@ -22,10 +22,10 @@ const SPECIAL_V4: &[(Ipv4Addr, u32)] = &[
     (Ipv4Addr::new(240, 0, 0, 0), 4),     // reserved, and broadcast
 ];
 
-/// All that is given out to the public internet; what lies outside is special.
+/// The network of all public IPv6 addresses; all others are special.
 const GLOBAL_V6: (Ipv6Addr, u32) = (Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0), 3);
 
-/// What is special within [`GLOBAL_V6`].
+/// Special networks within [`GLOBAL_V6`].
 const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x2001, 0, 0, 0, 0, 0, 0, 0), 23), // protocol assignments, tunnels
     (Ipv6Addr::new(0x2001, 0xdb8, 0, 0, 0, 0, 0, 0), 32), // documentation
@@ -33,13 +33,13 @@ const SPECIAL_V6: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0x3fff, 0, 0, 0, 0, 0, 0, 0), 20), // documentation
 ];
 
-/// Networks whose last 32 bits are an IPv4 address, to which a packet goes in the end.
-const WITH_V4_INSIDE: &[(Ipv6Addr, u32)] = &[
+/// Networks whose last 32 bits are the IPv4 address of the final destination.
+const EMBEDDED_V4: &[(Ipv6Addr, u32)] = &[
     (Ipv6Addr::new(0, 0, 0, 0, 0, 0xffff, 0, 0), 96),
     (Ipv6Addr::new(0x64, 0xff9b, 0, 0, 0, 0, 0, 0), 96),
 ];
 
-/// Whether an address belongs to the public internet.
+/// Returns whether an address belongs to the public internet.
 pub(crate) fn is_public(address: IpAddr) -> bool {
     match address {
         IpAddr::V4(address) => is_public_v4(address),
@@ -57,7 +57,7 @@ fn is_public_v6(address: Ipv6Addr) -> bool {
     let is_within = |(network, prefix): &(Ipv6Addr, u32)| {
         (address.to_bits() ^ network.to_bits()) >> (128 - prefix) == 0
     };
-    if WITH_V4_INSIDE.iter().any(is_within) {
+    if EMBEDDED_V4.iter().any(is_within) {
         let [.., a, b, c, d] = address.octets();
         return is_public_v4(Ipv4Addr::new(a, b, c, d));
     }
@@ -146,7 +146,7 @@ mod tests {
     #[case("2003::1")]
     #[case("2606:4700:4700::1111")]
     #[case("3ffe::1")]
-    fn all_others_are(#[case] address: IpAddr) {
+    fn all_other_addresses_are_public(#[case] address: IpAddr) {
         assert!(is_public(address));
     }
 }

@@ -1,4 +1,4 @@
-//! Where a request comes from: the address of its client, also behind proxies.
+//! The address of a request's client, also behind proxies.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -9,31 +9,32 @@ use super::forwarded;
 
 const X_FORWARDED_FOR: HeaderName = HeaderName::from_static("x-forwarded-for");
 
-/// Whose word about where a request comes from is taken.
+/// The networks of proxies whose forwarding headers are trusted.
 #[derive(Debug, Clone, Default)]
 pub struct TrustedProxies(Vec<IpNet>);
 
 impl TrustedProxies {
-    /// The word of everybody in these networks.
+    /// Trusts the proxies in these networks.
     pub fn new(networks: Vec<IpNet>) -> Self {
         Self(networks)
     }
 
-    /// The address of the client behind the connection that `peer` opened: the peer's own, or,
-    /// when that is a trusted proxy, the right-most address in `Forwarded` or `X-Forwarded-For`
-    /// that is not: what stands left of it anybody may have written.
+    /// Returns the address of the client behind the connection that `peer` opened: the peer's own,
+    /// or, if that is a trusted proxy, the right-most untrusted address in `Forwarded` or
+    /// `X-Forwarded-For`. Everything to the left of it can be forged.
     pub fn client_address(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let peer = peer.to_canonical();
         if !self.trusts(peer) {
             return peer;
         }
-        let forwarded = self.walk(peer, headers, header::FORWARDED, forwarded::hops);
-        let x_forwarded_for = self.walk(peer, headers, X_FORWARDED_FOR, listed_hops);
+        let forwarded = self.client_from_header(peer, headers, header::FORWARDED, forwarded::hops);
+        let x_forwarded_for =
+            self.client_from_header(peer, headers, X_FORWARDED_FOR, x_forwarded_for_hops);
         match (forwarded, x_forwarded_for) {
             (Some(client), None) | (None, Some(client)) => client,
             (Some(one), Some(other)) if one == other => one,
-            // A proxy writes one of the two and hands the other on as it came: one of them is the
-            // client's forgery, and nobody knows which.
+            // A proxy writes one of the two headers and forwards the other unchanged, so one of
+            // them is the client's forgery, and it is unknown which.
             (Some(_), Some(_)) | (None, None) => peer,
         }
     }
@@ -42,9 +43,9 @@ impl TrustedProxies {
         self.0.iter().any(|network| network.contains(&address))
     }
 
-    /// Walks from the peer towards the client, as far as the hops can be believed. `None` without
-    /// this header.
-    fn walk(
+    /// Goes through the hops from the peer towards the client, as far as they can be trusted.
+    /// `None` without this header.
+    fn client_from_header(
         &self,
         peer: IpAddr,
         headers: &HeaderMap,
@@ -58,11 +59,11 @@ impl TrustedProxies {
         lines.reverse();
         let mut last = peer;
         for line in lines {
-            // Each line is read by itself, so that a quote left open ends with it.
+            // Each line is parsed by itself, so that an unclosed quote ends with it.
             let line = String::from_utf8_lossy(line.as_bytes());
             for hop in hops(&line).into_iter().rev() {
                 match hop {
-                    // A hop that does not say who it is: what is left of it is hearsay.
+                    // A hop without an address: everything to the left of it is untrusted.
                     None => return Some(last),
                     Some(address) => last = address,
                 }
@@ -75,15 +76,17 @@ impl TrustedProxies {
     }
 }
 
-/// The hops of one line of `X-Forwarded-For`, `None` for each that is no address.
-fn listed_hops(line: &str) -> Vec<Option<IpAddr>> {
+/// Returns the hops of one line of `X-Forwarded-For`, `None` for each that is no address.
+fn x_forwarded_for_hops(line: &str) -> Vec<Option<IpAddr>> {
     let hops = line.split(',').map(|hop| hop.trim_matches([' ', '\t']));
-    hops.filter(|hop| !hop.is_empty()).map(node).collect()
+    hops.filter(|hop| !hop.is_empty())
+        .map(parse_address)
+        .collect()
 }
 
-/// An address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`, `[2001:db8::1]`
-/// or `[2001:db8::1]:4711`. A port may also be obfuscated, as in `192.0.2.1:_web`.
-pub(super) fn node(text: &str) -> Option<IpAddr> {
+/// Parses an address as proxies write it: `192.0.2.1`, `192.0.2.1:4711`, `2001:db8::1`,
+/// `[2001:db8::1]` or `[2001:db8::1]:4711`. A port may also be obfuscated, as in `192.0.2.1:_web`.
+pub(super) fn parse_address(text: &str) -> Option<IpAddr> {
     if let Ok(address) = text.parse::<IpAddr>() {
         return Some(address.to_canonical());
     }

@@ -1,12 +1,12 @@
-//! A coarse guard against floods and guessed keys: it counts, by the address of their client,
-//! requests of which nobody knows yet whose they are.
+//! A coarse guard against floods and guessed keys: it counts requests without a known credential by
+//! client address.
 //!
-//! The only module that names `actix-governor`, which is GPL-3.0-or-later: it is left out of a
-//! build without the feature `address-guard`. Of the library it takes the limiter, its quota and
-//! its keys, but not the middleware around them. On each refusal that makes a clock anew, for which
-//! it asks the processor what it can: on virtual machines ten times the work of all the rest, so
-//! that a flood would cost more to refuse than to serve. And its answer is plain text, forgets the
-//! request, and cuts what is less than a second off the time to wait.
+//! This is the only module that uses `actix-governor`, which is GPL-3.0-or-later: a build without
+//! the feature `address-guard` does not contain it. It uses the library's limiter, quota and keys,
+//! but not its middleware. For each rejection that middleware creates a clock, which queries the
+//! capabilities of the processor: on virtual machines this costs ten times as much as all the rest,
+//! so that rejecting a flood would cost more than serving it. Its response is plain text, drops the
+//! request, and rounds the wait down to whole seconds.
 
 use std::{net::IpAddr, sync::Arc, time::Duration};
 
@@ -24,38 +24,38 @@ use crate::{
     request::routed_path,
 };
 
-/// How often addresses that have rested are forgotten. The library keeps each for ever.
+/// The interval between sweeps of idle addresses, which the library itself keeps forever.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
-/// Whoever asks for a sign of life must get one also when a flood comes from the same address.
+/// Health checks must succeed also during a flood from the same address.
 const EXEMPT_PATHS: [&str; 2] = ["/livez", "/readyz"];
 
-/// Counts requests by address, for all workers together.
+/// A request counter by client address, shared by all workers.
 #[derive(Clone)]
 pub struct AddressGuard {
-    by_source: BySource,
-    config: GovernorConfig<BySource, NoOpMiddleware>,
+    by_network: ByClientNetwork,
+    config: GovernorConfig<ByClientNetwork, NoOpMiddleware>,
 }
 
 impl AddressGuard {
-    /// A guard that lets this many in from each address.
+    /// Creates a guard that admits `quota` requests from each address.
     pub fn new(quota: Quota, proxies: TrustedProxies) -> Self {
-        let by_source = BySource(Arc::new(proxies));
+        let by_network = ByClientNetwork(Arc::new(proxies));
         let config = GovernorConfigBuilder::default()
             .period(Duration::from_mins(1) / quota.per_minute.get())
             .burst_size(quota.burst.get())
-            .key_extractor(by_source.clone())
+            .key_extractor(by_network.clone())
             .finish()
             .expect("a quota has neither a burst nor a period of zero");
-        Self { by_source, config }
+        Self { by_network, config }
     }
 
-    /// Counts a request of which nothing is known, and refuses it when there were too many.
+    /// Counts a request without a known credential, and rejects it if there were too many.
     pub fn admit(&self, request: &ServiceRequest) -> Result<(), ApiError> {
         if EXEMPT_PATHS.contains(&routed_path(request.request())) {
             return Ok(());
         }
-        // A connection without an address is closed already.
-        let Ok(source) = self.by_source.extract(request) else {
+        // A connection without an address is already closed.
+        let Ok(source) = self.by_network.extract(request) else {
             return Ok(());
         };
         let limiter = self.config.limiter();
@@ -70,21 +70,21 @@ impl AddressGuard {
         })
     }
 
-    /// Sweeps every second until `stop`.
+    /// Removes idle addresses every second until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(SWEEP_EVERY);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
         while stop.run_until_cancelled(ticks.tick()).await.is_some() {
             let guard = self.clone();
             let swept = tokio::task::spawn_blocking(move || guard.sweep()).await;
-            // It does not panic, so the runtime is shutting down.
+            // The sweep does not panic, so the runtime is shutting down.
             if swept.is_err() {
                 return;
             }
         }
     }
 
-    /// Forgets the addresses that have rested.
+    /// Removes addresses whose quota is full again.
     fn sweep(&self) {
         let limiter = self.config.limiter();
         limiter.retain_recent();
@@ -92,21 +92,21 @@ impl AddressGuard {
     }
 }
 
-/// Tells apart where requests come from.
+/// Extracts the client network of a request.
 #[derive(Clone)]
-struct BySource(Arc<TrustedProxies>);
+struct ByClientNetwork(Arc<TrustedProxies>);
 
-/// Those who share a count: an IPv4 address, or an IPv6 network of the size that a customer gets
-/// and can choose addresses in.
+/// Clients that share a count: an IPv4 address, or an IPv6 network of the size that one customer is
+/// assigned and can choose addresses in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Source {
+enum ClientNetwork {
     /// One address.
     V4(u32),
     /// A network of 64 bits.
     V6(u64),
 }
 
-impl From<IpAddr> for Source {
+impl From<IpAddr> for ClientNetwork {
     fn from(address: IpAddr) -> Self {
         match address.to_canonical() {
             IpAddr::V4(address) => Self::V4(address.to_bits()),
@@ -118,11 +118,11 @@ impl From<IpAddr> for Source {
     }
 }
 
-impl KeyExtractor for BySource {
-    type Key = Source;
+impl KeyExtractor for ByClientNetwork {
+    type Key = ClientNetwork;
     type KeyExtractionError = SimpleKeyExtractionError<&'static str>;
 
-    fn extract(&self, request: &ServiceRequest) -> Result<Source, Self::KeyExtractionError> {
+    fn extract(&self, request: &ServiceRequest) -> Result<ClientNetwork, Self::KeyExtractionError> {
         let peer = request
             .peer_addr()
             .ok_or_else(|| SimpleKeyExtractionError::new("the connection has no address"))?;
@@ -141,7 +141,7 @@ mod tests {
         AddressGuard::new(quota, TrustedProxies::default())
     }
 
-    fn source(address: &str) -> Source {
+    fn source(address: &str) -> ClientNetwork {
         address.parse::<IpAddr>().unwrap().into()
     }
 
@@ -151,13 +151,13 @@ mod tests {
         assert_ne!(source("2001:db8:1:2::1"), source("2001:db8:1:3::1"));
         assert_ne!(source("192.0.2.1"), source("192.0.2.2"));
         assert_eq!(source("192.0.2.1"), source("::ffff:192.0.2.1"));
-        // The addresses of other kinds that begin with as many zeros are not IPv4.
+        // IPv6 addresses that begin with as many zeros are not IPv4.
         assert_ne!(source("::"), source("0.0.0.0"));
     }
 
     #[test]
-    fn a_million_addresses_are_forgotten_as_they_rest() {
-        // 6,000 a minute: an address that asked once has rested after 10 ms.
+    fn a_million_idle_addresses_are_removed() {
+        // With 6,000 a minute, the quota of an address with one request is full again after 10 ms.
         let guard = guard(Quota::new(6_000, 1_000));
         let limiter = guard.config.limiter();
         let mut most = 0;
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_not_rested_is_not_forgotten() {
+    fn an_address_with_a_used_quota_is_not_removed() {
         let guard = guard(Quota::new(1, 2));
         let limiter = guard.config.limiter();
         let source = source("192.0.2.1");

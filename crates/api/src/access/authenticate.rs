@@ -1,4 +1,4 @@
-//! From a request's headers to its principal.
+//! Authenticates requests: from the headers to the principal.
 
 use actix_web::{
     Error, HttpMessage,
@@ -11,80 +11,88 @@ use actix_web::{
 use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
-use super::{authorized::CHALLENGE, handshake::check_opening, scope_table::is_public};
-use crate::{layers::refuse, problem::ApiError, request::routed_path, state::ApiState};
+use super::{authorized::CHALLENGE, socket_handshake::check_socket_request};
+use crate::{
+    layers::refuse, operations::is_public, problem::ApiError, request::routed_path, state::ApiState,
+};
 
 const X_API_KEY: &str = "x-api-key";
-/// The one path on which a ticket lets in.
+/// The only path that accepts tickets.
 const SOCKET_PATH: &str = "/api/ws";
 
-/// What a request brings to be let in by.
-enum Sent<'a> {
-    Nothing,
-    Credential(PresentedCredential<'a>),
+/// The credential that a request contains.
+enum RequestCredential<'a> {
+    None,
+    Header(PresentedCredential<'a>),
     Ticket(String),
 }
 
-/// Refuses a bad credential, never a missing one: whether one is needed is known after routing.
+/// Rejects requests with an invalid credential, but not those without one: only the route decides
+/// whether one is needed.
 pub async fn authenticate(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    match enter(&request).await {
+    match authenticate_request(&request).await {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(error) => Ok(refuse(request, error)),
     }
 }
 
-async fn enter(request: &ServiceRequest) -> Result<(), ApiError> {
+async fn authenticate_request(request: &ServiceRequest) -> Result<(), ApiError> {
     let state = request
         .app_data::<Data<ApiState>>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let sent = sent(request);
-    if let Ok(Sent::Credential(credential)) = &sent
-        && let Some(entrant) = state.authenticator.recognise(credential)
+    let credential = read_credential(request);
+    if let Ok(RequestCredential::Header(known)) = &credential
+        && let Some(auth_context) = state.authenticator.recognise(known)
     {
-        request.extensions_mut().insert(entrant);
+        request.extensions_mut().insert(auth_context);
         return Ok(());
     }
-    // A flood from the same address does not touch whoever is known.
+    // Requests with a known credential are not affected by a flood from the same address.
     #[cfg(feature = "address-guard")]
-    if !matches!(&sent, Ok(Sent::Credential(known)) if state.authenticator.knows(known)) {
+    if !matches!(&credential, Ok(RequestCredential::Header(known)) if state.authenticator.knows(known))
+    {
         state.address_guard.admit(request)?;
     }
-    let entrant = match sent? {
-        Sent::Nothing => return Ok(()),
-        Sent::Credential(credential) => state.authenticator.authenticate(&credential).await,
-        Sent::Ticket(ticket) => {
-            let page = check_opening(request.request(), state)?;
+    let auth_context = match credential? {
+        RequestCredential::None => return Ok(()),
+        RequestCredential::Header(credential) => {
+            state.authenticator.authenticate(&credential).await
+        }
+        RequestCredential::Ticket(ticket) => {
+            let page = check_socket_request(request.request(), state)?;
             state.tickets.redeem(&ticket, page).await
         }
     };
-    request.extensions_mut().insert(entrant.map_err(refused)?);
+    request
+        .extensions_mut()
+        .insert(auth_context.map_err(with_challenge)?);
     Ok(())
 }
 
-/// The one credential of a request, or its ticket.
-fn sent(request: &ServiceRequest) -> Result<Sent<'_>, ApiError> {
+/// Returns the only credential or ticket of a request.
+fn read_credential(request: &ServiceRequest) -> Result<RequestCredential<'_>, ApiError> {
     let path = routed_path(request.request());
     if is_public(path) {
-        return Ok(Sent::Nothing);
+        return Ok(RequestCredential::None);
     }
-    let credential = credential(request.headers())?;
+    let credential = credential_header(request.headers())?;
     let ticket = match path {
-        SOCKET_PATH => ticket(request.query_string())?,
+        SOCKET_PATH => ticket_parameter(request.query_string())?,
         _ => None,
     };
     match (credential, ticket) {
-        (None, None) => Ok(Sent::Nothing),
-        (Some(text), None) => Ok(Sent::Credential(PresentedCredential::new(text))),
-        (None, Some(ticket)) => Ok(Sent::Ticket(ticket)),
+        (None, None) => Ok(RequestCredential::None),
+        (Some(text), None) => Ok(RequestCredential::Header(PresentedCredential::new(text))),
+        (None, Some(ticket)) => Ok(RequestCredential::Ticket(ticket)),
         (Some(_), Some(_)) => Err(ApiError::new(ProblemCode::AmbiguousCredentials)),
     }
 }
 
-/// The one ticket of a query.
-fn ticket(query: &str) -> Result<Option<String>, ApiError> {
+/// Returns the only ticket in a query.
+fn ticket_parameter(query: &str) -> Result<Option<String>, ApiError> {
     let pairs = Query::<Vec<(String, String)>>::from_query(query);
     let pairs = pairs.map(Query::into_inner).unwrap_or_default();
     let mut tickets = pairs.into_iter().filter(|(name, _)| name == "ticket");
@@ -94,8 +102,8 @@ fn ticket(query: &str) -> Result<Option<String>, ApiError> {
     }
 }
 
-/// The one credential of a request.
-fn credential(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+/// Returns the only credential in the headers.
+fn credential_header(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
     let mut keys = headers.get_all(X_API_KEY);
     let mut tokens = headers.get_all(header::AUTHORIZATION);
     let found = (keys.next(), tokens.next());
@@ -106,41 +114,41 @@ fn credential(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
         (None, None) => Ok(None),
         (Some(_), Some(_)) => Err(ApiError::new(ProblemCode::AmbiguousCredentials)),
         (Some(key), None) => {
-            let text = key.to_str().map_err(|_not_text| invalid())?;
-            // A token belongs into the other header alone.
+            let text = key.to_str().map_err(|_not_text| invalid_credentials())?;
+            // Tokens must be sent in the other header.
             if text.starts_with(CredentialKind::Key.prefix()) {
                 Ok(Some(text))
             } else {
-                Err(invalid())
+                Err(invalid_credentials())
             }
         }
         (None, Some(value)) => {
-            let text = value.to_str().map_err(|_not_text| invalid())?;
-            let (scheme, token) = text.split_once(' ').ok_or_else(invalid)?;
+            let text = value.to_str().map_err(|_not_text| invalid_credentials())?;
+            let (scheme, token) = text.split_once(' ').ok_or_else(invalid_credentials)?;
             if scheme.eq_ignore_ascii_case("bearer") {
                 Ok(Some(token.trim()))
             } else {
-                Err(invalid())
+                Err(invalid_credentials())
             }
         }
     }
 }
 
-fn refused(error: AccessError) -> ApiError {
+fn with_challenge(error: AccessError) -> ApiError {
     let error = ApiError::from(error);
     match error.code {
         ProblemCode::InvalidCredentials
         | ProblemCode::TokenExpired
-        | ProblemCode::InvalidTicket => bad(error),
+        | ProblemCode::InvalidTicket => with_invalid_token_challenge(error),
         _ => error,
     }
 }
 
-fn invalid() -> ApiError {
-    bad(ApiError::new(ProblemCode::InvalidCredentials))
+fn invalid_credentials() -> ApiError {
+    with_invalid_token_challenge(ApiError::new(ProblemCode::InvalidCredentials))
 }
 
-fn bad(error: ApiError) -> ApiError {
+fn with_invalid_token_challenge(error: ApiError) -> ApiError {
     ApiError {
         challenge: Some(format!("{CHALLENGE}, error=\"invalid_token\"").into()),
         ..error

@@ -1,4 +1,4 @@
-//! The handler's argument that opens the way to the use cases.
+//! The extractor through which handlers reach the use cases.
 
 use std::{
     future::{Ready, ready},
@@ -8,14 +8,14 @@ use std::{
 };
 
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
-use application::access::Entrant;
+use application::access::AuthContext;
 use domain::{Principal, ProblemCode, Scope, Scopes};
 
 use crate::{problem::ApiError, state::Services};
 
-/// What a handler asks of its caller.
+/// The scopes that a handler requires of its caller.
 pub trait Requirement: 'static {
-    /// One of these scopes; any credential will do when empty.
+    /// The caller needs one of these scopes. If empty, any credential is sufficient.
     const ANY_OF: &'static [Scope];
 }
 
@@ -56,49 +56,52 @@ requirements! {
     KeysAdmin = [KeysAdmin];
 }
 
-/// The use cases under a name that only this module can say.
+/// The use cases in a type that only this module can name.
 struct Sealed(Services);
 
-/// App data that hands the use cases to [`Authorized`] and to nobody else.
+/// Wraps the use cases in app data that only [`Authorized`] can unwrap.
 pub fn seal(services: Services) -> SealedServices {
     SealedServices(Data::new(Sealed(services)))
 }
 
-/// See [`seal`].
+/// The app data that [`seal`] returns.
 #[derive(Clone)]
 pub struct SealedServices(Data<Sealed>);
 
 impl SealedServices {
-    /// Opens them to an entrant that may do what `R` says.
-    pub fn open<R: Requirement>(&self, entrant: Arc<Entrant>) -> Result<Authorized<R>, ApiError> {
-        let held = entrant.principal.scopes;
+    /// Returns the use cases to a caller that meets the requirement `R`.
+    pub fn open<R: Requirement>(
+        &self,
+        auth_context: Arc<AuthContext>,
+    ) -> Result<Authorized<R>, ApiError> {
+        let held = auth_context.principal.scopes;
         if !R::ANY_OF.is_empty() && !R::ANY_OF.iter().any(|scope| held.contains(*scope)) {
-            return Err(lacking_each(R::ANY_OF));
+            return Err(missing_any_scope(R::ANY_OF));
         }
         Ok(Authorized {
-            entrant,
+            auth_context,
             services: self.0.clone(),
             requirement: PhantomData,
         })
     }
 }
 
-/// A caller who may do what `R` says, and with that the use cases.
+/// A caller that meets the requirement `R`, with access to the use cases.
 pub struct Authorized<R> {
-    entrant: Arc<Entrant>,
+    auth_context: Arc<AuthContext>,
     services: Data<Sealed>,
     requirement: PhantomData<R>,
 }
 
 impl<R> Authorized<R> {
-    /// Who calls.
+    /// Returns the principal of the caller.
     pub fn caller(&self) -> &Principal {
-        &self.entrant.principal
+        &self.auth_context.principal
     }
 
-    /// Who calls, with what holds for its credential.
-    pub fn entrant(&self) -> &Arc<Entrant> {
-        &self.entrant
+    /// Returns the principal of the caller, with the properties of its credential.
+    pub fn auth_context(&self) -> &Arc<AuthContext> {
+        &self.auth_context
     }
 }
 
@@ -120,18 +123,18 @@ impl<R: Requirement> FromRequest for Authorized<R> {
 }
 
 fn authorize<R: Requirement>(request: &HttpRequest) -> Result<Authorized<R>, ApiError> {
-    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
-    let entrant = entrant.ok_or_else(unauthenticated)?;
+    let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let auth_context = auth_context.ok_or_else(unauthenticated)?;
     let services = request
         .app_data::<SealedServices>()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    services.open(entrant)
+    services.open(auth_context)
 }
 
-/// The challenge to a caller without a credential (RFC 6750).
+/// The challenge for requests without a credential (RFC 6750).
 pub(super) const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 
-/// What a caller without a credential is told.
+/// Returns the error for requests without a credential.
 pub fn unauthenticated() -> ApiError {
     ApiError {
         challenge: Some(CHALLENGE.into()),
@@ -139,17 +142,20 @@ pub fn unauthenticated() -> ApiError {
     }
 }
 
-/// What a caller is told who holds one of the scopes, but not what more is asked.
-pub fn lacking(missing: Scopes) -> ApiError {
-    insufficient(&missing.joined(" ")).with_detail(format!("needs {}", missing.joined(" and ")))
+/// Returns the error for a caller that lacks all of the scopes `missing`.
+pub fn missing_scopes(missing: Scopes) -> ApiError {
+    insufficient(&missing.joined(" "))
+        .with_detail(format!("the credential needs {}", missing.joined(" and ")))
 }
 
-/// What a caller is told who holds none of the scopes of which one is enough. The challenge names
-/// the first alone: several in one challenge are all needed (RFC 6750).
-fn lacking_each(any_of: &[Scope]) -> ApiError {
+/// Returns the error for a caller that has none of several sufficient scopes. The challenge
+/// contains only the first one, because all scopes of a challenge are needed (RFC 6750).
+fn missing_any_scope(any_of: &[Scope]) -> ApiError {
     let names: Vec<&str> = any_of.iter().map(|scope| scope.as_str()).collect();
-    insufficient(names.first().copied().unwrap_or_default())
-        .with_detail(format!("needs the scope {}", names.join(" or ")))
+    insufficient(names.first().copied().unwrap_or_default()).with_detail(format!(
+        "the credential needs the scope {}",
+        names.join(" or ")
+    ))
 }
 
 fn insufficient(scopes: &str) -> ApiError {

@@ -2,10 +2,10 @@
 
 use std::{iter::Peekable, net::IpAddr, str::Chars};
 
-use super::address::node;
+use super::address::parse_address;
 
-/// The hops of one line of `Forwarded`, from the client on: for each element its `for`, `None`
-/// when it names no address. What cannot be read is one such hop, and ends the line.
+/// Returns the hops of one line of `Forwarded`, starting at the client: the value of `for` in each
+/// element, or `None` if it is no address. A malformed element is one such hop, and ends the line.
 pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
     let mut hops = Vec::new();
     let mut rest = line.chars().peekable();
@@ -13,7 +13,7 @@ pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
         skip_space(&mut rest);
         match rest.peek() {
             None => return hops,
-            // Lists may have empty elements.
+            // Lists may contain empty elements.
             Some(',') => {
                 rest.next();
             }
@@ -28,22 +28,22 @@ pub(super) fn hops(line: &str) -> Vec<Option<IpAddr>> {
     }
 }
 
-/// What stands there is no element.
+/// The text is no element.
 #[derive(Debug, Clone, Copy)]
-struct Unreadable;
+struct MalformedElement;
 
-/// Reads `name=value;name=value` up to the next comma, and answers the value of `for`, if it is
-/// an address.
-fn element(rest: &mut Peekable<Chars<'_>>) -> Result<Option<IpAddr>, Unreadable> {
+/// Parses `name=value;name=value` up to the next comma. Returns the value of `for`, if it is an
+/// address.
+fn element(rest: &mut Peekable<Chars<'_>>) -> Result<Option<IpAddr>, MalformedElement> {
     let mut client = None;
     loop {
-        let (name, value) = pair(rest).ok_or(Unreadable)?;
+        let (name, value) = pair(rest).ok_or(MalformedElement)?;
         if name.eq_ignore_ascii_case("for") {
-            // Each name may stand there once.
+            // Each name may occur once.
             if client.is_some() {
-                return Err(Unreadable);
+                return Err(MalformedElement);
             }
-            client = Some(node(&value));
+            client = Some(parse_address(&value));
         }
         skip_space(rest);
         match rest.peek() {
@@ -52,7 +52,7 @@ fn element(rest: &mut Peekable<Chars<'_>>) -> Result<Option<IpAddr>, Unreadable>
                 rest.next();
                 skip_space(rest);
             }
-            Some(_) => return Err(Unreadable),
+            Some(_) => return Err(MalformedElement),
         }
     }
 }
@@ -67,7 +67,7 @@ fn pair(rest: &mut Peekable<Chars<'_>>) -> Option<(String, String)> {
     Some((name, value))
 }
 
-/// A word. Colons and brackets belong into quotes, but not every proxy knows.
+/// Parses a token. Colons and brackets must be quoted, but not every proxy does so.
 fn token(rest: &mut Peekable<Chars<'_>>) -> Option<String> {
     let belongs = |it: &char| it.is_ascii_alphanumeric() || "!#$%&'*+-.^_`|~:[]".contains(*it);
     let mut token = String::new();
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn names_who_forwarded_for_whom() {
+    fn the_addresses_of_all_hops_are_returned() {
         assert_hops("for=192.0.2.60", &[Some("192.0.2.60")]);
         assert_hops(
             r#"for=192.0.2.43, FOR="[2001:db8:cafe::17]:4711";proto=https;by=203.0.113.43"#,
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hides_has_no_address() {
+    fn a_hidden_client_has_no_address() {
         assert_hops(
             r#"for=_hidden, for=unknown, for="_SEVKISEK", proto=https, for=192.0.2.1"#,
             &[None, None, None, None, Some("192.0.2.1")],
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_read_ends_the_line() {
+    fn a_malformed_element_ends_the_line() {
         for broken in [
             "192.0.2.1",
             "for",

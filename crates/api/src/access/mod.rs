@@ -1,4 +1,5 @@
-//! Who is let in, and to what. [`scope_table`] is the one page that says who may do what.
+//! Authentication, authorization and limits of requests. [`crate::operations`] lists the scopes
+//! of every operation.
 
 mod address;
 #[cfg(feature = "address-guard")]
@@ -6,11 +7,10 @@ mod address_guard;
 mod authenticate;
 mod authorized;
 mod forwarded;
-mod handshake;
-mod large_answers;
+mod large_responses;
 mod origin;
 mod rate_limits;
-pub mod scope_table;
+mod socket_handshake;
 mod streams;
 
 pub use address::TrustedProxies;
@@ -20,10 +20,10 @@ pub use authenticate::authenticate;
 pub use authorized::{
     AgentEventsRead, AgentsRead, AgentsWrite, AnyCredential, Authorized, ChatWrite,
     ConversationsRead, ConversationsWrite, EventsRead, KeysAdmin, MetricsRead, Requirement,
-    SealedServices, TurnsRead, lacking, seal, unauthenticated,
+    SealedServices, TurnsRead, missing_scopes, seal, unauthenticated,
 };
-pub use handshake::{SUBPROTOCOL, check_opening, is_upgrade};
-pub use large_answers::LargeAnswers;
-pub use origin::{check_page, check_upgrade, confine_to_origins, named_origin};
-pub use rate_limits::{check_counts, limit};
+pub use large_responses::LargeResponses;
+pub use origin::{check_credential_origin, check_socket_origin, named_origin, restrict_origins};
+pub use rate_limits::{check_counts, rate_limit};
+pub use socket_handshake::{SUBPROTOCOL, check_socket_request, is_upgrade};
 pub use streams::open_stream;

@@ -1,4 +1,4 @@
-//! The page that a request comes from, and whether it may use the credential that it sends.
+//! Checks which page a request comes from, and whether that page may use the credential.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use actix_web::{
     http::header::{self, HeaderMap, HeaderValue},
     middleware::Next,
 };
-use application::access::Entrant;
+use application::access::AuthContext;
 use domain::{ProblemCode, web_address};
 
 use crate::{
@@ -17,37 +17,37 @@ use crate::{
     problem::ApiError,
 };
 
-/// A request that names more than one origin: no browser sends that, and which of them is meant
-/// nobody knows.
-pub struct ManyOrigins;
+/// A request with more than one origin. Browsers do not send such requests, and it is unknown which
+/// origin is meant.
+pub struct MultipleOrigins;
 
-/// The origin that a request names; `None` when it comes from no page.
-pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, ManyOrigins> {
+/// Returns the origin of a request; `None` if it does not come from a page.
+pub fn named_origin(headers: &HeaderMap) -> Result<Option<&HeaderValue>, MultipleOrigins> {
     let mut lines = headers.get_all(header::ORIGIN);
     let origin = lines.next();
     if lines.next().is_some() {
-        return Err(ManyOrigins);
+        return Err(MultipleOrigins);
     }
     Ok(origin)
 }
 
-/// The origin of the page that a request comes from, as text; `None` when it comes from no page.
-fn page_of(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
-    let origin = named_origin(headers).map_err(|ManyOrigins| not_allowed())?;
-    // What is no text is the origin of no page.
-    let text = origin.map(|origin| origin.to_str().map_err(|_not_text| not_allowed()));
+/// Returns the origin of a request as text; `None` if it does not come from a page.
+fn page_origin(headers: &HeaderMap) -> Result<Option<&str>, ApiError> {
+    let origin = named_origin(headers).map_err(|MultipleOrigins| origin_not_allowed())?;
+    // Text that is not valid is the origin of no page.
+    let text = origin.map(|origin| origin.to_str().map_err(|_not_text| origin_not_allowed()));
     text.transpose()
 }
 
-/// Refuses to open a socket for a page whose origin the operator did not allow: browsers let any
-/// page open a socket anywhere, whatever CORS says. The service's own pages are let in, at
-/// `public_url`, and so is who comes from no page. Answers the page.
-pub fn check_upgrade<'a>(
+/// Rejects a socket for a page of an origin that the operator did not allow: browsers let any page
+/// open sockets, regardless of CORS. The service's own pages at `public_url` are allowed, and so
+/// are clients that are not pages. Returns the origin of the page.
+pub fn check_socket_origin<'a>(
     headers: &'a HeaderMap,
     allowed: &AllowedOrigins,
     public_url: &str,
 ) -> Result<Option<&'a str>, ApiError> {
-    let Some(page) = page_of(headers)? else {
+    let Some(page) = page_origin(headers)? else {
         return Ok(None);
     };
     if allowed.contains(page) || web_address::origin_of(public_url).as_deref() == Some(page) {
@@ -55,55 +55,60 @@ pub fn check_upgrade<'a>(
     }
     tracing::debug!(
         origin = page,
-        "socket refused: the origin is not in SERVER__ALLOWED_ORIGINS"
+        "socket rejected: the origin is not in SERVER__ALLOWED_ORIGINS"
     );
     let detail = "only pages of the service itself, and of the origins in SERVER__ALLOWED_ORIGINS, \
                   may open a socket";
-    Err(not_allowed().with_detail(detail))
+    Err(origin_not_allowed().with_detail(detail))
 }
 
-/// Refuses an entrant on a page that may not use its credential. Requests with a credential or a
-/// ticket have passed [`confine_to_origins`]; this is for who shows one on an open socket.
-pub fn check_page(entrant: &Entrant, page: Option<&str>) -> Result<(), ApiError> {
-    let known = &entrant.allowed_origins;
+/// Rejects a credential that the page may not use. For credentials that are sent on an open socket;
+/// other requests have passed [`restrict_origins`].
+pub fn check_credential_origin(
+    auth_context: &AuthContext,
+    page: Option<&str>,
+) -> Result<(), ApiError> {
+    let known = &auth_context.allowed_origins;
     if known.is_empty() || page.is_none_or(|page| known.iter().any(|it| it == page)) {
         return Ok(());
     }
     tracing::debug!(
         origin = page,
-        "cross-origin request refused: the origin is not among the key's `allowedOrigins`"
+        "cross-origin request rejected: the origin is not in the `allowedOrigins` of the key"
     );
-    Err(not_allowed())
+    Err(origin_not_allowed())
 }
 
-const fn not_allowed() -> ApiError {
+const fn origin_not_allowed() -> ApiError {
     ApiError::new(ProblemCode::OriginNotAllowed)
 }
 
-/// Refuses a page of an origin that may not use the entrant's credential. It comes behind
-/// [`super::limit`]: requests that are refused here count too.
-pub async fn confine_to_origins(
+/// Rejects a request from a page that may not use the credential. This layer is inside of
+/// [`super::rate_limit`], so that rejected requests are counted too.
+pub async fn restrict_origins(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
-    let checked = entrant.map_or(Ok(()), |entrant| check_request(&entrant, request.headers()));
+    let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
+    let checked = auth_context.map_or(Ok(()), |auth_context| {
+        check_request(&auth_context, request.headers())
+    });
     match checked {
         Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
         Err(error) => Ok(refuse(request, error)),
     }
 }
 
-fn check_request(entrant: &Entrant, headers: &HeaderMap) -> Result<(), ApiError> {
-    if entrant.allowed_origins.is_empty() {
+fn check_request(auth_context: &AuthContext, headers: &HeaderMap) -> Result<(), ApiError> {
+    if auth_context.allowed_origins.is_empty() {
         return Ok(());
     }
-    check_page(entrant, page_of(headers)?)
+    check_credential_origin(auth_context, page_origin(headers)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Standing};
+    use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scopes};
 
     use super::*;
 
@@ -115,8 +120,8 @@ mod tests {
         headers
     }
 
-    fn entrant(origins: &[&str]) -> Entrant {
-        Entrant {
+    fn auth_context(origins: &[&str]) -> AuthContext {
+        AuthContext {
             principal: Principal {
                 tenant: "default".parse().unwrap(),
                 id: PrincipalId::new("ada"),
@@ -124,7 +129,7 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            standing: Standing::ForeignToken,
+            standing: CredentialSource::ForeignToken,
             allowed_origins: origins.iter().map(ToString::to_string).collect(),
             limits: LimitOverrides::default(),
             ends_at: None,
@@ -132,24 +137,25 @@ mod tests {
     }
 
     fn is_let_in(origins: &[&[u8]]) -> bool {
-        let entrant = entrant(&["https://shop.example", "https://app.example"]);
-        let checked = check_request(&entrant, &headers(origins));
+        let auth_context = auth_context(&["https://shop.example", "https://app.example"]);
+        let checked = check_request(&auth_context, &headers(origins));
         is_ok(checked)
     }
 
-    /// Whether a socket is opened for a request with these origins, where pages of one origin are
-    /// allowed beside the service's own.
+    /// Returns true if a socket is opened for a request with these origins, where pages of one
+    /// other origin are allowed.
     fn is_upgraded(origins: &[&[u8]]) -> bool {
         let allowed = AllowedOrigins::new(&["https://shop.example".to_owned()]);
         let headers = headers(origins);
-        let checked = check_upgrade(&headers, &allowed, "https://agents.example/behind/a/path");
+        let checked =
+            check_socket_origin(&headers, &allowed, "https://agents.example/behind/a/path");
         if let Ok(page) = &checked {
             assert_eq!(page.map(str::as_bytes), origins.first().copied());
         }
         is_ok(checked)
     }
 
-    /// Whether a check lets in. There is one reason not to.
+    /// Returns true if a check succeeds. There is only one reason to fail.
     fn is_ok<T>(checked: Result<T, ApiError>) -> bool {
         match checked {
             Ok(_) => true,
@@ -160,7 +166,7 @@ mod tests {
         }
     }
 
-    /// What no browser sends for a page of `https://shop.example`.
+    /// Values that no browser sends for a page of `https://shop.example`.
     const FOREIGN: &[&[&[u8]]] = &[
         &[b"https://evil.example"],
         &[b"https://shop.example "],
@@ -180,28 +186,28 @@ mod tests {
     ];
 
     #[test]
-    fn one_known_origin_or_none_is_let_in() {
+    fn an_allowed_origin_or_none_is_accepted() {
         assert!(is_let_in(&[]));
         assert!(is_let_in(&[b"https://shop.example"]));
         assert!(is_let_in(&[b"https://app.example"]));
     }
 
     #[test]
-    fn anything_else_is_refused() {
+    fn any_other_origin_is_rejected() {
         for origins in FOREIGN {
             assert!(!is_let_in(origins), "{origins:?}");
         }
     }
 
     #[test]
-    fn sockets_are_opened_for_allowed_pages_and_for_our_own() {
+    fn pages_of_allowed_origins_and_of_the_service_may_open_sockets() {
         assert!(is_upgraded(&[]));
         assert!(is_upgraded(&[b"https://shop.example"]));
         assert!(is_upgraded(&[b"https://agents.example"]));
     }
 
     #[test]
-    fn sockets_are_opened_for_no_other_pages() {
+    fn other_pages_may_not_open_sockets() {
         for origins in FOREIGN {
             assert!(!is_upgraded(origins), "{origins:?}");
         }
@@ -215,10 +221,10 @@ mod tests {
     }
 
     #[test]
-    fn a_credential_of_any_page_is_used_on_any() {
+    fn a_credential_without_allowed_origins_is_accepted_from_any_page() {
         let page = Some("https://evil.example");
-        assert!(check_page(&entrant(&[]), page).is_ok());
-        assert!(check_page(&entrant(&["https://shop.example"]), page).is_err());
-        assert!(check_page(&entrant(&["https://shop.example"]), None).is_ok());
+        assert!(check_credential_origin(&auth_context(&[]), page).is_ok());
+        assert!(check_credential_origin(&auth_context(&["https://shop.example"]), page).is_err());
+        assert!(check_credential_origin(&auth_context(&["https://shop.example"]), None).is_ok());
     }
 }

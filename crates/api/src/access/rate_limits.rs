@@ -1,4 +1,4 @@
-//! How often who is known may come, and what every answer tells of it.
+//! Rate limits of principals, and the headers that report them.
 
 use std::{fmt::Write as _, sync::Arc};
 
@@ -10,12 +10,12 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::access::{Count, Entrant};
+use application::access::{AuthContext, Count};
 use domain::ProblemCode;
 
-use super::scope_table::cost_of;
 use crate::{
     layers::refuse,
+    operations::cost_of,
     problem::{ApiError, seconds_to_wait},
     request::routed_path,
     state::ApiState,
@@ -23,30 +23,30 @@ use crate::{
 
 const RATE_LIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 const RATE_LIMIT: HeaderName = HeaderName::from_static("ratelimit");
-/// Quotas are given by the minute.
+/// The window of all quotas: one minute.
 const WINDOW_SECONDS: u32 = 60;
-/// What a field with two policies needs, so that it is written without growing.
+/// The size in bytes of a field with two policies, so that it is written without reallocation.
 const FIELD_BYTES: usize = 64;
 
-/// Counts what an entrant sends, before any of its body is read, and tells in every answer how
-/// much is left.
-pub async fn limit(
+/// Counts requests of principals before their bodies are read, and reports the remaining quota in
+/// every response.
+pub async fn rate_limit(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
+    let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
     let state = request.app_data::<Data<ApiState>>().cloned();
-    let (Some(entrant), Some(state)) = (entrant, state) else {
+    let (Some(auth_context), Some(state)) = (auth_context, state) else {
         return Ok(next.call(request).await?.map_into_boxed_body());
     };
     let path = routed_path(request.request());
     let cost = cost_of(request.method().as_str(), path);
-    let counts = state.limits.take(&entrant, cost).await;
+    let counts = state.limits.take(&auth_context, cost).await;
     let mut response = match check_counts(&counts) {
         Ok(()) => {
             let response = next.call(request).await?.map_into_boxed_body();
-            let tenant = &entrant.principal.tenant;
-            state.large_answers.bound(tenant, response)
+            let tenant = &auth_context.principal.tenant;
+            state.large_responses.bound(tenant, response)
         }
         Err(error) => refuse(request, error),
     };
@@ -62,7 +62,7 @@ pub async fn limit(
     Ok(response)
 }
 
-/// Refuses what came too often.
+/// Rejects a request that exceeds a limit.
 pub fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
     let refused = |count: &Count| Some((count.policy, count.refused_for()?));
     match counts.iter().find_map(refused) {
@@ -75,7 +75,7 @@ pub fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
     }
 }
 
-/// A list of what `write` says of each count; `None` when it has nothing to say.
+/// Joins the items that `write` creates for each count; `None` if there are none.
 fn field(counts: &[Count], write: impl Fn(&mut String, &Count)) -> Option<HeaderValue> {
     let mut text = String::with_capacity(FIELD_BYTES);
     for count in counts {
@@ -94,14 +94,14 @@ fn field(counts: &[Count], write: impl Fn(&mut String, &Count)) -> Option<Header
         .flatten()
 }
 
-/// `"requests";q=600;w=60`: so many in so many seconds.
+/// Writes `"requests";q=600;w=60`: 600 requests in 60 seconds.
 fn write_policy(text: &mut String, count: &Count) {
     let (name, quota) = (count.policy.as_str(), count.quota.per_minute);
-    // Writing into a text does not fail.
+    // Writing to a string cannot fail.
     let _ = write!(text, "\"{name}\";q={quota};w={WINDOW_SECONDS}");
 }
 
-/// `"requests";r=98;t=1`: so many can be sent at once now, and more in so many seconds.
+/// Writes `"requests";r=98;t=1`: 98 requests are possible now, and more in one second.
 fn write_state(text: &mut String, count: &Count) {
     if let Some(taken) = count.taken {
         let (name, remaining) = (count.policy.as_str(), taken.remaining);
@@ -115,12 +115,12 @@ mod tests {
     use std::time::Duration;
 
     use domain::{Quota, RatePolicy};
-    use ports::Taken;
+    use ports::QuotaDecision;
 
     use super::*;
 
     fn count(policy: RatePolicy, quota: Quota, taken: Option<(u32, u64)>) -> Count {
-        let taken = taken.map(|(remaining, milliseconds)| Taken {
+        let taken = taken.map(|(remaining, milliseconds)| QuotaDecision {
             is_admitted: true,
             remaining,
             more_in: Duration::from_millis(milliseconds),
@@ -154,7 +154,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_not_asked_is_not_told() {
+    fn a_limit_that_was_not_counted_is_not_reported() {
         let requests = count(RatePolicy::Requests, Quota::new(600, 100), None);
         let chat = count(RatePolicy::Chat, Quota::new(120, 30), Some((7, 500)));
         let both = r#""requests";q=600;w=60, "chat";q=120;w=60"#.to_owned();
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_longest_fields_fit_into_what_is_set_aside() {
+    fn the_longest_fields_fit_into_the_reserved_size() {
         let quota = Quota::new(100_000_000, 1_000_000);
         let most = Some((1_000_000, 60_000));
         let counts = [RatePolicy::Requests, RatePolicy::Chat].map(|it| count(it, quota, most));

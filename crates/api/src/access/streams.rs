@@ -1,21 +1,21 @@
-//! How many streams and sockets a principal may have open at once.
+//! The limit on open streams and sockets of a principal.
 
-use application::access::{Entrant, Limits, TooManyStreams};
+use application::access::{AuthContext, Limits, TooManyStreams};
 use domain::ProblemCode;
 use ports::StreamSlot;
 
 use crate::problem::{ApiError, LimitPolicy};
 
-/// Whole seconds after which to try again: one may be closed at any time.
+/// The time in whole seconds after which to retry: a stream may be closed at any time.
 const RETRY_AFTER: u32 = 1;
 
-/// Opens a stream or socket of an entrant, or refuses it. It counts until the slot is dropped,
-/// which is to be kept beside it; there is none when nothing can be counted.
+/// Counts a stream or socket of a principal, or rejects it. It is counted until the returned slot
+/// is dropped; the slot is `None` if the limiter is unavailable.
 pub async fn open_stream(
     limits: &Limits,
-    entrant: &Entrant,
+    auth_context: &AuthContext,
 ) -> Result<Option<StreamSlot>, ApiError> {
-    let opened = limits.open_stream(entrant).await;
+    let opened = limits.open_stream(auth_context).await;
     opened.map_err(|TooManyStreams| ApiError {
         retry_after: Some(RETRY_AFTER),
         violated_policy: Some(LimitPolicy::Streams),
@@ -29,14 +29,14 @@ mod tests {
 
     use async_trait::async_trait;
     use domain::{
-        LimitOverrides, Principal, PrincipalId, Quota, QuotaHolder, RateLimits, RatePolicy, Scopes,
-        Standing, Timestamp,
+        CredentialSource, LimitOverrides, Principal, PrincipalId, Quota, QuotaHolder, RateLimits,
+        RatePolicy, Scopes, Timestamp,
     };
-    use ports::{Clock, RateLimiter, RateLimiterError, Taken};
+    use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError};
 
     use super::*;
 
-    /// One stream is open, of whoever is asked for.
+    /// One stream is open for any principal.
     struct OneOpen;
 
     #[async_trait]
@@ -47,7 +47,7 @@ mod tests {
             _: RatePolicy,
             _: Quota,
             _: NonZeroU32,
-        ) -> Result<Taken, RateLimiterError> {
+        ) -> Result<QuotaDecision, RateLimiterError> {
             Err(RateLimiterError::Unavailable("not asked for".into()))
         }
 
@@ -84,7 +84,7 @@ mod tests {
             streams: Some(most),
             ..LimitOverrides::default()
         };
-        let entrant = Entrant {
+        let auth_context = AuthContext {
             principal: Principal {
                 tenant: "default".parse().unwrap(),
                 id: PrincipalId::new("ada"),
@@ -92,16 +92,16 @@ mod tests {
                 user_id: None,
             },
             credential: None,
-            standing: Standing::ForeignToken,
+            standing: CredentialSource::ForeignToken,
             allowed_origins: Vec::new(),
             limits: own,
             ends_at: None,
         };
-        open_stream(&limits, &entrant).await
+        open_stream(&limits, &auth_context).await
     }
 
     #[actix_web::test]
-    async fn who_has_as_many_open_as_may_be_is_told_which_limit_that_is_and_when_to_come_again() {
+    async fn a_stream_over_the_limit_is_rejected_with_policy_and_wait() {
         assert!(matches!(opened(2).await, Ok(Some(_))));
         let refused = opened(1).await.map(drop).unwrap_err();
         assert_eq!(refused.code, ProblemCode::TooManyStreams);

@@ -13,14 +13,14 @@ use crate::{
     request::{IfMatch, Json, JsonBody, PathId},
 };
 
-/// The body of a replacement: the configuration, and beside its members those of the agent.
+/// A configuration, with members of the agent beside its own.
 pub struct ConfigBody(ConfigReplacement);
 
 impl JsonBody for ConfigBody {
     const SCHEMA: &'static str = "ConfigBody";
 }
 
-/// The agent's members beside the configuration's.
+/// The members of the agent that may be beside those of the configuration.
 #[derive(Deserialize)]
 struct AgentMembers {
     name: Option<String>,
@@ -31,17 +31,18 @@ struct AgentMembers {
 impl<'de> Deserialize<'de> for ConfigBody {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let mut members = serde_json::Map::<String, Value>::deserialize(deserializer)?;
-        let beside: serde_json::Map<String, Value> = crate::openapi::AGENT_MEMBERS
+        let agent_members: serde_json::Map<String, Value> = crate::openapi::AGENT_MEMBERS
             .iter()
             .filter_map(|name| members.remove_entry(*name))
             .collect();
-        let beside = AgentMembers::deserialize(Value::Object(beside)).map_err(D::Error::custom)?;
+        let agent_members =
+            AgentMembers::deserialize(Value::Object(agent_members)).map_err(D::Error::custom)?;
         let config = AgentConfig::deserialize(Value::Object(members)).map_err(D::Error::custom)?;
         Ok(Self(ConfigReplacement {
             config,
-            name: beside.name,
-            personality: beside.personality,
-            capabilities: beside.capabilities,
+            name: agent_members.name,
+            personality: agent_members.personality,
+            capabilities: agent_members.capabilities,
         }))
     }
 }
@@ -51,8 +52,8 @@ impl<'de> Deserialize<'de> for ConfigBody {
     get, path = "/api/agents/{id}/config", operation_id = "get_agent_config", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),
     responses(
-        (status = 200, description = "The configuration, as it was sent.", body = AgentConfig),
-        (status = 304, description = "The agent is still at the version of `If-None-Match`."),
+        (status = 200, description = "The configuration, as the client sent it.", body = AgentConfig),
+        (status = 304, description = "The agent has not changed since the version in `If-None-Match`."),
     ),
 )]
 pub async fn get_agent_config(
@@ -65,8 +66,8 @@ pub async fn get_agent_config(
     Ok(reads::single(&request, etag, found.position, config))
 }
 
-/// Replace an agent's configuration as a whole. The body may also carry the agent's `name`,
-/// `personality` and `capabilities`, which stay as they are when absent.
+/// Replace the whole configuration of an agent. The body may also contain the agent's `name`,
+/// `personality` and `capabilities`; they keep their values when absent.
 #[utoipa::path(
     put, path = "/api/agents/{id}/config", operation_id = "put_agent_config", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),
@@ -74,7 +75,7 @@ pub async fn get_agent_config(
         "fallbackReply": "Let me find somebody who knows.",
         "rules": [{"keywords": ["order"], "reply": "Which order do you mean, {{user.id}}?"}],
     })),
-    responses((status = 200, description = "The agent as it is now.", body = Agent)),
+    responses((status = 200, description = "The changed agent.", body = Agent)),
 )]
 pub async fn put_agent_config(
     authorized: Authorized<AgentsWrite>,

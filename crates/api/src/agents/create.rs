@@ -7,7 +7,7 @@ use crate::{
     access::{AgentsWrite, Authorized},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, Json, JsonBody, made},
+    request::{IdempotencyHeader, Json, JsonBody, created_response},
 };
 
 impl JsonBody for AgentDraft {
@@ -32,6 +32,6 @@ pub async fn create_agent(
         .create(authorized.caller(), draft.0, key.0)
         .await?;
     let agent = created.value;
-    let response = made(format!("/api/agents/{}", agent.id), created.is_replayed);
+    let response = created_response(format!("/api/agents/{}", agent.id), created.is_replayed);
     Ok(reads::written(response, super::etag(agent.version), &agent))
 }

@@ -13,7 +13,7 @@ use crate::{
 #[utoipa::path(
     delete, path = "/api/agents/{id}", operation_id = "delete_agent", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),
-    responses((status = 204, description = "It is gone.")),
+    responses((status = 204, description = "The agent is deleted.")),
 )]
 pub async fn delete_agent(
     authorized: Authorized<AgentsWrite>,

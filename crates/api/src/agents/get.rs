@@ -16,7 +16,7 @@ use crate::{
     params(("id" = AgentId, Path, description = "The agent.")),
     responses(
         (status = 200, description = "The agent.", body = Agent),
-        (status = 304, description = "The agent is still at the version of `If-None-Match`."),
+        (status = 304, description = "The agent has not changed since the version in `If-None-Match`."),
     ),
 )]
 pub async fn get_agent(

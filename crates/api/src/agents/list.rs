@@ -12,14 +12,14 @@ use crate::{
     state::ApiState,
 };
 
-/// List agents, newest first, or by name.
+/// List agents: newest first, or by name if `name` is given.
 #[utoipa::path(
     get, path = "/api/agents", operation_id = "list_agents", tag = "Agents",
     params(
-        ("name" = Option<String>, Query, min_length = 1, max_length = 128, pattern = r"^[^\x00]*$", description = "Those whose name begins so, without regard to case, by name. Not with `capability`."),
-        ("capability" = Option<String>, Query, min_length = 1, max_length = 64, pattern = r"^[^\x00]*$", description = "Those with this capability. Not with `name`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+        ("name" = Option<String>, Query, min_length = 1, max_length = 128, pattern = r"^[^\x00]*$", description = "Only agents whose name starts with this text, ignoring case, in order of name. Cannot be combined with `capability`."),
+        ("capability" = Option<String>, Query, min_length = 1, max_length = 64, pattern = r"^[^\x00]*$", description = "Only agents with this capability. Cannot be combined with `name`."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of agents.", body = PageOf<Agent>)),
 )]
@@ -34,10 +34,10 @@ pub async fn list_agents(
     let name = query.bounded_text("name", state.sizes.name_characters);
     let capability = query.bounded_text("capability", state.sizes.capability_characters);
     if name.is_some() && capability.is_some() {
-        query.refuse(
+        query.add_fault(
             "capability",
             FaultCode::NotCombinable,
-            "not together with 'name'",
+            "cannot be combined with 'name'",
         );
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);

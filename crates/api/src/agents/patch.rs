@@ -10,14 +10,15 @@ use crate::{
     request::{IfMatch, JsonBody, MergePatch, PathId},
 };
 
-/// What an agent's merge patch changes.
+/// The schema of a merge patch of an agent.
 pub struct AgentPatch;
 
 impl JsonBody for AgentPatch {
     const SCHEMA: &'static str = "AgentDraftPatch";
 }
 
-/// Change an agent by a JSON merge patch (RFC 7396): absent members stay, `null` removes.
+/// Change an agent with a JSON merge patch (RFC 7396): absent members keep their values, `null`
+/// removes a member.
 #[utoipa::path(
     patch, path = "/api/agents/{id}", operation_id = "patch_agent", tag = "Agents",
     params(("id" = AgentId, Path, description = "The agent.")),
@@ -27,7 +28,7 @@ impl JsonBody for AgentPatch {
             (serde_json::Value = "application/json", example = json!({"config": {"fallbackReply": null}})),
         ),
     ),
-    responses((status = 200, description = "The agent as it is now.", body = Agent)),
+    responses((status = 200, description = "The changed agent.", body = Agent)),
 )]
 pub async fn patch_agent(
     authorized: Authorized<AgentsWrite>,

@@ -1,4 +1,4 @@
-//! The whole document.
+//! Assembles the document.
 
 use std::fmt::Write as _;
 
@@ -11,14 +11,14 @@ use super::{
 use crate::{
     access::SUBPROTOCOL,
     openapi::Missing,
-    socket::{CloseCode, ComeBack, frames},
+    socket::{CloseCode, Reconnect, frames},
 };
 
-/// Generators such as Modelina read no newer one.
+/// The AsyncAPI version. Generators such as Modelina do not support newer ones.
 const VERSION: &str = "3.0.0";
 
-/// The document of a server that clients reach at `url`, whose finished OpenAPI document is
-/// `openapi`: both have the same components.
+/// Returns the document of a server that clients reach at `url`. `openapi` is the finished OpenAPI
+/// document, which has the same components.
 pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
     let frames = frames::document(openapi)?;
     let mut components = frames["components"]["schemas"].clone();
@@ -26,7 +26,7 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
     let components = &components;
     let messages: Vec<Message> = [
         socket::commands(components)?,
-        socket::said(components)?,
+        socket::server_frames(components)?,
         streams::log(components)?,
         streams::chat(components)?,
     ]
@@ -44,14 +44,14 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
         "servers": servers::servers(url),
         "channels": {
             SOCKET.key: socket_channel(&messages),
-            LOG.key: stream_channel(LOG, &messages, "The tenant's log as server-sent events: what \
-                comes after the cursor, and then every change as it happens. `id` is the `seq`, \
-                `event` the type, `data` the event."),
-            CHAT.key: stream_channel(CHAT, &messages, "One turn as server-sent events, in answer \
-                to a chat that asks for them: `turn.queued` if it must wait, `turn.started`, \
-                `reply.delta` as the agent speaks, and one of `turn.completed`, `turn.failed`, \
-                `turn.cancelled`. An engine that answers at once, as `rules` does, speaks in one \
-                `reply.delta`."),
+            LOG.key: stream_channel(LOG, &messages, "The tenant's log as server-sent events: the events \
+                after the cursor, and then each new event. `id` is the `seq`, `event` the type, \
+                `data` the event."),
+            CHAT.key: stream_channel(CHAT, &messages, "One turn as server-sent events, the response \
+                to a chat that requests a stream: `turn.queued` if it must wait, `turn.started`, \
+                `reply.delta` for each part of the reply, and one of `turn.completed`, \
+                `turn.failed`, `turn.cancelled`. An engine that replies at once, such as `rules`, \
+                sends one `reply.delta`."),
         },
         "operations": operations::operations(openapi),
         "components": {
@@ -64,11 +64,11 @@ pub fn document(openapi: &Value, url: &str) -> Result<Value, Missing> {
 
 fn info(openapi: &Value) -> Value {
     let mut info = openapi["info"].clone();
-    info["description"] = "What is said in real time: on WebSockets, and in streams of \
-        server-sent events. `/openapi.json` describes the rest.\n\nEvery change is an event in the \
-        tenant's log, numbered without a gap by `seq`. One cursor, the last `seq` that a client \
-        has seen, goes on from there on a socket, in a stream and by plain GET alike.\n\nClients \
-        must ignore messages and members that they do not know."
+    info["description"] = "The real-time messages on WebSockets and in streams of server-sent \
+        events. `/openapi.json` describes all other operations.\n\nEvery change is an event in the \
+        tenant's log, numbered without gaps by `seq`. The cursor of a client is the last `seq` \
+        that it has seen; a socket, a stream and a plain GET can all resume from it.\n\nClients \
+        must ignore unknown messages and members."
         .into();
     info["license"] = json!({"name": openapi["info"]["license"]["name"]});
     info
@@ -94,8 +94,8 @@ fn socket_channel(messages: &[Message]) -> Value {
                 "properties": {
                     "Authorization": {"type": "string", "description": "`Bearer` and an access token or API key."},
                     "X-API-Key": {"type": "string", "description": "An API key."},
-                    "Origin": {"type": "string", "description": "Of a page: one that the server allows."},
-                    "Sec-WebSocket-Protocol": {"type": "string", "description": format!("`{SUBPROTOCOL}`, if any is named.")},
+                    "Origin": {"type": "string", "description": "The origin of a page: one that the server allows."},
+                    "Sec-WebSocket-Protocol": {"type": "string", "description": format!("`{SUBPROTOCOL}`, if the client offers any.")},
                 },
             },
             "bindingVersion": "0.1.0",
@@ -106,26 +106,28 @@ fn socket_channel(messages: &[Message]) -> Value {
 fn socket_description() -> String {
     let mut codes = String::new();
     for code in CloseCode::ALL {
-        let advice = match code.come_back() {
-            ComeBack::Never => "Do not come back.",
-            ComeBack::WithBackOff => "Come back after a pause.",
-            ComeBack::Now => "Come back now.",
+        let advice = match code.reconnect() {
+            Reconnect::Never => "Do not reconnect.",
+            Reconnect::WithBackOff => "Reconnect after a pause.",
+            Reconnect::Now => "Reconnect at once.",
         };
         let (number, reason, title) = (code.number(), code.reason(), code.title());
-        // Writing to a text cannot fail.
+        // Writing to a string cannot fail.
         let _ = writeln!(codes, "- {number} `{reason}`: {title} {advice}");
     }
     format!(
-        "One connection on which commands go in and what happens comes out: one JSON object a text \
-         frame. The credential comes in a header, as `ticket`, or as `token` of `connect`, the \
-         first command, which then is due within 10 seconds.\n\n\
-         What a client follows is named inside, by channels that share this one connection: \
-         `tenant` (all that the caller may see), `agent:<id>` and `conversation:<id>`. Each gets \
-         its events in order and once. With `since` it is first told what came after that \
-         position, up to `caughtUp`; where the log does not reach, or too much has happened, it \
-         gets `resync`, reads the state anew and goes on from `headSeq`. What is said in a running \
-         turn is live; of an engine that answers at once, as `rules` does, nothing is.\n\n\
-         The server closes with:\n{codes}"
+        "One connection for commands of the client, and for replies, events and live data of the \
+         server: one JSON object a text frame. The client authenticates with a header, with \
+         `ticket`, or with `token` of `connect`, the first command, which is then due within 10 \
+         seconds.\n\n\
+         A client subscribes to channels, which share the connection: `tenant` (all events that \
+         the caller may see), `agent:<id>` and `conversation:<id>`. Each receives its events in \
+         order and once. With `since`, the events after that position come first, up to \
+         `caughtUp`. If the log does not contain them, or if there are too many, `resync` comes \
+         instead: reload the state and continue from `headSeq`. The text and tool calls of a \
+         running turn are live data; an engine that replies at once, such as `rules`, sends \
+         none.\n\n\
+         Close codes of the server:\n{codes}"
     )
 }
 

@@ -1,4 +1,5 @@
-//! One example of every message. A test holds them to the schemas, and commands to what is read.
+//! One example of every message. Tests validate the examples against the schemas, and parse the
+//! commands.
 
 use domain::{Problem, ProblemCode};
 use serde_json::{Value, json};
@@ -8,12 +9,12 @@ use crate::problem::{ApiError, LimitPolicy, ProblemBody};
 const AGENT: &str = "01a1f9f5-e05d-732b-85dd-7c941357da9e";
 const CONVERSATION: &str = "01a1f9f5-e2d1-72df-a85b-6cf3389d2850";
 const TURN: &str = "01a1f9f5-e2d1-72df-a85b-6cf18c370782";
-const ASKED: &str = "01a1f9f5-e2d1-72df-a85b-6cf2a1f0c511";
-const ANSWERED: &str = "01a1f9f5-e2d1-72df-a85b-6cf45fd3719c";
+const USER_MESSAGE: &str = "01a1f9f5-e2d1-72df-a85b-6cf2a1f0c511";
+const REPLY_MESSAGE: &str = "01a1f9f5-e2d1-72df-a85b-6cf45fd3719c";
 const TIME: &str = "2026-11-20T09:30:00.000Z";
 
-/// Commands of each kind.
-pub(super) fn of_command(name: &str) -> Vec<Value> {
+/// The examples of a command.
+pub(super) fn command_examples(name: &str) -> Vec<Value> {
     match name {
         "connect" => vec![
             json!({"id": 1, "type": name, "channels": ["tenant"], "since": 41}),
@@ -45,8 +46,8 @@ fn conversation() -> String {
     format!("conversation:{CONVERSATION}")
 }
 
-/// What the message `key` of the server carries.
-pub(super) fn of_frame(key: &str) -> Value {
+/// The example of the server's message `key`.
+pub(super) fn frame_example(key: &str) -> Value {
     match key {
         "connectReply" => reply(1, &connected()),
         "subscribeReply" => reply(
@@ -72,17 +73,17 @@ pub(super) fn of_frame(key: &str) -> Value {
         "replyDelta" | "replySnapshot" | "toolCalled" | "toolReturned" | "typingUpdated" => {
             json!({"type": "live", "event": live(key)})
         }
-        _ => of_stream(key),
+        _ => stream_example(key),
     }
 }
 
-fn of_stream(key: &str) -> Value {
+fn stream_example(key: &str) -> Value {
     match key {
         "logEvent" => event(),
         "logResync" => json!({"firstSeq": 1200, "headSeq": 4711}),
         "chatRequest" => json!({"agentId": AGENT, "message": "When do you open?", "stream": true}),
         "chatTurnStarted" => json!({
-            "turnId": TURN, "conversationId": CONVERSATION, "messageId": ASKED,
+            "turnId": TURN, "conversationId": CONVERSATION, "messageId": USER_MESSAGE,
             "agentId": AGENT, "agentVersion": 2,
         }),
         "chatReplyDelta" => json!({
@@ -99,7 +100,7 @@ fn of_stream(key: &str) -> Value {
         }),
         "chatTurnCompleted" => json!({
             "message": "We are open from 9 to 18.", "conversationId": CONVERSATION,
-            "turnId": TURN, "messageId": ANSWERED, "agentId": AGENT, "agentVersion": 2,
+            "turnId": TURN, "messageId": REPLY_MESSAGE, "agentId": AGENT, "agentVersion": 2,
             "engine": "rules", "degraded": false, "finishReason": "stop", "usage": null,
             "createdAt": TIME,
         }),

@@ -1,4 +1,4 @@
-//! What every message has.
+//! The messages of the document.
 
 use serde_json::{Value, json};
 
@@ -7,9 +7,9 @@ use crate::socket::frames::COMMANDS;
 /// A channel of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Channel {
-    /// Its name in the document.
+    /// The key in the document.
     pub(super) key: &'static str,
-    /// Its path.
+    /// The path.
     pub(super) address: &'static str,
 }
 
@@ -18,7 +18,7 @@ pub(super) const SOCKET: Channel = Channel {
     key: "socket",
     address: "/api/ws",
 };
-/// The log as a stream.
+/// The event log as a stream.
 pub(super) const LOG: Channel = Channel {
     key: "events",
     address: "/api/events",
@@ -32,20 +32,20 @@ pub(super) const CHAT: Channel = Channel {
 /// A message of the document.
 pub(super) struct Message {
     pub(super) channel: Channel,
-    /// Its name in the document.
+    /// The key in the document.
     pub(super) key: &'static str,
-    /// Its name where it is said.
+    /// The type on the wire.
     pub(super) name: &'static str,
     pub(super) summary: String,
     pub(super) payload: Value,
-    /// The fields beside the payload.
+    /// The fields of a server-sent event beside the payload.
     pub(super) headers: Option<Value>,
-    /// Payloads.
+    /// Example payloads.
     pub(super) examples: Vec<Value>,
 }
 
 impl Message {
-    /// As it stands in the document.
+    /// The message object of the document.
     pub(super) fn described(&self) -> Value {
         let examples = self.examples.iter().map(|example| match &self.headers {
             Some(_) => json!({"headers": {"event": self.name}, "payload": example}),
@@ -64,7 +64,7 @@ impl Message {
         let is_command = COMMANDS.iter().any(|(name, _)| *name == self.key);
         if is_command || self.name == "reply" {
             described["correlationId"] = json!({
-                "description": "A command and its reply have the same.",
+                "description": "A command and its reply have the same id.",
                 "location": "$message.payload#/id",
             });
         }

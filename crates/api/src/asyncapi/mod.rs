@@ -1,4 +1,4 @@
-//! The AsyncAPI document: what is said on sockets and streams.
+//! The AsyncAPI document: the messages on sockets and streams.
 
 mod document;
 mod examples;

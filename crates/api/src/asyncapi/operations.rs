@@ -1,4 +1,4 @@
-//! What is done on which channel.
+//! The operations on each channel.
 
 use serde_json::{Map, Value, json};
 
@@ -7,20 +7,21 @@ use super::{
     replies, socket, streams,
 };
 use crate::{
-    access::scope_table::{Access, access_of},
+    operations::{self, Access},
     socket::frames::COMMANDS,
 };
 
-/// One for each command, one for each frame that comes by itself, and those of the streams.
+/// Returns one operation for each command, one for each frame that the server sends unrequested,
+/// and those of the streams.
 pub(super) fn operations(openapi: &Value) -> Value {
     let mut operations = Map::new();
     for (name, _) in COMMANDS {
         let mut operation = operation("receive", SOCKET, &[*name]);
-        operation["summary"] = format!("Carry out `{name}`. {}", asks(name)).into();
-        operation["reply"] = reply(SOCKET, &[replies::of(name), replies::REFUSAL]);
+        operation["summary"] = format!("Execute `{name}`. {}", required_scopes(name)).into();
+        operation["reply"] = reply(SOCKET, &[replies::success_key(name), replies::ERROR]);
         operations.insert(format!("{name}Command"), operation);
     }
-    for key in socket::told() {
+    for key in socket::server_messages() {
         let name = format!("send{}{}", key[..1].to_uppercase(), &key[1..]);
         operations.insert(name, operation("send", SOCKET, &[key]));
     }
@@ -32,35 +33,39 @@ pub(super) fn operations(openapi: &Value) -> Value {
         "bindingVersion": "0.3.0",
     }});
     operations.insert("streamEvents".to_owned(), follow);
-    let told: Vec<&str> = streams::TOLD.iter().map(|(key, _, _)| *key).collect();
+    let events: Vec<&str> = streams::CHAT_EVENTS
+        .iter()
+        .map(|(key, _, _)| *key)
+        .collect();
     let mut chat = operation("receive", CHAT, &[streams::REQUEST]);
-    chat["summary"] = "Chat, and get the reply as a stream (`stream: true`, or `Accept: \
+    chat["summary"] = "Chat, and receive the reply as a stream (`stream: true`, or `Accept: \
                        text/event-stream`). Closing it does not end the turn."
         .into();
-    chat["reply"] = reply(CHAT, &told);
+    chat["reply"] = reply(CHAT, &events);
     chat["bindings"] = json!({"http": {"method": "POST", "bindingVersion": "0.3.0"}});
     operations.insert("streamChat".to_owned(), chat);
     Value::Object(operations)
 }
 
-/// The scopes that a command asks for: those of the operation with the same effect.
-fn asks(command: &str) -> String {
+/// The scopes that a command requires: those of the equivalent HTTP operation.
+fn required_scopes(command: &str) -> String {
     let operation = match command {
         "chat" => "chat",
         "cancel" | "typing" => "cancel_turn",
         _ => "open_socket",
     };
-    let Some(Access::AnyOf(scopes)) = access_of(operation) else {
+    let access = operations::find(operation).map(|operation| operation.access);
+    let Some(Access::AnyOf(scopes)) = access else {
         return String::new();
     };
     let scopes: Vec<String> = scopes.iter().map(|scope| format!("`{scope}`")).collect();
     let also = match command {
         "connect" | "subscribe" => {
-            " A channel `agent:<id>` asks for `agents:read` or `conversations:read` too."
+            " A channel `agent:<id>` also requires `agents:read` or `conversations:read`."
         }
         _ => "",
     };
-    format!("Asks for {}.{also}", scopes.join(" or "))
+    format!("Requires {}.{also}", scopes.join(" or "))
 }
 
 fn operation(action: &str, channel: Channel, messages: &[&str]) -> Value {
@@ -85,7 +90,7 @@ fn references(channel: Channel, messages: &[&str]) -> Value {
     messages.collect()
 }
 
-/// The query of an operation of the OpenAPI document.
+/// The query parameters of an operation of the OpenAPI document.
 fn query(operation: &Value) -> Value {
     let parameters = operation["parameters"].as_array();
     let inside = parameters

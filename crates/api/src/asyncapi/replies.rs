@@ -1,4 +1,4 @@
-//! Replies, one message for each kind of result.
+//! The replies: one message for each kind of result.
 
 use serde_json::Value;
 
@@ -8,35 +8,35 @@ use super::{
 };
 use crate::openapi::Missing;
 
-/// The reply of a command that was not carried out.
-pub(super) const REFUSAL: &str = "errorReply";
+/// The key of the reply to a command that was not executed.
+pub(super) const ERROR: &str = "errorReply";
 
-/// Key, component of the result, and what it says.
+/// The key, the component of the result, and the description.
 const RESULTS: &[(&str, &str, &str)] = &[
     (
         "connectReply",
         "ConnectResult",
-        "Of `connect`: who this is, where the log stands, and what became of each channel.",
+        "The reply to `connect`: the caller's tenant, the head of the log, the limits, and the state of each channel.",
     ),
     (
         "subscribeReply",
         "SubscribeResult",
-        "Of `subscribe`: where the log stands, and whether it reaches back to `since`.",
+        "The reply to `subscribe`: the head of the log, and whether all events after `since` follow.",
     ),
     (
         "turnReply",
         "TurnResult",
-        "Of `chat` and `cancel`: the turn.",
+        "The reply to `chat` and `cancel`: the turn.",
     ),
     (
         "emptyReply",
         "EmptyResult",
-        "Of every other command: it was carried out.",
+        "The reply to every other command: it was executed.",
     ),
 ];
 
-/// The reply of a command that was carried out.
-pub(super) fn of(command: &str) -> &'static str {
+/// The key of the reply to an executed command.
+pub(super) fn success_key(command: &str) -> &'static str {
     match command {
         "connect" => "connectReply",
         "subscribe" => "subscribeReply",
@@ -45,24 +45,24 @@ pub(super) fn of(command: &str) -> &'static str {
     }
 }
 
-/// All of them.
+/// Returns all replies.
 pub(super) fn all(components: &Value) -> Result<Vec<Message>, Missing> {
-    let keys = RESULTS.iter().map(|(key, _, _)| *key).chain([REFUSAL]);
+    let keys = RESULTS.iter().map(|(key, _, _)| *key).chain([ERROR]);
     keys.map(|key| frame(components, key, "reply", &frame_of(key)))
         .collect()
 }
 
-/// Adds a component for each of them.
+/// Adds a component for each reply.
 pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
     for (key, result, summary) in RESULTS {
         let mut frame = reply(components, true, "result", result)?;
         frame["description"] = (*summary).into();
         components[frame_of(key)] = frame;
     }
-    let mut refusal = reply(components, false, "error", "ProblemBody")?;
-    refusal["description"] = "Of any command that was not carried out: why. `id` is null when it \
-                              could not be read."
+    let mut error = reply(components, false, "error", "ProblemBody")?;
+    error["description"] = "The reply to a command that was not executed: the problem. `id` is \
+                              null if it could not be read."
         .into();
-    components[frame_of(REFUSAL)] = refusal;
+    components[frame_of(ERROR)] = error;
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Parts of the published components.
+//! The component schemas of the document.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ pub(super) fn component<'a>(components: &'a Value, name: &str) -> Result<&'a Val
     components.get(name).ok_or_else(|| Missing(name.to_owned()))
 }
 
-/// What a component says of itself.
+/// The description of a component.
 pub(super) fn summary(schema: &Value) -> String {
     schema["description"]
         .as_str()
@@ -30,7 +30,7 @@ pub(super) fn summary(schema: &Value) -> String {
         .to_owned()
 }
 
-/// The variant of `union` whose `type` is `name`, which it states as a constant.
+/// The variant of `union` whose `type` is `name`, as a constant.
 pub(super) fn variant(components: &Value, union: &str, name: &str) -> Result<Value, Missing> {
     let variants = tagged_variants(components, union)?.into_iter();
     let mut named = variants.filter(|(tag, _)| tag == name);
@@ -38,7 +38,7 @@ pub(super) fn variant(components: &Value, union: &str, name: &str) -> Result<Val
     Ok(variant)
 }
 
-/// Gives every frame a component of its own, which generators make a type of.
+/// Adds a component for every frame, so that generators create a type for each.
 pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
     for (name, command) in COMMANDS {
         let kind = &mut components[*command]["properties"]["type"];
@@ -48,7 +48,7 @@ pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
     socket::name_frames(components)
 }
 
-/// The components that `messages` refer to, with those that these refer to.
+/// The components that `messages` refer to, directly or indirectly.
 pub(super) fn reachable(components: &Value, messages: &Map<String, Value>) -> Value {
     let mut found = BTreeSet::new();
     messages

@@ -1,8 +1,8 @@
-//! Where the service is, and what opens it.
+//! The servers and security schemes.
 
 use serde_json::{Value, json};
 
-/// The server that clients reach at `url`, as each protocol names it.
+/// The server that clients reach at `url`, once for each protocol.
 pub(super) fn servers(url: &str) -> Value {
     let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
     let (host, path) = match rest.split_once('/') {
@@ -28,14 +28,14 @@ pub(super) fn servers(url: &str) -> Value {
     json!({
         "socket": server(
             socket,
-            "For sockets. A socket whose upgrade shows no credential shows one in its first frame.",
+            "For sockets. Without a credential in the upgrade, the first frame contains one.",
             &["ApiKey", "Bearer", "OAuth2", "Ticket"],
         ),
         "http": server(scheme, "For streams.", &["ApiKey", "Bearer", "OAuth2"]),
     })
 }
 
-/// The schemes of the OpenAPI document in the words of this one, and tickets.
+/// The security schemes of the OpenAPI document in AsyncAPI's terms, and tickets.
 pub(super) fn security_schemes(openapi: &Value) -> Value {
     let schemes = &openapi["components"]["securitySchemes"];
     let api_key = &schemes["ApiKey"];
@@ -60,7 +60,7 @@ pub(super) fn security_schemes(openapi: &Value) -> Value {
             "type": "httpApiKey",
             "in": "query",
             "name": "ticket",
-            "description": "A ticket of `POST /api/ws/tickets`: good once, for 30 seconds, on pages of the origin that fetched it.",
+            "description": "A ticket of `POST /api/ws/tickets`: valid once, for 30 seconds, on pages of the origin that fetched it.",
         },
     })
 }

@@ -1,4 +1,4 @@
-//! Frames, as messages.
+//! The messages on sockets.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::{
     socket::frames::COMMANDS,
 };
 
-/// Frames of the server that are no replies: key and type.
+/// The frames of the server that are not replies: key and type.
 const FRAMES: &[(&str, &str)] = &[
     ("event", "event"),
     ("caughtUp", "caughtUp"),
@@ -23,7 +23,7 @@ const FRAMES: &[(&str, &str)] = &[
     ("goodbye", "goodbye"),
 ];
 
-/// What is live: key, and the type of the live event.
+/// The live data: key, and the type of the live event.
 const LIVE: &[(&str, &str)] = &[
     ("replyDelta", "reply.delta"),
     ("replySnapshot", "reply.snapshot"),
@@ -32,12 +32,12 @@ const LIVE: &[(&str, &str)] = &[
     ("typingUpdated", "typing.updated"),
 ];
 
-/// The keys of all messages that are sent without being a reply.
-pub(super) fn told() -> impl Iterator<Item = &'static str> {
+/// The keys of all messages that the server sends unrequested.
+pub(super) fn server_messages() -> impl Iterator<Item = &'static str> {
     FRAMES.iter().chain(LIVE).map(|(key, _)| *key)
 }
 
-/// Every command.
+/// Returns a message for every command.
 pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
     COMMANDS
         .iter()
@@ -49,14 +49,14 @@ pub(super) fn commands(components: &Value) -> Result<Vec<Message>, Missing> {
                 summary: summary(component(components, of)?),
                 payload: reference(of),
                 headers: None,
-                examples: examples::of_command(name),
+                examples: examples::command_examples(name),
             })
         })
         .collect()
 }
 
-/// Every frame of the server.
-pub(super) fn said(components: &Value) -> Result<Vec<Message>, Missing> {
+/// Returns a message for every frame of the server.
+pub(super) fn server_frames(components: &Value) -> Result<Vec<Message>, Missing> {
     let mut messages = replies::all(components)?;
     for (key, name) in FRAMES {
         messages.push(frame(components, key, name, &frame_of(key))?);
@@ -67,7 +67,7 @@ pub(super) fn said(components: &Value) -> Result<Vec<Message>, Missing> {
     Ok(messages)
 }
 
-/// Adds a component for each frame of the server that is no reply, and for each live event.
+/// Adds a component for each frame of the server that is not a reply, and for each live event.
 pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
     for (key, name) in FRAMES {
         components[frame_of(key)] = variant(components, "ServerFrame", name)?;
@@ -84,12 +84,12 @@ pub(super) fn name_frames(components: &mut Value) -> Result<(), Missing> {
     Ok(())
 }
 
-/// The component of the frame whose message is `key`.
+/// The name of the component for the frame of the message `key`.
 pub(super) fn frame_of(key: &str) -> String {
     format!("{}Frame", pascal_case(key))
 }
 
-/// A message of a frame whose component is `of`.
+/// The message of a frame whose component is `of`.
 pub(super) fn frame(
     components: &Value,
     key: &'static str,
@@ -103,11 +103,11 @@ pub(super) fn frame(
         summary: summary(component(components, of)?),
         payload: reference(of),
         headers: None,
-        examples: vec![examples::of_frame(key)],
+        examples: vec![examples::frame_example(key)],
     })
 }
 
-/// The frame of a reply with `member`, whose component is `of`.
+/// The schema of a reply with `member`, whose component is `of`.
 pub(super) fn reply(
     components: &Value,
     is_ok: bool,

@@ -1,4 +1,4 @@
-//! Server-sent events, as messages.
+//! The messages in streams of server-sent events.
 
 use domain::EventType;
 use serde_json::{Value, json};
@@ -10,11 +10,11 @@ use super::{
 };
 use crate::openapi::Missing;
 
-/// The key of the message that asks for a stream.
+/// The key of the message that requests a stream.
 pub(super) const REQUEST: &str = "chatRequest";
 
-/// What a chat's stream tells: key, type and component.
-pub(super) const TOLD: &[(&str, &str, &str)] = &[
+/// The events of a chat's stream: key, type and component.
+pub(super) const CHAT_EVENTS: &[(&str, &str, &str)] = &[
     ("chatTurnQueued", "turn.queued", "ChatTurnQueued"),
     ("chatTurnStarted", "turn.started", "ChatTurnStarted"),
     ("chatReplyDelta", "reply.delta", "ChatReplyDelta"),
@@ -25,10 +25,10 @@ pub(super) const TOLD: &[(&str, &str, &str)] = &[
     ("chatTurnCancelled", "turn.cancelled", "ChatTurnCancelled"),
 ];
 
-/// What the log's stream tells.
+/// Returns the messages of the log's stream.
 pub(super) fn log(components: &Value) -> Result<Vec<Message>, Missing> {
     let types: Vec<&str> = EventType::ALL.iter().map(|kind| kind.as_str()).collect();
-    let mut event = told(components, LOG, "logEvent", "agent.created", "Event")?;
+    let mut event = event_message(components, LOG, "logEvent", "agent.created", "Event")?;
     event.headers = Some(json!({
         "type": "object",
         "required": ["id", "event"],
@@ -37,27 +37,27 @@ pub(super) fn log(components: &Value) -> Result<Vec<Message>, Missing> {
             "event": {"type": "string", "enum": types, "description": "The event's type."},
         },
     }));
-    let mut resync = told(components, LOG, "logResync", "resync", "Resync")?;
+    let mut resync = event_message(components, LOG, "logResync", "resync", "Resync")?;
     resync.headers = Some(json!({
         "type": "object",
         "required": ["id", "event"],
         "properties": {
-            "id": {"type": "integer", "description": "The `headSeq`, where the stream goes on."},
+            "id": {"type": "integer", "description": "The `headSeq`, from which the stream continues."},
             "event": {"type": "string", "const": "resync"},
         },
     }));
     Ok(vec![event, resync])
 }
 
-/// What asks for a chat's stream, and what it tells.
+/// Returns the request of a chat's stream, and its events.
 pub(super) fn chat(components: &Value) -> Result<Vec<Message>, Missing> {
     let mut messages = vec![Message {
         headers: None,
-        summary: "Ask for a reply as a stream.".to_owned(),
-        ..told(components, CHAT, REQUEST, REQUEST, "ChatRequest")?
+        summary: "Request a reply as a stream.".to_owned(),
+        ..event_message(components, CHAT, REQUEST, REQUEST, "ChatRequest")?
     }];
-    for (key, name, component) in TOLD {
-        let mut message = told(components, CHAT, key, name, component)?;
+    for (key, name, component) in CHAT_EVENTS {
+        let mut message = event_message(components, CHAT, key, name, component)?;
         for example in &mut message.examples {
             example["type"] = (*name).into();
         }
@@ -66,7 +66,7 @@ pub(super) fn chat(components: &Value) -> Result<Vec<Message>, Missing> {
     Ok(messages)
 }
 
-fn told(
+fn event_message(
     components: &Value,
     channel: Channel,
     key: &'static str,
@@ -84,6 +84,6 @@ fn told(
             "required": ["event"],
             "properties": {"event": {"type": "string", "const": name}},
         })),
-        examples: vec![examples::of_frame(key)],
+        examples: vec![examples::frame_example(key)],
     })
 }

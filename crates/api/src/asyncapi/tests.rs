@@ -40,7 +40,7 @@ fn schemas(document: &Value) -> Schemas {
 }
 
 #[test]
-fn every_example_is_valid_and_of_its_own_message() {
+fn every_example_matches_the_schema_and_type_of_its_message() {
     let document = published();
     let schemas = schemas(&document);
     for (key, message) in messages(&document) {
@@ -52,28 +52,31 @@ fn every_example_is_valid_and_of_its_own_message() {
             assert_eq!(faults, [], "{key}: {payload}");
             let component = message["payload"]["$ref"].as_str().unwrap();
             let schema = document.pointer(component.trim_start_matches('#')).unwrap();
-            let said = &schema["properties"]["type"]["const"];
-            assert!(said.is_null() || *said == payload["type"], "{key}");
+            let published = &schema["properties"]["type"]["const"];
+            assert!(
+                published.is_null() || *published == payload["type"],
+                "{key}"
+            );
         }
     }
 }
 
 #[test]
-fn a_refusal_says_when_to_try_again() {
+fn the_error_reply_contains_the_retry_delay() {
     let document = published();
     let schemas = schemas(&document);
-    let mut refusal = document["components"]["messages"]["errorReply"]["examples"][0].clone();
-    let error = &mut refusal["payload"]["error"];
+    let mut reply = document["components"]["messages"]["errorReply"]["examples"][0].clone();
+    let error = &mut reply["payload"]["error"];
     assert_eq!(error["retryAfter"], 1);
     assert_eq!(error["violatedPolicies"], json!(["commands"]));
     assert_eq!(error["detail"], "Wait for the seconds in `retryAfter`.");
     error["retryAfter"] = "soon".into();
-    let faults = schemas.check("message:errorReply", &refusal["payload"]);
+    let faults = schemas.check("message:errorReply", &reply["payload"]);
     assert_eq!(faults.len(), 1, "{faults:?}");
 }
 
 #[test]
-fn every_command_of_the_document_is_understood() {
+fn every_documented_command_can_be_parsed() {
     let frames = frames::document(&openapi()).unwrap();
     let names: Vec<&str> = components().collect();
     let schemas = Schemas::new(&frames, &names).unwrap();
@@ -103,7 +106,7 @@ fn every_frame_of_the_server_is_a_message() {
             .collect()
     };
     let document = published();
-    let mut told = BTreeSet::new();
+    let mut types_sent = BTreeSet::new();
     let mut live = BTreeSet::new();
     let channel = document["channels"]["socket"]["messages"]
         .as_object()
@@ -113,36 +116,36 @@ fn every_frame_of_the_server_is_a_message() {
         .filter(|key| COMMANDS.iter().all(|(name, _)| name != key))
     {
         let example = &document["components"]["messages"][key]["examples"][0]["payload"];
-        told.insert(example["type"].as_str().unwrap().to_owned());
+        types_sent.insert(example["type"].as_str().unwrap().to_owned());
         if example["type"] == "live" {
             live.insert(example["event"]["type"].as_str().unwrap().to_owned());
         }
     }
-    assert_eq!(told, types("ServerFrame"));
+    assert_eq!(types_sent, types("ServerFrame"));
     assert_eq!(live, types("LiveEvent"));
 }
 
 #[test]
-fn every_message_is_said_in_an_operation() {
+fn every_message_belongs_to_an_operation() {
     let document = published();
-    let mut said = BTreeSet::new();
+    let mut used = BTreeSet::new();
     for operation in document["operations"].as_object().unwrap().values() {
-        for place in [&operation["messages"], &operation["reply"]["messages"]] {
-            for message in place.as_array().into_iter().flatten() {
+        for messages in [&operation["messages"], &operation["reply"]["messages"]] {
+            for message in messages.as_array().into_iter().flatten() {
                 let target = message["$ref"].as_str().unwrap().trim_start_matches('#');
                 let referred = document.pointer(target).expect(target);
                 let component = referred["$ref"].as_str().unwrap().trim_start_matches('#');
                 assert!(document.pointer(component).is_some(), "{component}");
-                said.insert(component.rsplit('/').next().unwrap().to_owned());
+                used.insert(component.rsplit('/').next().unwrap().to_owned());
             }
         }
     }
     let all: BTreeSet<String> = messages(&document).map(|(key, _)| key.clone()).collect();
-    assert_eq!(said, all);
+    assert_eq!(used, all);
 }
 
 #[test]
-fn it_refers_to_no_component_that_it_lacks_and_has_none_that_it_does_not_need() {
+fn the_components_are_exactly_those_that_the_document_refers_to() {
     let document = published();
     let text = document.to_string();
     let referred: BTreeSet<&str> = text
@@ -151,12 +154,12 @@ fn it_refers_to_no_component_that_it_lacks_and_has_none_that_it_does_not_need() 
         .map(|rest| rest.split('"').next().unwrap())
         .collect();
     let schemas = document["components"]["schemas"].as_object().unwrap();
-    let there: BTreeSet<&str> = schemas.keys().map(String::as_str).collect();
-    assert_eq!(referred, there);
+    let present: BTreeSet<&str> = schemas.keys().map(String::as_str).collect();
+    assert_eq!(referred, present);
 }
 
 #[test]
-fn it_names_the_server_as_each_protocol_does() {
+fn the_servers_have_the_url_of_each_protocol() {
     let servers = &published()["servers"];
     assert_eq!(servers["socket"]["host"], "agents.example.org");
     assert_eq!(servers["socket"]["protocol"], "wss");

@@ -1,31 +1,31 @@
-//! Faults as they are found, bounded so that a hostile body cannot ask for an endless answer.
+//! The faults found in a body, bounded so that a hostile body cannot cause an unlimited response.
 
 use domain::{Fault, FaultCode};
 
-/// Most faults that one answer reports.
-pub const MOST_FAULTS: usize = 100;
-/// Pointers repeat the names of members around them: once they fill so many bytes together, no
-/// further fault is kept. The first one always is.
-const MOST_POINTER_BYTES: usize = 64 * 1024;
+/// The maximum number of faults in one response.
+pub const MAX_FAULTS: usize = 100;
+/// The maximum size in bytes of all pointers together, because pointers repeat the names of the
+/// members around them. Later faults are dropped; the first is always kept.
+const MAX_POINTER_BYTES: usize = 64 * 1024;
 
-/// Faults as they are found, up to [`MOST_FAULTS`].
+/// The faults found so far, up to [`MAX_FAULTS`].
 #[derive(Debug, Default)]
 pub(super) struct Faults {
     found: Vec<Fault>,
     pointer_bytes: usize,
 }
 
-/// How many faults there were at some point.
+/// The state of [`Faults`] at some point.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Mark {
+pub(super) struct Checkpoint {
     found: usize,
     pointer_bytes: usize,
 }
 
 impl Faults {
-    /// Whether another fault would be dropped: then its pointer need not be built.
+    /// Returns true if another fault would be dropped, so that its pointer need not be built.
     pub(super) fn is_full(&self) -> bool {
-        self.found.len() >= MOST_FAULTS || self.pointer_bytes >= MOST_POINTER_BYTES
+        self.found.len() >= MAX_FAULTS || self.pointer_bytes >= MAX_POINTER_BYTES
     }
 
     pub(super) fn push(&mut self, fault: Fault) {
@@ -35,21 +35,21 @@ impl Faults {
         }
     }
 
-    /// This point, to come back to by [`Self::forget_after`].
-    pub(super) fn mark(&self) -> Mark {
-        Mark {
+    /// Returns the current state, for [`Self::roll_back_to`].
+    pub(super) fn checkpoint(&self) -> Checkpoint {
+        Checkpoint {
             found: self.found.len(),
             pointer_bytes: self.pointer_bytes,
         }
     }
 
-    /// Drops what was found after `mark`.
-    pub(super) fn forget_after(&mut self, mark: Mark) {
-        self.found.truncate(mark.found);
-        self.pointer_bytes = mark.pointer_bytes;
+    /// Removes the faults that were added after `checkpoint`.
+    pub(super) fn roll_back_to(&mut self, checkpoint: Checkpoint) {
+        self.found.truncate(checkpoint.found);
+        self.pointer_bytes = checkpoint.pointer_bytes;
     }
 
-    /// All of them by pointer, each kind at a place once.
+    /// Returns all faults in order of their pointers, at most one of each code for a pointer.
     pub(super) fn into_sorted(self) -> Vec<Fault> {
         let mut faults = self.found;
         faults.sort_by(|a, b| (&a.pointer, a.code).cmp(&(&b.pointer, b.code)));
@@ -59,16 +59,16 @@ impl Faults {
     }
 }
 
-/// A value of the wrong type is also none of an enumeration's, and fails every other condition
-/// that its place has: only the type is worth telling. Expects faults in order.
+/// Removes faults that follow from another one: a value of the wrong type is also not in the
+/// enumeration of its member. Expects sorted faults.
 fn drop_consequences(faults: &mut Vec<Fault>) {
-    let mistyped: Vec<String> = faults
+    let unmet_types: Vec<String> = faults
         .iter()
         .filter(|fault| fault.code == FaultCode::WrongType)
         .map(|fault| fault.pointer.clone())
         .collect();
     faults.retain(|fault| {
-        fault.code != FaultCode::UnknownValue || mistyped.binary_search(&fault.pointer).is_err()
+        fault.code != FaultCode::UnknownValue || unmet_types.binary_search(&fault.pointer).is_err()
     });
 }
 
@@ -86,24 +86,28 @@ mod tests {
     }
 
     #[test]
-    fn each_kind_of_fault_at_a_place_is_told_once_and_by_pointer() {
-        let told = sorted(vec![
+    fn each_kind_of_fault_at_a_pointer_is_reported_once_in_order() {
+        let pairs = sorted(vec![
             Fault::new("/b", FaultCode::TooLong, "at most 3 characters"),
-            Fault::new("/b", FaultCode::BadCharacter, "no NUL character"),
-            Fault::new("/a", FaultCode::Required, "must be there"),
-            Fault::new("/b", FaultCode::BadCharacter, "said in other words"),
+            Fault::new(
+                "/b",
+                FaultCode::BadCharacter,
+                "must not contain NUL characters",
+            ),
+            Fault::new("/a", FaultCode::Required, "is required"),
+            Fault::new("/b", FaultCode::BadCharacter, "in other words"),
         ]);
         let expected = [
             ("/a".to_owned(), FaultCode::Required),
             ("/b".to_owned(), FaultCode::TooLong),
             ("/b".to_owned(), FaultCode::BadCharacter),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(pairs, expected);
     }
 
     #[test]
-    fn an_unknown_value_of_the_wrong_type_is_a_matter_of_type_alone() {
-        let told = sorted(vec![
+    fn only_the_type_is_reported_for_an_unknown_value_of_the_wrong_type() {
+        let pairs = sorted(vec![
             Fault::new("/a", FaultCode::UnknownValue, "one of 'x'"),
             Fault::new("/a", FaultCode::WrongType, "must be a string"),
             Fault::new("/b", FaultCode::UnknownValue, "one of 'x'"),
@@ -112,15 +116,15 @@ mod tests {
             ("/a".to_owned(), FaultCode::WrongType),
             ("/b".to_owned(), FaultCode::UnknownValue),
         ];
-        assert_eq!(told, expected);
+        assert_eq!(pairs, expected);
     }
 
     #[test]
-    fn neither_many_faults_nor_long_pointers_make_an_endless_answer() {
+    fn many_faults_and_long_pointers_are_bounded() {
         let many = (0..1_000).map(|index| Fault::new(format!("/{index}"), FaultCode::TooLong, ""));
-        assert_eq!(sorted(many.collect()).len(), MOST_FAULTS);
+        assert_eq!(sorted(many.collect()).len(), MAX_FAULTS);
 
-        let name = "x".repeat(MOST_POINTER_BYTES / 2);
+        let name = "x".repeat(MAX_POINTER_BYTES / 2);
         let long = (0..9).map(|i| Fault::new(format!("/{name}{i}"), FaultCode::TooLong, ""));
         assert_eq!(sorted(long.collect()).len(), 2);
     }

@@ -1,5 +1,5 @@
-//! Bytes to JSON in one pass, stricter than the parser underneath: bounded depth, no member
-//! twice, no NUL.
+//! Parses JSON in one pass, with stricter rules than `serde_json`: bounded depth, no duplicate
+//! members, no NUL characters.
 
 use std::{collections::HashSet, fmt};
 
@@ -9,12 +9,11 @@ use serde_json::{Map, Number, Value};
 
 use super::faults::Faults;
 
-/// How deep arrays and objects may stand in each other.
-pub const MOST_DEPTH: usize = 64;
+/// The maximum nesting depth of arrays and objects.
+pub const MAX_DEPTH: usize = 64;
 
-/// Reads one JSON text, and what is wrong with it though it is JSON: members that stand twice
-/// (the first is kept) and NUL characters. `Err` says why it cannot be read at all, without
-/// quoting it.
+/// Parses one JSON text. Duplicate members (the first is kept) and NUL characters are returned as
+/// faults. `Err` describes why the text cannot be parsed, without quoting it.
 pub(super) fn read(bytes: &[u8]) -> Result<(Value, Faults), String> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let valid = error.valid_up_to();
@@ -37,12 +36,12 @@ pub(super) fn read(bytes: &[u8]) -> Result<(Value, Faults), String> {
     Ok((value, faults))
 }
 
-/// The parser's own texts can quote the body; its positions cannot.
+/// Messages of the parser can quote the body, so only the position is used.
 fn describe(error: &serde_json::Error) -> String {
     let (line, column) = (error.line(), error.column());
-    // The visitor below raises one error of its own, and it is about depth.
+    // The only data error of the visitor below is about depth.
     let what = if error.is_data() {
-        format!("The body is nested more than {MOST_DEPTH} deep")
+        format!("The body is nested more than {MAX_DEPTH} deep")
     } else if error.is_eof() {
         "The body ends too early".to_owned()
     } else {
@@ -51,7 +50,7 @@ fn describe(error: &serde_json::Error) -> String {
     format!("{what}, at line {line}, column {column}.")
 }
 
-/// The way to a value, kept on the stack: a pointer is built only when there is a fault to tell.
+/// The path to a value, kept on the stack. A pointer is built only for a fault.
 enum Path<'a> {
     Root,
     Member(&'a Self, &'a str),
@@ -76,10 +75,10 @@ impl Path<'_> {
     }
 }
 
-/// One value about to be read.
+/// A value that is about to be parsed.
 struct Node<'a> {
     path: &'a Path<'a>,
-    /// Arrays and objects around it.
+    /// The number of arrays and objects around the value.
     depth: usize,
     faults: &'a mut Faults,
 }
@@ -91,7 +90,7 @@ impl Node<'_> {
     }
 
     fn check_depth<E: serde::de::Error>(&self) -> Result<(), E> {
-        if self.depth < MOST_DEPTH {
+        if self.depth < MAX_DEPTH {
             return Ok(());
         }
         Err(E::custom("too deep"))
@@ -100,7 +99,11 @@ impl Node<'_> {
 
 fn refuse_nul(text: &str, path: &Path<'_>, faults: &mut Faults) {
     if text.as_bytes().contains(&0) && !faults.is_full() {
-        let fault = Fault::new(path.pointer(), FaultCode::BadCharacter, "no NUL character");
+        let fault = Fault::new(
+            path.pointer(),
+            FaultCode::BadCharacter,
+            "must not contain NUL characters",
+        );
         faults.push(fault);
     }
 }
@@ -165,10 +168,11 @@ impl<'de> Visitor<'de> for Node<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Value, A::Error> {
         self.check_depth()?;
         let mut object = Map::new();
-        // Each repeated name is one fault, however many copies follow: others still find room.
+        // Each duplicate name is one fault, however often it occurs, so that other faults still
+        // fit.
         let mut repeated = HashSet::new();
         while let Some(name) = members.next_key::<String>()? {
-            let before = self.faults.mark();
+            let before = self.faults.checkpoint();
             let path = Path::Member(self.path, &name);
             refuse_nul(&name, &path, self.faults);
             let value = members.next_value_seed(Node {
@@ -177,10 +181,11 @@ impl<'de> Visitor<'de> for Node<'_> {
                 faults: &mut *self.faults,
             })?;
             if object.contains_key(&name) {
-                // What is wrong inside of it is found by no pointer: that leads to the first.
-                self.faults.forget_after(before);
+                // Faults inside the duplicate are dropped, because their pointers would lead to the
+                // first member.
+                self.faults.roll_back_to(before);
                 if !self.faults.is_full() && !repeated.contains(&name) {
-                    let detail = "stands here twice";
+                    let detail = "is sent more than once";
                     let fault = Fault::new(path.pointer(), FaultCode::DuplicateMember, detail);
                     self.faults.push(fault);
                     repeated.insert(name);

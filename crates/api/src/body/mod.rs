@@ -1,19 +1,17 @@
-//! Request bodies: bytes in, a command or every fault out.
+//! Request bodies: from bytes to a command, or to all faults.
 //!
-//! A body is read once (`json`), checked against the published OpenAPI document ([`Schemas`])
-//! and only then given its type. What a schema cannot say is for the domain to check afterwards.
+//! A body is parsed once (`json`), validated against the published OpenAPI document ([`Schemas`]),
+//! and only then converted to its type. The domain checks afterwards what a schema cannot express.
 
-mod excerpt;
-mod explain;
 mod faults;
 mod json;
 mod parse;
 mod schema;
 #[cfg(test)]
 mod tests;
-mod union;
+mod validation;
 
-pub use faults::MOST_FAULTS;
-pub use json::MOST_DEPTH;
+pub use faults::MAX_FAULTS;
+pub use json::MAX_DEPTH;
 pub use parse::{BodyError, Unchecked, parse_value, read, typed};
 pub use schema::{SchemaError, Schemas};

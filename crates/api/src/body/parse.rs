@@ -1,4 +1,4 @@
-//! From a body's bytes to a command, with all that is wrong with it at once.
+//! Converts the bytes of a body into a command, or reports all its faults.
 
 use domain::{Fault, FaultCode};
 use serde::de::DeserializeOwned;
@@ -6,75 +6,82 @@ use serde_json::{Number, Value};
 
 use super::{faults::Faults, json, schema::Schemas};
 
-/// Why a body is not taken.
+/// The reason for which a body is rejected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BodyError {
-    /// It is not JSON, or not JSON that this service reads: `malformed_json`.
+    /// It is not JSON, or violates the rules of this service for JSON: `malformed_json`.
     Malformed {
-        /// What is wrong and where, without quoting the body.
+        /// A description with a position, without quoting the body.
         detail: String,
     },
-    /// It is JSON, but not what the route takes: `validation_failed`.
+    /// It is JSON, but does not match the schema: `validation_failed`.
     Faults(Vec<Fault>),
 }
 
-/// Gives a value that component `schema` allows its type.
+/// Converts a value that matches the component `schema` into its type.
 pub fn typed<T: DeserializeOwned>(value: Value, schema: &str) -> Result<T, BodyError> {
     serde_json::from_value(value).map_err(|error| {
-        // The document allows what the type does not: ours to mend, but still not a body to act
-        // on. The error's text could quote the body.
+        // The document allows what the type rejects: a bug of the service, but the body cannot be
+        // used. The message of the error could quote the body.
         let kind = error.classify();
-        tracing::error!(schema, ?kind, "a body passed its schema but not its type");
-        let detail = "not a value that can be read here";
+        tracing::error!(
+            schema,
+            ?kind,
+            "a body matched its schema but not its type; rejecting it"
+        );
+        let detail = "has a value that the server cannot process";
         BodyError::Faults(vec![Fault::new("", FaultCode::BadFormat, detail)])
     })
 }
 
-/// Reads a body that the component `schema` of the document describes.
+/// Parses a body and validates it against the component `schema` of the document.
 ///
 /// # Panics
-/// When `schema` was not compiled (see [`Schemas::check`]).
+///
+/// If `schema` was not compiled (see [`Schemas::check`]).
 pub fn parse_value(bytes: &[u8], schema: &str, schemas: &Schemas) -> Result<Value, BodyError> {
     read(bytes)?.checked(schema, schemas)
 }
 
-/// JSON that was read, with what is wrong with it whatever its schema is.
+/// Parsed JSON before validation, with the faults that do not depend on its schema.
 #[derive(Debug)]
 pub struct Unchecked {
     value: Value,
     faults: Faults,
 }
 
-/// Reads a text of which only its content says which schema describes it.
+/// Parses a text whose schema depends on its content.
 pub fn read(bytes: &[u8]) -> Result<Unchecked, BodyError> {
     let (value, faults) = json::read(bytes).map_err(|detail| BodyError::Malformed { detail })?;
     Ok(Unchecked { value, faults })
 }
 
 impl Unchecked {
-    /// What it says, right or wrong.
+    /// Returns the value, valid or not.
     pub fn value(&self) -> &Value {
         &self.value
     }
 
-    /// The value, if the component `schema` allows it.
+    /// Returns the value if it matches the component `schema`.
     ///
     /// # Panics
-    /// When `schema` was not compiled (see [`Schemas::check`]).
+    ///
+    /// If `schema` was not compiled (see [`Schemas::check`]).
     pub fn checked(mut self, schema: &str, schemas: &Schemas) -> Result<Value, BodyError> {
         schemas.check_into(schema, &self.value, &mut self.faults);
         let faults = self.faults.into_sorted();
         if !faults.is_empty() {
             return Err(BodyError::Faults(faults));
         }
-        write_integers_as_such(&mut self.value);
+        normalize_integers(&mut self.value);
         Ok(self.value)
     }
 }
 
-/// To JSON Schema 60000.0 is an integer, to serde it is not.
-fn write_integers_as_such(value: &mut Value) {
-    /// Up to here a double knows its neighbours.
+/// Converts whole numbers such as `60000.0` to integers, which they are for JSON Schema but not for
+/// serde.
+fn normalize_integers(value: &mut Value) {
+    /// All integers up to this one are exact as a double.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) if number.is_f64() => {
@@ -90,8 +97,8 @@ fn write_integers_as_such(value: &mut Value) {
                 *number = Number::from(integer);
             }
         }
-        Value::Array(items) => items.iter_mut().for_each(write_integers_as_such),
-        Value::Object(members) => members.values_mut().for_each(write_integers_as_such),
+        Value::Array(items) => items.iter_mut().for_each(normalize_integers),
+        Value::Object(members) => members.values_mut().for_each(normalize_integers),
         _ => {}
     }
 }

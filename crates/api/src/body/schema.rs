@@ -1,5 +1,4 @@
-//! Bodies are checked against the published document itself, so that it cannot say anything else
-//! than the server does.
+//! Validates bodies against the published document itself, so that the two cannot differ.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -9,25 +8,28 @@ use jsonschema::{
 };
 use serde_json::{Map, Value, json};
 
-use super::{excerpt::excerpt, explain::explain, faults::Faults};
+use super::{
+    faults::Faults,
+    validation::{map_error, truncate},
+};
 
-/// Where components stand in the document.
+/// The prefix of references to components.
 const COMPONENT: &str = "#/components/schemas/";
 
-/// Faults are first looked for in so many items of all lists together, and in four times as many
-/// as long as there are fewer faults than an answer reports: the work depends on what is reported,
-/// not on what is wrong.
-const FIRST_ITEMS: usize = 256;
+/// The number of list items that are validated first. It is multiplied by four as long as fewer
+/// faults are found than a response reports, so that the work depends on the number of reported
+/// faults, not on that of all faults.
+const INITIAL_ITEMS: usize = 256;
 
-/// Validators for the components of the OpenAPI document that are request bodies.
+/// Validators of the components of the OpenAPI document that are request bodies.
 #[derive(Debug)]
 pub struct Schemas {
-    /// `{"components": {"schemas": …}}`, where a fault can look up what asked for it.
+    /// `{"components": {"schemas": …}}`: the schemas that faults refer to.
     document: Value,
     validators: HashMap<String, Validator>,
 }
 
-/// A component of the document cannot be compiled, or is not there.
+/// A component of the document is missing or cannot be compiled.
 #[derive(Debug, thiserror::Error)]
 #[error("the schema of component '{name}' cannot be compiled")]
 pub struct SchemaError {
@@ -37,30 +39,30 @@ pub struct SchemaError {
 }
 
 impl Schemas {
-    /// Compiles the components `names` of the finished OpenAPI `document`. Takes some 40 ms for
-    /// the first: once, at the start.
+    /// Compiles the components `names` of the complete OpenAPI `document`. The first one takes
+    /// about 40 ms, so this is done once at the start.
     pub fn new(document: &Value, names: &[&str]) -> Result<Self, SchemaError> {
         let published = &document["components"]["schemas"];
-        let mut asked_for = Map::new();
+        let mut used = Map::new();
         let mut validators = HashMap::new();
         for name in names {
-            // Each validator keeps what it is made of: the whole document would be megabytes.
+            // Each validator keeps its schema, and the whole document would take megabytes.
             let mut schemas = Map::new();
             collect(published, name, &mut schemas);
             validators.insert((*name).to_owned(), compile(&schemas, name)?);
-            asked_for.extend(schemas);
+            used.extend(schemas);
         }
         Ok(Self {
-            document: json!({"components": {"schemas": asked_for}}),
+            document: json!({"components": {"schemas": used}}),
             validators,
         })
     }
 
-    /// Everything that the component `name` refuses of `value`, by pointer.
+    /// Returns the faults of `value` for the component `name`, in order of their pointers.
     ///
     /// # Panics
-    /// When `name` is not among those given to [`Self::new`]: then no body of its route could
-    /// ever be checked.
+    ///
+    /// If `name` was not passed to [`Self::new`]: no body of its route could ever be validated.
     pub fn check(&self, name: &str, value: &Value) -> Vec<Fault> {
         let mut faults = Faults::default();
         self.check_into(name, value, &mut faults);
@@ -71,41 +73,40 @@ impl Schemas {
         let Some(validator) = self.validators.get(name) else {
             panic!("component '{name}' was not compiled at the start");
         };
-        // Nearly every body is valid, and to know only that is several times as fast.
+        // Nearly all bodies are valid, and this check is several times as fast as finding errors.
         if validator.is_valid(value) {
             return;
         }
-        let (before, mut most) = (faults.mark(), FIRST_ITEMS);
+        let (before, mut max_items) = (faults.checkpoint(), INITIAL_ITEMS);
         loop {
-            let excerpt = excerpt(value, most);
-            self.explain_all(validator, &excerpt, faults);
-            if faults.is_full() || matches!(excerpt, Cow::Borrowed(_)) {
+            let truncated = truncate(value, max_items);
+            self.map_errors(validator, &truncated, faults);
+            if faults.is_full() || matches!(truncated, Cow::Borrowed(_)) {
                 return;
             }
-            // More faults stand where the lists were cut.
-            faults.forget_after(before);
-            most *= 4;
+            // There may be more faults where the lists were truncated.
+            faults.roll_back_to(before);
+            max_items *= 4;
         }
     }
 
-    /// Explains counts first: a list that is too long is worth more than what is wrong with each
-    /// of its items.
-    fn explain_all(&self, validator: &Validator, value: &Value, faults: &mut Faults) {
+    /// Reports lists that are too long first: that is more useful than the faults of their items.
+    fn map_errors(&self, validator: &Validator, value: &Value, faults: &mut Faults) {
         let (counts, others): (Vec<_>, Vec<_>) = validator
             .iter_errors(value)
             .partition(|error| matches!(error.kind(), Kind::MaxItems { .. }));
         for error in counts.iter().chain(&others) {
-            explain(error, &self.document, faults);
+            map_error(error, &self.document, faults);
         }
     }
 }
 
-/// Copies the schema `name` and all that it refers to.
+/// Copies the schema `name` and all schemas that it refers to.
 fn collect(published: &Value, name: &str, into: &mut Map<String, Value>) {
     if into.contains_key(name) {
         return;
     }
-    // What is missing is told when the schema is compiled.
+    // A missing schema is reported when the schema is compiled.
     if let Some(schema) = published.get(name) {
         into.insert(name.to_owned(), schema.clone());
         collect_references(published, schema, into);
@@ -140,7 +141,7 @@ fn compile(schemas: &Map<String, Value>, name: &str) -> Result<Validator, Schema
     jsonschema::options()
         .with_draft(Draft::Draft202012)
         .should_validate_formats(true)
-        // What is accepted here must be read by the type behind it.
+        // An accepted value must also be accepted by the type.
         .with_format("date-time", |text: &str| Timestamp::parse(text).is_ok())
         .with_pattern_options(PatternOptions::regex())
         .build(&schema)

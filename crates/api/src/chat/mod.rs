@@ -1,7 +1,7 @@
-//! `POST /api/chat`: a message in, its answer out, whole, as a stream, or later.
+//! `POST /api/chat`: accepts a message and returns its reply, a stream of events, or the turn.
 
-mod form;
 mod request;
+mod response_mode;
 mod send;
 mod stream;
 

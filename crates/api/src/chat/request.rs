@@ -11,16 +11,16 @@ use crate::{problem::ApiError, request::JsonBody};
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ChatRequest {
-    /// Who is to answer.
+    /// The agent that is to reply.
     agent_id: String,
-    /// The text.
+    /// The text of the message.
     #[schema(min_length = 1, max_length = 32000, pattern = r"^[^\x00]*$")]
     message: String,
-    /// The conversation to continue; a new one when absent or null.
+    /// The conversation to continue. A new one is created when this is absent or null.
     #[serde(default)]
     conversation_id: Option<String>,
-    /// The person who speaks: a new conversation belongs to them; in an existing one it must be
-    /// theirs.
+    /// The user who sends the message. A new conversation belongs to this user; an existing one
+    /// must belong to this user.
     #[serde(default)]
     #[schema(
         min_length = 1,
@@ -28,27 +28,27 @@ pub struct ChatRequest {
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
-    /// String pairs of the client's own, for the turn.
+    /// Pairs of strings for the client's own use, stored with the turn.
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
-    /// What to do while a turn is in progress in the conversation. Default: `queue`.
+    /// The behavior while another turn of the conversation is in progress. Default: `queue`.
     #[serde(default)]
     on_busy: WhenBusy,
-    /// Whether the answer is streamed as server-sent events. Default: what `Accept` says.
+    /// Returns the reply as a stream of server-sent events when true. Default: decided by `Accept`.
     #[serde(default)]
     #[schema(nullable = false)]
     stream: Option<bool>,
 }
 
-/// What to do while a turn is in progress.
+/// The behavior while another turn of the conversation is in progress.
 #[derive(Debug, Clone, Copy, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum WhenBusy {
-    /// Wait in order of arrival.
+    /// Wait until the turns before it have ended.
     #[default]
     Queue,
-    /// Answer 409 `conversation_busy`.
+    /// Reject the message with 409 `conversation_busy`.
     Reject,
 }
 
@@ -57,17 +57,17 @@ impl JsonBody for ChatRequest {
 }
 
 impl ChatRequest {
-    /// Whether the answer is to be streamed; none when `Accept` decides.
+    /// Returns the member `stream`; `None` leaves the decision to `Accept`.
     pub fn stream(&self) -> Option<bool> {
         self.stream
     }
 
-    /// The conversation to go on with, if it names one that can be.
+    /// Returns the conversation to continue, if the request has a well-formed id.
     pub fn conversation(&self) -> Option<ConversationId> {
         self.conversation_id.as_ref()?.parse().ok()
     }
 
-    /// The command of the request that `request_id` names; ids that are none are of nothing.
+    /// Converts the body into a command. A malformed id is reported as not found.
     pub fn into_command(self, request_id: Option<String>) -> Result<ChatCommand, ApiError> {
         let conversation_id = match self.conversation_id.map(|id| id.parse()) {
             Some(Err(_malformed)) => return Err(ProblemCode::ConversationNotFound.into()),

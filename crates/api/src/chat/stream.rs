@@ -1,8 +1,8 @@
-//! A chat's answer as server-sent events.
+//! The response to a chat as server-sent events.
 
 use std::sync::Arc;
 
-use application::chat::{Asked, ReplyPiece, TurnSignal, TurnSignals};
+use application::chat::{AcceptedTurn, ReplyPiece, TurnEvent, TurnEventStream};
 use domain::{
     ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
 };
@@ -12,7 +12,7 @@ use utoipa::ToSchema;
 
 use crate::{problem::store_problem, sse::Event};
 
-/// `turn.queued`, `turn.cancelled`: where it happened.
+/// The data of `turn.queued` and `turn.cancelled`: the turn and its conversation.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnPlace {
@@ -22,7 +22,7 @@ pub struct TurnPlace {
     conversation_id: ConversationId,
 }
 
-/// `turn.failed`: the turn ended without an answer.
+/// The data of `turn.failed`: the turn ended without a reply.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TurnFailed {
@@ -30,31 +30,31 @@ pub struct TurnFailed {
     turn_id: TurnId,
     /// Its conversation.
     conversation_id: ConversationId,
-    /// Why.
+    /// The reason.
     error: Problem,
 }
 
-/// The data of an event of a chat's stream. Its `type` is the event's.
+/// The data of an event in the stream of a chat. `type` is the name of the event.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub enum ChatEvent {
-    /// The turn waits for the one before it.
+    /// The turn waits for the turns before it.
     #[serde(rename = "turn.queued")]
     Queued(TurnPlace),
     /// The turn has started, and the engine is about to be called.
     #[serde(rename = "turn.started")]
     Started(TurnStarted),
-    /// More of the reply. Apply it only when `from` is what you have. Places are counted in bytes of
-    /// UTF-8.
+    /// The next piece of the reply. Apply it only if `from` is the length of the text received so
+    /// far. Offsets are in bytes of UTF-8.
     #[serde(rename = "reply.delta")]
     Delta(ReplyDelta),
     /// The engine calls a tool.
     #[serde(rename = "tool.called")]
     ToolCalled(ToolCalled),
-    /// A call of a tool has ended. Calls end in the order in which they were made.
+    /// A tool call has ended. Calls end in the order in which they were made.
     #[serde(rename = "tool.returned")]
     ToolReturned(ToolReturned),
-    /// The turn is completed: the whole reply.
+    /// The turn is completed; contains the whole reply.
     #[serde(rename = "turn.completed")]
     Completed(ChatReply),
     /// The turn ended without a reply.
@@ -66,7 +66,7 @@ pub enum ChatEvent {
 }
 
 impl ChatEvent {
-    /// The event's type.
+    /// Returns the name of the event.
     const fn name(&self) -> &'static str {
         match self {
             Self::Queued(_) => "turn.queued",
@@ -81,45 +81,45 @@ impl ChatEvent {
     }
 }
 
-/// What happens in a turn, as events.
-pub(super) fn events(asked: Asked) -> impl Stream<Item = Event> {
-    let place = (asked.turn_id, asked.conversation_id);
-    stream::unfold(asked.signals(), move |signals| next(signals, place))
+/// Returns the events of a turn.
+pub(super) fn events(accepted: AcceptedTurn) -> impl Stream<Item = Event> {
+    let ids = (accepted.turn_id, accepted.conversation_id);
+    stream::unfold(accepted.events(), move |events| next(events, ids))
 }
 
 async fn next(
-    mut signals: TurnSignals,
+    mut events: TurnEventStream,
     (turn_id, conversation_id): (TurnId, ConversationId),
-) -> Option<(Event, TurnSignals)> {
-    let signal = signals.next().await?.unwrap_or_else(|error| {
+) -> Option<(Event, TurnEventStream)> {
+    let turn_event = events.next().await?.unwrap_or_else(|error| {
         tracing::warn!(
             error = ports::error::chain(&error),
-            "a streamed turn can no longer be followed"
+            "chat stream cannot read its turn from the store; reporting the turn as failed to the client"
         );
-        TurnSignal::Failed {
+        TurnEvent::Failed {
             turn_id,
             conversation_id,
             error: Problem::new(store_problem(&error)),
         }
     });
-    Some((event(signal), signals))
+    Some((event(turn_event), events))
 }
 
-fn event(signal: TurnSignal) -> Event {
-    let data = match signal {
-        TurnSignal::Queued {
+fn event(turn_event: TurnEvent) -> Event {
+    let data = match turn_event {
+        TurnEvent::Queued {
             turn_id,
             conversation_id,
         } => ChatEvent::Queued(TurnPlace {
             turn_id,
             conversation_id,
         }),
-        TurnSignal::Started(started) => ChatEvent::Started(started),
-        TurnSignal::Reply(ReplyPiece::Delta(delta)) => ChatEvent::Delta(delta),
-        TurnSignal::Reply(ReplyPiece::ToolCalled(call)) => ChatEvent::ToolCalled(call),
-        TurnSignal::Reply(ReplyPiece::ToolReturned(call)) => ChatEvent::ToolReturned(call),
-        TurnSignal::Completed(reply) => ChatEvent::Completed(reply),
-        TurnSignal::Failed {
+        TurnEvent::Started(started) => ChatEvent::Started(started),
+        TurnEvent::Reply(ReplyPiece::Delta(delta)) => ChatEvent::Delta(delta),
+        TurnEvent::Reply(ReplyPiece::ToolCalled(call)) => ChatEvent::ToolCalled(call),
+        TurnEvent::Reply(ReplyPiece::ToolReturned(call)) => ChatEvent::ToolReturned(call),
+        TurnEvent::Completed(reply) => ChatEvent::Completed(reply),
+        TurnEvent::Failed {
             turn_id,
             conversation_id,
             error,
@@ -128,7 +128,7 @@ fn event(signal: TurnSignal) -> Event {
             conversation_id,
             error,
         }),
-        TurnSignal::Cancelled {
+        TurnEvent::Cancelled {
             turn_id,
             conversation_id,
         } => ChatEvent::Cancelled(TurnPlace {
@@ -139,7 +139,7 @@ fn event(signal: TurnSignal) -> Event {
     Event {
         id: None,
         name: data.name(),
-        // Made of text and numbers: serializing cannot fail.
+        // Serialization cannot fail: the data contains only text and numbers.
         data: Arc::from(serde_json::to_string(&data).unwrap_or_default()),
     }
 }

@@ -1,4 +1,4 @@
-//! The commands on keys and clients.
+//! The arguments of the commands on keys and clients.
 
 use clap::{Args, Subcommand, builder::NonEmptyStringValueParser, value_parser};
 use domain::{
@@ -6,72 +6,72 @@ use domain::{
     timestamp::MalformedTimestamp,
 };
 
-/// What to do with keys.
+/// The commands on keys.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum KeysCommand {
-    /// Make a key and print it, and nothing else, on stdout: it is never shown again
+    /// Create a key and print it, and nothing else, on stdout: it is never shown again
     Create(NewCredentialOptions),
     /// List a tenant's keys, newest first, without their secrets
     List(TenantOption),
-    /// Give a key a new secret and print the new key alone; it keeps its id and its scopes
+    /// Rotate the secret of a key and print only the new key; it keeps its id and its scopes
     Rotate(RotationOptions),
-    /// Refuse a key from now on; every running server follows within a second
+    /// Revoke a key; every running server rejects it within a second
     Revoke(CredentialOptions),
-    /// Print a new key that no store knows yet, to be set as `AUTH__BOOTSTRAP_KEY`
+    /// Print a new key that is in no store, to be set as `AUTH__BOOTSTRAP_KEY`
     Generate,
 }
 
-/// What to do with OAuth clients.
+/// The commands on OAuth clients.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum ClientsCommand {
-    /// Make a client and print its id and its secret, and nothing else, on one line of stdout
+    /// Create a client and print its id and its secret, and nothing else, on one line of stdout
     Create(NewClientOptions),
     /// List a tenant's clients, newest first, without their secrets
     List(TenantOption),
-    /// Give a client a new secret and print its id and the secret; it keeps its scopes
+    /// Rotate the secret of a client and print its id and the new secret; it keeps its scopes
     Rotate(RotationOptions),
-    /// Refuse a client and its tokens from now on; every running server follows within a second
+    /// Revoke a client and its tokens; every running server rejects them within a second
     Revoke(CredentialOptions),
 }
 
-/// A key or client to be made.
+/// The options of a new key or client.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct NewCredentialOptions {
-    /// Whose data it opens
+    /// The tenant whose data it can access
     #[command(flatten)]
     pub tenant: TenantOption,
-    /// What people call it
+    /// A name for people
     #[arg(long, value_parser = NonEmptyStringValueParser::new())]
     pub name: String,
-    /// What it may do, comma-separated
+    /// Its scopes, comma-separated
     ///
     /// agents:read, agents:write, chat:write, conversations:read, conversations:write,
     /// conversations:all, events:read, metrics:read, keys:admin
     #[arg(long, value_name = "SCOPE,…", value_delimiter = ',', required = true)]
     pub scopes: Vec<Scope>,
-    /// From when on it is refused, such as 2027-01-31T00:00:00Z [default: never]
+    /// The time at which it expires, such as 2027-01-31T00:00:00Z [default: never]
     #[arg(long, value_name = "RFC3339", value_parser = timestamp)]
     pub expires_at: Option<Timestamp>,
 }
 
-/// A client to be made.
+/// The options of a new client.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct NewClientOptions {
-    /// What holds for keys too
+    /// The options that keys have too
     #[command(flatten)]
     pub credential: NewCredentialOptions,
-    /// Where its public keys are published: it signs with these and gets no secret
+    /// The address at which it publishes its public keys: it signs with these and gets no secret
     #[arg(long, value_name = "URL")]
     pub jwks_uri: Option<String>,
 }
 
-/// Which key or client, and how long its secret before stays good.
+/// A key or client, and the overlap of its previous secret.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct RotationOptions {
-    /// Which one
+    /// The key or client
     #[command(flatten)]
     pub credential: CredentialOptions,
-    /// For how long the secret before stays good beside the new one
+    /// The time for which the previous secret stays valid beside the new one
     #[arg(
         long,
         value_name = "SECONDS",
@@ -81,17 +81,17 @@ pub struct RotationOptions {
     pub overlap_seconds: u32,
 }
 
-/// Which key or client.
+/// A key or client.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct CredentialOptions {
     /// Its id: the 12 characters between the first and the second underscore of its secret
     pub id: CredentialId,
-    /// Whose it is
+    /// The tenant that it belongs to
     #[command(flatten)]
     pub tenant: TenantOption,
 }
 
-/// Which tenant.
+/// A tenant.
 #[derive(Debug, Clone, PartialEq, Eq, Args)]
 pub struct TenantOption {
     /// The tenant
@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_key_gets_tenant_name_scopes_and_an_end() {
+    fn a_new_key_has_tenant_name_scopes_and_expiry() {
         let given = command(
             "keys create --name ci --scopes agents:read,chat:write --expires-at 2027-01-31T00:00:00Z",
         );
@@ -155,9 +155,9 @@ mod tests {
             let (kind, _) = refusal(&format!("{noun} create --name ci"));
             assert_eq!(kind, ErrorKind::MissingRequiredArgument);
             let create = format!("{noun} create --name ci --scopes agents:read,agents:own");
-            let (kind, told) = refusal(&create);
+            let (kind, message) = refusal(&create);
             assert_eq!(kind, ErrorKind::ValueValidation);
-            assert!(told.contains("agents:own"), "{told}");
+            assert!(message.contains("agents:own"), "{message}");
         }
     }
 
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_rotation_overlaps_for_a_week_at_most_and_by_default_not_at_all() {
+    fn a_rotation_overlaps_for_at_most_a_week_and_by_default_not_at_all() {
         let rotation = |overlap_seconds| RotationOptions {
             credential: of_tenant("0123456789ab", "default"),
             overlap_seconds,

@@ -1,24 +1,24 @@
-//! The commands on the keys that sign access tokens.
+//! The arguments of the commands on the keys that sign access tokens.
 
 use clap::{Args, Subcommand};
 
-/// What to do with the keys that sign access tokens.
+/// The commands on the keys that sign access tokens.
 #[derive(Debug, Clone, PartialEq, Eq, Subcommand)]
 pub enum SigningKeysCommand {
-    /// List the keys whose signatures count, or did until lately, newest first
+    /// List the keys whose signatures are valid, or were until recently, newest first
     List,
-    /// Make a new key that signs from now on; running servers follow within a second
+    /// Create a new key that signs from now on; running servers use it within a second
     ///
-    /// What the keys before signed counts for another hour. The new key is encrypted with
-    /// `AUTH__ENCRYPTION_KEY` as it is set for this command; the keys before are not read, so this
-    /// also helps when theirs is lost.
+    /// Signatures of the previous keys stay valid for another hour. The new key is encrypted with
+    /// `AUTH__ENCRYPTION_KEY` as set for this command. The previous keys are not read, so this also
+    /// works if their encryption key is lost.
     Rotate(SigningKeyRotationOptions),
 }
 
-/// How to rotate the keys that sign access tokens.
+/// The options of the rotation.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Args)]
 pub struct SigningKeyRotationOptions {
-    /// Refuse at once whatever the keys before signed: for a key that was stolen
+    /// Reject all signatures of the previous keys at once: for a key that was stolen
     #[arg(long)]
     pub drop_old: bool,
 }
@@ -29,7 +29,7 @@ mod tests {
     use crate::cli::{Command, tests::command};
 
     #[test]
-    fn old_signing_keys_are_dropped_only_when_asked_for() {
+    fn old_signing_keys_are_dropped_only_on_request() {
         for (arguments, drop_old) in [
             ("signing-keys rotate", false),
             ("signing-keys rotate --drop-old", true),

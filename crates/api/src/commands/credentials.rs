@@ -1,4 +1,4 @@
-//! What the commands on keys and clients do, on the store itself.
+//! The commands on keys and clients, which work directly on the store.
 
 use anyhow::{Error, Result, anyhow, bail};
 use application::{
@@ -13,7 +13,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     print_line,
-    store::{self, WhereNoneIs},
+    store::{self, IfMissing},
 };
 use crate::{
     cli::{ClientsCommand, CredentialOptions, KeysCommand, NewCredentialOptions, RotationOptions},
@@ -21,7 +21,7 @@ use crate::{
     wiring::{self, Store},
 };
 
-/// What is done with the keys, or the clients, of a store.
+/// An operation on the keys, or the clients, of a store.
 enum Task {
     Create(NewCredentialOptions, Option<String>),
     List(TenantId),
@@ -29,7 +29,7 @@ enum Task {
     Revoke(CredentialOptions),
 }
 
-/// Carries out a command on keys.
+/// Executes a command on keys.
 pub(super) async fn keys(
     settings: Result<Settings, SettingsError>,
     command: KeysCommand,
@@ -39,13 +39,13 @@ pub(super) async fn keys(
         KeysCommand::List(tenant) => Task::List(tenant.tenant),
         KeysCommand::Rotate(options) => Task::Rotate(options),
         KeysCommand::Revoke(options) => Task::Revoke(options),
-        // It helps to write the settings.
+        // This command helps to write the settings, so it does not need valid ones.
         KeysCommand::Generate => return generate_key(),
     };
-    carry_out(&settings?, CredentialKind::Key, task).await
+    execute(&settings?, CredentialKind::Key, task).await
 }
 
-/// Carries out a command on OAuth clients.
+/// Executes a command on OAuth clients.
 pub(super) async fn clients(settings: &Settings, command: ClientsCommand) -> Result<()> {
     let task = match command {
         ClientsCommand::Create(options) => Task::Create(options.credential, options.jwks_uri),
@@ -53,10 +53,10 @@ pub(super) async fn clients(settings: &Settings, command: ClientsCommand) -> Res
         ClientsCommand::Rotate(options) => Task::Rotate(options),
         ClientsCommand::Revoke(options) => Task::Revoke(options),
     };
-    carry_out(settings, CredentialKind::Client, task).await
+    execute(settings, CredentialKind::Client, task).await
 }
 
-/// Prints a key that no store knows.
+/// Prints a new key that is in no store.
 fn generate_key() -> Result<()> {
     let (_, ids) = wiring::system();
     let mut random = [0; RANDOM_BYTES];
@@ -64,37 +64,37 @@ fn generate_key() -> Result<()> {
     print_line(CredentialSecret::mint(CredentialKind::Key, &random).reveal())
 }
 
-async fn carry_out(settings: &Settings, kind: CredentialKind, task: Task) -> Result<()> {
-    let where_none_is = match task {
-        Task::Create(..) => WhereNoneIs::Make,
-        Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => WhereNoneIs::Fail,
+async fn execute(settings: &Settings, kind: CredentialKind, task: Task) -> Result<()> {
+    let if_missing = match task {
+        Task::Create(..) => IfMissing::Create,
+        Task::List(_) | Task::Rotate(_) | Task::Revoke(_) => IfMissing::Fail,
     };
-    let store = store::open(settings, where_none_is, &TaskTracker::new()).await?;
-    let desk = Desk::new(settings, store, kind);
+    let store = store::open(settings, if_missing, &TaskTracker::new()).await?;
+    let commands = CredentialCommands::new(settings, store, kind);
     let outcome = match task {
-        Task::Create(options, jwks_uri) => desk.create(options, jwks_uri).await,
-        Task::List(tenant) => desk.list(tenant).await,
-        Task::Rotate(options) => desk.rotate(options).await,
-        Task::Revoke(options) => desk.revoke(options).await,
+        Task::Create(options, jwks_uri) => commands.create(options, jwks_uri).await,
+        Task::List(tenant) => commands.list(tenant).await,
+        Task::Rotate(options) => commands.rotate(options).await,
+        Task::Revoke(options) => commands.revoke(options).await,
     };
-    desk.store.close().await;
+    commands.store.close().await;
     outcome
 }
 
-/// Where the operator hands out keys, or clients, of a store.
-struct Desk {
+/// Executes operations on the keys, or the clients, of a store.
+struct CredentialCommands {
     store: Store,
     service: CredentialService,
     kind: CredentialKind,
 }
 
-impl Desk {
+impl CredentialCommands {
     fn new(settings: &Settings, store: Store, kind: CredentialKind) -> Self {
         let (clock, ids) = wiring::system();
-        let most = settings.limits.sizes.name_characters;
+        let max_name_characters = settings.limits.sizes.name_characters;
         let storage = store.storage();
         let (credentials, claims) = (storage.credentials, storage.claims);
-        let service = CredentialService::new(credentials, claims, clock, ids, most);
+        let service = CredentialService::new(credentials, claims, clock, ids, max_name_characters);
         Self {
             store,
             service,
@@ -103,21 +103,21 @@ impl Desk {
     }
 
     async fn create(&self, options: NewCredentialOptions, jwks_uri: Option<String>) -> Result<()> {
-        let tenant = self.known(options.tenant.tenant).await?;
+        let tenant = self.existing_tenant(options.tenant.tenant).await?;
         let draft = CredentialDraft {
             expires_at: options.expires_at,
             jwks_uri,
             ..CredentialDraft::new(options.name, options.scopes.into_iter().collect())
         };
-        let made = self
+        let created = self
             .service
             .create(&operator(tenant), self.kind, draft, None)
             .await;
-        self.show(&made.map_err(told)?.value)
+        self.show(&created.map_err(describe_error)?.value)
     }
 
     async fn list(&self, tenant: TenantId) -> Result<()> {
-        let operator = operator(self.known(tenant).await?);
+        let operator = operator(self.existing_tenant(tenant).await?);
         let mut cursor = None;
         loop {
             let (page, next) = self
@@ -145,7 +145,7 @@ impl Desk {
             .service
             .rotate(&operator, self.kind, &id, rotation, None)
             .await;
-        let rotated = rotated.map_err(|error| told_of(&id, &operator.tenant, error));
+        let rotated = rotated.map_err(|error| describe_error_about(&id, &operator.tenant, error));
         self.show(&rotated?.value)
     }
 
@@ -153,18 +153,19 @@ impl Desk {
         let CredentialOptions { id, tenant } = options;
         let operator = operator(tenant.tenant);
         let revoked = self.service.revoke(&operator, self.kind, &id).await;
-        revoked.map_err(|error| told_of(&id, &operator.tenant, error))
+        revoked.map_err(|error| describe_error_about(&id, &operator.tenant, error))
     }
 
-    /// A mistyped tenant would otherwise look like one that has nothing.
-    async fn known(&self, tenant: TenantId) -> Result<TenantId> {
+    /// Checks that a tenant exists; otherwise a mistyped tenant would look like an empty one.
+    async fn existing_tenant(&self, tenant: TenantId) -> Result<TenantId> {
         if self.store.storage().tenants.exists(&tenant).await? {
             return Ok(tenant);
         }
-        bail!("there is no tenant '{tenant}': `agent-service tenants list` shows them")
+        bail!("tenant '{tenant}' does not exist; `agent-service tenants list` lists all tenants")
     }
 
-    /// A key says its own id; a client is told its id and, if it has one, its secret.
+    /// Prints a new secret. A key contains its id; for a client, prints its id and, if it has one,
+    /// its secret.
     fn show(&self, minted: &MintedCredential) -> Result<()> {
         let id = &minted.credential.id;
         match (self.kind, &minted.secret) {
@@ -175,7 +176,7 @@ impl Desk {
     }
 }
 
-/// What there is to say of a credential, on one line whatever its name.
+/// Returns the line for a credential in a listing. Its name cannot break the line.
 fn line(credential: &Credential) -> String {
     let state = match (credential.revoked_at, credential.expires_at) {
         (Some(at), _) => format!("revoked {at}"),
@@ -191,24 +192,25 @@ fn line(credential: &Credential) -> String {
     format!("{}  {proof}  {state}  {name}  {scopes}", credential.id)
 }
 
-/// The error about one of a tenant. What is not in this tenant may be in another.
-fn told_of(id: &CredentialId, tenant: &TenantId, error: CredentialError) -> Error {
+/// Describes an error about a credential of a tenant. If it does not exist, it may belong to
+/// another tenant.
+fn describe_error_about(id: &CredentialId, tenant: &TenantId, error: CredentialError) -> Error {
     match error {
         CredentialError::NotFound(kind) => anyhow!(
-            "there is no {} {id} in tenant {tenant}: with --tenant another one is looked into",
+            "tenant {tenant} has no {} {id}; select another tenant with --tenant",
             kind.as_str()
         ),
-        other => told(other).context(format!("{id} of tenant {tenant}")),
+        other => describe_error(other).context(format!("{id} of tenant {tenant}")),
     }
 }
 
-/// The error with all that is wrong, by the names of the options.
-fn told(error: CredentialError) -> Error {
+/// Describes an error with all faults, by the names of the options.
+fn describe_error(error: CredentialError) -> Error {
     let CredentialError::Invalid(faults) = error else {
         return error.into();
     };
-    let told =
+    let describe =
         |fault: &Fault| format!("{} {}", fault.pointer.trim_start_matches('/'), fault.detail);
-    let faults: Vec<String> = faults.iter().map(told).collect();
+    let faults: Vec<String> = faults.iter().map(describe).collect();
     Error::msg(faults.join("; "))
 }

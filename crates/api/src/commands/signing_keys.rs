@@ -1,4 +1,4 @@
-//! What the commands on signing keys do, on the store itself.
+//! The commands on signing keys, which work directly on the store.
 
 use anyhow::Result;
 use application::access::server::{PreviousKeys, SigningKeys, dropped_at};
@@ -7,7 +7,7 @@ use tokio_util::task::TaskTracker;
 
 use super::{
     print_line, print_note,
-    store::{self, WhereNoneIs},
+    store::{self, IfMissing},
 };
 use crate::{
     cli::{SigningKeyRotationOptions, SigningKeysCommand},
@@ -15,9 +15,9 @@ use crate::{
     wiring,
 };
 
-/// Carries out a command on signing keys.
+/// Executes a command on signing keys.
 pub(super) async fn signing_keys(settings: &Settings, command: SigningKeysCommand) -> Result<()> {
-    let store = store::open(settings, WhereNoneIs::Fail, &TaskTracker::new()).await?;
+    let store = store::open(settings, IfMissing::Fail, &TaskTracker::new()).await?;
     let (clock, ids) = wiring::system();
     let keys = wiring::signing_keys(settings, &store.storage(), &clock, &ids);
     let outcome = match command {
@@ -31,7 +31,7 @@ pub(super) async fn signing_keys(settings: &Settings, command: SigningKeysComman
 async fn list(keys: &SigningKeys, now: Timestamp) -> Result<()> {
     let keys = keys.list().await?;
     for (index, key) in keys.iter().enumerate() {
-        print_line(&described(key, &keys[..index], now))?;
+        print_line(&describe(key, &keys[..index], now))?;
     }
     Ok(())
 }
@@ -48,15 +48,15 @@ async fn rotate(keys: &SigningKeys, options: SigningKeyRotationOptions) -> Resul
         && !newest.is_sealed
     {
         print_note(
-            "warning: AUTH__ENCRYPTION_KEY is not set, so that the new key is stored as it is, \
-             unlike the one before; set it and rotate again to have it encrypted",
+            "warning: AUTH__ENCRYPTION_KEY is not set, so the new key is stored unencrypted, \
+             unlike the previous one; set it and rotate again to encrypt it",
         );
     }
     print_line(&kid)
 }
 
-/// What there is to say of a key, of which these are newer.
-fn described(key: &SigningKey, newer: &[SigningKey], now: Timestamp) -> String {
+/// Returns the line for a key in a listing. `newer` are the keys after it.
+fn describe(key: &SigningKey, newer: &[SigningKey], now: Timestamp) -> String {
     let state = match (key.valid_until, dropped_at(key, newer)) {
         (None, _) => "signs".to_owned(),
         (_, Some(at)) => format!("dropped {at}"),
@@ -66,7 +66,7 @@ fn described(key: &SigningKey, newer: &[SigningKey], now: Timestamp) -> String {
     let storage = if key.is_sealed {
         "encrypted"
     } else {
-        "as it is"
+        "unencrypted"
     };
     format!(
         "{}  since {}  {state}  stored {storage}",

@@ -6,37 +6,37 @@ use tokio_util::task::TaskTracker;
 use super::print_note;
 use crate::{settings::Settings, wiring::Store};
 
-/// What a command does where there is no store yet.
+/// The behavior of a command if the store does not exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum WhereNoneIs {
-    /// Makes one: what it writes can be the first in it.
-    Make,
-    /// Fails: a new store has nothing of what the command is about.
+pub(super) enum IfMissing {
+    /// Creates the store: the command can write the first data.
+    Create,
+    /// Fails: a new store contains nothing for the command.
     Fail,
 }
 
-/// Opens the store for a command on it, beside a server that may be running; a store that no
-/// server has ever started on is migrated first. Says on stderr which store that is: in another
-/// folder, or without its variable, it is not the one that somebody has in mind.
+/// Opens the store for a command, beside a server that may be running. A store on which no server
+/// has ever started is migrated first. Prints on stderr which store it is, because in another
+/// directory, or without its variable, it may not be the intended one.
 pub(super) async fn open(
     settings: &Settings,
-    where_none_is: WhereNoneIs,
+    if_missing: IfMissing,
     tasks: &TaskTracker,
 ) -> Result<Store> {
     let file = Store::file(&settings.database)?;
-    let said = match &file {
+    let description = match &file {
         None => settings.database.to_string(),
         Some(file) if file.exists() => file.display().to_string(),
-        Some(file) if where_none_is == WhereNoneIs::Make => {
-            format!("{}, which is new: there was none", file.display())
+        Some(file) if if_missing == IfMissing::Create => {
+            format!("{} (new)", file.display())
         }
         Some(file) => bail!(
-            "there is no store at {}; set DATABASE_URL to the one you mean, or go to the folder \
+            "no store exists at {}; set DATABASE_URL to the intended store, or change to the directory \
              in which its server was started",
             file.display()
         ),
     };
-    print_note(&format!("store: {said}"));
+    print_note(&format!("store: {description}"));
     let store = Store::open(&settings.database, false, tasks).await?;
     if store.pending_migrations().await? == 0 {
         return Ok(store);

@@ -10,16 +10,16 @@ use crate::{
     access::{Authorized, ConversationsWrite},
     problem::ApiError,
     reads,
-    request::{IdempotencyHeader, Json, JsonBody, made},
+    request::{IdempotencyHeader, Json, JsonBody, created_response},
 };
 
-/// A conversation to be made.
+/// A conversation to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConversationRequest {
-    /// Who answers in it.
+    /// The agent that replies in the conversation.
     agent_id: String,
-    /// The person it belongs to.
+    /// The user that the conversation belongs to.
     #[serde(default)]
     #[schema(
         min_length = 1,
@@ -27,14 +27,14 @@ pub struct ConversationRequest {
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     user_id: Option<String>,
-    /// What people call it.
+    /// A title for people.
     #[serde(default)]
     #[schema(
         max_length = 200,
         pattern = r"^[^\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]*$"
     )]
     title: Option<String>,
-    /// String pairs of the client's own.
+    /// Pairs of strings for the client's own use.
     #[serde(default)]
     #[schema(value_type = domain::config::MetadataSchema)]
     metadata: Metadata,
@@ -75,7 +75,7 @@ pub async fn create_conversation(
         .await?;
     let conversation = created.value;
     let path = format!("/api/conversations/{}", conversation.id);
-    let response = made(path, created.is_replayed);
+    let response = created_response(path, created.is_replayed);
     Ok(reads::written(
         response,
         super::etag(&conversation),

@@ -12,14 +12,14 @@ use crate::{
     state::ApiState,
 };
 
-/// List conversations, latest activity first.
+/// List conversations, the one with the latest activity first.
 #[utoipa::path(
     get, path = "/api/conversations", operation_id = "list_conversations", tag = "Conversations",
     params(
-        ("agentId" = Option<String>, Query, description = "Those with this agent. Not with `userId`."),
-        ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Those of this person. Not with `agentId`."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+        ("agentId" = Option<String>, Query, description = "Only conversations with this agent. Cannot be combined with `userId`."),
+        ("userId" = Option<String>, Query, min_length = 1, max_length = 320, pattern = r"^[^\x00]*$", description = "Only conversations of this user. Cannot be combined with `agentId`."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of conversations.", body = PageOf<Conversation>)),
 )]
@@ -34,15 +34,15 @@ pub async fn list_conversations(
     let agent = query.text("agentId").map(str::parse::<AgentId>);
     let user_id = query.bounded_text("userId", state.sizes.user_id_characters);
     if agent.is_some() && user_id.is_some() {
-        query.refuse(
+        query.add_fault(
             "userId",
             FaultCode::NotCombinable,
-            "not together with 'agentId'",
+            "cannot be combined with 'agentId'",
         );
     }
     let cursor = query.text("cursor").map(ToOwned::to_owned);
     query.finish()?;
-    // Of an agent that cannot exist there are no conversations, as of one that does not.
+    // A malformed id selects no conversations, like the id of an agent that does not exist.
     let agent_id = match agent {
         Some(Err(_malformed)) => Some(AgentId::new(uuid::Uuid::nil())),
         Some(Ok(id)) => Some(id),

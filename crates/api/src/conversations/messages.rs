@@ -17,8 +17,8 @@ use crate::{
     params(
         ("id" = ConversationId, Path, description = "The conversation."),
         ("order" = inline(Option<MessageOrderParameter>), Query, description = "`asc`: oldest first (default). `desc`: newest first."),
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of messages.", body = PageOf<Message>)),
 )]
@@ -34,7 +34,7 @@ pub async fn list_messages(
         None | Some("asc") => MessageOrder::Ascending,
         Some("desc") => MessageOrder::Descending,
         Some(_) => {
-            query.refuse("order", FaultCode::UnknownValue, "'asc' or 'desc'");
+            query.add_fault("order", FaultCode::UnknownValue, "must be 'asc' or 'desc'");
             MessageOrder::Ascending
         }
     };
@@ -48,10 +48,10 @@ pub async fn list_messages(
     Ok(reads::page(&request, page))
 }
 
-/// The order of messages, as the document describes it.
+/// The schema of the parameter `order`.
 #[derive(utoipa::ToSchema)]
 #[schema(rename_all = "lowercase")]
-#[expect(dead_code, reason = "stands for its schema alone")]
+#[expect(dead_code, reason = "only its schema is used")]
 enum MessageOrderParameter {
     /// Oldest first.
     Asc,

@@ -15,8 +15,8 @@ pub use one::{
 
 use domain::Conversation;
 
-/// The entity tag of a conversation: it changes with every message, but only its version is
-/// compared by `If-Match`.
+/// The entity tag of a conversation. It changes with every message, but `If-Match` compares only
+/// the version in it.
 fn etag(conversation: &Conversation) -> String {
     format!(
         "\"v{}.{}\"",

@@ -10,7 +10,7 @@ use crate::{
     request::{IfMatch, JsonBody, MergePatch, PathId},
 };
 
-/// What a conversation's merge patch changes.
+/// The schema of a merge patch of a conversation.
 pub struct ConversationPatch;
 
 impl JsonBody for ConversationPatch {
@@ -23,7 +23,7 @@ impl JsonBody for ConversationPatch {
     params(("id" = ConversationId, Path, description = "The conversation.")),
     responses(
         (status = 200, description = "The conversation.", body = Conversation),
-        (status = 304, description = "Nothing changed since `If-None-Match`."),
+        (status = 304, description = "The conversation has not changed since the version in `If-None-Match`."),
     ),
 )]
 pub async fn get_conversation(
@@ -39,7 +39,8 @@ pub async fn get_conversation(
     Ok(reads::single(&request, etag, found.position, &found.value))
 }
 
-/// Change title and metadata by a JSON merge patch (RFC 7396).
+/// Change the title and metadata with a JSON merge patch (RFC 7396): absent members keep their
+/// values, `null` removes a member.
 #[utoipa::path(
     patch, path = "/api/conversations/{id}", operation_id = "patch_conversation", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
@@ -49,7 +50,7 @@ pub async fn get_conversation(
             (serde_json::Value = "application/json", example = json!({"title": null})),
         ),
     ),
-    responses((status = 200, description = "The conversation as it is now.", body = Conversation)),
+    responses((status = 200, description = "The changed conversation.", body = Conversation)),
 )]
 pub async fn patch_conversation(
     authorized: Authorized<ConversationsWrite>,
@@ -73,7 +74,7 @@ pub async fn patch_conversation(
 #[utoipa::path(
     delete, path = "/api/conversations/{id}", operation_id = "delete_conversation", tag = "Conversations",
     params(("id" = ConversationId, Path, description = "The conversation.")),
-    responses((status = 204, description = "It is gone.")),
+    responses((status = 204, description = "The conversation is deleted.")),
 )]
 pub async fn delete_conversation(
     authorized: Authorized<ConversationsWrite>,

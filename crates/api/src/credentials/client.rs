@@ -1,4 +1,4 @@
-//! OAuth clients as callers send and read them.
+//! The JSON of OAuth clients.
 
 use application::access::{MintedCredential, Rotation};
 use domain::{
@@ -13,29 +13,29 @@ use utoipa::ToSchema;
 use super::{public_keys::PublicKeySet, view::View};
 use crate::{problem::ApiError, request::JsonBody};
 
-/// A client to be made. With `jwks` or `jwksUri` it signs with keys of its own
-/// (`private_key_jwt`), without them it gets a secret.
+/// An OAuth client to create. With `jwks` or `jwksUri` it authenticates with its own keys
+/// (`private_key_jwt`); otherwise it receives a secret.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientDraft {
-    /// What people call it.
+    /// A name for people.
     #[schema(min_length = 1, max_length = 128)]
     name: String,
-    /// What its tokens may allow: nothing that the caller may not do.
+    /// The scopes that its tokens can have: only scopes that the caller has.
     #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Scopes,
-    /// The public keys of its own. Not with `jwksUri`.
+    /// The client's public keys. Cannot be combined with `jwksUri`.
     #[serde(default)]
     #[schema(value_type = Option<PublicKeySet>, nullable = false)]
     jwks: Option<Value>,
-    /// Where its public keys are published. Not with `jwks`.
+    /// The address at which the client publishes its public keys. Cannot be combined with `jwks`.
     #[serde(default)]
     #[schema(nullable = false, example = "https://client.example/jwks.json")]
     jwks_uri: Option<String>,
-    /// The time from which it is refused; in the future. Default: never.
+    /// The time at which it expires; must be in the future. Default: never.
     #[serde(default)]
     expires_at: Option<Timestamp>,
-    /// Rate limits of its own. Default: the server's.
+    /// Rate limits of this client. Default: those of the server.
     #[serde(default)]
     limits: Option<LimitOverrides>,
 }
@@ -56,16 +56,17 @@ impl From<ClientDraft> for CredentialDraft {
     }
 }
 
-/// How a client is rotated: one with a secret gets a new one, one with keys of its own (`jwks`)
-/// hands in the new ones.
+/// The rotation of a client. A client with a secret receives a new one; a client with its own keys
+/// (`jwks`) sends the new keys.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ClientRotation {
-    /// For how long the secret before stays good beside the new one. Default: not at all.
+    /// The time in seconds for which the previous secret stays valid beside the new one. Default:
+    /// 0.
     #[serde(default)]
     #[schema(nullable = false)]
     overlap_seconds: Option<u32>,
-    /// The new public keys; those before are forgotten at once.
+    /// The new public keys. They replace the previous ones at once.
     #[serde(default)]
     #[schema(value_type = Option<PublicKeySet>, nullable = false)]
     jwks: Option<Value>,
@@ -84,39 +85,40 @@ impl From<ClientRotation> for Rotation {
     }
 }
 
-/// A client without its secret.
+/// An OAuth client, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Client {
-    /// Names it: its `client_id`.
+    /// The id of the client: its `client_id`.
     #[schema(value_type = String, example = "5nQwT0cLZb2y")]
     id: CredentialId,
-    /// What people call it.
+    /// A name for people.
     name: String,
     /// The last four characters of its secret, if it has one.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     last4: Option<String>,
-    /// The public keys of its own, if it handed in some; without what is not understood here.
+    /// The client's public keys, if it has sent some; members that this service does not use are
+    /// removed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<PublicKeySet>, nullable = false)]
     jwks: Option<Value>,
-    /// Where its public keys are published, if they are.
+    /// The address at which the client publishes its public keys, if it does.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     jwks_uri: Option<String>,
-    /// What its tokens may allow.
+    /// The scopes that its tokens can have.
     #[schema(value_type = Vec<Scope>)]
     scopes: Scopes,
-    /// When it was made.
+    /// The time of creation.
     created_at: Timestamp,
-    /// From when on it is refused; null for never.
+    /// The time at which it expires; null for never.
     expires_at: Option<Timestamp>,
-    /// When it was last used, to the minute; null for never.
+    /// The time of its last use, to the minute; null for never.
     last_used_at: Option<Timestamp>,
-    /// Since when it is refused because it was revoked; null if it was not.
+    /// The time at which it was revoked; null if it was not.
     revoked_at: Option<Timestamp>,
-    /// Rate limits of its own; what is absent is as the server has it.
+    /// Rate limits of this client. An absent limit is that of the server.
     limits: LimitOverrides,
 }
 
@@ -154,12 +156,12 @@ impl View for Client {
     }
 }
 
-/// A client that was just made or rotated, with its secret if it has one.
+/// A client that was just created or rotated, with its secret if it has one.
 #[derive(Serialize, ToSchema)]
 pub struct ClientWithSecret {
     #[serde(flatten)]
     client: Client,
-    /// The whole `client_secret`; absent for a client with keys of its own. It is shown this once.
+    /// The whole `client_secret`. It is shown only once. Absent for a client with its own keys.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false, example = "ags_5nQwT0cLZb2y_…")]
     secret: Option<String>,

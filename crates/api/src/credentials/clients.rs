@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, IdOf, verbs};
+use super::{Client, ClientDraft, ClientRotation, ClientWithSecret, IdOf, operations};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
@@ -10,7 +10,8 @@ use crate::{
     request::{IdempotencyHeader, Json, OptionalJson, PathId},
 };
 
-/// Make an OAuth client, which fetches tokens at `/oauth2/token`. Its secret is shown this once.
+/// Create an OAuth client, which requests access tokens at `/oauth2/token`. Its secret is shown
+/// only once.
 #[utoipa::path(
     post, path = "/api/oauth-clients", operation_id = "create_oauth_client", tag = "Access",
     request_body(content = ClientDraft, example = json!({
@@ -26,15 +27,15 @@ pub async fn create_oauth_client(
     key: IdempotencyHeader,
     draft: Json<ClientDraft>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::create::<Client>(authorized, key, draft.0).await
+    operations::create::<Client>(authorized, key, draft.0).await
 }
 
-/// List OAuth clients, newest first, revoked and expired ones included.
+/// List OAuth clients, newest first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api/oauth-clients", operation_id = "list_oauth_clients", tag = "Access",
     params(
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of clients.", body = PageOf<Client>)),
 )]
@@ -42,7 +43,7 @@ pub async fn list_oauth_clients(
     authorized: Authorized<KeysAdmin>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::list::<Client>(authorized, request).await
+    operations::list::<Client>(authorized, request).await
 }
 
 /// Read an OAuth client.
@@ -55,11 +56,11 @@ pub async fn get_oauth_client(
     authorized: Authorized<KeysAdmin>,
     id: PathId<IdOf<Client>>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::get(authorized, id).await
+    operations::get(authorized, id).await
 }
 
-/// Give an OAuth client a new secret, shown this once, or its new public keys. Keys published at
-/// a `jwksUri` are rotated there.
+/// Rotate an OAuth client: it receives a new secret, shown only once, or its public keys are
+/// replaced. Keys published at a `jwksUri` are rotated there.
 #[utoipa::path(
     post, path = "/api/oauth-clients/{id}/rotate", operation_id = "rotate_oauth_client",
     tag = "Access",
@@ -76,18 +77,18 @@ pub async fn rotate_oauth_client(
     id: PathId<IdOf<Client>>,
     rotation: OptionalJson<ClientRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::rotate(authorized, key, id, rotation.0).await
+    operations::rotate(authorized, key, id, rotation.0).await
 }
 
-/// Revoke an OAuth client: it gets no more tokens, and those it has are refused from now on.
+/// Revoke an OAuth client. It receives no more tokens, and its tokens are rejected from now on.
 #[utoipa::path(
     delete, path = "/api/oauth-clients/{id}", operation_id = "revoke_oauth_client", tag = "Access",
     params(("id" = String, Path, description = "The client.")),
-    responses((status = 204, description = "It is refused.")),
+    responses((status = 204, description = "The client is revoked.")),
 )]
 pub async fn revoke_oauth_client(
     authorized: Authorized<KeysAdmin>,
     id: PathId<IdOf<Client>>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::revoke(authorized, id).await
+    operations::revoke(authorized, id).await
 }

@@ -5,12 +5,12 @@ use std::{marker::PhantomData, str::FromStr};
 use domain::{CredentialId, ProblemCode, credential::MalformedCredentialId};
 
 use super::view::View;
-use crate::{problem, request::Named};
+use crate::{problem, request::ResourceId};
 
-/// Names a credential of the kind that `V` shows.
+/// The id of a credential of the kind that `V` represents.
 #[derive(Debug, Clone)]
 pub struct IdOf<V> {
-    /// Its id.
+    /// The id.
     pub id: CredentialId,
     view: PhantomData<V>,
 }
@@ -25,6 +25,6 @@ impl<V> FromStr for IdOf<V> {
     }
 }
 
-impl<V: View> Named for IdOf<V> {
+impl<V: View> ResourceId for IdOf<V> {
     const NOT_FOUND: ProblemCode = problem::not_found(V::KIND);
 }

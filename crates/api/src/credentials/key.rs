@@ -11,36 +11,37 @@ use utoipa::ToSchema;
 use super::view::View;
 use crate::{problem::ApiError, request::JsonBody};
 
-/// A key to be made.
+/// An API key to create.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyDraft {
-    /// What people call it.
+    /// A name for people.
     #[schema(min_length = 1, max_length = 128)]
     name: String,
-    /// What it may do: nothing that the caller may not.
+    /// Its scopes: only scopes that the caller has.
     #[schema(value_type = Vec<Scope>, min_items = 1)]
     scopes: Scopes,
-    /// The time from which it is refused; in the future. Default: never.
+    /// The time at which it expires; must be in the future. Default: never.
     #[serde(default)]
     expires_at: Option<Timestamp>,
-    /// Browser origins that alone may use it. Default: any.
+    /// The only browser origins that may use it. Default: any.
     #[serde(default)]
     #[schema(value_type = Vec<Origin>)]
     allowed_origins: Vec<String>,
-    /// Rate limits of its own. Default: the server's.
+    /// Rate limits of this key. Default: those of the server.
     #[serde(default)]
     limits: Option<LimitOverrides>,
 }
 
-/// An origin exactly as browsers send it: without path, and without the scheme's own port.
+/// An origin exactly as browsers send it: without a path, and without the default port of its
+/// scheme.
 #[derive(ToSchema)]
 #[schema(
     value_type = String,
     max_length = 268,
     example = "https://shop.example:8443"
 )]
-pub struct Origin(#[expect(dead_code, reason = "stands for its schema alone")] String);
+pub struct Origin(#[expect(dead_code, reason = "only its schema is used")] String);
 
 impl JsonBody for KeyDraft {
     const SCHEMA: &'static str = "KeyDraft";
@@ -57,11 +58,12 @@ impl From<KeyDraft> for CredentialDraft {
     }
 }
 
-/// How a key is rotated.
+/// The rotation of a key.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct KeyRotation {
-    /// For how long the secret before stays good beside the new one. Default: not at all.
+    /// The time in seconds for which the previous secret stays valid beside the new one. Default:
+    /// 0.
     #[serde(default)]
     #[schema(nullable = false)]
     overlap_seconds: Option<u32>,
@@ -80,31 +82,31 @@ impl From<KeyRotation> for Rotation {
     }
 }
 
-/// A key without its secret.
+/// An API key, without its secret.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Key {
-    /// Names it; also the part of its value between `agk_` and the next underscore.
+    /// The id of the key: the part of its value between `agk_` and the next underscore.
     #[schema(value_type = String, example = "74RKAhxVi44o")]
     id: CredentialId,
-    /// What people call it.
+    /// A name for people.
     name: String,
-    /// The last four characters of its whole value.
+    /// The last four characters of its value.
     last4: String,
-    /// What it may do.
+    /// Its scopes.
     #[schema(value_type = Vec<Scope>)]
     scopes: Scopes,
-    /// When it was made.
+    /// The time of creation.
     created_at: Timestamp,
-    /// From when on it is refused; null for never.
+    /// The time at which it expires; null for never.
     expires_at: Option<Timestamp>,
-    /// When it was last used, to the minute; null for never.
+    /// The time of its last use, to the minute; null for never.
     last_used_at: Option<Timestamp>,
-    /// Since when it is refused because it was revoked; null if it was not.
+    /// The time at which it was revoked; null if it was not.
     revoked_at: Option<Timestamp>,
-    /// Browser origins that alone may use it; empty for any.
+    /// The only browser origins that may use it; empty for any.
     allowed_origins: Vec<String>,
-    /// Rate limits of its own; what is absent is as the server has it.
+    /// Rate limits of this key. An absent limit is that of the server.
     limits: LimitOverrides,
 }
 
@@ -115,7 +117,7 @@ impl View for Key {
 
     fn stored(key: Credential) -> Result<Self, ApiError> {
         let Proof::Secret(secret) = key.proof else {
-            return Err(without_secret());
+            return Err(missing_secret());
         };
         Ok(Self {
             last4: secret.last4,
@@ -132,7 +134,7 @@ impl View for Key {
     }
 
     fn minted(minted: MintedCredential) -> Result<KeyWithSecret, ApiError> {
-        let secret = minted.secret.ok_or_else(without_secret)?;
+        let secret = minted.secret.ok_or_else(missing_secret)?;
         Ok(KeyWithSecret {
             key: Self::stored(minted.credential)?,
             secret: secret.reveal().to_owned(),
@@ -140,17 +142,17 @@ impl View for Key {
     }
 }
 
-/// Nothing but a broken store has such a key.
-fn without_secret() -> ApiError {
+/// Such a key can only exist in a corrupt store.
+fn missing_secret() -> ApiError {
     ApiError::new(ProblemCode::Internal).because("a key has no secret")
 }
 
-/// A key that was just made or rotated, with its secret.
+/// A key that was just created or rotated, with its secret.
 #[derive(Serialize, ToSchema)]
 pub struct KeyWithSecret {
     #[serde(flatten)]
     key: Key,
-    /// The whole value, to be sent as `X-API-Key`. It is shown this once.
+    /// The whole value, to be sent as `X-API-Key`. It is shown only once.
     #[schema(example = "agk_74RKAhxVi44o_…")]
     secret: String,
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::{IdOf, Key, KeyDraft, KeyRotation, KeyWithSecret, verbs};
+use super::{IdOf, Key, KeyDraft, KeyRotation, KeyWithSecret, operations};
 use crate::{
     access::{Authorized, KeysAdmin},
     problem::ApiError,
@@ -10,7 +10,7 @@ use crate::{
     request::{IdempotencyHeader, Json, OptionalJson, PathId},
 };
 
-/// Make an API key. Its secret is shown this once.
+/// Create an API key. Its secret is shown only once.
 #[utoipa::path(
     post, path = "/api/keys", operation_id = "create_key", tag = "Access",
     request_body(content = KeyDraft, example = json!({
@@ -24,15 +24,15 @@ pub async fn create_key(
     key: IdempotencyHeader,
     draft: Json<KeyDraft>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::create::<Key>(authorized, key, draft.0).await
+    operations::create::<Key>(authorized, key, draft.0).await
 }
 
-/// List API keys, newest first, revoked and expired ones included.
+/// List API keys, newest first, including revoked and expired ones.
 #[utoipa::path(
     get, path = "/api/keys", operation_id = "list_keys", tag = "Access",
     params(
-        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Items of a page, which also ends at about 1 MiB. Default 20."),
-        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the page before."),
+        ("limit" = Option<u32>, Query, minimum = 1, maximum = 100, description = "Maximum number of items in the page. A page also ends at about 1 MiB. Default 20."),
+        ("cursor" = Option<String>, Query, pattern = "^[A-Za-z0-9_-]+$", description = "`nextCursor` of the previous page."),
     ),
     responses((status = 200, description = "A page of keys.", body = PageOf<Key>)),
 )]
@@ -40,7 +40,7 @@ pub async fn list_keys(
     authorized: Authorized<KeysAdmin>,
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::list::<Key>(authorized, request).await
+    operations::list::<Key>(authorized, request).await
 }
 
 /// Read an API key.
@@ -53,10 +53,11 @@ pub async fn get_key(
     authorized: Authorized<KeysAdmin>,
     id: PathId<IdOf<Key>>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::get(authorized, id).await
+    operations::get(authorized, id).await
 }
 
-/// Give an API key a new secret, shown this once; the one before stays good for the overlap.
+/// Rotate an API key: it receives a new secret, shown only once. The previous secret stays valid
+/// for the overlap.
 #[utoipa::path(
     post, path = "/api/keys/{id}/rotate", operation_id = "rotate_key", tag = "Access",
     params(("id" = String, Path, description = "The key.")),
@@ -69,18 +70,18 @@ pub async fn rotate_key(
     id: PathId<IdOf<Key>>,
     rotation: OptionalJson<KeyRotation>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::rotate(authorized, key, id, rotation.0).await
+    operations::rotate(authorized, key, id, rotation.0).await
 }
 
-/// Revoke an API key: it is refused from now on.
+/// Revoke an API key. It is rejected from now on.
 #[utoipa::path(
     delete, path = "/api/keys/{id}", operation_id = "revoke_key", tag = "Access",
     params(("id" = String, Path, description = "The key.")),
-    responses((status = 204, description = "It is refused.")),
+    responses((status = 204, description = "The key is revoked.")),
 )]
 pub async fn revoke_key(
     authorized: Authorized<KeysAdmin>,
     id: PathId<IdOf<Key>>,
 ) -> Result<HttpResponse, ApiError> {
-    verbs::revoke(authorized, id).await
+    operations::revoke(authorized, id).await
 }

@@ -5,8 +5,8 @@ mod clients;
 mod id;
 mod key;
 mod keys;
+mod operations;
 mod public_keys;
-mod verbs;
 mod view;
 
 pub use client::{Client, ClientDraft, ClientRotation, ClientWithSecret};

@@ -1,11 +1,11 @@
-//! What the document says of a client's public keys. What is taken, and what is kept of it, is
-//! decided in `domain::public_key_set`.
+//! The schema of a client's public keys. `domain::public_key_set` decides which keys are accepted
+//! and which members are stored.
 
 use utoipa::ToSchema;
 
 /// Public keys (RFC 7517).
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "stands for its schema alone")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct PublicKeySet {
     /// The keys.
     #[schema(min_items = 1)]
@@ -13,28 +13,28 @@ pub struct PublicKeySet {
 }
 
 /// A public key (RFC 7517): on P-256, P-384 or Ed25519, or RSA of 2,048 to 8,192 bits. Members of
-/// private keys are refused, others that do not stand here are ignored.
+/// private keys are rejected; other members that are not listed here are ignored.
 #[derive(ToSchema)]
-#[expect(dead_code, reason = "stands for its schema alone")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct PublicKey {
-    /// Its type.
+    /// The type of the key.
     kty: KeyType,
-    /// What it is for.
+    /// The use of the key.
     #[schema(rename = "use", nullable = false)]
     purpose: Option<KeyPurpose>,
-    /// The algorithm that it signs with; any that fits when absent.
+    /// The algorithm of its signatures. When absent, any that fits the key.
     #[schema(nullable = false)]
     alg: Option<KeyAlgorithm>,
-    /// Its name; each key of a set has another.
+    /// The id of the key; unique in the set.
     #[schema(min_length = 1, nullable = false)]
     kid: Option<String>,
-    /// Its curve, for `EC` and `OKP`.
+    /// The curve, for `EC` and `OKP`.
     #[schema(nullable = false)]
     crv: Option<KeyCurve>,
-    /// A point's coordinate in base64url, for `EC` and `OKP`.
+    /// The x coordinate in base64url, for `EC` and `OKP`.
     #[schema(nullable = false)]
     x: Option<String>,
-    /// A point's other coordinate in base64url, for `EC`.
+    /// The y coordinate in base64url, for `EC`.
     #[schema(nullable = false)]
     y: Option<String>,
     /// The modulus in base64url, for `RSA`.
@@ -48,10 +48,10 @@ pub struct PublicKey {
 /// The type of a key.
 #[derive(ToSchema)]
 pub enum KeyType {
-    /// On a curve of NIST.
+    /// An elliptic curve of NIST.
     #[schema(rename = "EC")]
     Elliptic,
-    /// On an Edwards curve.
+    /// An Edwards curve.
     #[schema(rename = "OKP")]
     Edwards,
     /// RSA.
@@ -59,7 +59,7 @@ pub enum KeyType {
     Rsa,
 }
 
-/// What a key is for.
+/// The use of a key.
 #[derive(ToSchema)]
 pub enum KeyPurpose {
     /// Signatures.
@@ -70,17 +70,17 @@ pub enum KeyPurpose {
 /// A curve.
 #[derive(ToSchema)]
 pub enum KeyCurve {
-    /// With `ES256`.
+    /// For `ES256`.
     #[schema(rename = "P-256")]
     P256,
-    /// With `ES384`.
+    /// For `ES384`.
     #[schema(rename = "P-384")]
     P384,
-    /// With `EdDSA`.
+    /// For `EdDSA`.
     Ed25519,
 }
 
-/// An algorithm of signatures.
+/// A signature algorithm.
 #[derive(ToSchema)]
 pub enum KeyAlgorithm {
     /// ECDSA on P-256.
@@ -98,6 +98,6 @@ pub enum KeyAlgorithm {
     /// Edwards curves.
     #[schema(rename = "EdDSA")]
     EdDsa,
-    /// The same by its newer name (RFC 9864).
+    /// The newer name of `EdDSA` on this curve (RFC 9864).
     Ed25519,
 }

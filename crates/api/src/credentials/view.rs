@@ -1,4 +1,4 @@
-//! What is particular to keys, and to clients.
+//! The differences between keys and OAuth clients.
 
 use application::access::MintedCredential;
 use domain::{Credential, CredentialKind};
@@ -6,18 +6,19 @@ use serde::Serialize;
 
 use crate::problem::ApiError;
 
-/// A kind of credential as callers see it.
+/// A kind of credential, as the API represents it.
 pub trait View: Serialize + Sized + 'static {
-    /// What it is here.
+    /// The kind.
     const KIND: CredentialKind;
-    /// Where all of them are.
+    /// The path of the collection.
     const PATH: &'static str;
-    /// One that was just made or rotated.
+    /// The representation of a credential that was just created or rotated.
     type WithSecret: Serialize;
 
-    /// One as it is stored, without its secret.
+    /// Converts a stored credential into its representation without the secret.
     fn stored(credential: Credential) -> Result<Self, ApiError>;
 
-    /// One that was just made or rotated, with its secret.
+    /// Converts a credential that was just created or rotated into its representation with the
+    /// secret.
     fn minted(minted: MintedCredential) -> Result<Self::WithSecret, ApiError>;
 }

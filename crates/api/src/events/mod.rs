@@ -1,4 +1,4 @@
-//! `GET /api/events`: the log of every change, by page or as a stream.
+//! `GET /api/events`: the event log, in pages or as a stream.
 
 mod listing;
 mod page;

@@ -1,4 +1,4 @@
-//! One page of the log.
+//! One page of the event log.
 
 use actix_web::HttpResponse;
 use domain::{Event, Seq};
@@ -8,24 +8,24 @@ use utoipa::ToSchema;
 
 use crate::reads;
 
-/// One page of the log.
+/// One page of the event log.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct EventPageBody {
-    /// The events, by `seq`.
+    /// The events, in order of `seq`.
     data: Vec<Event>,
-    /// What to send as `since` for the next page.
+    /// The value of `since` for the next page.
     next_since: Seq,
-    /// The oldest event still there.
+    /// The `seq` of the oldest event in the log.
     first_seq: Seq,
-    /// The newest event.
+    /// The `seq` of the newest event in the log.
     head_seq: Seq,
-    /// Whether the log goes on behind `nextSince`.
+    /// True if the log has events after `nextSince`.
     has_more: bool,
 }
 
-/// Answers one page.
-pub(super) fn answer(page: EventPage) -> HttpResponse {
+/// Returns the response with one page.
+pub(super) fn respond(page: EventPage) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header(reads::position(page.head))
         .json(EventPageBody {

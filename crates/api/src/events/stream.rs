@@ -4,9 +4,9 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
-    access::EntrantWatch,
+    access::CredentialWatch,
     events::EventListing,
-    realtime::{FedEvent, Followed, Follower},
+    realtime::{Followed, Follower, SerializedEvent},
 };
 use domain::Seq;
 use futures::{Stream, StreamExt as _, stream};
@@ -18,43 +18,44 @@ use utoipa::ToSchema;
 
 use crate::{
     access::{Authorized, EventsRead, open_stream},
-    connection::Progress,
     problem::ApiError,
     reads,
     request::unsigned,
     sse::{self, Event, Frame},
     state::ApiState,
 };
+use http_listener::ConnectionState;
 
 const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
 
-/// Clients that lost their connection at the same moment come back in this time, not all at once.
+/// The delay in milliseconds after which clients reconnect: random, so that clients that were
+/// disconnected together do not return together.
 const RECONNECT: std::ops::Range<u16> = 1_000..3_000;
 
-/// `resync`: the log does not reach to where the client was, so that events were missed. Read
-/// anew what you show; the stream goes on from `headSeq`.
+/// The data of `resync`: events after the client's position are no longer in the log, so the client
+/// has missed some. Read again what you show; the stream continues from `headSeq`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct Resync {
-    /// The oldest event still there.
+    /// The `seq` of the oldest event in the log.
     first_seq: Seq,
-    /// The newest event, from which the stream goes on.
+    /// The `seq` of the newest event, after which the stream continues.
     head_seq: Seq,
 }
 
-/// What an event of the stream carries, by its type.
+/// The data of an event in the stream, by its type.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum LogEvent {
-    /// Of every type of the log.
+    /// The data of every event of the log.
     Event(Box<domain::Event>),
-    /// Of `resync`.
+    /// The data of `resync`.
     Resync(Resync),
 }
 
-/// Answers with a stream that lasts until its client leaves, its credential is over, or the
-/// server goes away.
-pub(super) async fn answer(
+/// Returns a stream that lasts until the client disconnects, its credential expires or is revoked,
+/// or the server shuts down.
+pub(super) async fn respond(
     authorized: &Authorized<EventsRead>,
     state: &Data<ApiState>,
     request: &HttpRequest,
@@ -64,15 +65,19 @@ pub(super) async fn answer(
         since: last_event_id(request)?.or(listing.since),
         ..listing
     };
-    let slot = open_stream(&state.limits, authorized.entrant()).await?;
+    let slot = open_stream(&state.limits, authorized.auth_context()).await?;
     let follower = authorized
         .events
         .follow(authorized.caller(), listing)
         .await?;
     let position = follower.position_in_log();
-    let entrant = Arc::clone(authorized.entrant());
-    let watch = Arc::clone(&state.authenticator).watch_over(entrant);
-    let end = over(watch, state.closing.clone(), Progress::of(request).left());
+    let auth_context = Arc::clone(authorized.auth_context());
+    let watch = Arc::clone(&state.authenticator).watch_over(auth_context);
+    let end = wait_for_end(
+        watch,
+        state.closing.clone(),
+        ConnectionState::of(request).client_closed(),
+    );
     let begin = Frame::Reconnect {
         after: reconnect_after(&*state.ids),
         from: position,
@@ -84,7 +89,7 @@ pub(super) async fn answer(
     Ok(response)
 }
 
-/// Where a client that reconnects goes on.
+/// Returns the position after which a client that reconnects continues.
 fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
     let mut values = request.headers().get_all(LAST_EVENT_ID);
     let Some(value) = values.next() else {
@@ -96,17 +101,21 @@ fn last_event_id(request: &HttpRequest) -> Result<Option<Seq>, ApiError> {
         Some(seq) if seq >= 0 && values.next().is_none() => Ok(Some(Seq(seq))),
         _ => Err(ApiError::header(
             "Last-Event-ID",
-            "the id of the last event that was received: a whole number, at least 0",
+            "must be the id of the last received event: a whole number, at least 0",
         )),
     }
 }
 
 /// Waits until the stream must end.
-async fn over(mut watch: EntrantWatch, closing: CancellationToken, left: impl Future<Output = ()>) {
+async fn wait_for_end(
+    mut watch: CredentialWatch,
+    closing: CancellationToken,
+    client_closed: impl Future<Output = ()>,
+) {
     tokio::select! {
         _ = watch.over() => {}
         () = closing.cancelled() => {}
-        () = left => {}
+        () = client_closed => {}
     }
 }
 
@@ -117,19 +126,19 @@ fn reconnect_after(ids: &dyn IdSource) -> Duration {
     Duration::from_millis(u64::from(RECONNECT.start + spread))
 }
 
-/// A stream while it is open.
-struct Open {
+/// The state of an open stream.
+struct OpenStream {
     follower: Follower,
-    /// What was read and not taken yet: one page at the most.
+    /// Frames that were read and not sent yet: at most one page.
     ready: VecDeque<Frame>,
     _slot: Option<StreamSlot>,
-    _counted: Counted,
+    _gauge: OpenStreamGauge,
 }
 
-/// Counts among the open streams until it is dropped.
-struct Counted(Gauge);
+/// Counts one open stream in the metrics until it is dropped.
+struct OpenStreamGauge(Gauge);
 
-impl Counted {
+impl OpenStreamGauge {
     fn new() -> Self {
         let gauge = metrics::gauge!("open_streams", "of" => "events");
         gauge.increment(1);
@@ -137,19 +146,20 @@ impl Counted {
     }
 }
 
-impl Drop for Counted {
+impl Drop for OpenStreamGauge {
     fn drop(&mut self) {
         self.0.decrement(1);
     }
 }
 
-/// What the follower comes by. It is asked for more when all was taken.
+/// Returns the frames of a stream. Reads the next page only after the client has received the
+/// previous one.
 fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Frame> {
-    let open = Open {
+    let open = OpenStream {
         follower,
         ready: VecDeque::new(),
         _slot: slot,
-        _counted: Counted::new(),
+        _gauge: OpenStreamGauge::new(),
     };
     stream::unfold(open, async |mut open| {
         loop {
@@ -160,7 +170,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
                 Ok(Followed::Events(events)) => {
                     open.ready = events
                         .iter()
-                        .map(|event| Frame::Event(shown(event)))
+                        .map(|event| Frame::Event(sse_event(event)))
                         .collect();
                 }
                 Ok(Followed::Position(position)) => return Some((Frame::Position(position), open)),
@@ -168,10 +178,10 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
                     return Some((Frame::Event(resync(first, head)), open));
                 }
                 Err(error) => {
-                    // The client comes back, and goes on where it was.
+                    // The client reconnects and continues after its last event.
                     tracing::warn!(
                         error = ports::error::chain(&error),
-                        "a stream of events ends: the log cannot be read"
+                        "event log cannot be read; ending the event stream"
                     );
                     return None;
                 }
@@ -180,7 +190,7 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
     })
 }
 
-fn shown(event: &FedEvent) -> Event {
+fn sse_event(event: &SerializedEvent) -> Event {
     Event {
         id: Some(event.seq()),
         name: event.logged.event.kind.as_str(),
@@ -196,7 +206,7 @@ fn resync(first_seq: Seq, head_seq: Seq) -> Event {
     Event {
         id: Some(head_seq),
         name: "resync",
-        // Two numbers: serializing cannot fail.
+        // Serialization cannot fail: the data is two numbers.
         data: serde_json::to_string(&resync).unwrap_or_default().into(),
     }
 }

@@ -1,7 +1,7 @@
-//! Which pages of other origins may read answers (CORS, as the Fetch standard has it).
+//! CORS, as the Fetch standard defines it.
 //!
-//! Of our own, since the library for it answers a foreign preflight and one without an origin
-//! with a text of its own, where here a foreign origin just gets no headers.
+//! Implemented here because the usual library responds to preflights with a foreign origin, and
+//! without one, with a text of its own. Here a foreign origin only gets no headers.
 
 use std::collections::HashSet;
 
@@ -20,30 +20,33 @@ use actix_web::{
 use domain::web_address;
 use tracing::Level;
 
-use crate::{access::named_origin, request::routed_path, state::ApiState};
+use crate::{
+    access::named_origin, operations::is_well_known, request::routed_path, state::ApiState,
+};
 
 const METHODS: HeaderValue = HeaderValue::from_static("GET, HEAD, POST, PUT, PATCH, DELETE");
-/// Every request header that means something here.
+/// All request headers that this service uses.
 const REQUEST_HEADERS: HeaderValue = HeaderValue::from_static(
     "Accept, Authorization, Content-Type, Idempotency-Key, If-Match, If-None-Match, \
      Last-Event-ID, Prefer, traceparent, tracestate, X-API-Key, X-Request-Id",
 );
-/// Every header of an answer that a page may want to read.
-const ANSWER_HEADERS: HeaderValue = HeaderValue::from_static(
+/// All response headers that pages may read.
+const RESPONSE_HEADERS: HeaderValue = HeaderValue::from_static(
     "Allow, Deprecation, ETag, Idempotency-Replayed, Link, Location, Preference-Applied, \
      RateLimit, RateLimit-Policy, Retry-After, Server-Timing, Sunset, WWW-Authenticate, \
      X-Event-Seq, X-Request-Id",
 );
-/// Seconds for which a browser need not ask again; more than two hours none keeps.
+/// The time in seconds for which browsers keep the result of a preflight; no browser keeps it
+/// longer than two hours.
 const MAX_AGE: HeaderValue = HeaderValue::from_static("7200");
 const ANY: HeaderValue = HeaderValue::from_static("*");
 
-/// The origins whose pages may read answers.
+/// The origins whose pages may read responses.
 #[derive(Debug, Default)]
 pub struct AllowedOrigins(HashSet<Vec<u8>>);
 
 impl AllowedOrigins {
-    /// Exactly these.
+    /// Allows exactly these origins.
     pub fn new(origins: &[String]) -> Self {
         Self(
             origins
@@ -53,39 +56,39 @@ impl AllowedOrigins {
         )
     }
 
-    /// Whether a page of this origin may read answers.
+    /// Returns true if pages of this origin may read responses.
     pub fn contains(&self, origin: impl AsRef<[u8]>) -> bool {
         self.0.contains(origin.as_ref())
     }
 }
 
-/// Who may read the answer to a request: what `Access-Control-Allow-Origin` says, if anything.
-pub(super) struct Sharing(Option<HeaderValue>);
+/// The value of `Access-Control-Allow-Origin` in a response, if any.
+pub(super) struct CorsHeaders(Option<HeaderValue>);
 
-impl Sharing {
-    /// With the page that sends this request, if that may be.
+impl CorsHeaders {
+    /// Returns the headers for the page that sends this request.
     pub(super) fn of(request: &ServiceRequest, origins: &AllowedOrigins) -> Self {
         let Ok(Some(origin)) = named_origin(request.headers()) else {
             return Self(None);
         };
-        // How to get in is for everybody to know.
-        if routed_path(request.request()).starts_with("/.well-known/") {
+        // Metadata about authentication is public.
+        if is_well_known(routed_path(request.request())) {
             return Self(Some(ANY));
         }
         Self(origins.contains(origin).then(|| origin.clone()))
     }
 
-    /// Says so in an answer.
-    pub(super) fn tell(self, headers: &mut HeaderMap) {
+    /// Adds the headers to a response.
+    pub(super) fn write_to(self, headers: &mut HeaderMap) {
         if let Some(origin) = self.0 {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
-            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, ANSWER_HEADERS);
+            headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, RESPONSE_HEADERS);
         }
         vary(headers);
     }
 
-    /// Says so in the answer to a preflight.
-    fn tell_beforehand(self, headers: &mut HeaderMap) {
+    /// Adds the headers to the response to a preflight.
+    fn write_to_preflight(self, headers: &mut HeaderMap) {
         if let Some(origin) = self.0 {
             headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
             headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, METHODS);
@@ -96,34 +99,34 @@ impl Sharing {
     }
 }
 
-/// Answers preflights, and lets pages of allowed origins read what is answered, refusals
-/// included.
-pub async fn share(
+/// Responds to preflights, and lets pages of allowed origins read responses, including errors.
+pub async fn cors(
     request: ServiceRequest,
     next: Next<impl MessageBody + 'static>,
 ) -> Result<ServiceResponse, Error> {
-    let sharing = match request.app_data::<Data<ApiState>>() {
+    let cors_headers = match request.app_data::<Data<ApiState>>() {
         Some(state) => {
-            let sharing = Sharing::of(&request, &state.allowed_origins);
-            if sharing.0.is_none() {
-                log_foreign_origin(&request, &state.public_url);
+            let cors_headers = CorsHeaders::of(&request, &state.allowed_origins);
+            if cors_headers.0.is_none() {
+                log_disallowed_origin(&request, &state.public_url);
             }
-            sharing
+            cors_headers
         }
-        None => Sharing(None),
+        None => CorsHeaders(None),
     };
     if is_preflight(&request) {
-        let mut answer = HttpResponse::NoContent().finish();
-        sharing.tell_beforehand(answer.headers_mut());
-        return Ok(request.into_response(answer));
+        let mut response = HttpResponse::NoContent().finish();
+        cors_headers.write_to_preflight(response.headers_mut());
+        return Ok(request.into_response(response));
     }
     let mut response = next.call(request).await?.map_into_boxed_body();
-    sharing.tell(response.headers_mut());
+    cors_headers.write_to(response.headers_mut());
     Ok(response)
 }
 
-/// Logs the origin of a page that may not read the answer. The service's own pages need no leave.
-fn log_foreign_origin(request: &ServiceRequest, public_url: &str) {
+/// Logs the origin of a page that may not read the response. The service's own pages need no
+/// permission.
+fn log_disallowed_origin(request: &ServiceRequest, public_url: &str) {
     let Some(origin) = request.headers().get(header::ORIGIN) else {
         return;
     };
@@ -133,7 +136,7 @@ fn log_foreign_origin(request: &ServiceRequest, public_url: &str) {
             ?origin,
             method = %request.method(),
             path = routed_path(request.request()),
-            "cross-origin request without CORS headers: the origin is not in \
+            "cross-origin request has no CORS headers in its response: the origin is not in \
              SERVER__ALLOWED_ORIGINS"
         );
     }
@@ -147,7 +150,7 @@ fn is_preflight(request: &ServiceRequest) -> bool {
             .contains_key(header::ACCESS_CONTROL_REQUEST_METHOD)
 }
 
-/// No cache may give one origin's answer to another.
+/// Prevents caches from returning the response for one origin to another.
 fn vary(headers: &mut HeaderMap) {
     headers.append(header::VARY, HeaderValue::from_static("Origin"));
 }

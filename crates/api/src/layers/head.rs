@@ -10,13 +10,11 @@ use actix_web::{
 use domain::{ProblemCode, Sizes};
 
 use crate::{
+    operations,
     problem::{ApiError, PROBLEM_JSON},
     request::{accepts, routed_path},
     sse::EVENT_STREAM,
 };
-
-/// Paths that answer with a stream of events where that is asked for.
-const STREAMING: [&str; 2] = ["/api/chat", "/api/events"];
 
 /// The longest `cursor` parameter that does not count towards the size of a target: cursors hold at
 /// most a name of 512 characters and an id, in base64.
@@ -35,8 +33,8 @@ pub(super) fn check_head(request: &ServiceRequest, sizes: &Sizes) -> Result<(), 
     }
     let path = routed_path(request.request());
     let takes = |media_type| accepts(request.headers(), media_type);
-    let takes_stream = STREAMING.contains(&path) && takes(EVENT_STREAM);
-    if path.starts_with("/api/")
+    let takes_stream = operations::streams(path) && takes(EVENT_STREAM);
+    if operations::is_api(path)
         && !takes("application/json")
         && !takes(PROBLEM_JSON)
         && !takes_stream

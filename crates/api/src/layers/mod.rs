@@ -1,17 +1,16 @@
-//! What every request passes on its way to a handler, from the outside in: [`observe`] (request
-//! id, log, metrics), [`secure`] (safe headers), [`share`] (CORS), [`normalise`] (problems, HEAD),
-//! the guard of addresses, authentication, rate limits and the origins of keys (in
-//! [`crate::access`]), [`receive`] (head and body), and around each handler a catcher of panics
-//! ([`resource`]).
+//! The middleware around all handlers, from the outside in: [`trace_request`] (request id, log,
+//! metrics), [`security_headers`], [`cors`], [`problem_responses`] (problems, HEAD), the address
+//! guard, authentication, rate limits and the origins of keys (in [`crate::access`]), [`read_body`]
+//! (head and body), and around each handler a layer that catches panics ([`resource`]).
 
-mod body;
+mod catch_panics;
 mod cors;
 mod head;
-mod normalise;
-mod observe;
-mod panics;
-mod security;
-mod unread;
+mod problem_responses;
+mod read_body;
+mod security_headers;
+mod trace_request;
+mod unread_body;
 
 use actix_web::{
     HttpMessage as _, HttpResponse,
@@ -20,18 +19,20 @@ use actix_web::{
 
 use crate::problem::ApiError;
 
-pub use body::receive;
-pub use cors::{AllowedOrigins, share};
-pub use normalise::{WasHead, normalise};
-pub use observe::{RequestId, observe};
-pub use panics::{RoutePattern, resource};
-pub use security::secure;
+pub use catch_panics::{RoutePattern, resource};
+pub use cors::{AllowedOrigins, cors};
+pub use problem_responses::{WasHead, problem_responses};
+pub use read_body::read_body;
+pub use security_headers::security_headers;
+pub use trace_request::{RequestId, trace_request};
 
-/// Answers a request with an error instead of handing it on.
+/// Responds to a request with an error instead of passing it on.
 pub fn refuse(request: ServiceRequest, error: ApiError) -> ServiceResponse {
-    // `ServiceRequest::into_response` would forget the error, and with it what the normaliser
-    // writes into its body.
+    // `ServiceRequest::into_response` would drop the error, from which `problem_responses` writes
+    // the body.
     let (request, payload) = request.into_parts();
-    request.extensions_mut().insert(unread::Unread(payload));
+    request
+        .extensions_mut()
+        .insert(unread_body::UnreadBody(payload));
     ServiceResponse::new(request, HttpResponse::from_error(error))
 }

@@ -1,4 +1,4 @@
-//! Id and secret of a client in `Authorization: Basic`.
+//! The id and secret of a client in `Authorization: Basic`.
 
 use actix_web::http::header::{self, HeaderMap};
 use base64::{
@@ -9,34 +9,33 @@ use base64::{
 
 use super::form::decode;
 
-/// Not all libraries write the `=` at the end.
+/// Some libraries omit the padding (`=`).
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new().with_decode_padding_mode(DecodePaddingMode::Indifferent),
 );
 
-/// What the header says.
+/// The content of the header.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Basic {
-    /// Nothing: it is not there.
+    /// The header is absent.
     Absent,
-    /// Something that is no id with a secret.
+    /// The header has no id and secret.
     Malformed,
-    /// More than one thing.
+    /// There is more than one header.
     Repeated,
     /// An id and a secret.
-    Shown(String, String),
+    Present(String, String),
 }
 
-/// Reads the header. Both parts are encoded as in a form before they are put together (RFC 6749,
-/// 2.3.1).
+/// Parses the header. Both parts are form-encoded before they are joined (RFC 6749, 2.3.1).
 pub(super) fn read(headers: &HeaderMap) -> Basic {
     let mut values = headers.get_all(header::AUTHORIZATION);
     match (values.next(), values.next()) {
         (None, _) => Basic::Absent,
         (Some(_), Some(_)) => Basic::Repeated,
         (Some(value), None) => match value.to_str().ok().and_then(id_and_secret) {
-            Some((id, secret)) => Basic::Shown(id, secret),
+            Some((id, secret)) => Basic::Present(id, secret),
             None => Basic::Malformed,
         },
     }
@@ -72,8 +71,8 @@ mod tests {
     }
 
     #[test]
-    fn both_parts_are_decoded_after_they_are_taken_apart() {
-        let shown = |id: &str, secret: &str| Basic::Shown(id.to_owned(), secret.to_owned());
+    fn both_parts_are_decoded_after_splitting() {
+        let shown = |id: &str, secret: &str| Basic::Present(id.to_owned(), secret.to_owned());
         assert_eq!(from(&[&basic("ada:secret")]), shown("ada", "secret"));
         assert_eq!(from(&[&basic("a%3Ab:c+d%25")]), shown("a:b", "c d%"));
         assert_eq!(from(&[&basic("ada:a:b")]), shown("ada", "a:b"));
@@ -84,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn anything_else_is_no_id_with_a_secret() {
+    fn any_other_value_is_malformed() {
         assert_eq!(from(&[]), Basic::Absent);
         assert_eq!(from(&[&basic("a:b"), &basic("a:b")]), Basic::Repeated);
         let not_text = format!("Basic {}", BASE64.encode(b"\xff:a"));

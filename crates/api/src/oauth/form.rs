@@ -1,9 +1,8 @@
-//! Forms (`application/x-www-form-urlencoded`), read strictly: what two readers could understand
-//! differently is refused.
+//! Strict parsing of forms (`application/x-www-form-urlencoded`): ambiguous forms are rejected.
 
 use std::{collections::BTreeMap, fmt};
 
-/// The parameters of a form, each once. `Debug` hides them: there are secrets among them.
+/// The parameters of a form, each once. `Debug` hides them, because some are secrets.
 #[derive(Default, PartialEq, Eq)]
 pub(super) struct Form(BTreeMap<String, String>);
 
@@ -13,13 +12,13 @@ impl fmt::Debug for Form {
     }
 }
 
-/// What is told of a body that is none.
+/// The error for a body that is no form.
 const NO_FORM: &str = "the body is not a form";
-/// What is told of a parameter that two readers could understand differently.
-const REPEATED: &str = "a parameter is sent more than once";
+/// The error for a duplicate parameter, which two parsers could interpret differently.
+const REPEATED: &str = "every parameter must be sent at most once";
 
 impl Form {
-    /// Reads a form, or tells what is wrong with it. A parameter without a value counts as not sent (RFC 6749, 3.2).
+    /// Parses a form. A parameter without a value counts as absent (RFC 6749, 3.2).
     pub(super) fn read(body: &[u8]) -> Result<Self, &'static str> {
         let body = std::str::from_utf8(body).map_err(|_not_text| NO_FORM)?;
         let mut parameters = BTreeMap::new();
@@ -35,13 +34,13 @@ impl Form {
         Ok(Self(parameters))
     }
 
-    /// Takes a parameter out of the form.
+    /// Removes and returns a parameter of the form.
     pub(super) fn take(&mut self, name: &str) -> Option<String> {
         self.0.remove(name)
     }
 }
 
-/// Text from the encoding of forms; nothing when it is not in that encoding or not UTF-8.
+/// Decodes form-encoded text; `None` if it is malformed or not UTF-8.
 pub(super) fn decode(text: &str) -> Option<String> {
     let mut bytes = text.bytes();
     let mut decoded = Vec::with_capacity(text.len());
@@ -74,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_browsers_and_libraries_write() {
+    fn forms_of_browsers_and_libraries_are_parsed() {
         let read = read("&scope=agents%3Aread+chat%3awrite&empty=&bare&%C3%A4=%25&&").unwrap();
         let expected = [("scope", "agents:read chat:write"), ("ä", "%")];
         let expected = expected.map(|(name, value)| (name.to_owned(), value.to_owned()));
@@ -82,14 +81,14 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_sent_twice_however_it_is_spelled() {
+    fn a_duplicate_parameter_is_rejected_in_any_encoding() {
         for body in ["a=1&a=2", "a=1&a=1", "a=1&%61=2", "a=&a=1", "a&a"] {
             assert_eq!(read(body), Err(REPEATED), "{body}");
         }
     }
 
     #[test]
-    fn refuses_what_is_no_form() {
+    fn a_malformed_form_is_rejected() {
         for body in ["a=%", "a=%4", "a=%zz", "a=%+1", "%ff=a", "a=%c3"] {
             assert_eq!(read(body), Err(NO_FORM), "{body}");
         }
@@ -97,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn debug_hides_what_was_sent() {
+    fn debug_hides_the_parameters() {
         let form = Form::read(b"client_secret=hidden").unwrap();
         assert_eq!(format!("{form:?}"), "Form { .. }");
     }

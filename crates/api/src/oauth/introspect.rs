@@ -6,20 +6,20 @@ use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;
 
-use super::{OAuthRefusal, OAuthRequest, Refusals, revoke::AboutTokenForm};
+use super::{OAuthErrorResponse, OAuthErrors, OAuthRequest, revoke::AboutTokenForm};
 use crate::state::ApiState;
 
-/// What a token is worth.
+/// The result of an introspection.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum IntrospectionBody {
-    /// It is good.
+    /// The token is active.
     Good(GoodToken),
-    /// Nothing, and nothing more is told.
+    /// The token is not active; nothing else is disclosed.
     Nothing(NoToken),
 }
 
-/// No token that is good here.
+/// A token that is not active.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(deny_unknown_fields)]
 pub struct NoToken {
@@ -27,27 +27,27 @@ pub struct NoToken {
     active: bool,
 }
 
-/// A good token.
+/// An active token.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct GoodToken {
     /// Always true.
     active: bool,
-    /// What it allows, separated by spaces.
+    /// Its scopes, separated by spaces.
     scope: String,
     /// The client that it was issued to.
     client_id: String,
-    /// The same.
+    /// The same as `client_id`.
     sub: String,
-    /// How it is sent.
+    /// The type of the token.
     #[schema(value_type = String)]
     token_type: &'static str,
-    /// When it ends, in seconds since 1970.
+    /// The time at which it expires, in seconds since 1970.
     exp: i64,
-    /// When it was issued, in seconds since 1970.
+    /// The time at which it was issued, in seconds since 1970.
     iat: i64,
-    /// Who issued it: this service.
+    /// The issuer: this service.
     iss: String,
-    /// Whom it is for: this service.
+    /// The audience: this service.
     aud: String,
     /// Its id.
     #[schema(value_type = String)]
@@ -72,8 +72,8 @@ impl GoodToken {
     }
 }
 
-/// Ask what an access token is worth (RFC 7662). Of tokens of other tenants and issuers nothing is
-/// told but that they are not active here.
+/// Check an access token (RFC 7662). Tokens of other tenants and issuers are only reported as not
+/// active.
 #[utoipa::path(
     post, path = "/oauth2/introspect", operation_id = "introspect_token", tag = "OAuth",
     request_body(
@@ -84,16 +84,18 @@ impl GoodToken {
         }),
     ),
     responses(
-        (status = 200, description = "What it is worth.", body = IntrospectionBody),
-        Refusals,
+        (status = 200, description = "The properties of the token, if it is active.", body = IntrospectionBody),
+        OAuthErrors,
     ),
 )]
 pub async fn introspect_token(
     mut request: OAuthRequest,
     state: Data<ApiState>,
-) -> Result<HttpResponse, OAuthRefusal> {
+) -> Result<HttpResponse, OAuthErrorResponse> {
     let token = request.take("token");
-    let found = state.oauth.introspect(&request.shown, token.as_deref());
+    let found = state
+        .oauth
+        .introspect(&request.credentials, token.as_deref());
     let body = match found.await? {
         Some(token) => IntrospectionBody::Good(GoodToken::new(&token, state.oauth.issuer())),
         None => IntrospectionBody::Nothing(NoToken { active: false }),

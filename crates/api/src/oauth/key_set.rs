@@ -11,12 +11,12 @@ use crate::{documents::PUBLIC, state::ApiState};
 #[derive(Debug, Serialize, ToSchema)]
 #[schema(as = KeySet)]
 pub struct KeySetBody {
-    /// The public keys whose signatures count.
+    /// The public keys with which tokens can be verified.
     #[schema(value_type = Vec<Object>)]
     keys: Vec<Value>,
 }
 
-/// Read the keys that prove this service's access tokens.
+/// Read the public keys that verify the access tokens of this service.
 #[utoipa::path(
     get, path = "/.well-known/jwks.json", operation_id = "get_jwks", tag = "OAuth",
     responses((status = 200, description = "The keys.", body = KeySetBody)),

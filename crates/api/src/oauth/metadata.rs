@@ -1,5 +1,5 @@
-//! What clients can find out by themselves: where tokens are issued (RFC 8414), and which tokens
-//! are taken (RFC 9728). All addresses come from the configured public URL, never from `Host`.
+//! Metadata for clients: where tokens are issued (RFC 8414), and which tokens are accepted (RFC
+//! 9728). All URLs are based on the configured public URL, never on `Host`.
 
 use actix_web::{
     HttpRequest, HttpResponse,
@@ -22,7 +22,7 @@ const METHODS: [&str; 3] = [
     "private_key_jwt",
 ];
 
-/// What the authorization server offers.
+/// The metadata of the authorization server.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct AuthorizationServerMetadata {
     /// Its name: the public URL.
@@ -33,7 +33,7 @@ pub struct AuthorizationServerMetadata {
     jwks_uri: String,
     #[schema(value_type = Vec<Scope>)]
     scopes_supported: &'static [Scope],
-    /// None: there is no endpoint to which a browser would be sent.
+    /// Empty: no endpoint is meant for browsers.
     #[schema(value_type = Vec<String>)]
     response_types_supported: [&'static str; 0],
     #[schema(value_type = Vec<String>)]
@@ -53,17 +53,17 @@ pub struct AuthorizationServerMetadata {
     service_documentation: String,
 }
 
-/// Which tokens this service takes.
+/// The metadata of the protected resource: the tokens that this service accepts.
 #[derive(Debug, Clone, Serialize, ToSchema)]
 pub struct ProtectedResourceMetadata {
     /// Its name: the public URL.
     resource: String,
-    /// Whose tokens it takes: its own, and those of the issuers that the operator trusts.
+    /// The accepted issuers: this service, and the issuers that the operator trusts.
     authorization_servers: Vec<String>,
     jwks_uri: String,
     #[schema(value_type = Vec<Scope>)]
     scopes_supported: &'static [Scope],
-    /// In `Authorization: Bearer` alone.
+    /// Only in `Authorization: Bearer`.
     #[schema(value_type = Vec<String>)]
     bearer_methods_supported: [&'static str; 1],
     #[schema(value_type = String)]
@@ -71,19 +71,19 @@ pub struct ProtectedResourceMetadata {
     resource_documentation: String,
 }
 
-/// Both documents, made once.
+/// Both documents, created once.
 pub struct Metadata {
     server: AuthorizationServerMetadata,
     resource: ProtectedResourceMetadata,
     /// The path of the public URL, without the slash before it; empty if it has none.
     path: String,
-    /// What a challenge says of it.
+    /// The parameter of challenges.
     announcement: String,
 }
 
 impl Metadata {
-    /// The metadata of a service that clients reach at `url`, and that takes tokens of these
-    /// foreign issuers too.
+    /// Creates the metadata of a service that clients reach at `url`, and that accepts tokens of
+    /// the given external issuers too.
     pub fn new(url: &str, issuers: impl Iterator<Item = String>) -> Self {
         let parsed: Option<Uri> = url.parse().ok();
         let path = parsed.as_ref().map_or("", Uri::path);
@@ -103,7 +103,7 @@ impl Metadata {
         }
     }
 
-    /// What a challenge says to those who look for the way in.
+    /// Returns the parameter of challenges that contains the address of the metadata.
     pub fn announcement(&self) -> &str {
         &self.announcement
     }
@@ -133,7 +133,7 @@ fn authorization_server(url: &str) -> AuthorizationServerMetadata {
     }
 }
 
-/// Read what the authorization server offers (RFC 8414).
+/// Read the metadata of the authorization server (RFC 8414).
 #[utoipa::path(
     get, path = "/.well-known/oauth-authorization-server",
     operation_id = "get_authorization_server", tag = "OAuth",
@@ -143,7 +143,8 @@ pub async fn get_authorization_server(state: Data<ApiState>) -> HttpResponse {
     public(&state.oauth_metadata.server)
 }
 
-/// Read which access tokens this service takes (RFC 9728).
+/// Read the metadata of the protected resource: which access tokens this service accepts (RFC
+/// 9728).
 #[utoipa::path(
     get, path = "/.well-known/oauth-protected-resource",
     operation_id = "get_protected_resource", tag = "OAuth",
@@ -153,8 +154,8 @@ pub async fn get_protected_resource(state: Data<ApiState>) -> HttpResponse {
     public(&state.oauth_metadata.resource)
 }
 
-/// The same where both documents are looked for when the public URL has a path: the path follows
-/// the well-known part.
+/// Returns the metadata at the path that the standard requires if the public URL has a path: the
+/// path follows the well-known part.
 pub async fn get_authorization_server_at_path(
     request: HttpRequest,
     state: Data<ApiState>,

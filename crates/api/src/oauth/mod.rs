@@ -1,18 +1,19 @@
-//! The authorization server's endpoints, in the words of OAuth: RFC 6749 (tokens), 7009
-//! (revocation), 7662 (introspection), 8414 and 9728 (metadata).
+//! The endpoints of the authorization server: RFC 6749 (tokens), 7009 (revocation), 7662
+//! (introspection), 8414 and 9728 (metadata).
 
 mod basic;
 mod client_form;
+mod error;
 mod form;
 mod introspect;
 mod key_set;
 mod metadata;
-mod refusal;
 mod request;
 mod revoke;
 mod token;
 
 pub use client_form::ClientForm;
+pub use error::{ErrorBody, OAuthErrorResponse, OAuthErrors, error_body};
 pub use introspect::{
     __path_introspect_token, GoodToken, IntrospectionBody, NoToken, introspect_token,
 };
@@ -22,7 +23,6 @@ pub use metadata::{
     Metadata, ProtectedResourceMetadata, get_authorization_server,
     get_authorization_server_at_path, get_protected_resource, get_protected_resource_at_path,
 };
-pub use refusal::{ErrorBody, OAuthRefusal, Refusals, error_body, is_endpoint};
 pub use request::OAuthRequest;
 pub use revoke::{__path_revoke_token, AboutTokenForm, revoke_token};
 pub use token::{__path_issue_token, TokenBody, TokenForm, issue_token};

@@ -1,4 +1,4 @@
-//! A request to one of the endpoints: a form, and what it shows of the client.
+//! A request to an OAuth endpoint: a form, and the credentials of the client.
 
 use actix_web::{
     FromRequest, HttpRequest,
@@ -6,27 +6,27 @@ use actix_web::{
     http::header::{self, HeaderMap},
     web::Bytes,
 };
-use application::access::server::{OAuthError, Presented};
+use application::access::server::{ClientCredentials, OAuthError};
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use super::{
-    OAuthRefusal,
+    OAuthErrorResponse,
     basic::{self, Basic},
     form::Form,
 };
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
-/// A request to one of the endpoints.
+/// A request to an OAuth endpoint.
 #[derive(Debug)]
 pub struct OAuthRequest {
-    /// What it shows of the client.
-    pub shown: Presented,
+    /// The credentials of the client.
+    pub credentials: ClientCredentials,
     form: Form,
 }
 
 impl OAuthRequest {
-    /// Takes a parameter out of the form.
+    /// Removes and returns a parameter of the form.
     pub fn take(&mut self, name: &str) -> Option<String> {
         self.form.take(name)
     }
@@ -39,21 +39,21 @@ impl OAuthRequest {
         let mut form = Form::read(body).map_err(OAuthError::InvalidRequest)?;
         let basic = match basic::read(headers) {
             Basic::Absent => None,
-            Basic::Shown(id, secret) => Some((id, secret)),
+            Basic::Present(id, secret) => Some((id, secret)),
             Basic::Malformed => return Err(OAuthError::InvalidClient),
             Basic::Repeated => {
-                let detail = "Authorization is sent more than once";
+                let detail = "Authorization must be sent at most once";
                 return Err(OAuthError::InvalidRequest(detail));
             }
         };
-        let shown = Presented {
+        let credentials = ClientCredentials {
             basic,
             client_id: form.take("client_id"),
             client_secret: form.take("client_secret"),
             assertion_type: form.take("client_assertion_type"),
             assertion: form.take("client_assertion"),
         };
-        Ok(Self { shown, form })
+        Ok(Self { credentials, form })
     }
 }
 
@@ -62,22 +62,24 @@ fn is_form(headers: &HeaderMap) -> bool {
     let (Some(value), None) = (values.next(), values.next()) else {
         return false;
     };
-    let named = value.to_str().unwrap_or_default();
-    let essence = named.split(';').next().unwrap_or_default().trim();
+    let media_type = value.to_str().unwrap_or_default();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
     essence.eq_ignore_ascii_case(FORM)
 }
 
 impl FromRequest for OAuthRequest {
-    type Error = OAuthRefusal;
-    type Future = LocalBoxFuture<'static, Result<Self, OAuthRefusal>>;
+    type Error = OAuthErrorResponse;
+    type Future = LocalBoxFuture<'static, Result<Self, OAuthErrorResponse>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let headers = request.headers().clone();
-        // The layer in front has taken the whole body in: these bytes are there already.
+        // The layer `read_body` has already read the whole body.
         let body = Bytes::from_request(request, payload);
         async move {
             let body = body.await;
-            let body = body.map_err(|_broken| OAuthError::InvalidRequest("the body broke off"))?;
+            let body = body.map_err(|_broken| {
+                OAuthError::InvalidRequest("the connection was closed before the end of the body")
+            })?;
             Ok(Self::read(&headers, &body)?)
         }
         .boxed_local()

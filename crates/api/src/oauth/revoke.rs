@@ -3,26 +3,24 @@
 use actix_web::{HttpResponse, web::Data};
 use utoipa::ToSchema;
 
-use super::{ClientForm, OAuthRefusal, OAuthRequest, Refusals};
+use super::{ClientForm, OAuthErrorResponse, OAuthErrors, OAuthRequest};
 use crate::state::ApiState;
 
-/// A token that something is asked about. The client may show its secret in `Authorization: Basic`
-/// instead.
+/// A request about a token. The client may also authenticate with `Authorization: Basic`.
 #[derive(ToSchema)]
 #[schema(as = AboutToken)]
-#[expect(dead_code, reason = "stands for its schema alone")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct AboutTokenForm {
     /// The token.
     token: String,
-    /// What kind of token it is: there is one kind.
+    /// The type of the token; only one type exists.
     #[schema(nullable = false)]
     token_type_hint: Option<String>,
     #[serde(flatten)]
     client: ClientForm,
 }
 
-/// Revoke an access token of the client's own (RFC 7009). What is no good token is taken for
-/// revoked.
+/// Revoke an access token of the client (RFC 7009). An invalid token counts as revoked.
 #[utoipa::path(
     post, path = "/oauth2/revoke", operation_id = "revoke_token", tag = "OAuth",
     request_body(
@@ -33,16 +31,19 @@ pub struct AboutTokenForm {
         }),
     ),
     responses(
-        Refusals,
-        (status = 200, description = "It is refused from now on, by every node within a second."),
-        (status = 400, description = "The request is not as OAuth wants it, or the token is another client's."),
+        OAuthErrors,
+        (status = 200, description = "The token is revoked. Every node rejects it within a second."),
+        (status = 400, description = "The request violates OAuth, or the token belongs to another client."),
     ),
 )]
 pub async fn revoke_token(
     mut request: OAuthRequest,
     state: Data<ApiState>,
-) -> Result<HttpResponse, OAuthRefusal> {
+) -> Result<HttpResponse, OAuthErrorResponse> {
     let token = request.take("token");
-    state.oauth.revoke(&request.shown, token.as_deref()).await?;
+    state
+        .oauth
+        .revoke(&request.credentials, token.as_deref())
+        .await?;
     Ok(HttpResponse::Ok().finish())
 }

@@ -5,18 +5,18 @@ use application::access::server::TokenRequest;
 use serde::Serialize;
 use utoipa::ToSchema;
 
-use super::{ClientForm, OAuthRefusal, OAuthRequest, Refusals};
+use super::{ClientForm, OAuthErrorResponse, OAuthErrors, OAuthRequest};
 use crate::state::ApiState;
 
-/// A request for a token. The client may show its secret in `Authorization: Basic` instead.
+/// A request for a token. The client may also authenticate with `Authorization: Basic`.
 #[derive(ToSchema)]
 #[schema(as = TokenRequest)]
-#[expect(dead_code, reason = "stands for its schema alone")]
+#[expect(dead_code, reason = "only its schema is used")]
 pub struct TokenForm {
-    /// Always `client_credentials`: machines act for themselves.
+    /// Always `client_credentials`.
     #[schema(pattern = "^client_credentials$")]
     grant_type: String,
-    /// What the token is to allow, separated by spaces; all that the client may when absent.
+    /// The requested scopes, separated by spaces; all scopes of the client when absent.
     #[schema(nullable = false)]
     scope: Option<String>,
     /// The service that the token is for (RFC 8707): the public URL of this one.
@@ -31,16 +31,16 @@ pub struct TokenForm {
 pub struct TokenBody {
     /// The token, opaque to clients.
     access_token: String,
-    /// How it is sent: `Authorization: Bearer`.
+    /// The type of the token, which is sent in `Authorization: Bearer`.
     #[schema(value_type = String)]
     token_type: &'static str,
-    /// Whole seconds until it ends.
+    /// The time in whole seconds until it expires.
     expires_in: i64,
-    /// What it allows, separated by spaces.
+    /// Its scopes, separated by spaces.
     scope: String,
 }
 
-/// Fetch an access token (RFC 6749, client credentials).
+/// Request an access token (RFC 6749, client credentials).
 #[utoipa::path(
     post, path = "/oauth2/token", operation_id = "issue_token", tag = "OAuth",
     request_body(
@@ -52,19 +52,22 @@ pub struct TokenBody {
     ),
     responses(
         (status = 200, description = "A token.", body = TokenBody),
-        Refusals,
+        OAuthErrors,
     ),
 )]
 pub async fn issue_token(
     mut request: OAuthRequest,
     state: Data<ApiState>,
-) -> Result<HttpResponse, OAuthRefusal> {
-    let asked = TokenRequest {
+) -> Result<HttpResponse, OAuthErrorResponse> {
+    let request_parameters = TokenRequest {
         grant_type: request.take("grant_type"),
         scope: request.take("scope"),
         resource: request.take("resource"),
     };
-    let issued = state.oauth.token(&request.shown, &asked).await?;
+    let issued = state
+        .oauth
+        .token(&request.credentials, &request_parameters)
+        .await?;
     Ok(HttpResponse::Ok().json(TokenBody {
         access_token: issued.text,
         token_type: "Bearer",

@@ -17,47 +17,47 @@ pub(super) fn components() -> Value {
         "parameters": {
             "XRequestId": {
                 "name": "X-Request-Id", "in": "header", "required": false,
-                "description": "Names the request in the log; echoed. Minted when absent or malformed.",
+                "description": "The id of the request in the log. It is returned in the response, and generated if it is absent or malformed.",
                 "schema": {"type": "string"},
             },
             "IdempotencyKey": {
                 "name": "Idempotency-Key", "in": "header", "required": false,
-                "description": "The same key and command take effect once; kept 24 hours for each credential and operation. A repetition gets the first answer again, with `Idempotency-Replayed`, whatever has become of its subject since; that of a chat gets what has become of the turn, but a turn that failed in a `retryable` way sets its key free, so that the same key begins another one in the same conversation; where the first answer showed a secret, it gets 409 `idempotency_key_used`, which names the id. Another command gets 422 `idempotency_key_reused`.",
+                "description": "A command with the same key takes effect only once. Keys are stored for 24 hours, for each credential and operation. A repeated request receives the first response again, with `Idempotency-Replayed`, even if the resource has changed since. A repeated chat receives the current result of its turn; if the turn failed with a `retryable` problem, the key is released, and the same key starts another turn in the same conversation. If the first response contained a secret, a repeated request receives 409 `idempotency_key_used`, which contains the id. A different command with the same key receives 422 `idempotency_key_reused`.",
                 "schema": {"type": "string", "pattern": "^(\"[!#-~]{1,255}\"|[!#-~]{1,255})$"},
             },
             "IfMatch": {
                 "name": "If-Match", "in": "header", "required": false,
-                "description": "Entity tags of the versions that may be changed, separated by commas; only their versions are compared. `*` for any.",
+                "description": "Comma-separated entity tags of the versions that may be changed; only the versions in them are compared. `*` means any.",
                 "schema": {"type": "string", "pattern": "^(\\*|\"v[0-9]{1,15}(\\.[0-9]{1,15})?\"(, *\"v[0-9]{1,15}(\\.[0-9]{1,15})?\")*)$"},
             },
             "IfNoneMatch": {
                 "name": "If-None-Match", "in": "header", "required": false,
-                "description": "The entity tag that the client has: then the answer is 304.",
+                "description": "The entity tag of the client's version. If it is the current one, the response is 304.",
                 "schema": {"type": "string"},
             },
         },
         "headers": {
-            "XRequestId": header("string", "Names the request in the log.", true),
-            "CacheControl": header("string", "Whether and how long the answer may be kept.", true),
-            "Pragma": header("string", "The same for old caches.", true),
-            "WwwAuthenticate": header("string", "What is missing (RFC 6750).", false),
-            "RateLimit": header("string", "How many more can be sent at once now (`r`), and in how many seconds more than that (`t`), for each limit that the request was counted for. Absent when the caller is not known or nothing could be counted.", false),
-            "RateLimitPolicy": header("string", "How many are granted (`q`) in how many seconds (`w`), for each limit that the request was counted for. Absent when the caller is not known.", false),
-            "RetryAfter": header("integer", "Whole seconds after which to try again.", true),
-            "SecWebSocketVersion": header("string", "The version of the protocol that is spoken here.", true),
-            "Upgrade": header("string", "The protocol to ask for: `websocket`.", true),
-            "Location": header("string", "Path of what was made.", true),
-            "IdempotencyReplayed": header("boolean", "`true` when this answers a request that was carried out before, with the same idempotency key. Absent otherwise.", false),
-            "PreferenceApplied": header("string", "The preference of `Prefer` that was followed: `respond-async`.", true),
-            "ETag": header("string", "Entity tag, for `If-Match` and `If-None-Match`.", true),
-            "ServerTiming": header("string", "Milliseconds spent in the store, in engines, and in all. Absent of a stream.", false),
-            "XEventSeq": header("integer", "A position of the event log known no later than the answer: following the log from there misses nothing.", true),
+            "XRequestId": header("string", "The id of the request in the log.", true),
+            "CacheControl": header("string", "The caching of the response.", true),
+            "Pragma": header("string", "The caching of the response, for old caches.", true),
+            "WwwAuthenticate": header("string", "The challenge, with the missing credential or scope (RFC 6750).", false),
+            "RateLimit": header("string", "The remaining quota (`r`) and the seconds until it grows (`t`), for each limit for which the request was counted. Absent if the caller is not authenticated or the limiter is unavailable.", false),
+            "RateLimitPolicy": header("string", "The quota (`q`) and its window in seconds (`w`), for each limit for which the request was counted. Absent if the caller is not authenticated.", false),
+            "RetryAfter": header("integer", "The time in whole seconds after which to retry.", true),
+            "SecWebSocketVersion": header("string", "The supported version of the WebSocket protocol.", true),
+            "Upgrade": header("string", "The required protocol: `websocket`.", true),
+            "Location": header("string", "The path of the created resource.", true),
+            "IdempotencyReplayed": header("boolean", "`true` if this repeats the response to an earlier request with the same idempotency key. Absent otherwise.", false),
+            "PreferenceApplied": header("string", "The applied preference of `Prefer`: `respond-async`.", true),
+            "ETag": header("string", "The entity tag, for `If-Match` and `If-None-Match`.", true),
+            "ServerTiming": header("string", "The milliseconds spent in the store, in engines, and in total. Absent for a stream.", false),
+            "XEventSeq": header("integer", "A position in the event log that is not newer than the response: a client that follows the log from there misses no change.", true),
             "Link": header("string", "The next page, `rel=\"next\"` (RFC 8288).", false),
         },
     })
 }
 
-/// Every scope with what it allows.
+/// Returns every scope with its description.
 fn scopes() -> Value {
     let scopes = Scope::ALL.iter().map(|scope| {
         let description = scope.description().trim();
@@ -66,7 +66,7 @@ fn scopes() -> Value {
     Value::Object(scopes.collect::<Map<_, _>>())
 }
 
-/// Says where tokens are issued by a server that clients reach at `url`.
+/// Adds the address at which a server at `url` issues tokens.
 pub(super) fn name_token_url(document: &mut Value, url: &str) {
     let flow = &mut document["components"]["securitySchemes"]["OAuth2"]["flows"];
     flow["clientCredentials"]["tokenUrl"] = format!("{url}/oauth2/token").into();

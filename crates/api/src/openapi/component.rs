@@ -2,12 +2,12 @@
 
 use serde_json::{Map, Value};
 
-/// A component, or a member of one, is not in the document.
+/// A component, or a member of one, is missing in the document.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the OpenAPI document has no '{0}'")]
 pub struct Missing(pub String);
 
-/// The schema of the component `name`.
+/// Returns the schema of the component `name`.
 pub(super) fn component<'a>(
     document: &'a Value,
     name: &str,
@@ -18,7 +18,7 @@ pub(super) fn component<'a>(
         .ok_or_else(|| Missing(name.to_owned()))
 }
 
-/// The schema of the component `name`, to be changed.
+/// Returns the schema of the component `name` for changes.
 pub(super) fn component_mut<'a>(
     document: &'a mut Value,
     name: &str,
@@ -29,7 +29,7 @@ pub(super) fn component_mut<'a>(
         .ok_or_else(|| Missing(name.to_owned()))
 }
 
-/// The schema of a member of the component `name`, to be changed.
+/// Returns the schema of a member of the component `name` for changes.
 pub(super) fn member_mut<'a>(
     document: &'a mut Value,
     name: &str,
@@ -41,12 +41,12 @@ pub(super) fn member_mut<'a>(
         .ok_or_else(|| Missing(format!("{name}.{member}")))
 }
 
-/// Adds the component `name`, or puts it in the place of the one that was there.
+/// Adds or replaces the component `name`.
 pub(super) fn put(document: &mut Value, name: &str, schema: Value) {
     document["components"]["schemas"][name] = schema;
 }
 
-/// The name of the component that `schema` refers to.
+/// Returns the name of the component that `schema` refers to.
 pub(super) fn referred(schema: &Map<String, Value>) -> Option<&str> {
     schema
         .get("$ref")?
@@ -54,7 +54,7 @@ pub(super) fn referred(schema: &Map<String, Value>) -> Option<&str> {
         .strip_prefix("#/components/schemas/")
 }
 
-/// A schema that refers to the component `name`.
+/// Returns a reference to the component `name`.
 pub(super) fn reference(name: &str) -> Value {
     format!("#/components/schemas/{name}").into()
 }

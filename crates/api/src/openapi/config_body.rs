@@ -1,11 +1,11 @@
-//! The body of `PUT /api/agents/{id}/config`: the configuration as a whole, and beside it what
-//! else a client decides of an agent, so that the four given endpoints can change everything.
+//! The body of `PUT /api/agents/{id}/config`: the whole configuration, and beside it the other
+//! members that a client sets of an agent.
 
 use serde_json::{Map, Value, json};
 
 use super::component::{Missing, component, put};
 
-/// Members of the agent that may stand in the body; they stay as they are when absent.
+/// The members of the agent that the body may contain; they keep their values when absent.
 pub const AGENT_MEMBERS: [&str; 3] = ["name", "personality", "capabilities"];
 
 /// Adds the component `ConfigBody`.
@@ -24,8 +24,8 @@ pub(super) fn add(document: &mut Value) -> Result<(), Missing> {
     body.insert(
         "description".to_owned(),
         json!(
-            "An agent's whole configuration. `name`, `personality` and `capabilities` may stand \
-             beside it; they stay as they are when absent."
+            "An agent's whole configuration. `name`, `personality` and `capabilities` may be \
+             beside it; they keep their values when absent."
         ),
     );
     put(document, "ConfigBody", body.into());

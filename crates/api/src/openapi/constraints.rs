@@ -1,4 +1,4 @@
-//! What the document must say and the derived schemas cannot.
+//! Constraints that cannot be derived from the types.
 
 use domain::{
     credential::MOST_OVERLAP_SECONDS,
@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::component::{Missing, component_mut, member_mut};
 
-/// Says that a rule matches by exactly one thing and answers by exactly one, in which lists
-/// nothing stands twice, and of credentials what the domain holds them to.
+/// Adds the constraints: a rule has exactly one kind of match and one kind of reply, lists have
+/// unique items, and credentials have the limits of the domain.
 pub(super) fn apply(document: &mut Value) -> Result<(), Missing> {
     let exactly_one = |first: &str, second: &str| json!({"oneOf": [{"required": [first]}, {"required": [second]}]});
     component_mut(document, "Rule")?.insert(

@@ -1,14 +1,11 @@
-//! Which operations and components the document has.
+//! The document: its title, tags and components, and the paths of all operations.
 
 use domain::Sizes;
 use serde_json::Value;
 use utoipa::OpenApi;
 
 use super::{common, complete, operations, variants};
-use crate::{
-    agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
-    socket, turns,
-};
+use crate::{oauth, operations::Paths};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -16,54 +13,6 @@ use crate::{
         title = "Agent Service",
         description = "Create AI agents, read them, change their configuration and chat with them.\n\nSend an API key in `X-API-Key`, or in `Authorization: Bearer` either the same key or an access token: one of this service, which OAuth clients fetch at `/oauth2/token`, or one of an identity provider that the operator trusts. Each operation names the scopes that open it.\n\nErrors are `application/problem+json`; `/problems` lists every code. Clients must ignore unknown members in answers; unknown members in requests are refused. Ids are opaque. Times are RFC 3339 in UTC.",
         license(name = "MIT OR Apache-2.0", identifier = "MIT OR Apache-2.0"),
-    ),
-    paths(
-        agents::create_agent,
-        agents::list_agents,
-        agents::get_agent,
-        agents::patch_agent,
-        agents::delete_agent,
-        agents::get_agent_config,
-        agents::put_agent_config,
-        chat::chat,
-        conversations::create_conversation,
-        conversations::list_conversations,
-        conversations::get_conversation,
-        conversations::patch_conversation,
-        conversations::delete_conversation,
-        conversations::list_messages,
-        turns::get_turn,
-        turns::cancel_turn,
-        events::list_events,
-        socket::open_socket,
-        socket::create_ticket,
-        credentials::create_key,
-        credentials::list_keys,
-        credentials::get_key,
-        credentials::rotate_key,
-        credentials::revoke_key,
-        credentials::create_oauth_client,
-        credentials::list_oauth_clients,
-        credentials::get_oauth_client,
-        credentials::rotate_oauth_client,
-        credentials::revoke_oauth_client,
-        oauth::issue_token,
-        oauth::revoke_token,
-        oauth::introspect_token,
-        oauth::get_authorization_server,
-        oauth::get_protected_resource,
-        oauth::get_jwks,
-        catalogue::list_engines,
-        catalogue::list_capabilities,
-        limits::get_limits,
-        health::get_livez,
-        health::get_readyz,
-        health::get_metrics,
-        documents::get_openapi,
-        documents::get_asyncapi,
-        documents::list_problems,
-        documents::get_problem,
-        documents::get_console,
     ),
     components(schemas(
         domain::AgentDraft, domain::ConversationDraft, domain::Problem,
@@ -106,14 +55,14 @@ pub enum DocumentError {
     /// A component is missing.
     #[error("the document is not complete")]
     Missing(#[from] super::Missing),
-    /// An operation is not in the scope table.
-    #[error("the operation '{0}' is not in the scope table")]
-    Unmapped(String),
+    /// The method or path of an operation differs from its row in the table of operations.
+    #[error("the operation '{0}' differs from its row in the table of operations")]
+    Mismatch(String),
 }
 
 /// The published document of a server with these sizes, whose clients reach it at `url`.
 pub fn document(sizes: &Sizes, url: &str) -> Result<Value, DocumentError> {
-    let mut document = serde_json::to_value(Document::openapi())?;
+    let mut document = serde_json::to_value(Document::openapi().merge_from(Paths::openapi()))?;
     document["servers"] = serde_json::json!([{ "url": url }]);
     complete(&mut document, sizes)?;
     variants::name_variants(&mut document, "ChatEvent", "Chat")?;

@@ -1,17 +1,16 @@
-//! Which headers an operation looks at, and which its answers have.
+//! The request and response headers of operations.
 
 use serde_json::{Map, Value, json};
 
-use super::operation::Operation;
-use crate::access::scope_table::Access;
+use crate::operations::{Access, Operation};
 
-/// Adds the request headers that an operation looks at.
-pub(super) fn add_parameters(operation: &Operation<'_>, described: &mut Value) {
+/// Adds the request headers of an operation.
+pub(super) fn add_parameters(operation: &Operation, described: &mut Value) {
     let mut names = vec!["XRequestId"];
-    if operation.takes_idempotency_key() {
+    if operation.idempotent {
         names.push("IdempotencyKey");
     }
-    if operation.is_conditional_write() {
+    if operation.conditional {
         names.push("IfMatch");
     }
     if !described["responses"]["304"].is_null() {
@@ -29,8 +28,8 @@ pub(super) fn add_parameters(operation: &Operation<'_>, described: &mut Value) {
     }
 }
 
-/// The headers of an answer.
-pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
+/// The headers of a response.
+pub(super) fn of_answer(operation: &Operation, status: &str) -> Value {
     let mut names = vec![
         ("X-Request-Id", "XRequestId"),
         ("Cache-Control", "CacheControl"),
@@ -45,28 +44,33 @@ pub(super) fn of_answer(operation: &Operation<'_>, status: &str) -> Value {
             ("Sec-WebSocket-Version", "SecWebSocketVersion"),
         ]),
         "429" | "503" => names.push(("Retry-After", "RetryAfter")),
-        "201" if operation.makes_ticket() => {}
-        "201" if operation.credentials().is_some() => names.push(("Location", "Location")),
-        "201" => names.extend([("Location", "Location"), ("ETag", "ETag")]),
-        "200" if operation.id == "chat" => names.push(("Server-Timing", "ServerTiming")),
+        "201" => {
+            if operation.located {
+                names.push(("Location", "Location"));
+            }
+            if operation.versioned {
+                names.push(("ETag", "ETag"));
+            }
+        }
+        "200" if operation.starts_turn => names.push(("Server-Timing", "ServerTiming")),
         "202" => names.extend([
             ("Location", "Location"),
             ("Preference-Applied", "PreferenceApplied"),
         ]),
         "200" | "304" => {
-            if operation.answers_versions() {
+            if operation.versioned {
                 names.push(("ETag", "ETag"));
             }
-            if operation.reads_log() {
+            if operation.reads_log {
                 names.push(("X-Event-Seq", "XEventSeq"));
             }
-            if operation.answers_pages() {
+            if operation.paged {
                 names.push(("Link", "Link"));
             }
         }
         _ => {}
     }
-    if operation.repeats_its_answer(status) {
+    if operation.replays(status) {
         names.push(("Idempotency-Replayed", "IdempotencyReplayed"));
     }
     if operation.access != Access::Public && status != "401" {

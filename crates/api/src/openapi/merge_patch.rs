@@ -1,19 +1,19 @@
-//! Schemas of JSON merge patches (RFC 7396), derived from the schemas of what they change.
+//! Schemas of JSON merge patches (RFC 7396), derived from the schemas of their targets.
 
 use serde_json::{Map, Value, json};
 
 use super::component::{Missing, component, put, reference, referred};
 
-/// Adds the component `<name>Patch`: a merge patch of the component `name`, and of the objects
-/// below it as far as they are components. No member is required, and `null` removes what is
-/// optional. Answers the new component's name.
+/// Adds the component `<name>Patch`: a merge patch of the component `name`, and of the objects in
+/// it that are components. No member is required, and `null` removes optional members. Returns the
+/// name of the new component.
 pub(super) fn add(document: &mut Value, name: &str) -> Result<String, Missing> {
     let patch_name = format!("{name}Patch");
     if component(document, &patch_name).is_ok() {
         return Ok(patch_name);
     }
     let mut patch = component(document, name)?.clone();
-    // Stands in for it meanwhile, should a component contain itself.
+    // A placeholder, in case a component contains itself.
     put(document, &patch_name, json!({}));
 
     let required = patch.remove("required").unwrap_or_default();
@@ -35,11 +35,11 @@ pub(super) fn add(document: &mut Value, name: &str) -> Result<String, Missing> {
     if let Some(Value::Object(values)) = patch.get("additionalProperties") {
         let values = or_null(member_patch(document, &values.clone().into())?);
         patch.insert("additionalProperties".to_owned(), values);
-        // A patch may remove as many as it adds: only what results of it is counted.
+        // A patch may remove as many members as it adds, so only the result is counted.
         patch.remove("maxProperties");
     }
     let description = format!(
-        "JSON merge patch (RFC 7396) of `{name}`: absent members stay as they are, `null` \
+        "JSON merge patch (RFC 7396) of `{name}`: absent members keep their values, `null` \
          removes an optional one, anything else replaces."
     );
     patch.insert("description".to_owned(), description.into());
@@ -47,11 +47,11 @@ pub(super) fn add(document: &mut Value, name: &str) -> Result<String, Missing> {
     Ok(patch_name)
 }
 
-/// What may stand for the member in a patch, `null` aside. Objects are merged, so theirs is a
-/// patch again; everything else is replaced as a whole.
+/// Returns the schema of a member in a patch, apart from `null`. Objects are merged, so their
+/// schema is a patch too; all other values are replaced.
 fn member_patch(document: &mut Value, schema: &Value) -> Result<Map<String, Value>, Missing> {
     let mut schema = schema.as_object().cloned().unwrap_or_default();
-    // Absent in a patch means "as it is", not "as by default".
+    // An absent member of a patch keeps its value and has no default.
     schema.remove("default");
     if let Some(name) = referred(&schema).map(str::to_owned)
         && is_merged(component(document, &name)?)
@@ -67,7 +67,7 @@ fn is_merged(schema: &Map<String, Value>) -> bool {
     has_members("properties") || has_members("additionalProperties")
 }
 
-/// The same schema with `null` beside it.
+/// Allows `null` in a schema.
 fn or_null(mut schema: Map<String, Value>) -> Value {
     if let Some(target) = schema.remove("$ref") {
         let alternatives = json!([{"$ref": target}, {"type": "null"}]);

@@ -10,7 +10,6 @@ mod document;
 mod headers;
 mod links;
 mod merge_patch;
-mod operation;
 mod operations;
 mod problems;
 mod sizes;

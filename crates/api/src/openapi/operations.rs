@@ -1,4 +1,4 @@
-//! What all operations have in common: security, problems, headers, links.
+//! The parts that all operations have in common: security, problems, headers, links.
 
 use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
@@ -8,10 +8,9 @@ use super::{
     component::reference,
     document::DocumentError,
     headers, links,
-    operation::Operation,
     problems::problems,
 };
-use crate::access::scope_table::{Access, access_of};
+use crate::operations::{self, Access, Operation};
 
 /// Completes every operation of the derived document.
 pub(super) fn complete(document: &mut Value) -> Result<(), DocumentError> {
@@ -42,43 +41,39 @@ fn complete_operation(
         .as_str()
         .unwrap_or_default()
         .to_owned();
-    let access = access_of(&id).ok_or_else(|| DocumentError::Unmapped(id.clone()))?;
-    let operation = Operation {
-        id: &id,
-        method,
-        path,
-        access,
-    };
-    described["security"] = security(access);
-    if operation.may_lack_body() {
+    let row = operations::find(&id)
+        .filter(|row| row.method.eq_ignore_ascii_case(method) && row.path == path);
+    let operation = row.ok_or(DocumentError::Mismatch(id))?;
+    described["security"] = security(operation.access);
+    if operation.optional_body {
         described["requestBody"]["required"] = false.into();
     }
-    headers::add_parameters(&operation, described);
-    for code in problems(&operation, described) {
+    headers::add_parameters(operation, described);
+    for code in problems(operation, described) {
         add_problem(described, code);
     }
     let responses = described["responses"].as_object_mut();
     for (status, response) in responses.into_iter().flatten() {
         if status.starts_with(['4', '5']) {
-            response["content"] = refusal(&operation, status);
+            response["content"] = refusal(operation, status);
         }
-        response["headers"] = headers::of_answer(&operation, status);
+        response["headers"] = headers::of_answer(operation, status);
     }
     Ok(())
 }
 
-/// What a refusal says.
-fn refusal(operation: &Operation<'_>, status: &str) -> Value {
+/// The content of an error response.
+fn refusal(operation: &Operation, status: &str) -> Value {
     let (media_type, schema) = match status {
         _ if operation.is_oauth() => ("application/json", "OAuthError"),
         "429" => ("application/problem+json", RATE_LIMIT_PROBLEM),
-        _ if operation.tells_of_turn(status) => ("application/problem+json", CHAT_PROBLEM),
+        _ if operation.names_turn(status) => ("application/problem+json", CHAT_PROBLEM),
         _ => ("application/problem+json", "Problem"),
     };
     json!({media_type: {"schema": {"$ref": reference(schema)}}})
 }
 
-/// The same scopes for each way to send a credential.
+/// The same scopes for each way of sending a credential.
 fn security(access: Access) -> Value {
     let alternatives = |scopes: &[Scope]| -> Vec<Value> {
         let names: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();

@@ -1,18 +1,16 @@
-//! Which problems an operation can answer with.
+//! The problems that operations can return.
 
 use domain::ProblemCode;
 use serde_json::Value;
 
-use super::operation::Operation;
-use crate::access::scope_table::Access;
+use crate::operations::{Access, Operation};
 
-/// The problems that an operation can answer with besides those its handler declares.
-pub(super) fn problems(operation: &Operation<'_>, described: &Value) -> Vec<ProblemCode> {
+/// The problems that an operation can return besides those that its handler declares.
+pub(super) fn problems(operation: &Operation, described: &Value) -> Vec<ProblemCode> {
     use ProblemCode as Code;
     let mut codes = vec![Code::UriTooLong, Code::Internal];
-    let (path, access) = (operation.path, operation.access);
     let (is_api, is_oauth) = (operation.is_api(), operation.is_oauth());
-    // What is wrong with a form is told in the words of OAuth.
+    // Errors in forms follow RFC 6749.
     let has_body = !is_oauth && !described["requestBody"].is_null();
     let has_query = described["parameters"]
         .as_array()
@@ -20,12 +18,11 @@ pub(super) fn problems(operation: &Operation<'_>, described: &Value) -> Vec<Prob
     if is_api {
         codes.push(Code::NotAcceptable);
     }
-    // Signs of life are counted nowhere.
-    if !matches!(path, "/livez" | "/readyz") {
+    if !operation.unlimited {
         codes.push(Code::RateLimited);
     }
-    if is_api || is_oauth || path == "/metrics" {
-        // A request may carry a body even where none is read.
+    if is_api || is_oauth || operation.drains_body {
+        // A request may have a body even if the operation uses none.
         codes.extend([
             Code::RequestTimeout,
             Code::BodyTooLarge,
@@ -33,26 +30,26 @@ pub(super) fn problems(operation: &Operation<'_>, described: &Value) -> Vec<Prob
             Code::InvalidHeader,
         ]);
     }
-    if path == "/readyz" || is_api || is_oauth {
+    if operation.needs_store || is_api || is_oauth {
         codes.push(Code::StoreUnavailable);
     }
-    if access != Access::Public {
+    if operation.access != Access::Public {
         codes.extend([Code::Unauthenticated, Code::StoreUnavailable]);
         codes.push(Code::InsufficientScope);
     }
-    if path.contains('{') || (has_body && operation.names_something()) {
+    if operation.path.contains('{') || operation.names_agent {
         codes.push(operation.not_found());
     }
     if has_body || has_query {
         codes.push(Code::ValidationFailed);
     }
-    if operation.takes_idempotency_key() {
+    if operation.idempotent {
         codes.push(Code::IdempotencyKeyReused);
-        if operation.credentials().is_some() {
+        if operation.credentials.is_some() {
             codes.push(Code::IdempotencyKeyUsed);
         }
     }
-    if operation.is_conditional_write() {
+    if operation.conditional {
         codes.push(Code::VersionMismatch);
     }
     codes

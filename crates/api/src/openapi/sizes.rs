@@ -1,13 +1,13 @@
-//! The configured sizes in the document, so that a server with other limits than the default
-//! publishes and enforces its own.
+//! Writes the configured sizes into the document, so that a server publishes and enforces its own
+//! limits.
 
 use domain::Sizes;
 use serde_json::Value;
 
 use super::component::{Missing, component_mut, member_mut};
 
-/// Writes `sizes` where the document states them. With the default sizes nothing changes: the
-/// derived schemas state these.
+/// Writes `sizes` into the document. The default sizes change nothing, because the derived schemas
+/// contain them.
 pub(super) fn apply(document: &mut Value, sizes: &Sizes) -> Result<(), Missing> {
     let members = [
         ("AgentDraft", "name", "maxLength", sizes.name_characters),

@@ -1,4 +1,4 @@
-//! Swagger UI, out of the crate: nothing is downloaded at build or run time.
+//! Swagger UI, embedded in the binary: nothing is downloaded at build or run time.
 
 use actix_web::{
     Error,
@@ -11,12 +11,13 @@ use utoipa_swagger_ui::{Config, SwaggerUi};
 
 use crate::documents::PUBLIC;
 
-/// The pages under `/docs/`. The document is named relative to them: the public URL may have a path.
+/// The pages under `/docs/`. They refer to the document by a relative path, because the public URL
+/// may have a path.
 pub fn swagger_ui() -> SwaggerUi {
     SwaggerUi::new("/{_:.*}").config(Config::new(["../openapi.json"]))
 }
 
-/// The page's own scripts only; its styles are set inline by the page itself.
+/// The policy of the pages: only their own scripts, and inline styles.
 const POLICY: HeaderValue = HeaderValue::from_static(
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; \
      img-src 'self' data:; connect-src 'self'; base-uri 'none'; frame-ancestors 'none'",
@@ -31,7 +32,7 @@ pub async fn swagger_headers(
     response
         .headers_mut()
         .insert(header::CONTENT_SECURITY_POLICY, POLICY);
-    // What is not there today may be there with the next version.
+    // A missing file may exist in the next version, so errors are not cached.
     if response.status().is_success() {
         response.headers_mut().insert(header::CACHE_CONTROL, PUBLIC);
     }

@@ -1,5 +1,5 @@
-//! Names for parts of the document that the derive writes inline: generators make a type only of
-//! what has a name.
+//! Names for inline parts of the document, because code generators create types only for named
+//! schemas.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use super::component::{self, Missing, component, component_mut, reference};
 
 const COMPONENTS: &str = "#/components/schemas/";
 
-/// Moves each variant of `union`, whose `type` tells it from the others, into a component of its
-/// own: `turn.started` into `<prefix>TurnStarted`.
+/// Moves each variant of `union`, which differ in `type`, into its own component: `turn.started`
+/// becomes `<prefix>TurnStarted`.
 pub(super) fn name_variants(
     document: &mut Value,
     union: &str,
@@ -36,7 +36,7 @@ pub(super) fn name_variants(
     Ok(())
 }
 
-/// The variants of the component `union` by their `type`: objects that state it as a constant.
+/// Returns the variants of the component `union` by their constant `type`.
 pub(crate) fn tagged_variants(
     components: &Value,
     union: &str,
@@ -47,7 +47,7 @@ pub(crate) fn tagged_variants(
     tagged.collect::<Option<_>>().ok_or_else(missing)
 }
 
-/// One object instead of the `allOf` of a component and the `type` beside it.
+/// Merges the `allOf` of a component and its `type` into one object.
 fn tagged(components: &Value, variant: &Value) -> Option<(String, Value)> {
     let mut object = match variant["allOf"].as_array().map(Vec::as_slice) {
         Some([base, own]) => {
@@ -68,7 +68,7 @@ fn tagged(components: &Value, variant: &Value) -> Option<(String, Value)> {
     Some((tag, object))
 }
 
-/// The name of a type for `turn.started` or `turnStarted`: `TurnStarted`.
+/// Returns the type name for `turn.started` or `turnStarted`: `TurnStarted`.
 pub(crate) fn pascal_case(name: &str) -> String {
     let words = name.split('.').map(|word| {
         let (first, rest) = word.split_at(word.len().min(1));
@@ -77,7 +77,7 @@ pub(crate) fn pascal_case(name: &str) -> String {
     words.collect()
 }
 
-/// Lets the items of listings, which the derive repeats, refer to their component.
+/// Replaces the repeated schemas of list items by references to their components.
 pub(super) fn refer_to_items(document: &mut Value) {
     let Some(schemas) = document["components"]["schemas"].as_object() else {
         return;
@@ -96,7 +96,7 @@ pub(super) fn refer_to_items(document: &mut Value) {
     }
 }
 
-/// Removes components that no operation refers to, however indirectly.
+/// Removes components that no operation refers to, directly or indirectly.
 pub(super) fn remove_unused(document: &mut Value) {
     let mut used = BTreeSet::new();
     collect(&document["paths"], document, &mut used);
@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_are_named_and_told_apart_by_their_type() {
+    fn variants_become_components_with_a_discriminator() {
         let mut document = document();
         name_variants(&mut document, "Told", "Chat").unwrap();
         let schemas = &document["components"]["schemas"];
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn only_used_components_stay_and_items_are_references() {
+    fn unused_components_are_removed_and_items_are_references() {
         let mut document = document();
         refer_to_items(&mut document);
         let items = &document["components"]["schemas"]["PageOf_At"]["properties"]["data"]["items"];

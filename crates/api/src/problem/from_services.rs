@@ -1,5 +1,5 @@
-//! One exhaustive match for each service's error: a new one does not compile until somebody gives
-//! it a code.
+//! Maps the errors of services to problems. Each match is exhaustive, so a new error does not
+//! compile without a code.
 
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
@@ -13,11 +13,11 @@ use ports::RepositoryError;
 use super::{ApiError, LimitPolicy, seconds_to_wait};
 use crate::{access, body::BodyError};
 
-/// The problem that an error of the store is to the caller.
+/// Returns the code for an error of the store.
 pub const fn store_problem(error: &RepositoryError) -> ProblemCode {
     match error {
         RepositoryError::Unavailable(_) => ProblemCode::StoreUnavailable,
-        // The use cases decide about these; one that comes as far as here is a mistake.
+        // The use cases handle these; an unhandled one is a bug.
         RepositoryError::Conflict { .. }
         | RepositoryError::Stale { .. }
         | RepositoryError::Corrupt { .. } => ProblemCode::Internal,
@@ -46,7 +46,7 @@ impl From<AccessError> for ApiError {
             AccessError::Expired => Self::new(ProblemCode::TokenExpired),
             AccessError::InvalidTicket => Self::new(ProblemCode::InvalidTicket),
             AccessError::IssuerUnavailable(_) => Self {
-                // The issuer is not asked more often.
+                // The issuer is not contacted more often.
                 retry_after: Some(seconds_to_wait(PAUSE_BETWEEN_FETCHES)),
                 ..Self::new(ProblemCode::IssuerUnavailable).because(error)
             },
@@ -58,7 +58,7 @@ impl From<AccessError> for ApiError {
 impl From<TicketError> for ApiError {
     fn from(error: TicketError) -> Self {
         match error {
-            TicketError::Exceeds(missing) => access::lacking(missing),
+            TicketError::Exceeds(missing) => access::missing_scopes(missing),
             TicketError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             TicketError::Store(error) => error.into(),
         }
@@ -97,15 +97,17 @@ impl From<CredentialError> for ApiError {
         match error {
             CredentialError::NotFound(kind) => Self::new(not_found(kind)),
             CredentialError::Ended(kind) => Self::new(not_found(kind)).with_detail(match kind {
-                CredentialKind::Key => "the key is revoked or has expired",
-                CredentialKind::Client => "the client is revoked or has expired",
+                CredentialKind::Key => "the key has been revoked or has expired; create a new one",
+                CredentialKind::Client => {
+                    "the client has been revoked or has expired; create a new one"
+                }
             }),
-            CredentialError::Exceeds(missing) => access::lacking(missing),
+            CredentialError::Exceeds(missing) => access::missing_scopes(missing),
             CredentialError::Invalid(faults) => Self::faults(ProblemCode::ValidationFailed, faults),
             CredentialError::InvalidCursor => Self::new(ProblemCode::InvalidCursor),
             CredentialError::UsedFor { id } => Self::new(ProblemCode::IdempotencyKeyUsed)
                 .with_detail(format!(
-                    "it was used for {id}, whose secret is not shown again"
+                    "the key was used to create or rotate {id}, whose secret is shown only once"
                 )),
             CredentialError::Idempotency(refused) => refused.into(),
             CredentialError::Store(error) => error.into(),
@@ -113,7 +115,7 @@ impl From<CredentialError> for ApiError {
     }
 }
 
-/// What a caller is told who names a key or client that it does not know of.
+/// Returns the code for a key or client that does not exist in the tenant.
 pub const fn not_found(kind: CredentialKind) -> ProblemCode {
     match kind {
         CredentialKind::Key => ProblemCode::KeyNotFound,
@@ -177,9 +179,9 @@ impl From<EventError> for ApiError {
         match error {
             EventError::CursorExpired { since, bounds } => {
                 let detail = if since > bounds.head {
-                    "the log has not come so far: the position is after its head"
+                    "the position is after the head of the log"
                 } else {
-                    "the events after the position have been removed"
+                    "the events after the position have been removed from the log"
                 };
                 Self {
                     log_bounds: Some(Box::new((bounds.first.0, bounds.head.0))),

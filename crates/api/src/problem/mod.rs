@@ -1,4 +1,4 @@
-//! Every answer that is not a success: `application/problem+json` (RFC 9457).
+//! Problem responses: `application/problem+json` (RFC 9457).
 
 mod from_services;
 mod render;
@@ -14,38 +14,38 @@ use ports::BoxError;
 use serde::Serialize;
 
 pub use from_services::{not_found, store_problem};
-pub use render::{FailureCause, PROBLEM_JSON, ProblemBody, fill_in, respond};
+pub use render::{FailureCause, PROBLEM_JSON, ProblemBody, into_problem, respond};
 
-/// An error on its way to the client. The normaliser layer writes its body, since only there
-/// the request is at hand.
+/// An error of the API. The layer [`crate::layers::problem_responses`] writes its body, because
+/// only there the request is available.
 #[derive(Debug)]
 pub struct ApiError {
-    /// What went wrong.
+    /// The code.
     pub code: ProblemCode,
-    /// What is wrong with this very request; ignored for 5xx, whose detail is constant.
+    /// A description of this occurrence. Ignored for 5xx, whose detail is constant.
     pub detail: Option<Cow<'static, str>>,
-    /// Every fault of the request.
+    /// The faults of the request.
     pub faults: Vec<ProblemFault>,
-    /// Whole seconds after which to try again; what is usual for the code when none.
+    /// The time in whole seconds after which to retry; `None` means the default of the code.
     pub retry_after: Option<u32>,
-    /// The same request can succeed later.
+    /// True if the same request can succeed later.
     pub retryable: bool,
-    /// The rate limit that refuses the request.
+    /// The rate limit that the request exceeds.
     pub violated_policy: Option<LimitPolicy>,
-    /// What `WWW-Authenticate` says.
+    /// The value of `WWW-Authenticate`.
     pub challenge: Option<Box<str>>,
-    /// Where the tenant's log begins and ends, for `cursor_expired`.
+    /// The first and the last position in the tenant's log, for `cursor_expired`.
     pub log_bounds: Option<Box<(i64, i64)>>,
     /// The turn that was stored for the request, and its conversation.
     pub turn: Option<Box<(TurnId, ConversationId)>>,
-    /// Whether it was answered before, to the first request with this idempotency key.
+    /// True if this repeats the response to an earlier request with the same idempotency key.
     pub is_replayed: bool,
-    /// The cause, for the log alone.
+    /// The cause, which is only logged.
     pub source: Option<BoxError>,
 }
 
 impl ApiError {
-    /// An error that says what its code says to everybody.
+    /// Creates an error without details.
     pub const fn new(code: ProblemCode) -> Self {
         Self {
             code,
@@ -62,21 +62,21 @@ impl ApiError {
         }
     }
 
-    /// The same error with a detail of its own.
+    /// Adds a description of this occurrence.
     #[must_use]
     pub fn with_detail(mut self, detail: impl Into<Cow<'static, str>>) -> Self {
         self.detail = Some(detail.into());
         self
     }
 
-    /// The same error with its cause, for the log.
+    /// Adds the cause, which is only logged.
     #[must_use]
     pub fn because(mut self, source: impl Into<BoxError>) -> Self {
         self.source = Some(source.into());
         self
     }
 
-    /// A body whose faults have this code.
+    /// Creates an error with the faults of a body.
     pub fn faults(code: ProblemCode, faults: Vec<Fault>) -> Self {
         Self {
             faults: faults.into_iter().map(ProblemFault::from).collect(),
@@ -84,7 +84,7 @@ impl ApiError {
         }
     }
 
-    /// A fault of one query parameter.
+    /// Creates an error with one fault of a query parameter.
     pub fn parameter(name: &str, code: FaultCode, detail: impl Into<String>) -> Self {
         Self {
             faults: vec![parameter_fault(name, code, detail)],
@@ -92,7 +92,7 @@ impl ApiError {
         }
     }
 
-    /// A malformed request header.
+    /// Creates an error for a malformed request header.
     pub fn header(name: &str, detail: impl Into<String>) -> Self {
         let fault = ProblemFault {
             pointer: None,
@@ -108,7 +108,7 @@ impl ApiError {
     }
 }
 
-/// A fault of one query parameter.
+/// Creates a fault of a query parameter.
 pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -> ProblemFault {
     ProblemFault {
         pointer: None,
@@ -119,7 +119,7 @@ pub fn parameter_fault(name: &str, code: FaultCode, detail: impl Into<String>) -
     }
 }
 
-/// A rate limit that a request can meet, as `violatedPolicies` names it.
+/// A rate limit, as `violatedPolicies` names it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LimitPolicy {
@@ -127,13 +127,13 @@ pub enum LimitPolicy {
     Requests,
     /// Chats of a principal.
     Chat,
-    /// Bytes of events that a principal writes.
+    /// Bytes of events that a principal causes.
     LogBytes,
-    /// Streams and sockets of a principal that are open at once.
+    /// Streams and sockets that a principal has open at the same time.
     Streams,
     /// Commands on one socket.
     Commands,
-    /// Requests from one network address of which nobody knows yet whose they are.
+    /// Requests from one client address without a known credential.
     Address,
 }
 
@@ -182,7 +182,8 @@ impl ResponseError for ApiError {
         StatusCode::from_u16(self.code.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR)
     }
 
-    /// The status alone: the normaliser writes the rest, and what is written twice costs twice.
+    /// Returns a response with the status only. The layer `problem_responses` writes the rest, and
+    /// writing it twice would cost twice.
     fn error_response(&self) -> HttpResponse {
         HttpResponse::new(self.status_code())
     }

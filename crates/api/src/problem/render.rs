@@ -1,4 +1,4 @@
-//! From an error to the bytes that leave.
+//! Converts errors into responses.
 
 use actix_web::{
     HttpResponse, ResponseError as _,
@@ -15,55 +15,55 @@ use utoipa::ToSchema;
 
 use super::{ApiError, LimitPolicy};
 use crate::{
-    body::MOST_FAULTS,
+    body::MAX_FAULTS,
     layers::RequestId,
-    oauth,
+    oauth, operations,
     request::{REPLAYED, routed_path},
 };
 
 /// The media type of every problem.
 pub const PROBLEM_JSON: &str = "application/problem+json";
-/// The media type of refusals in the words of OAuth.
+/// The media type of errors of the OAuth endpoints.
 const OAUTH_JSON: &str = "application/json";
-/// What a socket is told that nobody has shown a credential on.
-const SHOW_A_TOKEN: &str =
-    "Send `connect` first, with an API key or an access token as its `token`.";
+/// The detail of `unauthenticated` on a socket.
+const CONNECT_FIRST: &str = "Send `connect` first, with an API key or an access token in `token`.";
 
-/// A problem with what only some codes carry.
+/// A problem, with the members that only some codes have.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ProblemBody {
     #[serde(flatten)]
     problem: Problem,
-    /// The limits that refused, by their names in `RateLimit-Policy`.
+    /// The exceeded rate limits, by their names in `RateLimit-Policy`.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(value_type = Option<Vec<String>>, nullable = false)]
     violated_policies: Option<[LimitPolicy; 1]>,
-    /// Of `cursor_expired`: the oldest event still there.
+    /// For `cursor_expired`: the `seq` of the oldest event in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     first_seq: Option<i64>,
-    /// Of `cursor_expired`: the newest event.
+    /// For `cursor_expired`: the `seq` of the newest event in the log.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     head_seq: Option<i64>,
-    /// Of a chat whose turn was stored: that turn.
+    /// For a chat whose turn was stored: the turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     turn_id: Option<TurnId>,
-    /// Of a chat whose turn was stored: its conversation, also when the chat has begun it.
+    /// For a chat whose turn was stored: its conversation, also if the chat created it.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     conversation_id: Option<ConversationId>,
 }
 
 impl ProblemBody {
-    /// What an error says to a client on a socket, where nothing stands beside the body.
+    /// Creates the body for a client on a socket, which receives nothing beside it.
     pub fn on_socket(error: &ApiError, request_id: String) -> Self {
         let mut body = Self::new(error, None, Some(request_id));
-        // What the code tells everybody to do with headers is done here with a member of a frame.
+        // The default detail of the code describes headers, but sockets authenticate with a
+        // command.
         if error.code == ProblemCode::Unauthenticated && error.detail.is_none() {
-            body.problem.detail = SHOW_A_TOKEN.into();
+            body.problem.detail = CONNECT_FIRST.into();
         }
         body
     }
@@ -93,7 +93,7 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
         let count = error.faults.len();
         problem.detail = match count {
             1 => "1 fault, see `errors`".into(),
-            MOST_FAULTS.. => {
+            MAX_FAULTS.. => {
                 format!("the first {count} faults, see `errors`; there may be more").into()
             }
             _ => format!("{count} faults, see `errors`").into(),
@@ -107,26 +107,26 @@ fn problem(error: &ApiError, instance: Option<String>, request_id: Option<String
     problem
 }
 
-/// Whole seconds after which to try again.
+/// Returns the whole seconds after which to retry.
 fn retry_after(error: &ApiError) -> Option<u32> {
     error.retry_after.or(error.code.usual_wait())
 }
 
-/// Why an answer is a 5xx, on its way to the log.
+/// The cause of a 5xx, which is passed to the log with the response.
 pub struct FailureCause(pub String);
 
 impl FailureCause {
-    /// Sends the cause along with an answer.
+    /// Attaches the cause to a response.
     pub fn attach(response: &mut HttpResponse, cause: Option<&BoxError>) {
-        let told = cause.map(|cause| ports::error::chain(&**cause));
-        let told = Self(told.unwrap_or_default());
-        response.extensions_mut().insert(told);
+        let chain = cause.map(|cause| ports::error::chain(&**cause));
+        let chain = Self(chain.unwrap_or_default());
+        response.extensions_mut().insert(chain);
     }
 }
 
-/// Writes an error's answer to what was asked; that and the request id only the layers know.
-pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> HttpResponse {
-    let instance = format!("{}{}", base_path(), asked.uri().path());
+/// Creates the response to an error. The layers know the requested URL and the request id.
+pub fn respond(error: &ApiError, requested: &Url, request_id: Option<String>) -> HttpResponse {
+    let instance = format!("{}{}", base_path(), requested.uri().path());
     let status = error.status_code();
     let mut response = HttpResponse::build(status);
     if let Some(seconds) = retry_after(error) {
@@ -146,10 +146,10 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
         error.code,
         ProblemCode::RequestTimeout | ProblemCode::BodyTooLarge | ProblemCode::UriTooLong
     ) {
-        // What is left of the request is not worth reading.
+        // The rest of the request is not worth reading.
         response.force_close();
     }
-    let (media_type, body) = if oauth::is_endpoint(asked.path()) {
+    let (media_type, body) = if operations::is_oauth(requested.path()) {
         (OAUTH_JSON, oauth::error_body(error.code))
     } else {
         let body = ProblemBody::new(error, Some(instance), request_id);
@@ -160,17 +160,17 @@ pub fn respond(error: &ApiError, asked: &Url, request_id: Option<String>) -> Htt
     };
     response.content_type(media_type);
     let mut response = response.body(body);
-    // To leave in order is no failure.
+    // An orderly shutdown is not a failure.
     if status.is_server_error() && error.code != ProblemCode::Draining {
         FailureCause::attach(&mut response, error.source.as_ref());
     }
     response
 }
 
-/// Makes every answer of 400 and above a problem of this service that names its request: errors
-/// of handlers and layers get path and request id, what the framework answers by itself gets a
-/// body. Plain OPTIONS becomes 204 with the methods of the path.
-pub fn fill_in(response: ServiceResponse) -> ServiceResponse {
+/// Converts every response of 400 and above into a problem with the request id: adds path and
+/// request id to errors of handlers and layers, and a body to responses of the framework. A plain
+/// OPTIONS request receives 204 with the methods of the path.
+pub fn into_problem(response: ServiceResponse) -> ServiceResponse {
     let status = response.status();
     if status.as_u16() < 400 {
         return response;
@@ -179,20 +179,20 @@ pub fn fill_in(response: ServiceResponse) -> ServiceResponse {
     if status == StatusCode::METHOD_NOT_ALLOWED && response.response().error().is_none() {
         return method_not_allowed(response);
     }
-    let asked = request.match_info().get_ref();
+    let requested = request.match_info().get_ref();
     let request_id = RequestId::of(request);
     let error = response.response().error();
     let filled = match error.and_then(actix_web::Error::as_error::<ApiError>) {
-        Some(error) => respond(error, asked, request_id),
-        None if is_finished(&response) => return response,
-        None => respond(&ApiError::new(code_of(status)), asked, request_id),
+        Some(error) => respond(error, requested, request_id),
+        None if has_error_body(&response) => return response,
+        None => respond(&ApiError::new(code_of(status)), requested, request_id),
     };
-    in_place_of(response, filled)
+    replace(response, filled)
 }
 
-/// Whether an answer has the body of a refusal already.
-fn is_finished(response: &ServiceResponse) -> bool {
-    let expected = if oauth::is_endpoint(routed_path(response.request())) {
+/// Returns true if a response already has the body of an error.
+fn has_error_body(response: &ServiceResponse) -> bool {
+    let expected = if operations::is_oauth(routed_path(response.request())) {
         OAUTH_JSON
     } else {
         PROBLEM_JSON
@@ -201,15 +201,17 @@ fn is_finished(response: &ServiceResponse) -> bool {
     media_type.is_some_and(|it| it == expected)
 }
 
-/// Puts an answer in the place of another, with those of its headers that the new one lacks.
-fn in_place_of(response: ServiceResponse, mut answer: HttpResponse) -> ServiceResponse {
+/// Replaces a response. Headers that only the old one has are kept.
+fn replace(response: ServiceResponse, mut replacement: HttpResponse) -> ServiceResponse {
     let (request, old) = response.into_parts();
     for (name, value) in old.headers() {
-        if *name != header::CONTENT_TYPE && !answer.headers().contains_key(name) {
-            answer.headers_mut().append(name.clone(), value.clone());
+        if *name != header::CONTENT_TYPE && !replacement.headers().contains_key(name) {
+            replacement
+                .headers_mut()
+                .append(name.clone(), value.clone());
         }
     }
-    ServiceResponse::new(request, answer)
+    ServiceResponse::new(request, replacement)
 }
 
 /// The framework knows the methods of a path; HEAD works wherever GET does.
@@ -226,7 +228,7 @@ fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
     let allow =
         HeaderValue::from_str(&methods.join(", ")).unwrap_or(HeaderValue::from_static("OPTIONS"));
     let request = response.request();
-    let mut answer = if request.method() == Method::OPTIONS {
+    let mut replacement = if request.method() == Method::OPTIONS {
         HttpResponse::NoContent().finish()
     } else {
         let error = ApiError::new(ProblemCode::MethodNotAllowed);
@@ -236,11 +238,11 @@ fn method_not_allowed(response: ServiceResponse) -> ServiceResponse {
             RequestId::of(request),
         )
     };
-    answer.headers_mut().insert(header::ALLOW, allow);
-    in_place_of(response, answer)
+    replacement.headers_mut().insert(header::ALLOW, allow);
+    replace(response, replacement)
 }
 
-/// The code of what the framework refuses by itself.
+/// Returns the code for a status that the framework has set by itself.
 fn code_of(status: StatusCode) -> ProblemCode {
     match status.as_u16() {
         404 => ProblemCode::RouteNotFound,

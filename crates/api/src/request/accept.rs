@@ -2,22 +2,22 @@
 
 use actix_web::http::header::{ACCEPT, HeaderMap, HeaderName};
 
-/// Whether `media_type` (or the problem that may come in its place) fits `Accept`.
+/// Returns true if `Accept` allows `media_type`, or the problem that may be returned in its place.
 pub fn accepts(headers: &HeaderMap, media_type: &str) -> bool {
-    let mut asked = false;
+    let mut has_range = false;
     for value in headers.get_all(ACCEPT) {
-        // What cannot be read is no wish.
+        // A header that is not text is ignored.
         let Ok(value) = value.to_str() else {
             return true;
         };
         for range in value.split(',') {
-            asked = true;
+            has_range = true;
             if fits(range, media_type) {
                 return true;
             }
         }
     }
-    !asked
+    !has_range
 }
 
 fn fits(range: &str, media_type: &str) -> bool {
@@ -38,9 +38,9 @@ fn fits(range: &str, media_type: &str) -> bool {
     name.is_empty() || name == "*/*" || name == media_type || name == format!("{kind}/*")
 }
 
-/// Whether `wanted` stands by its full name in a list of values with parameters, and is not ruled
-/// out there.
-pub fn names(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
+/// Returns true if a list of values with parameters contains `wanted` by its full name, without
+/// `q=0`.
+pub fn lists(headers: &HeaderMap, header: HeaderName, wanted: &str) -> bool {
     headers
         .get_all(header)
         .filter_map(|value| value.to_str().ok())
@@ -62,7 +62,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn judges_ranges_and_qualities() {
+    fn ranges_and_qualities_are_evaluated() {
         let cases = [
             ("application/json", true),
             ("*/*", true),

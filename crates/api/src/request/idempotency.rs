@@ -1,4 +1,4 @@
-//! The `Idempotency-Key` header, and what an answer says of it.
+//! The `Idempotency-Key` header, and the headers of responses to requests with a key.
 
 use std::future::{Ready, ready};
 
@@ -13,7 +13,7 @@ use crate::problem::ApiError;
 
 const NAME: &str = "Idempotency-Key";
 
-/// Says of an answer that it was given before, to the first request with this key.
+/// Marks a response that repeats the one to an earlier request with the same key.
 pub const REPLAYED: (HeaderName, &str) = (HeaderName::from_static("idempotency-replayed"), "true");
 
 /// The request's idempotency key, if it has one.
@@ -28,10 +28,10 @@ impl FromRequest for IdempotencyHeader {
         let mut values = request.headers().get_all(NAME);
         let key = match (values.next(), values.next()) {
             (None, _) => Ok(None),
-            (Some(_), Some(_)) => Err(ApiError::header(NAME, "sent more than once")),
+            (Some(_), Some(_)) => Err(ApiError::header(NAME, "must be sent at most once")),
             (Some(value), None) => {
                 let parsed = value.to_str().ok().and_then(|text| text.parse().ok());
-                let detail = "1 to 255 visible ASCII characters, bare or in double quotes";
+                let detail = "must be 1 to 255 visible ASCII characters, bare or in double quotes";
                 parsed
                     .map(Some)
                     .ok_or_else(|| ApiError::header(NAME, detail))
@@ -41,9 +41,9 @@ impl FromRequest for IdempotencyHeader {
     }
 }
 
-/// Begins the answer about what was made, which is at `path`, by this request or an earlier one
-/// with the same key.
-pub fn made(path: String, is_replayed: bool) -> HttpResponseBuilder {
+/// Starts a 201 response for the thing at `path`. `is_replayed` is true if an earlier request with
+/// the same key created it.
+pub fn created_response(path: String, is_replayed: bool) -> HttpResponseBuilder {
     let mut response = HttpResponse::Created();
     response.insert_header((header::LOCATION, path));
     if is_replayed {
@@ -52,12 +52,12 @@ pub fn made(path: String, is_replayed: bool) -> HttpResponseBuilder {
     response
 }
 
-/// An answer or a refusal, which says so if it is the first one again.
-pub fn told_again(
-    answer: Result<HttpResponse, ApiError>,
+/// Marks a response or an error if it repeats that of an earlier request.
+pub fn mark_replayed(
+    outcome: Result<HttpResponse, ApiError>,
     is_replayed: bool,
 ) -> Result<HttpResponse, ApiError> {
-    match answer {
+    match outcome {
         Ok(mut response) if is_replayed => {
             let (name, value) = REPLAYED;
             let headers = response.headers_mut();

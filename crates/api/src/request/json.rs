@@ -8,7 +8,7 @@ use actix_web::{
     http::header,
     web::{Bytes, Data},
 };
-use application::access::Entrant;
+use application::access::AuthContext;
 use cpu_pool::PoolError;
 use domain::ProblemCode;
 use futures::{FutureExt, future::LocalBoxFuture};
@@ -17,17 +17,17 @@ use serde_json::Value;
 
 use crate::{access::unauthenticated, body, problem::ApiError, state::ApiState};
 
-/// Longest body, in bytes, that is checked on the request's thread: the worst takes some
-/// milliseconds.
-const INLINE_BYTES: usize = 16 * 1024;
+/// The maximum size in bytes of a body that is checked on the request's thread, where the slowest
+/// one takes some milliseconds.
+const MAX_INLINE_BYTES: usize = 16 * 1024;
 
-/// A type that is a request's body.
+/// A type of request bodies.
 pub trait JsonBody {
-    /// The component of the OpenAPI document that describes it.
+    /// The component of the OpenAPI document that describes the body.
     const SCHEMA: &'static str;
 }
 
-/// A body that was checked against its schema.
+/// A body that was validated against its schema.
 #[derive(Debug)]
 pub struct Json<T>(pub T);
 
@@ -36,17 +36,17 @@ impl<T: JsonBody + DeserializeOwned + 'static> FromRequest for Json<T> {
     type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
-        let received = receive(request, payload, &["application/json"]);
+        let received = receive_body(request, payload, &["application/json"]);
         async move {
             let received = received.await?;
-            let value = received.check(T::SCHEMA).await?;
+            let value = received.validate(T::SCHEMA).await?;
             Ok(Self(body::typed(value, T::SCHEMA)?))
         }
         .boxed_local()
     }
 }
 
-/// A body that may be left out, and then says nothing.
+/// A body that may be absent; then it has the default value.
 #[derive(Debug)]
 pub struct OptionalJson<T>(pub T);
 
@@ -56,21 +56,21 @@ impl<T: JsonBody + DeserializeOwned + Default + 'static> FromRequest for Optiona
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let checked = check_media_type(request, &["application/json"]);
-        let received = whole_body(request, payload);
+        let received = read_bytes(request, payload);
         async move {
             let received = received.await?;
             if received.bytes.is_empty() {
                 return Ok(Self(T::default()));
             }
             checked?;
-            let value = received.check(T::SCHEMA).await?;
+            let value = received.validate(T::SCHEMA).await?;
             Ok(Self(body::typed(value, T::SCHEMA)?))
         }
         .boxed_local()
     }
 }
 
-/// A JSON merge patch (RFC 7396), checked against the patch schema of what it changes.
+/// A JSON merge patch (RFC 7396), validated against the patch schema of `T`.
 #[derive(Debug)]
 pub struct MergePatch<T> {
     /// The patch.
@@ -84,11 +84,11 @@ impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
 
     fn from_request(request: &HttpRequest, payload: &mut Payload) -> Self::Future {
         let media_types = ["application/merge-patch+json", "application/json"];
-        let received = receive(request, payload, &media_types);
+        let received = receive_body(request, payload, &media_types);
         async move {
             let received = received.await?;
             Ok(Self {
-                value: received.check(T::SCHEMA).await?,
+                value: received.validate(T::SCHEMA).await?,
                 target: std::marker::PhantomData,
             })
         }
@@ -96,28 +96,28 @@ impl<T: JsonBody + 'static> FromRequest for MergePatch<T> {
     }
 }
 
-/// A whole body, and what checks it.
-struct Received {
+/// A complete body, and what is needed to validate it.
+struct ReceivedBody {
     bytes: Bytes,
     state: Data<ApiState>,
-    entrant: Arc<Entrant>,
+    auth_context: Arc<AuthContext>,
 }
 
-impl Received {
-    /// Reads and checks the body; a long one off the request threads, which serve other callers
-    /// meanwhile.
-    async fn check(self, schema: &'static str) -> Result<Value, ApiError> {
+impl ReceivedBody {
+    /// Parses and validates the body. A long one is processed by the CPU pool, so that the request
+    /// threads can serve other callers meanwhile.
+    async fn validate(self, schema: &'static str) -> Result<Value, ApiError> {
         let Self {
             bytes,
             state,
-            entrant,
+            auth_context,
         } = self;
-        if bytes.len() <= INLINE_BYTES {
+        if bytes.len() <= MAX_INLINE_BYTES {
             return Ok(body::parse_value(&bytes, schema, &state.schemas)?);
         }
         let pool = Arc::clone(&state.cpu_pool);
         let job = move || body::parse_value(&bytes, schema, &state.schemas);
-        match pool.run_once(&entrant.principal.tenant, job).await {
+        match pool.run_once(&auth_context.principal.tenant, job).await {
             Ok(checked) => Ok(checked?),
             Err(PoolError::Overloaded) => Err(ApiError::new(ProblemCode::Overloaded)),
             Err(error) => Err(ApiError::new(ProblemCode::Internal).because(error)),
@@ -125,13 +125,13 @@ impl Received {
     }
 }
 
-fn receive(
+fn receive_body(
     request: &HttpRequest,
     payload: &mut Payload,
     media_types: &[&str],
-) -> LocalBoxFuture<'static, Result<Received, ApiError>> {
+) -> LocalBoxFuture<'static, Result<ReceivedBody, ApiError>> {
     let checked = check_media_type(request, media_types);
-    let received = whole_body(request, payload);
+    let received = read_bytes(request, payload);
     async move {
         checked?;
         received.await
@@ -139,24 +139,24 @@ fn receive(
     .boxed_local()
 }
 
-fn whole_body(
+fn read_bytes(
     request: &HttpRequest,
     payload: &mut Payload,
-) -> LocalBoxFuture<'static, Result<Received, ApiError>> {
+) -> LocalBoxFuture<'static, Result<ReceivedBody, ApiError>> {
     let state = request.app_data::<Data<ApiState>>().cloned();
-    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
-    // The layer in front has read the whole body: these bytes are there already.
+    let auth_context = request.extensions().get::<Arc<AuthContext>>().cloned();
+    // The layer `read_body` has already read the whole body.
     let body = Bytes::from_request(request, payload);
     async move {
         let state = state.ok_or(ApiError::new(ProblemCode::Internal))?;
-        let entrant = entrant.ok_or_else(unauthenticated)?;
+        let auth_context = auth_context.ok_or_else(unauthenticated)?;
         let bytes = body.await.map_err(|error| {
             ApiError::new(ProblemCode::MalformedJson).because(error.to_string())
         })?;
-        Ok(Received {
+        Ok(ReceivedBody {
             bytes,
             state,
-            entrant,
+            auth_context,
         })
     }
     .boxed_local()
@@ -164,17 +164,17 @@ fn whole_body(
 
 fn check_media_type(request: &HttpRequest, media_types: &[&str]) -> Result<(), ApiError> {
     let mut values = request.headers().get_all(header::CONTENT_TYPE);
-    let named = match (values.next(), values.next()) {
+    let media_type = match (values.next(), values.next()) {
         (Some(value), None) => value.to_str().unwrap_or_default(),
         _ => "",
     };
-    let essence = named.split(';').next().unwrap_or_default().trim();
+    let essence = media_type.split(';').next().unwrap_or_default().trim();
     if media_types
         .iter()
         .any(|accepted| essence.eq_ignore_ascii_case(accepted))
     {
         return Ok(());
     }
-    let detail = format!("the body must be {}", media_types.join(" or "));
+    let detail = format!("send the body as {}", media_types.join(" or "));
     Err(ApiError::new(ProblemCode::UnsupportedMediaType).with_detail(detail))
 }

@@ -1,4 +1,4 @@
-//! Reading requests: bodies, queries, paths, conditions, negotiation.
+//! Extractors and helpers for requests: bodies, queries, paths, conditions, content negotiation.
 
 mod accept;
 mod idempotency;
@@ -8,10 +8,10 @@ mod path;
 mod preconditions;
 mod query;
 
-pub use accept::{accepts, names};
-pub use idempotency::{IdempotencyHeader, REPLAYED, made, told_again};
+pub use accept::{accepts, lists};
+pub use idempotency::{IdempotencyHeader, REPLAYED, created_response, mark_replayed};
 pub use json::{Json, JsonBody, MergePatch, OptionalJson};
 pub use page_permit::PagePermit;
-pub use path::{Named, PathId, routed_path};
+pub use path::{PathId, ResourceId, routed_path};
 pub use preconditions::{IfMatch, etag_matches};
 pub use query::{QueryParameters, unsigned};

@@ -1,4 +1,4 @@
-//! Paths, and the ids in them.
+//! Paths and the ids in them.
 
 use std::{
     future::{Ready, ready},
@@ -10,35 +10,35 @@ use domain::{AgentId, ConversationId, ProblemCode, TurnId};
 
 use crate::problem::ApiError;
 
-/// A request's path as the router reads it: `/%6Fauth2/token` is `/oauth2/token`. Whoever judges by
-/// the path reads it so, or it would judge another one than is served.
+/// Returns the path as the router sees it: `/%6Fauth2/token` is `/oauth2/token`. All decisions by
+/// path must use it; otherwise they could be about another path than the one that is served.
 pub fn routed_path(request: &HttpRequest) -> &str {
     request.match_info().as_str()
 }
 
-/// An id that can stand in a path.
-pub trait Named: FromStr {
-    /// What a caller is told who names one that does not exist, or cannot.
+/// An id in a path.
+pub trait ResourceId: FromStr {
+    /// The code for an id that does not exist or is malformed.
     const NOT_FOUND: ProblemCode;
 }
 
-impl Named for AgentId {
+impl ResourceId for AgentId {
     const NOT_FOUND: ProblemCode = ProblemCode::AgentNotFound;
 }
 
-impl Named for ConversationId {
+impl ResourceId for ConversationId {
     const NOT_FOUND: ProblemCode = ProblemCode::ConversationNotFound;
 }
 
-impl Named for TurnId {
+impl ResourceId for TurnId {
     const NOT_FOUND: ProblemCode = ProblemCode::TurnNotFound;
 }
 
-/// The `{id}` of the path; a malformed one is like one that nobody has.
+/// The `{id}` of the path. A malformed id is reported as not found.
 #[derive(Debug, Clone, Copy)]
 pub struct PathId<T>(pub T);
 
-impl<T: Named + 'static> FromRequest for PathId<T> {
+impl<T: ResourceId + 'static> FromRequest for PathId<T> {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
 

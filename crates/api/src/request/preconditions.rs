@@ -11,7 +11,7 @@ use application::VersionCondition;
 
 use crate::problem::ApiError;
 
-/// The versions that `If-Match` accepts: any when the header is absent or `*`.
+/// The versions that `If-Match` accepts: any if the header is absent or `*`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IfMatch(pub VersionCondition);
 
@@ -27,13 +27,18 @@ impl FromRequest for IfMatch {
             [] => Some(VersionCondition::Any),
             _ => parse(&texts.join(",")),
         });
-        let malformed = || ApiError::header("If-Match", "entity tags in double quotes, or *");
+        let malformed = || {
+            ApiError::header(
+                "If-Match",
+                "must be entity tags in double quotes, separated by commas, or *",
+            )
+        };
         ready(condition.map(Self).ok_or_else(malformed))
     }
 }
 
-/// Reads `*` or a list of entity tags; empty elements of the list are ignored (RFC 9110, section
-/// 5.6.1). `None` when the text is neither.
+/// Parses `*` or a list of entity tags; empty elements of the list are ignored (RFC 9110, section
+/// 5.6.1). Returns `None` if the text is neither.
 fn parse(text: &str) -> Option<VersionCondition> {
     let mut rest = text.trim_matches(LIST_SPACE);
     if rest == "*" {
@@ -49,7 +54,7 @@ fn parse(text: &str) -> Option<VersionCondition> {
             None => (false, rest),
         };
         let (tag, after) = tag.strip_prefix('"')?.split_once('"')?;
-        // The strong comparison never matches a weak tag, and foreign tags match no version.
+        // The strong comparison never matches a weak tag, and unknown tags match no version.
         versions.extend(version_of(tag).filter(|_| !is_weak));
         let next = after.trim_start_matches([' ', '\t']);
         if !next.is_empty() && !next.starts_with(',') {
@@ -60,19 +65,20 @@ fn parse(text: &str) -> Option<VersionCondition> {
     Some(VersionCondition::OneOf(versions))
 }
 
-/// Space around the elements of a list, empty elements included.
+/// The characters around the elements of a list, including empty elements.
 const LIST_SPACE: [char; 3] = [' ', '\t', ','];
 
-/// The version in the tag `v3` of an agent or `v3.12` of a conversation.
+/// Returns the version in the tag `v3` of an agent or `v3.12` of a conversation.
 fn version_of(tag: &str) -> Option<i64> {
     let rest = tag.strip_prefix('v')?;
     let digits = rest.split_once('.').map_or(rest, |(version, _)| version);
     let version: i64 = digits.parse().ok()?;
-    // Only as this service writes it: no sign, no leading zero.
+    // Only the form that this service writes: no sign, no leading zero.
     (version.to_string() == digits).then_some(version)
 }
 
-/// Whether `If-None-Match` names this entity tag: then the client has what it asks for.
+/// Returns true if `If-None-Match` contains this entity tag, so that the client has the current
+/// version.
 pub fn etag_matches(headers: &HeaderMap, etag: &str) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
@@ -94,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn compares_only_the_version() {
+    fn only_the_version_is_compared() {
         assert_eq!(parse("\"v3\""), Some(one_of(&[3])));
         assert_eq!(parse("\"v3.12\""), Some(one_of(&[3])));
         assert_eq!(parse("*"), Some(VersionCondition::Any));
@@ -104,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn accepts_lists() {
+    fn lists_are_accepted() {
         assert_eq!(parse("\"v3\", \"v4\""), Some(one_of(&[3, 4])));
         assert_eq!(
             parse(" , \"v3.1\",,W/\"v4\" ,\"a,b\",\t\"v5\","),
@@ -113,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_what_is_no_list_of_entity_tags() {
+    fn text_other_than_a_list_of_entity_tags_is_rejected() {
         for malformed in [
             "",
             " , ",

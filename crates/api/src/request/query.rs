@@ -1,4 +1,4 @@
-//! Query strings: known parameters only, each once, all faults at once.
+//! Query strings: only known parameters, each at most once; all faults are reported together.
 
 use std::str::FromStr;
 
@@ -7,14 +7,14 @@ use application::PAGE_LIMIT;
 use domain::{FaultCode, ProblemCode, problem::ProblemFault};
 
 use crate::{
-    body::MOST_FAULTS,
+    body::MAX_FAULTS,
     problem::{ApiError, parameter_fault},
 };
 
-/// Items of a page when the caller does not say.
+/// The number of items in a page if `limit` is absent.
 const DEFAULT_LIMIT: usize = 20;
 
-/// The parameters of a query, and what is wrong with them so far.
+/// The parameters of a query, and the faults found so far.
 #[derive(Debug)]
 pub struct QueryParameters {
     pairs: Vec<(String, String)>,
@@ -22,37 +22,40 @@ pub struct QueryParameters {
 }
 
 impl QueryParameters {
-    /// Reads the query of a request that takes these parameters.
+    /// Reads the query of a request that has only the parameters `known`.
     pub fn read(request: &HttpRequest, known: &[&str]) -> Self {
         let pairs: Vec<(String, String)> =
             actix_web::web::Query::from_query(request.query_string())
                 .map(actix_web::web::Query::into_inner)
                 .unwrap_or_default();
-        // What is not UTF-8 was read as this character, unless it was sent as such.
+        // The parser replaces invalid UTF-8 by this character, but a client may also send the
+        // character itself.
         let raw = request.query_string().to_ascii_uppercase();
-        let spells_replacement = raw.contains("%EF%BF%BD");
+        let sends_replacement_character = raw.contains("%EF%BF%BD");
         let faults = pairs
             .iter()
             .enumerate()
             .filter_map(|(index, (name, value))| {
                 let (code, detail) = if !known.contains(&name.as_str()) {
-                    (FaultCode::UnknownMember, "not known here")
+                    (FaultCode::UnknownMember, "unknown parameter")
                 } else if pairs[..index].iter().any(|(other, _)| other == name) {
-                    (FaultCode::DuplicateMember, "sent twice")
-                } else if value.contains(char::REPLACEMENT_CHARACTER) && !spells_replacement {
-                    (FaultCode::BadCharacter, "not UTF-8")
+                    (FaultCode::DuplicateMember, "must be sent at most once")
+                } else if value.contains(char::REPLACEMENT_CHARACTER)
+                    && !sends_replacement_character
+                {
+                    (FaultCode::BadCharacter, "must be UTF-8")
                 } else if value.contains('\0') {
-                    (FaultCode::BadCharacter, "NUL is not allowed")
+                    (FaultCode::BadCharacter, "must not contain NUL characters")
                 } else {
                     return None;
                 };
                 Some(parameter_fault(name, code, detail))
             });
-        let faults = faults.take(MOST_FAULTS).collect();
+        let faults = faults.take(MAX_FAULTS).collect();
         Self { pairs, faults }
     }
 
-    /// A parameter as text.
+    /// Returns a parameter as text.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.pairs
             .iter()
@@ -60,15 +63,15 @@ impl QueryParameters {
             .map(|(_, value)| value.as_str())
     }
 
-    /// A parameter as text of at least one and at most `most` characters.
-    pub fn bounded_text(&mut self, name: &str, most: u32) -> Option<String> {
+    /// Returns a parameter as text of 1 to `max` characters.
+    pub fn bounded_text(&mut self, name: &str, max: u32) -> Option<String> {
         let value = self.text(name)?.to_owned();
         let fault = match value.chars().count() {
             0 => parameter_fault(name, FaultCode::TooShort, "at least 1 character"),
-            count if count > most as usize => parameter_fault(
+            count if count > max as usize => parameter_fault(
                 name,
                 FaultCode::TooLong,
-                format!("at most {most} characters"),
+                format!("at most {max} characters"),
             ),
             _ => return Some(value),
         };
@@ -76,7 +79,7 @@ impl QueryParameters {
         None
     }
 
-    /// A parameter of another type; `expected` says in words what it must be.
+    /// Parses a parameter; `expected` is the detail of the fault if it is malformed.
     pub fn parsed<T: FromStr>(&mut self, name: &str, expected: &str) -> Option<T> {
         let value = unsigned(self.text(name)?).and_then(|text| text.parse().ok());
         if value.is_none() {
@@ -86,7 +89,7 @@ impl QueryParameters {
         value
     }
 
-    /// The `limit` of a page.
+    /// Returns the `limit` of a page.
     pub fn limit(&mut self) -> usize {
         let Some(text) = self.text("limit") else {
             return DEFAULT_LIMIT;
@@ -101,18 +104,18 @@ impl QueryParameters {
                 ),
                 _ => parameter_fault("limit", FaultCode::TooSmall, "at least 1"),
             },
-            _ => parameter_fault("limit", FaultCode::WrongType, "a whole number"),
+            _ => parameter_fault("limit", FaultCode::WrongType, "must be a whole number"),
         };
         self.faults.push(fault);
         DEFAULT_LIMIT
     }
 
-    /// Notes a fault that the handler found.
-    pub fn refuse(&mut self, name: &str, code: FaultCode, detail: &str) {
+    /// Adds a fault that the handler found.
+    pub fn add_fault(&mut self, name: &str, code: FaultCode, detail: &str) {
         self.faults.push(parameter_fault(name, code, detail));
     }
 
-    /// All faults at once, if there are any.
+    /// Returns all faults as one error, if there are any.
     pub fn finish(self) -> Result<(), ApiError> {
         if self.faults.is_empty() {
             return Ok(());
@@ -124,7 +127,7 @@ impl QueryParameters {
     }
 }
 
-/// A text that does not begin with a plus, which Rust takes before a number and nothing here means.
+/// Returns the text unless it starts with a plus sign, which Rust's number parser accepts.
 pub fn unsigned(text: &str) -> Option<&str> {
     (!text.starts_with('+')).then_some(text)
 }

@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Settings of authentication.
 
 use std::time::Duration;
 
@@ -7,27 +7,26 @@ use domain::{CredentialKind, CredentialSecret, web_address::is_origin};
 
 use super::{ServerSettings, issuers, values::Values};
 
-/// Who is let in.
+/// Settings of authentication.
 #[derive(Debug, Clone)]
 pub struct AuthSettings {
     /// `AUTH__BOOTSTRAP_KEY`: the first key of a store that has never held one.
     pub bootstrap: Option<Bootstrap>,
-    /// `AUTH__ENCRYPTION_KEY`: with it the private halves of signing keys are stored encrypted.
+    /// `AUTH__ENCRYPTION_KEY`: encrypts the private signing keys in the store.
     pub encryption_key: Option<EncryptionKey>,
-    /// `AUTH__SIGNING_KEY_DAYS`: how old a signing key gets.
+    /// `AUTH__SIGNING_KEY_DAYS`: the age at which a signing key is replaced.
     pub signing_key_age: Duration,
-    /// `AUTH__CLIENT_KEY_HOSTS`: hosts outside the public internet at which clients may publish
-    /// their keys.
+    /// `AUTH__CLIENT_KEY_HOSTS`: hosts that are not public, where clients may publish their keys.
     pub client_key_hosts: Vec<String>,
-    /// `AUTH__ISSUERS__…`: identity providers whose users are let in.
+    /// `AUTH__ISSUERS__…`: identity providers whose users have access.
     pub issuers: Vec<Issuer>,
 }
 
 impl AuthSettings {
     pub(super) fn read(values: &mut Values, server: &ServerSettings) -> Self {
         let expected = "the word mint, or an API key as `agent-service keys generate` prints it";
-        let hosts = "hosts in lower case with commas between them, each with its port where that \
-                     is not the usual one, such as keys.internal,10.0.0.7:8443";
+        let hosts = "comma-separated hosts in lower case, each with its port unless it is the \
+                     default one, such as keys.internal,10.0.0.7:8443";
         Self {
             bootstrap: values.read_optional("AUTH__BOOTSTRAP_KEY", expected, bootstrap),
             encryption_key: values.read_optional(
@@ -57,7 +56,7 @@ fn bootstrap(text: &str) -> Option<Bootstrap> {
 
 fn client_key_hosts(text: &str) -> Option<Vec<String>> {
     let hosts = text.split(',').map(str::trim).filter(|it| !it.is_empty());
-    // What follows the scheme of an origin is a host and maybe a port.
+    // The part of an origin after the scheme is a host with an optional port.
     hosts
         .map(|host| is_origin(&format!("https://{host}")).then(|| host.to_owned()))
         .collect()
@@ -68,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn hosts_of_keys_are_named_one_by_one() {
+    fn hosts_of_keys_are_listed_without_wildcards() {
         let two = client_key_hosts("keys.internal, 10.0.0.7:8443").unwrap();
         assert_eq!(two, ["keys.internal", "10.0.0.7:8443"]);
         for bad in [

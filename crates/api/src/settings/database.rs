@@ -1,4 +1,4 @@
-//! Which store.
+//! The setting of the store.
 
 use std::fmt;
 
@@ -17,7 +17,8 @@ pub enum DatabaseKind {
     Postgres,
 }
 
-/// Where the store is. It may hold a password, so `Debug` and `Display` tell only the place.
+/// The URL of the store. It may contain a password, so `Debug` and `Display` show only the
+/// location.
 #[derive(Clone)]
 pub struct DatabaseUrl {
     kind: DatabaseKind,
@@ -25,8 +26,7 @@ pub struct DatabaseUrl {
 }
 
 impl DatabaseUrl {
-    /// Takes a URL of a database that there is an adapter for. The rest of the URL is judged by
-    /// that adapter.
+    /// Parses a URL of a supported database. The adapter checks the rest of it.
     pub fn parse(text: &str) -> Option<Self> {
         let (scheme, rest) = text.split_once("://")?;
         let kind = match scheme {
@@ -49,12 +49,12 @@ impl DatabaseUrl {
         values.read("DATABASE_URL", default, expected, Self::parse)
     }
 
-    /// Which adapter it is for.
+    /// Returns the kind of database.
     pub fn kind(&self) -> DatabaseKind {
         self.kind
     }
 
-    /// The whole URL with its password, for the one who connects.
+    /// Returns the whole URL with its password, for connecting.
     pub fn reveal(&self) -> &str {
         self.url.expose_secret()
     }
@@ -63,11 +63,11 @@ impl DatabaseUrl {
 impl fmt::Display for DatabaseUrl {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scheme, rest) = self.reveal().split_once("://").unwrap_or_default();
-        let place = match self.kind {
+        let location = match self.kind {
             DatabaseKind::Sqlite => rest.split('?').next(),
-            DatabaseKind::Postgres => place_of_server(rest),
+            DatabaseKind::Postgres => server_location(rest),
         };
-        write!(formatter, "{scheme}://{}", place.unwrap_or("…"))
+        write!(formatter, "{scheme}://{}", location.unwrap_or("…"))
     }
 }
 
@@ -77,23 +77,23 @@ impl fmt::Debug for DatabaseUrl {
     }
 }
 
-/// Host, port and database, without user, password and parameters (which may be a password too).
-/// `None` when a character that should have been escaped makes it doubtful what is what.
-fn place_of_server(rest: &str) -> Option<&str> {
+/// Returns host, port and database, without user, password and parameters (which may include a
+/// password). `None` if an unescaped character makes it unclear which part is which.
+fn server_location(rest: &str) -> Option<&str> {
     let (before, parameters) = rest.split_at(rest.find(['?', '#']).unwrap_or(rest.len()));
     if parameters.contains('@') {
         return None;
     }
-    let place = before.rsplit('@').next()?;
-    let address = place.split('/').next()?;
+    let location = before.rsplit('@').next()?;
+    let address = location.split('/').next()?;
     let port = match address.rsplit_once(':') {
-        // The colons of an IPv6 address.
+        // These are the colons of an IPv6 address.
         Some((_, port)) if !port.ends_with(']') => port,
         _ => "",
     };
     port.bytes()
         .all(|byte| byte.is_ascii_digit())
-        .then_some(place)
+        .then_some(location)
 }
 
 #[cfg(test)]
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_urls_of_the_two_databases_only() {
+    fn only_urls_of_the_two_databases_are_accepted() {
         let kind = |text| DatabaseUrl::parse(text).map(|url| url.kind());
         assert_eq!(kind("sqlite://data/a.db"), Some(DatabaseKind::Sqlite));
         assert_eq!(kind("postgres://db/a"), Some(DatabaseKind::Postgres));
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn tells_the_place_and_nothing_else() {
+    fn only_the_location_is_shown() {
         for (url, shown) in [
             ("sqlite:///var/lib/a.db?mode=rwc", "sqlite:///var/lib/a.db"),
             (
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn shows_nothing_when_in_doubt_where_the_password_ends() {
+    fn nothing_is_shown_if_the_end_of_the_password_is_unclear() {
         for url in [
             "postgres://ada:hid?den@db/agents",
             "postgres://ada:hid#den@db/agents",

@@ -1,16 +1,16 @@
-//! Who answers.
+//! Settings of reply engines.
 
 use std::collections::BTreeSet;
 
-use super::{models::is_begun, values::Values};
+use super::{models::is_partly_configured, values::Values};
 
 const DEFAULT: &str = "ENGINES__DEFAULT";
 
-/// Who answers.
+/// Settings of reply engines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineSettings {
-    /// `ENGINES__DEFAULT`: the engine of agents that name none. Whether there is such an engine
-    /// is judged by [`Settings::load_for`](super::Settings::load_for), which knows them.
+    /// `ENGINES__DEFAULT`: the engine of agents that name none.
+    /// [`Settings::load_for`](super::Settings::load_for) checks that it exists.
     pub default: Option<String>,
 }
 
@@ -22,15 +22,15 @@ impl EngineSettings {
         }
     }
 
-    /// Refuses a default that is none of the engines `known`. Of one that is only half given it is
-    /// told what else it needs, not also that it is not there.
-    pub(super) fn judge(&self, values: &mut Values, known: &BTreeSet<&str>) {
+    /// Rejects a default that is not one of the engines `known`. For an incompletely configured
+    /// engine only the missing settings are reported.
+    pub(super) fn check_default(&self, values: &mut Values, known: &BTreeSet<&str>) {
         let Some(name) = &self.default else { return };
-        if known.contains(name.as_str()) || is_begun(values, name) {
+        if known.contains(name.as_str()) || is_partly_configured(values, name) {
             return;
         }
         let names: Vec<_> = known.iter().copied().collect();
-        let expected = format!("the name of an engine that there is: {}", names.join(", "));
+        let expected = format!("the name of an existing engine: {}", names.join(", "));
         values.refuse(DEFAULT, &expected);
     }
 }

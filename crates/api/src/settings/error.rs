@@ -1,9 +1,9 @@
-//! Why a configuration is refused. No message repeats a value: it may be a secret, also when it
-//! stands in the wrong place.
+//! Errors of the configuration. No message contains a value, because a value may be a secret, even
+//! in the wrong setting.
 
 use std::{fmt, io, path::PathBuf};
 
-/// Why the configuration cannot be used.
+/// An error of the configuration.
 #[derive(Debug, thiserror::Error)]
 pub enum SettingsError {
     /// The file cannot be read.
@@ -11,40 +11,40 @@ pub enum SettingsError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         #[source]
         source: io::Error,
     },
     /// The file is not TOML.
-    #[error("the configuration file '{}' is not valid TOML{place}", path.display())]
+    #[error("the configuration file '{}' is not valid TOML{position}", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// Where in it, as far as it is known: ` at line 1, column 5`.
-        place: String,
+        /// The position, if known: ` at line 1, column 5`.
+        position: String,
     },
-    /// Settings are unknown or have values that do not fit: all of them, not only the first.
+    /// Unknown settings and invalid values: all of them, not only the first.
     #[error("the configuration is not valid:{}", listed(.0))]
     Invalid(Vec<InvalidSetting>),
 }
 
-/// One setting that is refused.
+/// An invalid setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InvalidSetting {
-    /// There is no setting of this name.
+    /// No setting has this name.
     Unknown {
-        /// The name as it was given: of a variable, or of a key in the file.
+        /// The name as written: of a variable, or of a key in the file.
         name: String,
-        /// The names that there are beside it.
+        /// The known names in the same section.
         known: Vec<String>,
     },
-    /// The value does not have the form of this setting.
+    /// The value is invalid for this setting.
     BadValue {
         /// The setting's variable.
         variable: String,
-        /// The key in the file, when the value stands there.
+        /// The key in the file, if the value is from there.
         file_key: Option<String>,
-        /// What would fit.
+        /// A description of valid values, after "must be".
         expected: String,
     },
 }
@@ -55,7 +55,7 @@ impl fmt::Display for InvalidSetting {
             Self::Unknown { name, known } => {
                 write!(
                     formatter,
-                    "{name} is unknown; there is {}",
+                    "{name} is unknown; known settings are {}",
                     known.join(", ")
                 )
             }

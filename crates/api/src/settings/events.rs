@@ -1,19 +1,19 @@
-//! The log of changes.
+//! Settings of the event log.
 
 use std::{fmt, time::Duration};
 
 use super::values::Values;
 
-/// The log of changes.
+/// Settings of the event log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventSettings {
-    /// `EVENTS__RETENTION`: how long events stay in the log.
+    /// `EVENTS__RETENTION`: the time for which events stay in the log.
     pub retention: Duration,
 }
 
 impl EventSettings {
     pub(super) fn read(values: &mut Values) -> Self {
-        let expected = "a whole number and s, m, h or d, from 1m to 3650d";
+        let expected = "a whole number followed by s, m, h or d, from 1m to 3650d";
         let week = Period(Duration::from_hours(7 * 24));
         Self {
             retention: values.read("EVENTS__RETENTION", week, expected, period).0,
@@ -21,15 +21,15 @@ impl EventSettings {
     }
 }
 
-/// The shortest retention: a client that reconnects must find what it missed.
-const SHORTEST: Duration = Duration::from_mins(1);
-/// The longest: ten years.
-const LONGEST: Duration = Duration::from_hours(3_650 * 24);
+/// The minimum retention: a client that reconnects must find what it missed.
+const MIN_RETENTION: Duration = Duration::from_mins(1);
+/// The maximum retention: ten years.
+const MAX_RETENTION: Duration = Duration::from_hours(3_650 * 24);
 
-/// Seconds of each unit, the longest first.
+/// The seconds in each unit, in descending order.
 const UNITS: [(char, u64); 4] = [('d', 86_400), ('h', 3_600), ('m', 60), ('s', 1)];
 
-/// A time as operators write it: `7d`.
+/// A duration as operators write it: `7d`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Period(Duration);
 
@@ -52,7 +52,7 @@ fn period(text: &str) -> Option<Period> {
     }
     let seconds = digits.parse::<u64>().ok()?.checked_mul(unit)?;
     let period = Duration::from_secs(seconds);
-    (SHORTEST..=LONGEST)
+    (MIN_RETENTION..=MAX_RETENTION)
         .contains(&period)
         .then_some(Period(period))
 }

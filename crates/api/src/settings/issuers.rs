@@ -1,4 +1,4 @@
-//! Identity providers whose users are let in.
+//! Settings of identity providers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -8,7 +8,7 @@ use application::access::{
 };
 use domain::{Scope, Scopes, TenantId, web_address::is_https_or_loopback_address};
 
-use super::values::{Named, Values};
+use super::values::{NamedSettings, Values};
 
 const ISSUER: &str = "AUTH__ISSUERS__<ID>__ISSUER";
 const AUDIENCES: &str = "AUTH__ISSUERS__<ID>__AUDIENCES";
@@ -20,7 +20,7 @@ const TENANT_CLAIM: &str = "AUTH__ISSUERS__<ID>__TENANT_CLAIM";
 const SCOPE_CLAIMS: &str = "AUTH__ISSUERS__<ID>__SCOPE_CLAIMS";
 const ROLE_SCOPES: &str = "AUTH__ISSUERS__<ID>__ROLE_SCOPES";
 
-/// In the order in which they are documented.
+/// All keys, in the order in which they are documented.
 const KEYS: &[&str] = &[
     ISSUER,
     AUDIENCES,
@@ -33,31 +33,31 @@ const KEYS: &[&str] = &[
     ROLE_SCOPES,
 ];
 
-/// Where scopes are when nothing else is said.
-const USUAL_SCOPE_CLAIMS: &str = "scope,scp";
+/// The default of `SCOPE_CLAIMS`.
+const DEFAULT_SCOPE_CLAIMS: &str = "scope,scp";
 
-/// Reads `AUTH__ISSUERS__…`. `own_url` is what this service calls itself as an issuer.
+/// Reads `AUTH__ISSUERS__…`. `own_url` is the issuer name of this service.
 pub(super) fn read(values: &mut Values, own_url: &str) -> Vec<Issuer> {
-    let mut taken = BTreeSet::from([own_url.to_owned()]);
-    let issuers = values.read_named(KEYS, |named| issuer(named, &mut taken));
+    let mut used_names = BTreeSet::from([own_url.to_owned()]);
+    let issuers = values.read_named(KEYS, |named| issuer(named, &mut used_names));
     issuers.into_iter().flatten().collect()
 }
 
-/// One issuer; nothing when something about it was refused.
-fn issuer(named: &mut Named<'_>, taken: &mut BTreeSet<String>) -> Option<Issuer> {
-    let name = issuer_name(named, taken);
-    let audiences = "given, for nobody could tell whether tokens are for this service: names of \
-                     it, with commas between them";
+/// Reads one issuer; `None` if one of its settings is invalid.
+fn issuer(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>) -> Option<Issuer> {
+    let name = issuer_name(named, used_names);
+    let audiences = "comma-separated names of this service in the tokens (aud), so that tokens for \
+                     other services are rejected";
     let audiences = named.read_required(AUDIENCES, audiences, |text| list(text, audience));
     let address = "an address that begins with https://, or http:// on this machine";
     let keys = named.read_optional(JWKS_URL, address, web_address);
-    let algorithms = format!("some of {}, with commas between them", all_algorithms());
+    let algorithms = format!("a comma-separated selection of {}", all_algorithms());
     let algorithms = named.read_optional(ALGORITHMS, &algorithms, |text| {
         list(text, |name| name.parse().ok())
     });
     let token_type = named.read_optional(TOKEN_TYPE, "at+jwt or any", token_type);
     let tenant = tenant(named);
-    let paths = "paths to claims, with commas between them, such as scope,realm_access.roles";
+    let paths = "comma-separated paths to claims, such as scope,realm_access.roles";
     let scope_claims = named.read_optional(SCOPE_CLAIMS, paths, claim_paths);
     let role_scopes = named.read_optional(ROLE_SCOPES, &role_scopes_form(), role_scopes);
     let name = name?;
@@ -69,33 +69,33 @@ fn issuer(named: &mut Named<'_>, taken: &mut BTreeSet<String>) -> Option<Issuer>
         algorithms: algorithms.unwrap_or_else(|| SignatureAlgorithm::ALL.to_vec()),
         token_type: token_type.unwrap_or(TokenType::AccessToken),
         tenant: tenant?,
-        scope_claims: scope_claims.or_else(|| claim_paths(USUAL_SCOPE_CLAIMS))?,
+        scope_claims: scope_claims.or_else(|| claim_paths(DEFAULT_SCOPE_CLAIMS))?,
         role_scopes: role_scopes.unwrap_or_default(),
     })
 }
 
-fn issuer_name(named: &mut Named<'_>, taken: &mut BTreeSet<String>) -> Option<String> {
-    let expected = "given: the issuer's name as in its tokens (iss), to the letter, which begins \
+fn issuer_name(named: &mut NamedSettings<'_>, used_names: &mut BTreeSet<String>) -> Option<String> {
+    let expected = "the issuer's exact name in its tokens (iss), which begins \
                     with https://, or http:// on this machine";
     let name = named.read_required(ISSUER, expected, |text| {
         web_address(text).filter(|name| !name.contains('?'))
     })?;
-    if !taken.insert(name.clone()) {
-        let expected = "the name of no other issuer, and not this service's own URL";
+    if !used_names.insert(name.clone()) {
+        let expected = "different from the names of other issuers and from the URL of this service";
         named.refuse(ISSUER, expected);
         return None;
     }
     Some(name)
 }
 
-fn tenant(named: &mut Named<'_>) -> Option<TenantOfUsers> {
+fn tenant(named: &mut NamedSettings<'_>) -> Option<TenantOfUsers> {
     let expected = "a tenant's id: 1 to 64 of a-z, 0-9 and -";
     let fixed = named.read_optional(TENANT, expected, |text| text.parse::<TenantId>().ok());
     let expected = "a path to a claim, such as tenant or org.id";
     let claim = named.read_optional(TENANT_CLAIM, expected, |text| text.parse().ok());
-    match (named.is_given(TENANT), named.is_given(TENANT_CLAIM)) {
+    match (named.is_set(TENANT), named.is_set(TENANT_CLAIM)) {
         (true, true) => {
-            named.refuse(TENANT_CLAIM, "left out where TENANT is given");
+            named.refuse(TENANT_CLAIM, "unset if TENANT is set");
             None
         }
         (_, true) => claim.map(TenantOfUsers::Claim),
@@ -104,7 +104,7 @@ fn tenant(named: &mut Named<'_>) -> Option<TenantOfUsers> {
     }
 }
 
-/// What stands between commas, with blanks around it; nothing when one of the items is none.
+/// Parses comma-separated items, ignoring blanks around them; `None` if an item is invalid.
 fn list<T>(text: &str, item: impl Fn(&str) -> Option<T>) -> Option<Vec<T>> {
     text.split(',').map(|text| item(text.trim())).collect()
 }
@@ -130,7 +130,7 @@ fn claim_paths(text: &str) -> Option<Vec<ClaimPath>> {
     list(text, |path| path.parse().ok())
 }
 
-/// `role=scope+scope,role=scope`. The name of a role may hold `=` itself.
+/// Parses `role=scope+scope,role=scope`. The name of a role may contain `=`.
 fn role_scopes(text: &str) -> Option<BTreeMap<String, Scopes>> {
     let mut roles = BTreeMap::new();
     for (role, scopes) in list(text, role)? {

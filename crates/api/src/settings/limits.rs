@@ -1,4 +1,4 @@
-//! How much may come in.
+//! Settings of limits.
 
 use std::{ops::RangeInclusive, time::Duration};
 
@@ -7,37 +7,38 @@ use domain::{Quota, RateLimits, Sizes};
 use super::values::Values;
 use crate::socket::SocketTimes;
 
-/// What stands in a database index, with its tenant, must fit into a third of a page of Postgres:
-/// 2,704 bytes, and a character may take four.
+/// The range for indexed text: with its tenant it must fit into a third of a page of Postgres,
+/// which is 2,704 bytes, and a character may take four.
 const INDEXED: RangeInclusive<u32> = 1..=512;
-/// Text that a database keeps, but that is held in memory several times on its way there.
+/// The range for text that is not indexed, but is in memory several times on its way to the
+/// database.
 const TEXT: RangeInclusive<u32> = 1..=1_000_000;
-/// The HTTP layer holds at most 128 KiB of a request's head, headers included.
+/// The range for URLs: the HTTP library reads at most 128 KiB of a request's head, headers
+/// included.
 const URL: RangeInclusive<u32> = 256..=64 * 1024;
 
-/// Beyond a million and a half each second nobody counts.
+/// The range of rates; a million and a half each second is practically unlimited.
 const PER_MINUTE: RangeInclusive<u32> = 1..=100_000_000;
-/// What may be saved up; the same holds for the limits of a credential.
+/// The range of bursts; the same holds for the limits of a credential.
 const BURST: RangeInclusive<u32> = 1..=1_000_000;
 
 const MIB: u32 = 1024 * 1024;
-/// Bytes of events per minute, and at once.
+/// The range of bytes of events, per minute and as a burst.
 const LOG_BYTES: RangeInclusive<u32> = 1..=u32::MAX;
 
-/// How much may come in.
+/// Settings of limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LimitSettings {
     /// `LIMITS__REQUESTS__…`, `LIMITS__CHAT__…`, `LIMITS__LOG_BYTES__…` and `LIMITS__STREAMS`: the
-    /// limits of principals whose credential has none of its own.
+    /// limits of principals whose credential has no limits of its own.
     pub rates: RateLimits,
-    /// `LIMITS__ADDRESS__…`: how often requests may come from one address whose credential is
-    /// not known yet.
+    /// `LIMITS__ADDRESS__…`: the rate of requests without a known credential from one address.
     pub address: Quota,
-    /// `LIMITS__SIZES__…`: how large things may be.
+    /// `LIMITS__SIZES__…`: the maximum sizes.
     pub sizes: Sizes,
-    /// `LIMITS__BODY_SECONDS`: how long a request's body may take to arrive.
+    /// `LIMITS__BODY_SECONDS`: the time in which the body of a request must arrive.
     pub body_deadline: Duration,
-    /// How long clients of sockets may take for what. No variable changes it.
+    /// The deadlines for clients of sockets; not configurable.
     pub sockets: SocketTimes,
 }
 

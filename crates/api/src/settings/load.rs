@@ -3,73 +3,73 @@
 use std::path::Path;
 
 use super::{
-    AuthSettings, DatabaseUrl, EngineSettings, EventSettings, Key, LimitSettings, LogSettings,
-    ModelSettings, ServerSettings, SettingsError, ToolServer, sources::gather, tool_servers,
-    values::Values,
+    AuthSettings, DatabaseUrl, EngineSettings, EventSettings, LimitSettings, LogSettings,
+    ModelSettings, ServerSettings, SettingKey, SettingsError, ToolServer, sources::gather,
+    tool_servers, values::Values,
 };
 
-/// The engine that every server has.
+/// The engine of every server.
 pub const RULES: &str = "rules";
-/// Tools that every server has.
+/// The tools of every server.
 const BUILT_IN_TOOLS: &[&str] = &["calculator", "time"];
 
-/// The whole configuration, as plain values. `Debug` shows no secret.
+/// The whole configuration as plain values. `Debug` shows no secrets.
 #[derive(Debug, Clone)]
 pub struct Settings {
     /// `DATABASE_URL`: the store.
     pub database: DatabaseUrl,
-    /// `SERVER__…`: where the service listens, and what it is called from outside.
+    /// `SERVER__…`: the address of the service, and the URL under which clients reach it.
     pub server: ServerSettings,
-    /// `AUTH__…`: who is let in.
+    /// `AUTH__…`: authentication.
     pub auth: AuthSettings,
-    /// `LIMITS__…`: how much may come in.
+    /// `LIMITS__…`: limits of sizes and rates.
     pub limits: LimitSettings,
-    /// `ENGINES__…`: who answers.
+    /// `ENGINES__…`: reply engines.
     pub engines: EngineSettings,
-    /// `LLM__…`: who serves language models.
+    /// `LLM__…`: providers of language models.
     pub models: ModelSettings,
-    /// `MCP__SERVERS__…`: who has tools.
+    /// `MCP__SERVERS__…`: tool servers.
     pub tool_servers: Vec<ToolServer>,
-    /// `EVENTS__…`: the log of changes.
+    /// `EVENTS__…`: the event log.
     pub events: EventSettings,
-    /// `LOG__…`: what is told, and how.
+    /// `LOG__…`: level and format of the log.
     pub log: LogSettings,
 }
 
 impl Settings {
-    /// Reads defaults, then `file`, then `environment` (see [`environment`]); the later wins. An
-    /// empty variable counts as not set. Everything wrong is told at once, by name and never by
-    /// value.
+    /// Reads defaults, then `file`, then `environment` (see [`environment`]); later sources take
+    /// precedence. An empty variable counts as not set. All errors are reported together, by name
+    /// and never by value.
     pub fn load(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
-        Self::load_judged(file, environment, |_, _| ())
+        Self::load_and_check(file, environment, |_, _| ())
     }
 
-    /// Reads them as [`Settings::load`] does, for a service with these engines and those that
-    /// `LLM__…` names: no other can be the default.
+    /// Like [`Settings::load`], for a service with these engines and those that `LLM__…`
+    /// configures. Only one of them can be the default.
     pub fn load_for(
         engines: &[&str],
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
     ) -> Result<Self, SettingsError> {
-        Self::load_judged(file, environment, |settings, values| {
+        Self::load_and_check(file, environment, |settings, values| {
             let models = settings.models.providers.iter();
             let models = models.map(|provider| provider.engine.as_str());
             let known = engines.iter().copied().chain(models).collect();
-            settings.engines.judge(values, &known);
+            settings.engines.check_default(values, &known);
         })
     }
 
-    fn load_judged(
+    fn load_and_check(
         file: Option<&Path>,
         environment: impl IntoIterator<Item = (String, String)>,
-        judge: impl FnOnce(&Self, &mut Values),
+        check: impl FnOnce(&Self, &mut Values),
     ) -> Result<Self, SettingsError> {
         let mut values = gather(file, environment, &keys())?;
         let settings = Self::read(&mut values);
-        judge(&settings, &mut values);
+        check(&settings, &mut values);
         let invalid = values.into_invalid();
         if invalid.is_empty() {
             Ok(settings)
@@ -78,8 +78,8 @@ impl Settings {
         }
     }
 
-    /// Whether only this machine can reach the service. Elsewhere a store that has never held a
-    /// key must be given one: nobody may be let in by a key that was printed to whoever looks.
+    /// Returns true if only this machine can reach the service. Otherwise a store that has never
+    /// had a key must be given one, because a printed key could be read by others.
     pub fn is_loopback(&self) -> bool {
         self.server.host.to_canonical().is_loopback()
     }
@@ -102,15 +102,16 @@ impl Settings {
     }
 }
 
-/// Every setting, in the order in which they are documented.
-pub fn keys() -> Vec<Key> {
+/// Returns all settings, in the order in which they are documented.
+pub fn keys() -> Vec<SettingKey> {
     let mut values = Values::default();
     Settings::read(&mut values);
     values.into_keys()
 }
 
-/// The variables of this process, for [`Settings::load`]: the one place where they are read. What
-/// is not Unicode is kept with replacement characters, and refused if it turns out to be ours.
+/// Returns the variables of this process, for [`Settings::load`]. Nothing else reads them. Invalid
+/// Unicode is replaced by replacement characters; such a value is rejected if it is one of our
+/// settings.
 pub fn environment() -> impl Iterator<Item = (String, String)> {
     std::env::vars_os().map(|(name, value)| {
         (

@@ -1,10 +1,10 @@
-//! What is told, and how.
+//! Settings of the log.
 
 use tracing_subscriber::{EnvFilter, filter::LevelFilter};
 
 use super::values::Values;
 
-/// How lines of the log look.
+/// The format of log lines.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LogFormat {
     /// For people.
@@ -13,10 +13,10 @@ pub enum LogFormat {
     Json,
 }
 
-/// What is told, and how.
+/// Settings of the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LogSettings {
-    /// `LOG__FORMAT`; `None` is pretty on a terminal, and JSON elsewhere.
+    /// `LOG__FORMAT`; `None` means pretty on a terminal, and JSON otherwise.
     pub format: Option<LogFormat>,
     /// `LOG__LEVEL`: directives that `tracing_subscriber`'s `EnvFilter` takes.
     pub level: String,
@@ -41,7 +41,8 @@ fn format(text: &str) -> Option<LogFormat> {
 }
 
 fn directives(text: &str) -> Option<String> {
-    // A filter takes a single word for the name of a module, so `inof` would silence all others.
+    // A filter interprets an unknown word as the name of a module, so `inof` would silence all
+    // others.
     let is_word = |part: &str| !part.contains(['=', ':', '[', ']', '{', '}']);
     let is_level = |part: &str| !part.is_empty() && part.parse::<LevelFilter>().is_ok();
     let misspelt = |part: &str| is_word(part) && !is_level(part);
@@ -57,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn takes_levels_and_directives() {
+    fn levels_and_directives_are_accepted() {
         for good in [
             "info",
             "WARN",
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn refuses_misspelt_levels() {
+    fn misspelt_levels_are_rejected() {
         for bad in [
             "",
             "inof",

@@ -1,11 +1,12 @@
-//! Configuration: read once, checked as a whole, and handed on as plain values.
+//! The configuration: read once, checked as a whole, and passed on as plain values.
 //!
-//! Defaults are overlaid by a TOML file, and that by the environment. Every setting has one name,
-//! that of its variable: `SERVER__PORT` is `port` under `[server]` in the file.
+//! The environment takes precedence over a TOML file, and the file over defaults. Every setting has
+//! one name, that of its variable: `SERVER__PORT` is `port` under `[server]` in the file.
 //!
-//! To add a setting: a field in the struct of its section, the line in that struct's `read` which
-//! gives name, default and form, and its entry in `.env.example`, which a test compares with the
-//! code. A new section also gets a file here and a field in [`Settings`].
+//! To add a setting, add a field to the struct of its section, the line in that struct's `read`
+//! with its name, default and valid values, and its entries in `.env.example` and
+//! `docs/configuration.md`, which tests compare with the code. A new section also needs a file here
+//! and a field in [`Settings`].
 
 mod auth;
 mod database;
@@ -33,4 +34,4 @@ pub use log::{LogFormat, LogSettings};
 pub use models::{LLM, ModelProvider, ModelSettings};
 pub use server::ServerSettings;
 pub use tool_servers::{ToolServer, ToolServerTransport};
-pub use values::Key;
+pub use values::SettingKey;

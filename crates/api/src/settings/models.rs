@@ -1,11 +1,11 @@
-//! Who serves language models.
+//! Settings of providers of language models.
 
 use std::fmt;
 
 use domain::web_address::{host, is_proxy_address, is_web_address};
 use secrecy::SecretString;
 
-use super::values::{Named, Values};
+use super::values::{NamedSettings, Values};
 
 const BASE_URL: &str = "LLM__BASE_URL";
 const API_KEY: &str = "LLM__API_KEY";
@@ -23,39 +23,39 @@ const PROVIDER_KEYS: [&str; 4] = [
     PROVIDER_STREAM,
 ];
 
-/// The engine that `LLM__BASE_URL` makes.
+/// The engine that `LLM__BASE_URL` configures.
 pub const LLM: &str = "llm";
 
-const ADDRESS: &str = "an address that begins with https:// or http://, without user and `#`, such \
+const BASE_URL_FORM: &str = "an address that begins with https:// or http://, without user and `#`, such \
                        as https://api.openai.com/v1";
-const THROUGH: &str = "an address that begins with http:// or https:// and has a host, such as \
+const PROXY_FORM: &str = "an address that begins with http:// or https:// and has a host, such as \
                        http://proxy.internal:3128";
-const KEY: &str = "a key of visible ASCII characters, without spaces";
-const NAME_OF_MODEL: &str = "the model of agents that name none, 1 to 256 characters";
-const TRUE_OR_FALSE: &str = "true or false";
+const API_KEY_FORM: &str = "a key of visible ASCII characters, without spaces";
+const MODEL_FORM: &str = "the model of agents that name none, 1 to 256 characters";
+const BOOLEAN_FORM: &str = "true or false";
 
-/// Who serves language models.
+/// Settings of providers of language models.
 #[derive(Debug, Clone, Default)]
 pub struct ModelSettings {
-    /// One engine each: `llm` first, if there is one.
+    /// The providers, one engine each; `llm` is the first, if configured.
     pub providers: Vec<ModelProvider>,
-    /// `LLM__PROXY`: through what they are reached.
+    /// `LLM__PROXY`: the proxy for all providers.
     pub proxy: Option<SecretString>,
 }
 
-/// A server that speaks `OpenAI`'s chat completions. `Debug` shows neither its key nor of its address
-/// what may be secret.
+/// A server with `OpenAI`'s chat completions API. `Debug` shows neither its key nor the parts of
+/// its address that may be secret.
 #[derive(Clone)]
 pub struct ModelProvider {
     /// The name of its engine.
     pub engine: String,
-    /// Where it is, without a slash at the end.
+    /// Its address, without a slash at the end.
     pub base_url: String,
-    /// What it knows this server by.
+    /// The key that is sent to it.
     pub api_key: Option<SecretString>,
     /// The model of agents that name none.
     pub model: String,
-    /// Whether it is asked to answer piece by piece.
+    /// True if replies are requested in pieces.
     pub streams: bool,
 }
 
@@ -73,11 +73,11 @@ impl fmt::Debug for ModelProvider {
 }
 
 impl ModelSettings {
-    /// Reads `LLM__…`. Engines of other origin have the names `taken`.
-    pub(super) fn read(values: &mut Values, taken: &[&str]) -> Self {
+    /// Reads `LLM__…`. `used_names` are the names of other engines.
+    pub(super) fn read(values: &mut Values, used_names: &[&str]) -> Self {
         let main = main_provider(values);
-        let named = values.read_named(&PROVIDER_KEYS, |named| provider(named, taken));
-        let proxy = values.read_optional(PROXY, THROUGH, proxy);
+        let named = values.read_named(&PROVIDER_KEYS, |named| provider(named, used_names));
+        let proxy = values.read_optional(PROXY, PROXY_FORM, proxy);
         Self {
             providers: main
                 .into_iter()
@@ -88,24 +88,24 @@ impl ModelSettings {
     }
 }
 
-/// Whether anything was given for the engine `name`.
-pub(super) fn is_begun(values: &Values, name: &str) -> bool {
+/// Returns true if any setting of the engine `name` is set.
+pub(super) fn is_partly_configured(values: &Values, name: &str) -> bool {
     let keys = if name == LLM {
         [BASE_URL, API_KEY, MODEL, STREAM]
     } else {
         PROVIDER_KEYS
     };
-    keys.iter().any(|key| values.is_given_under(key, name))
+    keys.iter().any(|key| values.is_set_for(key, name))
 }
 
 fn main_provider(values: &mut Values) -> Option<ModelProvider> {
-    let base_url = values.read_optional(BASE_URL, ADDRESS, address);
-    let api_key = values.read_optional(API_KEY, KEY, key);
-    let model = values.read_optional(MODEL, NAME_OF_MODEL, name_of_model);
-    let streams = values.read_optional(STREAM, TRUE_OR_FALSE, true_or_false);
-    if is_begun(values, LLM) {
-        values.require(BASE_URL, ADDRESS);
-        values.require(MODEL, NAME_OF_MODEL);
+    let base_url = values.read_optional(BASE_URL, BASE_URL_FORM, address);
+    let api_key = values.read_optional(API_KEY, API_KEY_FORM, key);
+    let model = values.read_optional(MODEL, MODEL_FORM, name_of_model);
+    let streams = values.read_optional(STREAM, BOOLEAN_FORM, true_or_false);
+    if is_partly_configured(values, LLM) {
+        values.require(BASE_URL, BASE_URL_FORM);
+        values.require(MODEL, MODEL_FORM);
     }
     Some(ModelProvider {
         engine: LLM.to_owned(),
@@ -116,14 +116,17 @@ fn main_provider(values: &mut Values) -> Option<ModelProvider> {
     })
 }
 
-fn provider(named: &mut Named<'_>, taken: &[&str]) -> Option<ModelProvider> {
-    let base_url = named.read_required(PROVIDER_BASE_URL, ADDRESS, address);
-    let api_key = named.read_optional(PROVIDER_API_KEY, KEY, key);
-    let model = named.read_required(PROVIDER_MODEL, NAME_OF_MODEL, name_of_model);
-    let streams = named.read_optional(PROVIDER_STREAM, TRUE_OR_FALSE, true_or_false);
+fn provider(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ModelProvider> {
+    let base_url = named.read_required(PROVIDER_BASE_URL, BASE_URL_FORM, address);
+    let api_key = named.read_optional(PROVIDER_API_KEY, API_KEY_FORM, key);
+    let model = named.read_required(PROVIDER_MODEL, MODEL_FORM, name_of_model);
+    let streams = named.read_optional(PROVIDER_STREAM, BOOLEAN_FORM, true_or_false);
     let engine = named.name().to_owned();
-    if engine == LLM || taken.contains(&engine.as_str()) {
-        named.refuse(PROVIDER_BASE_URL, "under a name that no other engine has");
+    if engine == LLM || used_names.contains(&engine.as_str()) {
+        named.refuse(
+            PROVIDER_BASE_URL,
+            "configured under a name that no other engine has",
+        );
         return None;
     }
     Some(ModelProvider {
@@ -144,7 +147,7 @@ fn proxy(text: &str) -> Option<SecretString> {
 }
 
 fn key(text: &str) -> Option<SecretString> {
-    // What an Authorization header takes.
+    // The characters that are valid in an `Authorization` header.
     let is_good = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_graphic());
     is_good.then(|| text.into())
 }

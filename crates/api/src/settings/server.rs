@@ -1,4 +1,4 @@
-//! Where the service listens, and what it is called from outside.
+//! Settings of the HTTP server.
 
 use std::{
     net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr},
@@ -12,41 +12,41 @@ use ipnet::IpNet;
 
 use super::values::Values;
 
-/// More threads than any machine has use for.
-const MOST_WORKERS: usize = 1_024;
-/// Longer than any load balancer takes to notice.
-const MOST_DRAIN_SECONDS: u64 = 300;
+/// The maximum number of worker threads; more than any machine can use.
+const MAX_WORKERS: usize = 1_024;
+/// The maximum drain delay in seconds; longer than any load balancer needs.
+const MAX_DRAIN_SECONDS: u64 = 300;
 
-/// Where the service listens, and what it is called from outside.
+/// Settings of the HTTP server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerSettings {
     /// `SERVER__HOST`: the address it listens on.
     pub host: IpAddr,
-    /// `SERVER__PORT`: 0 picks a free one.
+    /// `SERVER__PORT`: the port; 0 selects a free one.
     pub port: u16,
-    /// `SERVER__PUBLIC_URL`, if set; [`Self::public_url`] knows what holds otherwise.
+    /// `SERVER__PUBLIC_URL`, if set; see [`Self::public_url`].
     pub configured_public_url: Option<String>,
-    /// `SERVER__ALLOWED_ORIGINS`: origins whose pages may read answers.
+    /// `SERVER__ALLOWED_ORIGINS`: the origins whose pages may read responses.
     pub allowed_origins: Vec<String>,
-    /// `SERVER__TRUSTED_PROXIES`: whose `Forwarded` and `X-Forwarded-For` are believed.
+    /// `SERVER__TRUSTED_PROXIES`: the proxies whose `Forwarded` and `X-Forwarded-For` are trusted.
     pub trusted_proxies: Vec<IpNet>,
-    /// `SERVER__WORKERS`: threads that handle requests; by default one for each core.
+    /// `SERVER__WORKERS`: the number of threads that handle requests; by default one for each core.
     pub workers: usize,
-    /// `SERVER__DRAIN_SECONDS`, if set; [`Self::drain_delay`] knows the default.
+    /// `SERVER__DRAIN_SECONDS`, if set; see [`Self::drain_delay`].
     pub configured_drain_delay: Option<Duration>,
 }
 
-/// How long load balancers have by default to see that `/readyz` is 503.
+/// The default time for load balancers to notice that `/readyz` is 503.
 const DRAIN_DELAY: Duration = Duration::from_secs(5);
 
 impl ServerSettings {
     pub(super) fn read(values: &mut Values) -> Self {
         let address = "an IP address, such as 127.0.0.1, 0.0.0.0 or ::, or localhost";
-        let url = "a URL such as https://agents.example.org: http or https, a host, maybe a port \
-                   and a path, and no slash at the end";
-        let origins = "origins with commas between them, each exactly as a browser sends it, such \
-                       as https://app.example.org: no path, no * (credentials are in play)";
-        let proxies = "addresses and networks with commas between them, such as \
+        let url = "a URL such as https://agents.example.org: http or https, a host, an optional \
+                   port and path, and no slash at the end";
+        let origins = "comma-separated origins, each exactly as a browser sends it, such \
+                       as https://app.example.org: no path, no * (requests carry credentials)";
+        let proxies = "comma-separated addresses and networks, such as \
                        10.0.0.0/8,192.0.2.7";
         Self {
             host: values.read("SERVER__HOST", Ipv4Addr::LOCALHOST.into(), address, host),
@@ -59,16 +59,16 @@ impl ServerSettings {
                 .read_optional("SERVER__TRUSTED_PROXIES", proxies, networks)
                 .unwrap_or_default(),
             workers: values
-                .read_optional_number("SERVER__WORKERS", 1..=MOST_WORKERS)
+                .read_optional_number("SERVER__WORKERS", 1..=MAX_WORKERS)
                 .unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
             configured_drain_delay: values
-                .read_optional_number("SERVER__DRAIN_SECONDS", 0..=MOST_DRAIN_SECONDS)
+                .read_optional_number("SERVER__DRAIN_SECONDS", 0..=MAX_DRAIN_SECONDS)
                 .map(Duration::from_secs),
         }
     }
 
-    /// How long requests are still accepted after the signal to end. A server that runs on a
-    /// terminal stands behind no load balancer.
+    /// Returns the time for which requests are still accepted after the signal to end. A server
+    /// that runs on a terminal is not behind a load balancer.
     pub fn drain_delay(&self, is_on_terminal: bool) -> Duration {
         let default = if is_on_terminal {
             Duration::ZERO
@@ -78,18 +78,19 @@ impl ServerSettings {
         self.configured_drain_delay.unwrap_or(default)
     }
 
-    /// The address to listen on.
+    /// Returns the address to listen on.
     pub fn address(&self) -> SocketAddr {
         SocketAddr::new(self.host, self.port)
     }
 
-    /// The URL under which clients reach the service, without a slash at the end. `bound` is the
-    /// address it really listens on: with port 0 nobody knows it before.
+    /// Returns the URL under which clients reach the service, without a slash at the end. `bound`
+    /// is the address on which it actually listens, which differs from the setting if the port is
+    /// 0.
     pub fn public_url(&self, bound: SocketAddr) -> String {
         if let Some(url) = &self.configured_public_url {
             return url.clone();
         }
-        // Nobody can call "any address": the machine itself reaches it by loopback.
+        // Clients cannot connect to the unspecified address; on this machine loopback works.
         let host = match bound.ip() {
             IpAddr::V4(ip) if ip.is_unspecified() => Ipv4Addr::LOCALHOST.into(),
             IpAddr::V6(ip) if ip.is_unspecified() => Ipv6Addr::LOCALHOST.into(),
@@ -132,7 +133,7 @@ fn public_url(text: &str) -> Option<String> {
         Some(port) => format!("{}:{port}", authority.host()),
         None => authority.host().to_owned(),
     };
-    // Anything else in there is a user's name, a password, or a port that is none.
+    // Any other part is a user name, a password, or an invalid port.
     (!authority.host().is_empty() && authority.as_str() == expected).then(|| text.to_owned())
 }
 
@@ -141,7 +142,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_public_url_has_a_host_and_no_ornaments() {
+    fn a_public_url_has_a_host_and_no_other_parts() {
         for good in [
             "https://agents.example.org",
             "http://localhost:3000",
@@ -167,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn origins_are_named_one_by_one() {
+    fn origins_are_listed_without_wildcards() {
         let two = allowed_origins("https://app.example.org, http://localhost:5173");
         assert_eq!(two.map_or(0, |origins| origins.len()), 2);
         assert_eq!(allowed_origins(""), Some(Vec::new()));
@@ -203,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_public_url_the_bound_address_is_it() {
+    fn the_default_public_url_is_the_bound_address() {
         let mut settings = ServerSettings::read(&mut Values::default());
         let url =
             |settings: &ServerSettings, bound: &str| settings.public_url(bound.parse().unwrap());

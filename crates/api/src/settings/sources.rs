@@ -1,4 +1,4 @@
-//! Where values come from: a TOML file, and over it the environment.
+//! The sources of values: a TOML file, and the environment.
 
 use std::{collections::BTreeMap, fs, path::Path};
 
@@ -6,41 +6,41 @@ use config::{Config, ConfigError, Environment, File, FileFormat, Map, Value, Val
 
 use super::{
     error::{InvalidSetting, SettingsError},
-    values::{Given, Key, Values},
+    values::{RawValue, SettingKey, Values},
 };
 
-/// Between the parts of a variable's name.
+/// The separator in the name of a variable.
 const SEPARATOR: &str = "__";
-/// Between the parts of a key in the file.
+/// The separator in a key of the file.
 const DOT: &str = ".";
 
-/// Gathers what was given for `keys`. Of the environment only names in one of their sections are
-/// looked at: the rest belongs to others.
+/// Collects the values for `keys`. Only variables in a section of `keys` are considered; all others
+/// belong to other programs.
 pub(super) fn gather(
     file: Option<&Path>,
     environment: impl IntoIterator<Item = (String, String)>,
-    keys: &[Key],
+    keys: &[SettingKey],
 ) -> Result<Values, SettingsError> {
     let known = |variable: &str| keys.iter().any(|key| key.has(variable));
     let (ours, unknown): (Map<_, _>, Map<_, _>) = environment
         .into_iter()
         .filter(|(name, _)| known(name) || is_in_a_section(name, keys))
         .partition(|(name, _)| known(name));
-    let mut invalid = given_twice(&ours);
+    let mut invalid = duplicate_spellings(&ours);
     let unknown = unknown.into_keys().map(|name| InvalidSetting::Unknown {
-        known: beside(&name, keys),
+        known: settings_in_section_of(&name, keys),
         name,
     });
     invalid.extend(unknown);
-    let mut given = BTreeMap::new();
-    for (key, value) in flat(overlaid(file, ours)?) {
+    let mut values = BTreeMap::new();
+    for (key, value) in flatten(merge(file, ours)?) {
         let variable = variable_of(&key);
-        // In the file names are lower case, as in every TOML file; in variables upper case.
+        // Names are lower case in the file, as usual for TOML, and upper case in variables.
         if known(&variable) && key == key_of(&variable) {
-            given.insert(variable, given_by(key, value));
+            values.insert(variable, raw_value(key, value));
         } else {
             invalid.push(InvalidSetting::Unknown {
-                known: beside(&variable, keys)
+                known: settings_in_section_of(&variable, keys)
                     .iter()
                     .map(|name| key_of(name))
                     .collect(),
@@ -49,11 +49,12 @@ pub(super) fn gather(
         }
     }
     invalid.sort_by_key(ToString::to_string);
-    Ok(Values::new(given, invalid))
+    Ok(Values::new(values, invalid))
 }
 
-/// The name in a variable may be in upper or lower case: both at once are one setting twice.
-fn given_twice(ours: &Map<String, String>) -> Vec<InvalidSetting> {
+/// Returns settings that occur in several spellings: a name that the operator chooses may be in
+/// upper or lower case.
+fn duplicate_spellings(ours: &Map<String, String>) -> Vec<InvalidSetting> {
     let mut spellings: BTreeMap<String, usize> = BTreeMap::new();
     for name in ours.keys() {
         *spellings.entry(name.to_uppercase()).or_default() += 1;
@@ -64,13 +65,13 @@ fn given_twice(ours: &Map<String, String>) -> Vec<InvalidSetting> {
         .map(|(variable, _)| InvalidSetting::BadValue {
             variable,
             file_key: None,
-            expected: "given in one spelling only".to_owned(),
+            expected: "set in one spelling only".to_owned(),
         })
         .collect()
 }
 
-/// File and environment as one tree.
-fn overlaid(file: Option<&Path>, ours: Map<String, String>) -> Result<Value, SettingsError> {
+/// Merges file and environment into one tree.
+fn merge(file: Option<&Path>, ours: Map<String, String>) -> Result<Value, SettingsError> {
     let mut layers = Config::builder();
     if let Some(path) = file {
         let text = fs::read_to_string(path).map_err(|source| SettingsError::Unreadable {
@@ -81,19 +82,20 @@ fn overlaid(file: Option<&Path>, ours: Map<String, String>) -> Result<Value, Set
     }
     let variables = Environment::default()
         .separator(SEPARATOR)
-        // `NAME=` is how compose files and shells say "not set".
+        // In compose files and shells, `NAME=` means "not set".
         .ignore_empty(true)
         .source(Some(ours));
     let tree = layers.add_source(variables).build();
     tree.map(|tree| tree.cache)
         .map_err(|error| SettingsError::Malformed {
             path: file.unwrap_or(Path::new("")).to_owned(),
-            place: place_of(&error),
+            position: error_position(&error),
         })
 }
 
-/// Where the file is broken. The rest of the message quotes the line, which may hold a secret.
-fn place_of(error: &ConfigError) -> String {
+/// Returns the position of a syntax error. The rest of the message quotes the line, which may
+/// contain a secret.
+fn error_position(error: &ConfigError) -> String {
     let message = match error {
         ConfigError::FileParse { cause, .. } => cause.to_string(),
         _ => String::new(),
@@ -105,8 +107,8 @@ fn place_of(error: &ConfigError) -> String {
         .to_owned()
 }
 
-/// The leaves of the tree by their dotted keys.
-fn flat(tree: Value) -> Vec<(String, Value)> {
+/// Returns the leaves of the tree by their dotted keys.
+fn flatten(tree: Value) -> Vec<(String, Value)> {
     let mut leaves = Vec::new();
     let mut open = vec![(String::new(), tree)];
     while let Some((key, value)) = open.pop() {
@@ -122,11 +124,11 @@ fn flat(tree: Value) -> Vec<(String, Value)> {
     leaves
 }
 
-fn given_by(key: String, value: Value) -> Given {
-    // Only values from the environment know where they come from: the file is handed over as text.
+fn raw_value(key: String, value: Value) -> RawValue {
+    // Only values from the environment have an origin, because the file is passed as text.
     let from_file = value.origin().is_none();
-    Given {
-        // What was no Unicode in the environment came in with replacement characters.
+    RawValue {
+        // Invalid Unicode in the environment was replaced by replacement characters.
         text: value
             .into_string()
             .ok()
@@ -135,19 +137,19 @@ fn given_by(key: String, value: Value) -> Given {
     }
 }
 
-fn is_in_a_section(name: &str, keys: &[Key]) -> bool {
+fn is_in_a_section(name: &str, keys: &[SettingKey]) -> bool {
     name.split_once(SEPARATOR)
         .is_some_and(|(section, _)| sections(keys).any(|known| known == section))
 }
 
-fn sections(keys: &[Key]) -> impl Iterator<Item = &str> {
+fn sections(keys: &[SettingKey]) -> impl Iterator<Item = &str> {
     keys.iter()
         .filter_map(|key| key.variable.split_once(SEPARATOR))
         .map(|(section, _)| section)
 }
 
-/// The settings of the section that a name is in; all of them when it is in none.
-fn beside(name: &str, keys: &[Key]) -> Vec<String> {
+/// Returns the settings in the section of a name, or all settings if there are none.
+fn settings_in_section_of(name: &str, keys: &[SettingKey]) -> Vec<String> {
     let section = name.split_once(SEPARATOR).map(|(section, _)| section);
     let variables = keys.iter().map(|key| key.variable.to_owned());
     let neighbours: Vec<_> = variables

@@ -1,52 +1,54 @@
-//! Servers of tools, by the Model Context Protocol.
+//! Settings of tool servers (Model Context Protocol).
 
 use std::collections::BTreeMap;
 
 use domain::web_address::is_web_address;
 use secrecy::SecretString;
 
-use super::values::{Named, Values};
+use super::values::{NamedSettings, Values};
 
 const URL: &str = "MCP__SERVERS__<ID>__URL";
 const COMMAND: &str = "MCP__SERVERS__<ID>__COMMAND";
 const ARGS: &str = "MCP__SERVERS__<ID>__ARGS";
 const ENV: &str = "MCP__SERVERS__<ID>__ENV";
 
-/// A server of tools.
+/// A tool server.
 #[derive(Debug, Clone)]
 pub struct ToolServer {
-    /// The capability that gives an agent all its tools.
+    /// The capability with which an agent has all its tools.
     pub name: String,
-    /// How it is reached.
+    /// Its transport.
     pub transport: ToolServerTransport,
 }
 
-/// How a server of tools is reached. `Debug` shows no variable's value.
+/// The transport of a tool server. `Debug` shows no variable's value.
 #[derive(Debug, Clone)]
 pub enum ToolServerTransport {
-    /// By streamable HTTP, at this address.
+    /// Streamable HTTP.
     Http {
         /// The address.
         url: String,
     },
-    /// Over the standard streams of a process of its own.
+    /// The standard streams of a child process.
     Process {
         /// The program.
         command: String,
-        /// What it is given.
+        /// Its arguments.
         arguments: Vec<String>,
-        /// Its environment, beside what every program needs.
+        /// Its environment, in addition to the variables that every program needs.
         environment: BTreeMap<String, SecretString>,
     },
 }
 
-/// Reads `MCP__SERVERS__…`. Capabilities of other origin have the names `taken`.
-pub(super) fn read(values: &mut Values, taken: &[&str]) -> Vec<ToolServer> {
-    let servers = values.read_named(&[URL, COMMAND, ARGS, ENV], |named| server(named, taken));
+/// Reads `MCP__SERVERS__…`. `used_names` are the names of other capabilities.
+pub(super) fn read(values: &mut Values, used_names: &[&str]) -> Vec<ToolServer> {
+    let servers = values.read_named(&[URL, COMMAND, ARGS, ENV], |named| {
+        server(named, used_names)
+    });
     servers.into_iter().flatten().collect()
 }
 
-fn server(named: &mut Named<'_>, taken: &[&str]) -> Option<ToolServer> {
+fn server(named: &mut NamedSettings<'_>, used_names: &[&str]) -> Option<ToolServer> {
     let address = "an address that begins with https:// or http://";
     let url = named.read_optional(URL, address, |text| {
         is_web_address(text).then(|| text.to_owned())
@@ -55,29 +57,29 @@ fn server(named: &mut Named<'_>, taken: &[&str]) -> Option<ToolServer> {
         let is_good = !text.trim().is_empty() && !text.contains(char::is_control);
         is_good.then(|| text.to_owned())
     });
-    let words = "text: words with spaces between them, in quotes where they hold spaces themselves";
+    let words = "words separated by spaces, in quotes if they contain spaces";
     let arguments = named.read_optional(ARGS, words, shlex::split);
     let pairs = "variables, such as NAME=value,OTHER=value";
     let environment = named.read_optional(ENV, pairs, environment);
     let name = named.name().to_owned();
-    if taken.contains(&name.as_str()) {
-        let key = if named.is_given(URL) { URL } else { COMMAND };
-        named.refuse(key, "under a name that no other capability has");
+    if used_names.contains(&name.as_str()) {
+        let key = if named.is_set(URL) { URL } else { COMMAND };
+        named.refuse(key, "configured under a name that no other capability has");
         return None;
     }
-    let transport = match (named.is_given(URL), named.is_given(COMMAND)) {
+    let transport = match (named.is_set(URL), named.is_set(COMMAND)) {
         (true, true) => {
-            named.refuse(COMMAND, "left out where there is a URL");
+            named.refuse(COMMAND, "unset if URL is set");
             return None;
         }
         (false, false) => {
-            named.refuse(URL, "given, or else the COMMAND of a program");
+            named.refuse(URL, "set, or else COMMAND");
             return None;
         }
         (true, false) => {
             for key in [ARGS, ENV] {
-                if named.is_given(key) {
-                    named.refuse(key, "left out where there is a URL");
+                if named.is_set(key) {
+                    named.refuse(key, "unset if URL is set");
                 }
             }
             ToolServerTransport::Http { url: url? }

@@ -1,4 +1,4 @@
-//! What was given for each setting, as text, and how sections read it.
+//! The values of settings as text, and how sections read them.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -9,71 +9,70 @@ use std::{
 
 use super::error::InvalidSetting;
 
-/// Stands in a variable for a name that the operator chooses, where settings can be given for any
-/// number of things of a kind.
-const PLACE: &str = "<ID>";
-/// The longest such name.
-const LONGEST_NAME: usize = 64;
+/// The placeholder in a variable for a name that the operator chooses, for settings of which there
+/// can be any number.
+const ID_PLACEHOLDER: &str = "<ID>";
+/// The maximum length of such a name.
+const MAX_NAME_LENGTH: usize = 64;
 
-/// One setting, for whoever lists them.
+/// One setting, for listings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Key {
-    /// Its variable, by which it is known everywhere; `<ID>` in it stands for a name that the
-    /// operator chooses.
+pub struct SettingKey {
+    /// Its variable, which is its name everywhere; `<ID>` in it is a placeholder for a name that
+    /// the operator chooses.
     pub variable: &'static str,
-    /// What holds when it is not set, as it would be written; `None` when that is no fixed value.
+    /// Its default, as it would be written; `None` if it is not a fixed value.
     pub default: Option<String>,
 }
 
-impl Key {
-    /// Whether a variable is this setting's.
+impl SettingKey {
+    /// Returns true if a variable belongs to this setting.
     pub fn has(&self, variable: &str) -> bool {
         self.variable == variable || chosen_name(self.variable, variable).is_some()
     }
 }
 
-/// The name that the operator chose, when `variable` has the form of `pattern`: 1 to 64 letters,
-/// digits, `-` and single `_`.
+/// Returns the chosen name if `variable` matches `pattern`: 1 to 64 letters, digits, `-` and single
+/// `_`.
 fn chosen_name<'a>(pattern: &str, variable: &'a str) -> Option<&'a str> {
-    let (before, behind) = pattern.split_once(PLACE)?;
+    let (before, behind) = pattern.split_once(ID_PLACEHOLDER)?;
     let name = variable.strip_prefix(before)?.strip_suffix(behind)?;
     let allowed = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let is_good = (1..=LONGEST_NAME).contains(&name.len())
+    let is_good = (1..=MAX_NAME_LENGTH).contains(&name.len())
         && name.bytes().all(allowed)
         && !name.contains("__");
     is_good.then_some(name)
 }
 
-/// What was given for one setting.
+/// The value of one setting.
 #[derive(Debug, Clone)]
-pub(super) struct Given {
-    /// The value; `None` when it is a list or a table, which no setting takes.
+pub(super) struct RawValue {
+    /// The value; `None` if it is a list or a table, which no setting accepts.
     pub(super) text: Option<String>,
-    /// The key in the file, when it comes from there.
+    /// The key in the file, if the value is from there.
     pub(super) file_key: Option<String>,
 }
 
-/// What was given for all settings. Reading goes on after a value that does not fit, so that one
-/// start tells every mistake; it also notes each setting asked for: the list of all settings is
-/// what the sections read.
+/// The values of all settings. Reading continues after an invalid value, so that all errors are
+/// reported together. It also records each setting that is read: those are all settings.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    given: BTreeMap<String, Given>,
-    keys: Vec<Key>,
+    values: BTreeMap<String, RawValue>,
+    keys: Vec<SettingKey>,
     invalid: Vec<InvalidSetting>,
 }
 
 impl Values {
-    /// Values by variable, and the settings already found unknown.
-    pub(super) fn new(given: BTreeMap<String, Given>, invalid: Vec<InvalidSetting>) -> Self {
+    /// Creates values by variable, with the settings that are already known to be invalid.
+    pub(super) fn new(values: BTreeMap<String, RawValue>, invalid: Vec<InvalidSetting>) -> Self {
         Self {
-            given,
+            values,
             keys: Vec::new(),
             invalid,
         }
     }
 
-    /// A setting with a fixed default. `expected` completes "… must be".
+    /// Reads a setting with a fixed default. `expected` completes "… must be".
     pub(super) fn read<T: Display>(
         &mut self,
         variable: &'static str,
@@ -81,28 +80,28 @@ impl Values {
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> T {
-        self.keys.push(Key {
+        self.keys.push(SettingKey {
             variable,
             default: Some(default.to_string()),
         });
         self.parsed(variable, expected, parse).unwrap_or(default)
     }
 
-    /// A setting that may be absent. `expected` completes "… must be".
+    /// Reads an optional setting. `expected` completes "… must be".
     pub(super) fn read_optional<T>(
         &mut self,
         variable: &'static str,
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        self.keys.push(Key {
+        self.keys.push(SettingKey {
             variable,
             default: None,
         });
         self.parsed(variable, expected, parse)
     }
 
-    /// A whole number with a fixed default.
+    /// Reads a whole number with a fixed default.
     pub(super) fn read_number<N: FromStr + PartialOrd + Display>(
         &mut self,
         variable: &'static str,
@@ -113,7 +112,7 @@ impl Values {
         self.read(variable, default, &expected, number_in(range))
     }
 
-    /// A whole number that may be absent.
+    /// Reads an optional whole number.
     pub(super) fn read_optional_number<N: FromStr + PartialOrd + Display>(
         &mut self,
         variable: &'static str,
@@ -123,49 +122,48 @@ impl Values {
         self.read_optional(variable, &expected, number_in(range))
     }
 
-    /// Settings that can be given for any number of things, each under a name that the operator
-    /// chooses. `keys` are all of them; `read` is called once for each name that one of them was
-    /// given for.
+    /// Reads settings of which there can be any number, each under a name that the operator
+    /// chooses. `keys` are all settings of such a name; `read` is called once for each name for
+    /// which one is set.
     pub(super) fn read_named<T>(
         &mut self,
         keys: &[&'static str],
-        mut read: impl FnMut(&mut Named<'_>) -> T,
+        mut read: impl FnMut(&mut NamedSettings<'_>) -> T,
     ) -> Vec<T> {
-        self.keys.extend(keys.iter().map(|variable| Key {
+        self.keys.extend(keys.iter().map(|variable| SettingKey {
             variable,
             default: None,
         }));
         let names: BTreeSet<String> = self
-            .given
+            .values
             .keys()
             .filter_map(|variable| keys.iter().find_map(|key| chosen_name(key, variable)))
             .map(str::to_ascii_lowercase)
             .collect();
-        let mut things = Vec::with_capacity(names.len());
+        let mut results = Vec::with_capacity(names.len());
         for name in names {
-            things.push(read(&mut Named { values: self, name }));
+            results.push(read(&mut NamedSettings { values: self, name }));
         }
-        things
+        results
     }
 
-    /// Whether there is any value for a setting.
-    pub(super) fn is_given(&self, variable: &str) -> bool {
-        self.given.contains_key(variable)
+    /// Returns true if a setting is set.
+    pub(super) fn is_set(&self, variable: &str) -> bool {
+        self.values.contains_key(variable)
     }
 
-    /// Whether there is any value for a setting under a name as engines and servers bear it: in
-    /// lower case.
-    pub(super) fn is_given_under(&self, key: &str, name: &str) -> bool {
+    /// Returns true if a setting is set under a name as engines and servers have it: in lower case.
+    pub(super) fn is_set_for(&self, key: &str, name: &str) -> bool {
         let is_lower = !name.contains(|letter: char| letter.is_ascii_uppercase());
-        is_lower && self.is_given(&under(key, name))
+        is_lower && self.is_set(&variable_for(key, name))
     }
 
-    /// Everything that was asked for.
-    pub(super) fn into_keys(self) -> Vec<Key> {
+    /// Returns all settings that were read.
+    pub(super) fn into_keys(self) -> Vec<SettingKey> {
         self.keys
     }
 
-    /// Everything that was refused.
+    /// Returns all invalid settings.
     pub(super) fn into_invalid(self) -> Vec<InvalidSetting> {
         self.invalid
     }
@@ -176,44 +174,44 @@ impl Values {
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let parsed = self.given.get(variable)?.text.as_deref().and_then(parse);
+        let parsed = self.values.get(variable)?.text.as_deref().and_then(parse);
         if parsed.is_none() {
             self.refuse(variable, expected);
         }
         parsed
     }
 
-    /// Refuses a setting that has no value. `expected` completes "… must be given:".
+    /// Rejects a setting that is not set. `expected` completes "… must be set:".
     pub(super) fn require(&mut self, variable: &str, expected: &str) {
-        if !self.is_given(variable) {
-            self.refuse(variable, &format!("given: {expected}"));
+        if !self.is_set(variable) {
+            self.refuse(variable, &format!("set: {expected}"));
         }
     }
 
-    /// Refuses a setting for what others say. `expected` completes "… must be".
+    /// Rejects a setting because of others. `expected` completes "… must be".
     pub(super) fn refuse(&mut self, variable: &str, expected: &str) {
-        let given = self.given.get(variable);
+        let values = self.values.get(variable);
         self.invalid.push(InvalidSetting::BadValue {
             variable: variable.to_owned(),
-            file_key: given.and_then(|given| given.file_key.clone()),
+            file_key: values.and_then(|values| values.file_key.clone()),
             expected: expected.to_owned(),
         });
     }
 }
 
-/// The settings under one name that the operator chose.
-pub(super) struct Named<'a> {
+/// The settings under one chosen name.
+pub(super) struct NamedSettings<'a> {
     values: &'a mut Values,
     name: String,
 }
 
-impl Named<'_> {
-    /// The name, in lower case.
+impl NamedSettings<'_> {
+    /// Returns the name, in lower case.
     pub(super) fn name(&self) -> &str {
         &self.name
     }
 
-    /// A setting that may be absent. `expected` completes "… must be".
+    /// Reads an optional setting. `expected` completes "… must be".
     pub(super) fn read_optional<T>(
         &mut self,
         key: &'static str,
@@ -223,7 +221,7 @@ impl Named<'_> {
         self.values.parsed(&self.variable(key), expected, parse)
     }
 
-    /// A setting that must be there.
+    /// Reads a required setting.
     pub(super) fn read_required<T>(
         &mut self,
         key: &'static str,
@@ -234,24 +232,24 @@ impl Named<'_> {
         self.read_optional(key, expected, parse)
     }
 
-    /// Whether there is any value for a setting.
-    pub(super) fn is_given(&self, key: &'static str) -> bool {
-        self.values.is_given(&self.variable(key))
+    /// Returns true if a setting is set.
+    pub(super) fn is_set(&self, key: &'static str) -> bool {
+        self.values.is_set(&self.variable(key))
     }
 
-    /// Refuses a setting for what others say. `expected` completes "… must be".
+    /// Rejects a setting because of others. `expected` completes "… must be".
     pub(super) fn refuse(&mut self, key: &'static str, expected: &str) {
         self.values.refuse(&self.variable(key), expected);
     }
 
     fn variable(&self, key: &'static str) -> String {
-        under(key, &self.name)
+        variable_for(key, &self.name)
     }
 }
 
-/// The variable of a setting under a name that the operator chose.
-fn under(key: &str, name: &str) -> String {
-    key.replace(PLACE, &name.to_ascii_uppercase())
+/// Returns the variable of a setting under a chosen name.
+fn variable_for(key: &str, name: &str) -> String {
+    key.replace(ID_PLACEHOLDER, &name.to_ascii_uppercase())
 }
 
 fn whole_number<N: Display>(range: &RangeInclusive<N>) -> String {

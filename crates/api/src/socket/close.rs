@@ -1,21 +1,21 @@
-//! Why a socket closes, and what the client should do then: every code in one table.
+//! The close codes of sockets, and what a client should do after each, in one table.
 
 use actix_ws::CloseReason;
 
-/// Whether a client should connect again after a close.
+/// What a client should do after a close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ComeBack {
-    /// It would meet the same end again.
+pub enum Reconnect {
+    /// Do not connect again: the same close would follow.
     Never,
-    /// After a pause, longer with every attempt.
+    /// Connect again after a pause that grows with every attempt.
     WithBackOff,
-    /// At once, going on from its cursor.
+    /// Connect again at once and resume from the cursor.
     Now,
 }
 
 macro_rules! close_codes {
-    ($($name:ident = $number:literal, $reason:literal, $come_back:ident, $title:literal;)*) => {
-        /// Why the server closes a socket.
+    ($($name:ident = $number:literal, $reason:literal, $reconnect:ident, $title:literal;)*) => {
+        /// The reason for which the server closes a socket.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
         pub enum CloseCode {
             $(#[doc = $title] $name,)*
@@ -25,58 +25,59 @@ macro_rules! close_codes {
             /// Every code, in the order of the table.
             pub const ALL: &'static [Self] = &[$(Self::$name),*];
 
-            /// The code as it stands in the close frame.
+            /// The number in the close frame.
             pub const fn number(self) -> u16 {
                 match self { $(Self::$name => $number),* }
             }
 
-            /// The same in a word, for the `goodbye` before it and for the close frame.
+            /// The code as a word, in the close frame and in the `goodbye` before it.
             pub const fn reason(self) -> &'static str {
                 match self { $(Self::$name => $reason),* }
             }
 
-            /// What it means, in a sentence.
+            /// A description in one sentence.
             pub const fn title(self) -> &'static str {
                 match self { $(Self::$name => $title),* }
             }
 
-            /// Whether the client should connect again.
-            pub const fn come_back(self) -> ComeBack {
-                match self { $(Self::$name => ComeBack::$come_back),* }
+            /// What the client should do after the close.
+            pub const fn reconnect(self) -> Reconnect {
+                match self { $(Self::$name => Reconnect::$reconnect),* }
             }
         }
     };
 }
 
 close_codes! {
-    Normal = 1000, "normal", Never, "Both sides are done.";
+    Normal = 1000, "normal", Never, "The connection is complete.";
     ProtocolError = 1002, "protocol_error", Never, "A frame breaks the WebSocket protocol.";
-    BinaryFrame = 1003, "binary_frame", Never, "A binary frame came; only text is taken.";
+    BinaryFrame = 1003, "binary_frame", Never, "The client sent a binary frame; only text frames are supported.";
     InvalidText = 1007, "invalid_text", Never, "A text frame is not UTF-8.";
     TooLarge = 1009, "too_large", Never, "A frame or message is too large.";
-    Unauthenticated = 4001, "unauthenticated", Never, "The first frame brought no credential that is valid and may read events.";
-    Revoked = 4003, "revoked", Never, "The credential does not hold any longer.";
-    ConnectTimeout = 4005, "connect_timeout", Never, "The first frame did not come in time.";
-    Overloaded = 4100, "overloaded", WithBackOff, "The server has too much to do.";
-    RateLimited = 4101, "rate_limited", WithBackOff, "Too many commands came.";
+    Unauthenticated = 4001, "unauthenticated", Never, "The first frame contained no valid credential with permission to read events.";
+    Revoked = 4003, "revoked", Never, "The credential was revoked.";
+    ConnectTimeout = 4005, "connect_timeout", Never, "The first frame did not arrive in time.";
+    Overloaded = 4100, "overloaded", WithBackOff, "The server is overloaded.";
+    RateLimited = 4101, "rate_limited", WithBackOff, "The client sent too many commands.";
     TooManyConnections = 4109, "too_many_connections", WithBackOff, "Too many connections are open.";
-    Draining = 4200, "draining", Now, "The server is shutting down; another node answers.";
+    Draining = 4200, "draining", Now, "The server is shutting down; another node accepts connections.";
     SlowConsumer = 4201, "slow_consumer", Now, "The client reads too slowly.";
-    NoPong = 4202, "no_pong", Now, "A ping was not answered in time.";
-    RefreshToken = 4203, "refresh_token", Now, "The token has expired: fetch a new one first.";
+    NoPong = 4202, "no_pong", Now, "The client did not answer a ping in time.";
+    RefreshToken = 4203, "refresh_token", Now, "The token has expired: fetch a new one before you reconnect.";
 }
 
 impl CloseCode {
-    /// How long the client should wait before it connects again; `None` if it should not. `chance`
-    /// is any number, all equally likely: it spreads those who are sent away together.
-    pub const fn reconnect_after_ms(self, chance: u32) -> Option<u64> {
-        let (least, most) = match self.come_back() {
-            ComeBack::Never => return None,
-            ComeBack::WithBackOff => (1_000, 5_000),
-            ComeBack::Now => (0, 1_000),
+    /// The milliseconds that the client should wait before it connects again; `None` if it should
+    /// not. `random` is a uniformly distributed number: it spreads the clients that are
+    /// disconnected at the same time.
+    pub const fn reconnect_after_ms(self, random: u32) -> Option<u64> {
+        let (least, most) = match self.reconnect() {
+            Reconnect::Never => return None,
+            Reconnect::WithBackOff => (1_000, 5_000),
+            Reconnect::Now => (0, 1_000),
         };
         let choices = most - least + 1;
-        Some(least + ((chance as u64 * choices) >> u32::BITS))
+        Some(least + ((random as u64 * choices) >> u32::BITS))
     }
 }
 
@@ -96,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn has_every_code_of_the_contract_once() {
+    fn the_table_has_every_documented_code_once() {
         let numbers: Vec<_> = CloseCode::ALL.iter().map(|code| code.number()).collect();
         let contract = [
             1000, 1002, 1003, 1007, 1009, 4001, 4003, 4005, 4100, 4101, 4109, 4200, 4201, 4202,
@@ -106,20 +107,20 @@ mod tests {
     }
 
     #[test]
-    fn the_number_says_whether_to_come_back() {
+    fn the_class_of_the_number_determines_the_reconnect_advice() {
         for code in CloseCode::ALL {
             let expected = match code.number() / 100 {
-                10 | 40 => ComeBack::Never,
-                41 => ComeBack::WithBackOff,
-                42 => ComeBack::Now,
+                10 | 40 => Reconnect::Never,
+                41 => Reconnect::WithBackOff,
+                42 => Reconnect::Now,
                 class => panic!("{code:?} is of class {class}"),
             };
-            assert_eq!(code.come_back(), expected, "{code:?}");
+            assert_eq!(code.reconnect(), expected, "{code:?}");
         }
     }
 
     #[test]
-    fn each_has_a_word_of_its_own() {
+    fn every_code_has_a_distinct_snake_case_reason() {
         let words: HashSet<_> = CloseCode::ALL.iter().map(|code| code.reason()).collect();
         assert_eq!(words.len(), CloseCode::ALL.len());
         for word in words {
@@ -129,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn spreads_those_who_come_back_now_over_a_second() {
+    fn immediate_reconnects_are_spread_over_one_second() {
         let after = |chance| CloseCode::Draining.reconnect_after_ms(chance);
         assert_eq!(after(0), Some(0));
         assert_eq!(after(u32::MAX / 2), Some(500));
@@ -137,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn lets_those_who_back_off_wait_for_one_to_five_seconds() {
+    fn reconnects_with_back_off_wait_for_one_to_five_seconds() {
         let after = |chance| CloseCode::Overloaded.reconnect_after_ms(chance);
         assert_eq!(after(0), Some(1_000));
         assert_eq!(after(u32::MAX / 2), Some(3_000));
@@ -145,14 +146,14 @@ mod tests {
     }
 
     #[test]
-    fn names_no_time_to_those_who_stay_away() {
+    fn codes_without_reconnect_have_no_delay() {
         for code in [CloseCode::Normal, CloseCode::TooLarge, CloseCode::Revoked] {
             assert_eq!(code.reconnect_after_ms(u32::MAX), None, "{code:?}");
         }
     }
 
     #[test]
-    fn stands_in_the_close_frame_as_number_and_word() {
+    fn the_close_frame_contains_number_and_reason() {
         let expected = CloseReason {
             code: actix_ws::CloseCode::Other(4201),
             description: Some("slow_consumer".to_owned()),

@@ -1,61 +1,64 @@
-//! How fast commands may come on one socket.
+//! The rate limit for the commands of one socket.
 
 use std::{num::NonZeroU32, time::Duration};
 
-/// Commands that come back each second, evenly.
+/// The sustained rate of commands.
 pub(super) const COMMANDS_PER_SECOND: NonZeroU32 = NonZeroU32::new(20).unwrap();
-/// How many can be saved up and used at once.
-pub(super) const COMMANDS_AT_ONCE: NonZeroU32 = NonZeroU32::new(40).unwrap();
-/// The time in which one command comes back.
+/// The maximum number of commands in one burst.
+pub(super) const COMMAND_BURST: NonZeroU32 = NonZeroU32::new(40).unwrap();
+/// The time that one command costs.
 const INTERVAL: Duration = Duration::from_millis(1_000 / COMMANDS_PER_SECOND.get() as u64);
-/// How far ahead of the present commands may have used up time, for one more to be taken.
-const AHEAD: Duration = INTERVAL.saturating_mul(COMMANDS_AT_ONCE.get() - 1);
+/// The burst tolerance: how far the theoretical arrival time may be in the future.
+const BURST_TOLERANCE: Duration = INTERVAL.saturating_mul(COMMAND_BURST.get() - 1);
 
-/// The generic cell rate algorithm for the commands of one socket: 20 a second, 40 at once, in one
-/// number. It stands beside the quotas of principals, which count in a table that all sockets
-/// share.
+/// The generic cell rate algorithm for the commands of one socket: 20 a second, bursts of 40, in
+/// one number. Quotas of principals are separate, because all sockets share them.
 #[derive(Debug, Default)]
 pub struct CommandRate {
-    /// The time up to which the commands so far have used up time.
-    used_up_to: Duration,
+    /// The theoretical arrival time of the next command.
+    theoretical_arrival: Duration,
 }
 
 impl CommandRate {
-    /// Takes a command at `now`, by a clock that never goes back. One that comes too fast is not
-    /// taken and costs nothing; the error says how long to wait for it.
+    /// Accepts a command at `now`, on a monotonic clock. A command that arrives too early is
+    /// rejected and costs nothing; the error is the time to wait.
     pub fn take(&mut self, now: Duration) -> Result<(), Duration> {
-        let wait = self.used_up_to.saturating_sub(now).saturating_sub(AHEAD);
+        let wait = self
+            .theoretical_arrival
+            .saturating_sub(now)
+            .saturating_sub(BURST_TOLERANCE);
         if !wait.is_zero() {
             return Err(wait);
         }
-        self.used_up_to = self.used_up_to.max(now) + INTERVAL;
+        self.theoretical_arrival = self.theoretical_arrival.max(now) + INTERVAL;
         Ok(())
     }
 }
 
-/// After so many refusals in a row a socket is closed.
-const MOST_REFUSALS: u32 = 100;
-/// A row of refusals ends with so long a time without any.
-const QUIET: Duration = Duration::from_secs(1);
+/// The number of rejections in a row after which a socket is closed.
+const MAX_REJECTIONS_IN_A_ROW: u32 = 100;
+/// The time without a rejection that ends a row.
+const ROW_RESET: Duration = Duration::from_secs(1);
 
-/// The refusals of one socket for coming too fast. They stand in one row until a second passes
-/// without any: what is taken in between ends nothing, or who floods would only have to send some
-/// good ones among the others; and who sends a burst now and then begins anew each time.
+/// Counts the rate limit rejections of one socket. A row ends only after one second without a
+/// rejection. Accepted commands do not end it: otherwise a flooding client would only have to mix
+/// valid commands with the others. A client with occasional bursts starts a new row each time.
 #[derive(Debug, Default)]
-pub(super) struct Refusals {
+pub(super) struct RejectionCounter {
     in_a_row: u32,
     last: Duration,
 }
 
-impl Refusals {
-    /// Notes one more at `now`, by a clock that never goes back. Whether that is too many.
-    pub(super) fn note(&mut self, now: Duration) -> bool {
-        if now.saturating_sub(self.last) >= QUIET {
+impl RejectionCounter {
+    /// Records a rejection at `now`, on a monotonic clock. Returns whether the socket must be
+    /// closed.
+    pub(super) fn record(&mut self, now: Duration) -> bool {
+        if now.saturating_sub(self.last) >= ROW_RESET {
             self.in_a_row = 0;
         }
         self.last = now;
         self.in_a_row += 1;
-        self.in_a_row >= MOST_REFUSALS
+        self.in_a_row >= MAX_REJECTIONS_IN_A_ROW
     }
 }
 
@@ -69,13 +72,13 @@ mod tests {
         Duration::from_millis(number)
     }
 
-    /// Takes as many as there are.
+    /// Takes commands until one is rejected, and returns their number.
     fn exhaust(rate: &mut CommandRate, now: Duration) -> usize {
         (0..1_000).take_while(|_| rate.take(now).is_ok()).count()
     }
 
     #[test]
-    fn takes_forty_at_once_and_tells_the_next_to_wait() {
+    fn accepts_a_burst_of_forty_and_returns_the_wait_for_the_next() {
         let mut rate = CommandRate::default();
         assert_eq!(exhaust(&mut rate, START), 40);
         assert_eq!(rate.take(START), Err(milliseconds(50)));
@@ -87,15 +90,15 @@ mod tests {
     }
 
     #[test]
-    fn takes_twenty_a_second_in_the_long_run() {
+    fn accepts_twenty_a_second_in_the_long_run() {
         let mut rate = CommandRate::default();
-        let tried = (0..10_000).map(|millisecond| rate.take(START + milliseconds(millisecond)));
-        // 40 at once, and one each 50 ms from the first on, up to 9,950 ms.
-        assert_eq!(tried.flatten().count(), 40 + 199);
+        let results = (0..10_000).map(|millisecond| rate.take(START + milliseconds(millisecond)));
+        // A burst of 40, and one each 50 ms from the first on, up to 9,950 ms.
+        assert_eq!(results.flatten().count(), 40 + 199);
     }
 
     #[test]
-    fn what_is_refused_costs_nothing() {
+    fn a_rejected_command_costs_nothing() {
         let mut rate = CommandRate::default();
         exhaust(&mut rate, START);
         for _ in 0..100 {
@@ -104,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn saves_up_no_more_than_forty() {
+    fn the_burst_never_exceeds_forty() {
         let mut rate = CommandRate::default();
         exhaust(&mut rate, START);
         assert_eq!(exhaust(&mut rate, START + milliseconds(500)), 10);
@@ -113,29 +116,29 @@ mod tests {
     }
 
     #[test]
-    fn begins_with_all_forty_on_a_clock_that_has_just_started() {
+    fn the_whole_burst_is_available_when_the_clock_starts() {
         let mut rate = CommandRate::default();
         assert_eq!(exhaust(&mut rate, Duration::ZERO), 40);
     }
 
     #[test]
-    fn the_hundredth_refusal_in_a_row_is_too_many() {
-        let mut refusals = Refusals::default();
+    fn the_hundredth_rejection_in_a_row_is_too_many() {
+        let mut rejections = RejectionCounter::default();
         for number in 1..100 {
             assert!(
-                !refusals.note(START + milliseconds(number * 999)),
+                !rejections.record(START + milliseconds(number * 999)),
                 "{number}"
             );
         }
-        assert!(refusals.note(START + milliseconds(100 * 999)));
+        assert!(rejections.record(START + milliseconds(100 * 999)));
     }
 
     #[test]
     fn a_quiet_second_ends_the_row() {
-        let mut refusals = Refusals::default();
+        let mut rejections = RejectionCounter::default();
         for burst in 0..100 {
             let now = START + milliseconds(1_000) * burst;
-            assert!((0..99).all(|_| !refusals.note(now)), "{burst}");
+            assert!((0..99).all(|_| !rejections.record(now)), "{burst}");
         }
     }
 }

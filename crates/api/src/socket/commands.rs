@@ -1,176 +1,181 @@
-//! Carries commands out.
+//! Executes commands.
 
 mod connecting;
 mod order;
 
 use std::{rc::Rc, sync::Arc};
 
-use application::access::Entrant;
+use application::access::AuthContext;
 use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
-use self::{
-    connecting::{connect, enter, not_admitted, present, subscribe},
-    order::Subject,
-};
 pub(super) use self::{
-    connecting::{connected_before, not_connected},
-    order::Order,
+    connecting::{already_connected, not_connected},
+    order::CommandOrder,
+};
+use self::{
+    connecting::{authenticate, connect, connect_with_token, fatal, subscribe},
+    order::Subject,
 };
 use super::{
     CloseCode,
     context::{Admission, Caller, Context},
     frames::{Channel, ChatFrame, Command, RefreshFrame, TypingFrame},
-    subscriptions::{Coverage, Past},
+    subscriptions::{Coverage, ReplayRequest},
 };
 use crate::{
-    access::{ChatWrite, EventsRead, check_counts, check_page, scope_table, unauthenticated},
+    access::{ChatWrite, EventsRead, check_counts, check_credential_origin, unauthenticated},
+    operations,
     problem::ApiError,
 };
 
-/// What has come of a command. The socket's task does the rest.
-pub(super) enum Done {
-    /// There is nothing to tell.
+/// The outcome of a command. The socket's task applies it.
+pub(super) enum CommandOutcome {
+    /// The command has no result.
     Empty,
-    /// Of `connect`.
+    /// The outcome of `connect`.
     Connected(Connected),
-    /// Of `subscribe`.
-    Subscribed(Opened),
-    /// Of `unsubscribe`.
+    /// The outcome of `subscribe`.
+    Subscribed(OpenedChannel),
+    /// The outcome of `unsubscribe`.
     Unsubscribed(Channel),
-    /// Of `refresh`.
-    Refreshed(Arc<Entrant>),
-    /// Of `chat`.
-    Chatted(Chatted),
-    /// Of `cancel`.
+    /// The outcome of `refresh`.
+    Refreshed(Arc<AuthContext>),
+    /// The outcome of `chat`.
+    AcceptedChat(AcceptedChat),
+    /// The outcome of `cancel`.
     Cancelled(Box<Turn>),
 }
 
-/// Who has connected, and to what.
+/// The outcome of `connect`.
 pub(super) struct Connected {
-    /// Who it is, if that was not known before.
+    /// The admission of the caller, if the upgrade carried no credential.
     pub(super) admission: Option<Box<Admission>>,
-    /// Where the log stood.
+    /// The head of the log.
     pub(super) head: Seq,
-    /// Each channel as it was named.
-    pub(super) channels: Vec<(String, Result<Opened, ApiError>)>,
+    /// The requested channels, with the client's names.
+    pub(super) channels: Vec<(String, Result<OpenedChannel, ApiError>)>,
 }
 
-/// A channel that the caller may follow.
-pub(super) struct Opened {
-    /// Which.
+/// A channel that the caller may subscribe to.
+pub(super) struct OpenedChannel {
+    /// The channel.
     pub(super) channel: Channel,
-    /// Who answers in a conversation.
+    /// The agent, if the channel is a conversation.
     pub(super) agent: Option<AgentId>,
-    /// The past events that it requests.
-    pub(super) past: Option<Past>,
-    /// Where the log stood before it was looked whether the channel is there.
+    /// The past events that the client requests.
+    pub(super) replay: Option<ReplayRequest>,
+    /// The head of the log before the channel's existence was checked.
     pub(super) head: Seq,
 }
 
-impl Opened {
-    /// All events after the cursor follow.
+impl OpenedChannel {
+    /// Returns whether the client receives all events after its cursor.
     pub(super) fn is_recovered(&self) -> bool {
-        self.past
-            .is_some_and(|past| past.coverage == Coverage::Whole)
+        self.replay
+            .is_some_and(|replay| replay.coverage == Coverage::Whole)
     }
 }
 
-/// A chat that was taken.
-pub(super) struct Chatted {
+/// A chat whose message was accepted.
+pub(super) struct AcceptedChat {
     /// The turn.
     pub(super) turn: Box<Turn>,
-    /// Whether an earlier chat with the same key began it.
+    /// Whether an earlier chat with the same idempotency key started the turn.
     pub(super) is_replayed: bool,
-    /// Where the log stood before.
+    /// The head of the log before the turn started.
     pub(super) position: Seq,
 }
 
-/// A command that was not carried out.
-pub(super) struct Refusal {
-    /// Why.
+/// A command that was not executed.
+pub(super) struct CommandError {
+    /// The cause.
     pub(super) error: ApiError,
-    /// Whether the socket is closed for it.
+    /// The code with which the socket is closed, if the error is fatal.
     pub(super) close: Option<CloseCode>,
 }
 
-impl From<ApiError> for Refusal {
+impl From<ApiError> for CommandError {
     fn from(error: ApiError) -> Self {
         Self { error, close: None }
     }
 }
 
-/// Carries one command out, behind those that came before it about the same. `id` is the client's.
-pub(super) async fn carry_out(
+/// Executes a command, after earlier commands on the same subject. `id` is the client's.
+pub(super) async fn execute(
     context: Rc<Context>,
     id: u64,
     command: Command,
-) -> Result<Done, Refusal> {
+) -> Result<CommandOutcome, CommandError> {
     if context.caller().is_none() {
         return match command {
-            Command::Connect(frame) => enter(&context, frame).await,
-            _ => Err(not_admitted(unauthenticated())),
+            Command::Connect(frame) => connect_with_token(&context, frame).await,
+            _ => Err(fatal(unauthenticated())),
         };
     }
     if !matches!(command, Command::Ping | Command::Refresh(_)) {
-        context.order.refreshed().await;
+        context.order.refresh_ended().await;
     }
     let subject = subject_of(&command);
     Ok(context
         .order
-        .keep(subject, run(&context, id, command))
+        .run_in_order(subject, run_now(&context, id, command))
         .await?)
 }
 
 fn subject_of(command: &Command) -> Option<Subject> {
     match command {
-        Command::Subscribe(frame) => frame.channel.parse().ok().map(Subject::Following),
-        Command::Unsubscribe(frame) => frame.channel.parse().ok().map(Subject::Following),
-        Command::Chat(frame) => frame.request.conversation().map(Subject::Chatting),
+        Command::Subscribe(frame) => frame.channel.parse().ok().map(Subject::Subscription),
+        Command::Unsubscribe(frame) => frame.channel.parse().ok().map(Subject::Subscription),
+        Command::Chat(frame) => frame.request.conversation().map(Subject::Conversation),
         Command::Typing(frame) => frame.conversation_id.parse().ok().map(Subject::Typing),
-        Command::Refresh(_) => Some(Subject::Refreshing),
-        // Nothing else is begun while a socket connects.
+        Command::Refresh(_) => Some(Subject::Credential),
+        // No other command starts while a socket connects.
         Command::Connect(_) | Command::Cancel(_) | Command::Ping => None,
     }
 }
 
-async fn run(context: &Context, id: u64, command: Command) -> Result<Done, ApiError> {
-    // Whoever it is now: it may have waited.
+async fn run_now(context: &Context, id: u64, command: Command) -> Result<CommandOutcome, ApiError> {
+    // The credential may have changed while the command waited.
     let caller = context.caller().ok_or_else(unauthenticated)?;
-    count(context, &caller.entrant, &command).await?;
+    count_against_quotas(context, &caller.auth, &command).await?;
     match command {
         Command::Connect(frame) => connect(context, &caller, frame).await,
         Command::Subscribe(frame) => subscribe(context, &caller, frame).await,
-        Command::Unsubscribe(frame) => Ok(Done::Unsubscribed(frame.channel.parse()?)),
+        Command::Unsubscribe(frame) => Ok(CommandOutcome::Unsubscribed(frame.channel.parse()?)),
         Command::Refresh(frame) => refresh(context, &caller, frame).await,
         Command::Chat(frame) => chat(context, &caller, id, *frame).await,
         Command::Cancel(frame) => cancel(context, &caller, &frame.turn_id).await,
         Command::Typing(frame) => typing(context, &caller, &frame).await,
-        Command::Ping => Ok(Done::Empty),
+        Command::Ping => Ok(CommandOutcome::Empty),
     }
 }
 
-/// Counts a command as the operation of the same effect is counted.
-async fn count(context: &Context, entrant: &Entrant, command: &Command) -> Result<(), ApiError> {
+/// Counts a command against the quotas, at the cost of the equivalent HTTP operation.
+async fn count_against_quotas(
+    context: &Context,
+    auth: &AuthContext,
+    command: &Command,
+) -> Result<(), ApiError> {
     let cost: &[RatePolicy] = match command {
-        Command::Chat(_) => scope_table::cost_of("POST", "/api/chat"),
-        _ => scope_table::ONE_REQUEST,
+        Command::Chat(_) => operations::CHAT_COST,
+        _ => operations::ONE_REQUEST,
     };
-    check_counts(&context.state.limits.take(entrant, cost).await)
+    check_counts(&context.state.limits.take(auth, cost).await)
 }
 
 async fn refresh(
     context: &Context,
     caller: &Caller,
     frame: RefreshFrame,
-) -> Result<Done, ApiError> {
-    let entrant = present(context, &frame.token).await?;
-    if !caller.entrant.may_go_on_as(&entrant) {
+) -> Result<CommandOutcome, ApiError> {
+    let auth = authenticate(context, &frame.token).await?;
+    if !caller.auth.may_go_on_as(&auth) {
         let detail = "the socket belongs to another principal";
         return Err(ApiError::new(ProblemCode::InvalidCredentials).with_detail(detail));
     }
-    check_page(&entrant, context.page.as_deref())?;
-    context.services.open::<EventsRead>(Arc::clone(&entrant))?;
-    Ok(Done::Refreshed(entrant))
+    check_credential_origin(&auth, context.page.as_deref())?;
+    context.services.open::<EventsRead>(Arc::clone(&auth))?;
+    Ok(CommandOutcome::Refreshed(auth))
 }
 
 async fn chat(
@@ -178,42 +183,53 @@ async fn chat(
     caller: &Caller,
     id: u64,
     frame: ChatFrame,
-) -> Result<Done, ApiError> {
+) -> Result<CommandOutcome, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
-    let who = caller.principal();
+    let principal = caller.principal();
     let request_id = context.request_id(Some(id));
     let command = frame.request.into_command(Some(request_id))?;
-    // What the turn causes comes behind it.
+    // All events of the turn have later positions.
     let position = caller.tail.position();
-    let asked = services
+    let sent = services
         .chat
-        .ask(who, command, frame.idempotency_key)
+        .send(principal, command, frame.idempotency_key)
         .await?;
-    let is_replayed = asked.is_replayed;
-    let turn = services.turns.asked(who, asked).await?;
-    Ok(Done::Chatted(Chatted {
+    let is_replayed = sent.is_replayed;
+    let turn = services.turns.asked(principal, sent).await?;
+    Ok(CommandOutcome::AcceptedChat(AcceptedChat {
         turn: Box::new(turn),
         is_replayed,
         position,
     }))
 }
 
-async fn cancel(context: &Context, caller: &Caller, turn_id: &str) -> Result<Done, ApiError> {
+async fn cancel(
+    context: &Context,
+    caller: &Caller,
+    turn_id: &str,
+) -> Result<CommandOutcome, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
     let malformed = |_malformed| ApiError::new(ProblemCode::TurnNotFound);
     let id: TurnId = turn_id.parse().map_err(malformed)?;
     let turn = services.turns.cancel(caller.principal(), id).await?;
-    Ok(Done::Cancelled(Box::new(turn)))
+    Ok(CommandOutcome::Cancelled(Box::new(turn)))
 }
 
-async fn typing(context: &Context, caller: &Caller, frame: &TypingFrame) -> Result<Done, ApiError> {
+async fn typing(
+    context: &Context,
+    caller: &Caller,
+    frame: &TypingFrame,
+) -> Result<CommandOutcome, ApiError> {
     let services = context.open::<ChatWrite>(caller)?;
     let malformed = |_malformed| ApiError::new(ProblemCode::ConversationNotFound);
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
-    let who = caller.principal();
-    let conversation = services.conversations.reach(who, id).await?;
-    services
-        .typing
-        .tell(who, &context.connection_id, &conversation, frame.typing);
-    Ok(Done::Empty)
+    let principal = caller.principal();
+    let conversation = services.conversations.reach(principal, id).await?;
+    services.typing.tell(
+        principal,
+        &context.connection_id,
+        &conversation,
+        frame.typing,
+    );
+    Ok(CommandOutcome::Empty)
 }

@@ -1,67 +1,66 @@
-//! What the parts of one socket share.
+//! State shared by the parts of one socket.
 
 use std::{cell::RefCell, sync::Arc};
 
 use actix_web::web::Data;
 use application::{
-    access::Entrant,
+    access::AuthContext,
     realtime::{LogReader, Tail},
 };
 use domain::{Principal, ProblemCode};
 use ports::StreamSlot;
 
-use super::commands::Order;
+use super::commands::CommandOrder;
 use crate::{
     access::{Authorized, EventsRead, Requirement, SealedServices, open_stream},
     problem::{ApiError, ProblemBody},
     state::ApiState,
 };
 
-/// What the parts of one socket share.
+/// State shared by the parts of one socket.
 pub(super) struct Context {
-    /// What the layers need.
+    /// The state of the server.
     pub(super) state: Data<ApiState>,
-    /// The use cases.
+    /// The use cases, sealed until the caller's scopes are checked.
     pub(super) services: SealedServices,
-    /// Names the connection; part of each `requestId` here.
+    /// The id of the connection, and the prefix of its request ids.
     pub(super) connection_id: String,
-    /// The origin of the page that opened it, if one did.
+    /// The origin of the page that opened the socket, if any.
     pub(super) page: Option<String>,
-    /// Which commands wait for each other.
-    pub(super) order: Order,
-    /// Who is at the other end; nobody knows before `connect` when the upgrade carried no
-    /// credential.
+    /// The order of commands.
+    pub(super) order: CommandOrder,
+    /// The authenticated caller; `None` before `connect` if the upgrade carried no credential.
     caller: RefCell<Option<Caller>>,
 }
 
-/// Who is at the other end.
+/// An authenticated caller.
 #[derive(Clone)]
 pub(super) struct Caller {
-    /// With what holds for its credential.
-    pub(super) entrant: Arc<Entrant>,
-    /// The log of its tenant.
+    /// The caller's principal and rights.
+    pub(super) auth: Arc<AuthContext>,
+    /// The tail of the tenant's event log.
     pub(super) tail: Arc<Tail>,
 }
 
 impl Caller {
     /// The principal.
     pub(super) fn principal(&self) -> &Principal {
-        &self.entrant.principal
+        &self.auth.principal
     }
 }
 
-/// What an entrant needs to be at the other end.
+/// All that an admitted caller uses.
 pub(super) struct Admission {
-    /// Who it is.
+    /// The caller.
     pub(super) caller: Caller,
-    /// The use cases, as far as they are for all who listen.
+    /// The use cases that every subscriber may use.
     pub(super) services: Authorized<EventsRead>,
-    /// Its place among the open streams of its principal; none when nobody counts them.
+    /// Its slot among the open streams of its principal; `None` if streams are not limited.
     pub(super) slot: Option<StreamSlot>,
 }
 
 impl Context {
-    /// Of a socket that was just opened, by nobody as yet.
+    /// Creates the context of a new socket without a caller.
     pub(super) fn new(
         state: Data<ApiState>,
         services: SealedServices,
@@ -73,27 +72,27 @@ impl Context {
             services,
             connection_id,
             page,
-            order: Order::default(),
+            order: CommandOrder::default(),
             caller: RefCell::new(None),
         }
     }
 
-    /// Who is at the other end, if that is known.
+    /// Returns the caller, once authenticated.
     pub(super) fn caller(&self) -> Option<Caller> {
         self.caller.borrow().clone()
     }
 
-    /// Notes who is at the other end.
+    /// Sets the caller.
     pub(super) fn set_caller(&self, caller: Caller) {
         *self.caller.borrow_mut() = Some(caller);
     }
 
-    /// The use cases for a caller that may do what `R` says.
+    /// Returns the use cases of the requirement `R`, if the caller meets it.
     pub(super) fn open<R: Requirement>(&self, caller: &Caller) -> Result<Authorized<R>, ApiError> {
-        self.services.open(Arc::clone(&caller.entrant))
+        self.services.open(Arc::clone(&caller.auth))
     }
 
-    /// The id by which a command is found again in the log; without one, the socket.
+    /// The request id of a command, as in logs and problems; the connection id without a command.
     pub(super) fn request_id(&self, id: Option<u64>) -> String {
         match id {
             Some(id) => format!("{}-{id}", self.connection_id),
@@ -101,34 +100,34 @@ impl Context {
         }
     }
 
-    /// What an error says to the client, and to the log when the server is at fault.
+    /// Converts an error to a problem for the client, and logs server errors.
     pub(super) fn report(&self, id: Option<u64>, error: &ApiError) -> ProblemBody {
         let request_id = self.request_id(id);
-        // To leave in order is no failure.
+        // A shutdown is not a failure.
         if error.code.status() >= 500 && error.code != ProblemCode::Draining {
             let cause = error.source.as_ref();
             let cause = cause
                 .map(|it| ports::error::chain(&**it))
                 .unwrap_or_default();
             let status = error.code.status();
-            tracing::error!(request_id, status, cause, "the command failed");
+            tracing::error!(request_id, status, cause, "socket command failed");
         }
         ProblemBody::on_socket(error, request_id)
     }
 }
 
-/// Admits an entrant, or says why not.
+/// Admits a caller: checks its scopes, and takes one of its stream slots.
 pub(super) async fn admit(
     state: &ApiState,
     services: &SealedServices,
-    entrant: Arc<Entrant>,
+    auth: Arc<AuthContext>,
 ) -> Result<Admission, ApiError> {
-    let services = services.open::<EventsRead>(Arc::clone(&entrant))?;
-    let slot = open_stream(&state.limits, &entrant).await?;
+    let services = services.open::<EventsRead>(Arc::clone(&auth))?;
+    let slot = open_stream(&state.limits, &auth).await?;
     let log: &LogReader = &services.log;
-    let tail = log.tail(&entrant.principal.tenant).await?;
+    let tail = log.tail(&auth.principal.tenant).await?;
     Ok(Admission {
-        caller: Caller { entrant, tail },
+        caller: Caller { auth, tail },
         services,
         slot,
     })

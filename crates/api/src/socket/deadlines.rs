@@ -1,4 +1,4 @@
-//! By when something must have happened on a socket: one timer for all of it.
+//! The deadlines of a socket, driven by one timer.
 
 use std::{pin::Pin, time::Duration};
 
@@ -6,16 +6,16 @@ use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::CloseCode;
 
-/// How long a client may take for what.
+/// The timeouts of sockets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketTimes {
-    /// The first frame of a client that carried no credential.
+    /// The time for the first frame of a client without a credential.
     pub connect: Duration,
-    /// Between two pings.
+    /// The interval between pings.
     pub ping: Duration,
-    /// The answer to a ping.
+    /// The time for the answer to a ping.
     pub pong: Duration,
-    /// To take anything at all of what waits for it.
+    /// The maximum time for which a client reads nothing while frames wait to be sent.
     pub write: Duration,
 }
 
@@ -30,18 +30,18 @@ impl Default for SocketTimes {
     }
 }
 
-/// What is due.
+/// An action that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Due {
-    /// Nothing is.
+    /// No action.
     Nothing,
-    /// A ping.
+    /// Send a ping.
     Ping,
-    /// The end.
+    /// Close the socket.
     Close(CloseCode),
 }
 
-/// By when something must have happened on one socket.
+/// The deadlines of one socket.
 #[derive(Debug)]
 pub(super) struct Deadlines {
     times: SocketTimes,
@@ -51,49 +51,50 @@ pub(super) struct Deadlines {
 }
 
 impl Deadlines {
-    /// Those of a socket that was just opened. `is_known` is whether its upgrade carried a
+    /// The deadlines of a new socket. `is_authenticated` is whether the upgrade carried a
     /// credential.
-    pub(super) fn new(times: SocketTimes, is_known: bool, now: Instant) -> Self {
+    pub(super) fn new(times: SocketTimes, is_authenticated: bool, now: Instant) -> Self {
         Self {
             times,
-            connect: (!is_known).then_some(now + times.connect),
+            connect: (!is_authenticated).then_some(now + times.connect),
             ping: now + times.ping,
             pong: None,
         }
     }
 
-    /// Milliseconds between two pings.
+    /// The milliseconds between two pings.
     pub(super) fn ping_interval_ms(&self) -> u64 {
         u64::try_from(self.times.ping.as_millis()).unwrap_or(u64::MAX)
     }
 
-    /// The client has said who it is.
-    pub(super) fn connected(&mut self) {
+    /// Records that the client has authenticated.
+    pub(super) fn authenticated(&mut self) {
         self.connect = None;
     }
 
-    /// Something came from the client.
-    pub(super) fn heard(&mut self) {
+    /// Records that the client has sent something.
+    pub(super) fn received(&mut self) {
         self.pong = None;
     }
 
-    /// What is due by now. `stuck_since` is since when the client takes nothing of what waits for
-    /// it; `is_listening` is whether it would be heard if it answered.
+    /// Returns the action that is due. `stalled_since` is the time since which the client has read
+    /// nothing although frames wait; `is_reading` is whether the socket reads what the client
+    /// sends: if it does not, a missing pong is not the client's fault.
     pub(super) fn due(
         &mut self,
         now: Instant,
-        stuck_since: Option<Instant>,
-        is_listening: bool,
+        stalled_since: Option<Instant>,
+        is_reading: bool,
     ) -> Due {
         let has_passed = |at: Option<Instant>| at.is_some_and(|at| at <= now);
         if has_passed(self.connect) {
             return Due::Close(CloseCode::ConnectTimeout);
         }
-        if has_passed(stuck_since.map(|since| since + self.times.write)) {
+        if has_passed(stalled_since.map(|since| since + self.times.write)) {
             return Due::Close(CloseCode::SlowConsumer);
         }
         if has_passed(self.pong) {
-            if is_listening {
+            if is_reading {
                 return Due::Close(CloseCode::NoPong);
             }
             self.pong = Some(now + self.times.pong);
@@ -106,32 +107,32 @@ impl Deadlines {
         Due::Nothing
     }
 
-    /// When to look again.
-    pub(super) fn next(&self, stuck_since: Option<Instant>) -> Instant {
-        let stuck = stuck_since.map(|since| since + self.times.write);
-        let others = [self.connect, self.pong, stuck];
+    /// The time of the next deadline.
+    pub(super) fn next_deadline(&self, stalled_since: Option<Instant>) -> Instant {
+        let stalled = stalled_since.map(|since| since + self.times.write);
+        let others = [self.connect, self.pong, stalled];
         others.into_iter().flatten().fold(self.ping, Instant::min)
     }
 }
 
-/// A timer that is moved only when it would ring too late.
-pub(super) struct Alarm(Pin<Box<Sleep>>);
+/// A timer that is reset only to fire earlier.
+pub(super) struct Timer(Pin<Box<Sleep>>);
 
-impl Alarm {
-    /// Rings at `at`.
+impl Timer {
+    /// A timer that fires at `at`.
     pub(super) fn new(at: Instant) -> Self {
         Self(Box::pin(sleep_until(at)))
     }
 
-    /// Rings at `at` or before.
+    /// Makes the timer fire at `at` or before.
     pub(super) fn set(&mut self, at: Instant) {
         if at < self.0.deadline() || self.0.is_elapsed() {
             self.0.as_mut().reset(at);
         }
     }
 
-    /// Waits until it rings.
-    pub(super) async fn rung(&mut self) {
+    /// Waits until the timer fires.
+    pub(super) async fn fired(&mut self) {
         self.0.as_mut().await;
     }
 }
@@ -152,21 +153,21 @@ mod tests {
     }
 
     #[test]
-    fn the_times_are_those_of_the_contract() {
+    fn the_default_timeouts_are_the_documented_ones() {
         assert_eq!(SocketTimes::default(), TIMES);
     }
 
     #[test]
-    fn who_is_not_known_must_connect_in_time() {
+    fn an_unauthenticated_client_must_connect_in_time() {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, false, start);
-        assert_eq!(deadlines.next(None), start + seconds(10));
+        assert_eq!(deadlines.next_deadline(None), start + seconds(10));
         assert_eq!(deadlines.due(start + seconds(9), None, true), Due::Nothing);
         let late = deadlines.due(start + seconds(10), None, true);
         assert_eq!(late, Due::Close(CloseCode::ConnectTimeout));
-        deadlines.connected();
+        deadlines.authenticated();
         assert_eq!(deadlines.due(start + seconds(10), None, true), Due::Nothing);
-        assert_eq!(deadlines.next(None), start + seconds(25));
+        assert_eq!(deadlines.next_deadline(None), start + seconds(25));
     }
 
     #[test]
@@ -175,8 +176,8 @@ mod tests {
         let mut deadlines = Deadlines::new(TIMES, true, start);
         assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Ping);
         assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Nothing);
-        assert_eq!(deadlines.next(None), start + seconds(35));
-        deadlines.heard();
+        assert_eq!(deadlines.next_deadline(None), start + seconds(35));
+        deadlines.received();
         assert_eq!(deadlines.due(start + seconds(35), None, true), Due::Nothing);
         assert_eq!(deadlines.due(start + seconds(50), None, true), Due::Ping);
         assert_eq!(deadlines.due(start + seconds(59), None, true), Due::Nothing);
@@ -185,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_not_listened_to_is_not_missed() {
+    fn a_pong_is_not_expected_while_the_socket_does_not_read() {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, true, start);
         assert_eq!(deadlines.due(start + seconds(25), None, true), Due::Ping);
@@ -199,16 +200,16 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_for_10_seconds_is_too_slow() {
+    fn a_client_that_reads_nothing_for_10_seconds_is_too_slow() {
         let start = Instant::now();
         let mut deadlines = Deadlines::new(TIMES, true, start);
-        let stuck = Some(start + seconds(3));
-        assert_eq!(deadlines.next(stuck), start + seconds(13));
+        let stalled = Some(start + seconds(3));
+        assert_eq!(deadlines.next_deadline(stalled), start + seconds(13));
         assert_eq!(
-            deadlines.due(start + seconds(12), stuck, true),
+            deadlines.due(start + seconds(12), stalled, true),
             Due::Nothing
         );
-        let slow = deadlines.due(start + seconds(13), stuck, true);
+        let slow = deadlines.due(start + seconds(13), stalled, true);
         assert_eq!(slow, Due::Close(CloseCode::SlowConsumer));
     }
 }

@@ -1,4 +1,4 @@
-//! Stops what is too large before it is read.
+//! Rejects oversized frames and messages before they are buffered.
 
 use std::{
     pin::Pin,
@@ -13,54 +13,54 @@ use actix_web::{
 };
 use futures::Stream;
 
-use super::frame_headers::FrameHeaders;
+use super::frame_headers::FrameHeaderParser;
 
 #[cfg(test)]
 mod tests;
 
-/// Whether there is more to come.
+/// The state of a guard.
 #[derive(Debug)]
-enum Passage {
+enum State {
     Open,
-    /// What stood before the offending length has been handed on, its refusal has not.
-    Refusing,
+    /// The bytes before the offending length were passed on; the error follows.
+    Overflowing,
     Closed,
 }
 
-/// The bytes of a WebSocket as the client sends them, up to a frame above
-/// [`FRAME_BYTES`](super::FRAME_BYTES) or a message above
-/// [`MESSAGE_BYTES`](super::MESSAGE_BYTES): instead of the last byte of the length that declares
-/// it comes [`PayloadError::Overflow`], then nothing.
+/// Passes on the bytes of a WebSocket client until a frame exceeds
+/// [`MAX_FRAME_BYTES`](super::MAX_FRAME_BYTES) or a message exceeds
+/// [`MAX_MESSAGE_BYTES`](super::MAX_MESSAGE_BYTES). In place of the last byte of the length field
+/// that declares the excess, it returns [`PayloadError::Overflow`], and then ends.
 ///
-/// The codec behind it looks at the size of a frame only once the whole of it lies in memory: a
-/// header that declares a gibibyte would let a client fill as much.
+/// The codec behind it checks the size of a frame only after buffering all of it: a header that
+/// declares one GiB would let a client fill that much memory.
 #[derive(Debug)]
 pub struct FrameGuard<S> {
     inner: S,
-    headers: FrameHeaders,
-    passage: Passage,
+    headers: FrameHeaderParser,
+    state: State,
 }
 
 impl<S> FrameGuard<S> {
-    /// Guards what `inner` yields, from the first byte after the upgrade on.
+    /// Guards `inner`, from the first byte after the upgrade on.
     pub const fn new(inner: S) -> Self {
         Self {
             inner,
-            headers: FrameHeaders::new(),
-            passage: Passage::Open,
+            headers: FrameHeaderParser::new(),
+            state: State::Open,
         }
     }
 
-    fn hand_on(&mut self, mut chunk: Bytes) -> Result<Bytes, PayloadError> {
-        match self.headers.excess_in(&chunk) {
+    fn check(&mut self, mut chunk: Bytes) -> Result<Bytes, PayloadError> {
+        match self.headers.find_excess(&chunk) {
             None => Ok(chunk),
             Some(0) => {
-                self.passage = Passage::Closed;
+                self.state = State::Closed;
                 Err(PayloadError::Overflow)
             }
-            Some(place) => {
-                self.passage = Passage::Refusing;
-                chunk.truncate(place);
+            Some(index) => {
+                self.state = State::Overflowing;
+                chunk.truncate(index);
                 Ok(chunk)
             }
         }
@@ -75,23 +75,26 @@ where
 
     fn poll_next(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Option<Self::Item>> {
         let this = self.get_mut();
-        match this.passage {
-            Passage::Open => {
+        match this.state {
+            State::Open => {
                 let item = ready!(Pin::new(&mut this.inner).poll_next(context));
-                Poll::Ready(item.map(|chunk| this.hand_on(chunk?)))
+                Poll::Ready(item.map(|chunk| this.check(chunk?)))
             }
-            Passage::Refusing => {
-                this.passage = Passage::Closed;
+            State::Overflowing => {
+                this.state = State::Closed;
                 Poll::Ready(Some(Err(PayloadError::Overflow)))
             }
-            Passage::Closed => Poll::Ready(None),
+            State::Closed => Poll::Ready(None),
         }
     }
 }
 
-/// The payload of an upgrade, guarded. It never fails: the error is that of the extractor, the
-/// only way there is to make a [`web::Payload`].
-pub async fn guarded(request: &HttpRequest, payload: web::Payload) -> Result<web::Payload, Error> {
+/// Guards the payload of an upgrade. Never fails: the error type belongs to the extractor, the only
+/// way to make a [`web::Payload`].
+pub async fn guard_payload(
+    request: &HttpRequest,
+    payload: web::Payload,
+) -> Result<web::Payload, Error> {
     let guard: BoxedPayloadStream = Box::pin(FrameGuard::new(payload.into_inner()));
     web::Payload::from_request(request, &mut dev::Payload::from(guard)).await
 }

@@ -1,18 +1,18 @@
-//! What holds for every socket.
+//! The limits of every socket.
 
 use super::{
-    FRAME_BYTES, MESSAGE_BYTES,
-    command_rate::{COMMANDS_AT_ONCE, COMMANDS_PER_SECOND},
-    frames::{MOST_CHANNELS, SocketLimits},
-    subscriptions::MOST_REPLAYED,
+    MAX_FRAME_BYTES, MAX_MESSAGE_BYTES,
+    command_rate::{COMMAND_BURST, COMMANDS_PER_SECOND},
+    frames::{MAX_CHANNELS, SocketLimits},
+    subscriptions::MAX_REPLAYED_EVENTS,
 };
 
-/// What holds for every socket, whoever is at its other end.
+/// The limits of every socket, for all principals.
 pub const SOCKET_LIMITS: SocketLimits = SocketLimits {
-    frame_bytes: FRAME_BYTES,
-    message_bytes: MESSAGE_BYTES,
-    channels: MOST_CHANNELS,
+    frame_bytes: MAX_FRAME_BYTES,
+    message_bytes: MAX_MESSAGE_BYTES,
+    channels: MAX_CHANNELS,
     commands_per_second: COMMANDS_PER_SECOND,
-    commands_burst: COMMANDS_AT_ONCE,
-    replayed_events: MOST_REPLAYED,
+    commands_burst: COMMAND_BURST,
+    replayed_events: MAX_REPLAYED_EVENTS,
 };

@@ -1,42 +1,40 @@
-//! `GET /api/ws`: what happens, and commands, on one connection.
+//! `GET /api/ws`: events, live data and commands on one connection.
 //!
-//! [`open_socket`] makes a socket of a request. From then on one task serves it: it reads
-//! [`frames`], carries commands out, and tells what the log and running turns bring. Each limit
-//! stands apart from it: on what comes in ([`FrameGuard`], [`CommandRate`]), on what waits to go
-//! out ([`Outbox`]), on time ([`SocketTimes`]); and why a socket closes ([`CloseCode`]).
+//! [`open_socket`] upgrades a request. One task then serves the socket: it reads [`frames`],
+//! executes commands, and sends events of the log and live data of running turns. Each limit has a
+//! module of its own: input ([`FrameGuard`], [`CommandRate`]), output ([`SendQueue`]), time
+//! ([`SocketTimes`]). [`CloseCode`] lists the reasons for a close.
 
 mod close;
 mod command_rate;
 mod commands;
 mod context;
 mod deadlines;
-mod fault;
 mod frame_guard;
 mod frame_headers;
-mod frame_writer;
 pub mod frames;
 mod limits;
-mod live_texts;
-mod member;
-mod meter;
-mod outbox;
-mod outgoing;
+mod live_replies;
+mod notice_sender;
+mod page_reader;
+mod protocol_error;
 #[cfg(test)]
 mod raw_client;
-mod reading;
+mod send_queue;
 mod session;
+mod socket_metrics;
+mod subscriber;
 mod subscriptions;
 mod tickets;
 mod upgrade;
 
-pub use close::{CloseCode, ComeBack};
+pub use close::{CloseCode, Reconnect};
 pub use command_rate::CommandRate;
 pub use deadlines::SocketTimes;
-pub use fault::close_code_of;
-pub use frame_guard::{FrameGuard, guarded};
-pub use frame_headers::{FRAME_BYTES, MESSAGE_BYTES};
+pub use frame_guard::{FrameGuard, guard_payload};
+pub use frame_headers::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
 pub use limits::SOCKET_LIMITS;
-pub use outbox::{Outbox, Overfull};
-pub use outgoing::{Outgoing, OutgoingBody, outgoing};
+pub use protocol_error::close_code_for;
+pub use send_queue::{SendQueue, SendQueueBody, SendQueueFull, send_queue};
 pub use tickets::{__path_create_ticket, TicketBody, TicketRequest, create_ticket};
 pub use upgrade::{__path_open_socket, open_socket};

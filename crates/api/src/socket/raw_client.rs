@@ -1,4 +1,4 @@
-//! For tests: a client that sends bytes, right or wrong, and the guarded socket that reads them.
+//! A test client that sends raw bytes, and the guarded socket that reads them.
 
 use actix_http::BoxedPayloadStream;
 use actix_web::{
@@ -11,10 +11,11 @@ use actix_web::{
 use actix_ws::MessageStream;
 use futures::Stream;
 
-use super::guarded;
+use super::guard_payload;
 
-/// What the server reads of a client that sends this behind its upgrade.
-pub(crate) async fn messages_of(
+/// Returns the messages that the server reads from a client that sends these bytes after its
+/// upgrade.
+pub(crate) async fn messages_from(
     sent: impl Stream<Item = Result<Bytes, PayloadError>> + 'static,
 ) -> MessageStream {
     let request = TestRequest::default()
@@ -25,7 +26,9 @@ pub(crate) async fn messages_of(
         .to_http_request();
     let sent: BoxedPayloadStream = Box::pin(sent);
     let payload = web::Payload::from_request(&request, &mut dev::Payload::from(sent));
-    let payload = guarded(&request, payload.await.unwrap()).await.unwrap();
+    let payload = guard_payload(&request, payload.await.unwrap())
+        .await
+        .unwrap();
     let (_response, _session, messages) = actix_ws::handle(&request, payload).unwrap();
     messages
 }

@@ -1,4 +1,4 @@
-//! One socket, from its first frame to its close: one task.
+//! The task that serves one socket from its first frame to its close.
 
 use std::{future::pending, rc::Rc};
 
@@ -8,101 +8,101 @@ use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
 
 use super::{
-    CloseCode, CommandRate, Outgoing, Overfull,
-    command_rate::Refusals,
-    commands::{Done, Refusal},
+    CloseCode, CommandRate, SendQueue, SendQueueFull,
+    command_rate::RejectionCounter,
+    commands::{CommandError, CommandOutcome},
     context::{Admission, Context},
-    deadlines::{Alarm, Deadlines, Due},
+    deadlines::{Deadlines, Due, Timer},
     frames::{ServerFrame, encode},
-    member::{Member, News},
-    meter::Meter,
+    socket_metrics::SocketMetrics,
+    subscriber::{Subscriber, SubscriberEvent},
 };
-use crate::connection::Progress;
+use http_listener::ConnectionState;
 
 mod ending;
 mod inbound;
 mod outcomes;
 
-pub(super) use self::inbound::MOST_WITH_SHORT_ONES;
+pub(super) use self::inbound::MAX_RUNNING_WITH_SHORT;
 
 /// One socket.
 pub(super) struct Session {
     context: Rc<Context>,
     messages: AggregatedMessageStream,
-    outgoing: Outgoing,
+    send_queue: SendQueue,
     commands: FuturesUnordered<LocalBoxFuture<'static, Finished>>,
-    /// Whoever is at the other end; nobody knows before `connect` when the upgrade carried no
-    /// credential.
-    member: Option<Box<Member>>,
-    /// Whether a `connect` is being carried out: what comes behind it waits unread.
+    /// The subscriber; `None` before `connect` if the upgrade carried no credential.
+    subscriber: Option<Box<Subscriber>>,
+    /// Whether a `connect` is running: later frames are not read meanwhile.
     is_connecting: bool,
     has_connected: bool,
     deadlines: Deadlines,
-    alarm: Alarm,
+    timer: Timer,
     rate: CommandRate,
-    began: Instant,
-    refusals: Refusals,
-    progress: Progress,
+    opened_at: Instant,
+    rejections: RejectionCounter,
+    progress: ConnectionState,
 }
 
-/// A command that was carried out, or not.
+/// A command that has ended.
 struct Finished {
     id: u64,
     is_connect: bool,
-    result: Result<Done, Refusal>,
+    result: Result<CommandOutcome, CommandError>,
 }
 
-/// Something that happened.
-enum Happening {
+/// An event that the task handles.
+enum SessionEvent {
     Message(Option<Result<AggregatedMessage, ProtocolError>>),
     Finished(Finished),
-    News(News),
-    Moved,
-    Alarm,
+    SubscriberEvent(SubscriberEvent),
+    SendQueueChanged,
+    Timer,
     Closing,
 }
 
-/// Why a socket ends.
+/// The end of a socket.
 enum End {
-    /// The server closes it.
+    /// The server closes the socket.
     Close(CloseCode),
-    /// The client has closed it.
+    /// The client has closed the socket.
     Closed(Option<CloseReason>),
-    /// The connection has gone.
-    Gone,
+    /// The connection is lost.
+    Disconnected,
 }
 
-impl From<Overfull> for End {
-    fn from(_: Overfull) -> Self {
+impl From<SendQueueFull> for End {
+    fn from(_: SendQueueFull) -> Self {
         Self::Close(CloseCode::SlowConsumer)
     }
 }
 
 impl Session {
-    /// A socket that was just opened, by whoever was admitted if its upgrade carried a credential.
+    /// Creates the session of a new socket. `admission` is that of its caller, if the upgrade
+    /// carried a credential.
     pub(super) fn new(
         context: Context,
         admission: Option<Admission>,
         messages: AggregatedMessageStream,
-        outgoing: Outgoing,
-        progress: Progress,
+        send_queue: SendQueue,
+        progress: ConnectionState,
     ) -> Self {
-        let began = Instant::now();
+        let opened_at = Instant::now();
         let times = context.state.socket_times;
-        let deadlines = Deadlines::new(times, admission.is_some(), began);
+        let deadlines = Deadlines::new(times, admission.is_some(), opened_at);
         let mut session = Self {
             context: Rc::new(context),
             messages,
-            outgoing,
+            send_queue,
             commands: FuturesUnordered::new(),
-            member: None,
+            subscriber: None,
             is_connecting: false,
             has_connected: false,
-            alarm: Alarm::new(deadlines.next(None)),
+            timer: Timer::new(deadlines.next_deadline(None)),
             deadlines,
             rate: CommandRate::default(),
-            began,
-            refusals: Refusals::default(),
+            opened_at,
+            rejections: RejectionCounter::default(),
             progress,
         };
         if let Some(admission) = admission {
@@ -113,113 +113,121 @@ impl Session {
 
     /// Serves the socket until it ends.
     pub(super) async fn run(mut self) {
-        let mut meter = Meter::begin();
+        let mut metrics = SocketMetrics::start();
         let end = loop {
-            let happening = self.next().await;
-            let taken_in = self.take_in(happening);
-            if let Err(end) = taken_in.and_then(|()| self.go_on()) {
+            let event = self.next_event().await;
+            let handled = self.handle(event);
+            if let Err(end) = handled.and_then(|()| self.advance()) {
                 break end;
             }
         };
-        self.answer_what_is_in_hand(&end).await;
-        meter.note(end.label());
-        self.part(end).await;
+        self.finish_running_commands(&end).await;
+        metrics.set_reason(end.label());
+        self.close(end).await;
     }
 
-    async fn next(&mut self) -> Happening {
-        let is_listening = self.is_listening();
+    async fn next_event(&mut self) -> SessionEvent {
+        let is_reading = self.is_reading();
         let closing = &self.context.state.closing;
         tokio::select! {
-            message = self.messages.next(), if is_listening => Happening::Message(message),
+            message = self.messages.next(), if is_reading => SessionEvent::Message(message),
             Some(finished) = self.commands.next(), if !self.commands.is_empty() => {
-                Happening::Finished(finished)
+                SessionEvent::Finished(finished)
             }
-            news = news_of(&mut self.member) => Happening::News(news),
-            () = self.outgoing.moved() => Happening::Moved,
-            () = self.alarm.rung() => Happening::Alarm,
-            () = closing.cancelled() => Happening::Closing,
+            event = next_subscriber_event(&mut self.subscriber) => SessionEvent::SubscriberEvent(event),
+            () = self.send_queue.changed() => SessionEvent::SendQueueChanged,
+            () = self.timer.fired() => SessionEvent::Timer,
+            () = closing.cancelled() => SessionEvent::Closing,
         }
     }
 
-    fn is_listening(&self) -> bool {
+    fn is_reading(&self) -> bool {
         !self.is_connecting
     }
 
-    fn take_in(&mut self, happening: Happening) -> Result<(), End> {
-        match happening {
-            Happening::Message(message) => self.take_message(message),
-            Happening::Finished(finished) => self.finish(finished),
-            Happening::News(news) => self.take_news(news),
-            Happening::Moved if self.outgoing.is_gone() => Err(End::Gone),
-            Happening::Moved => self.tell_texts(),
-            Happening::Alarm => self.look_at_the_clock(),
-            Happening::Closing => Err(End::Close(CloseCode::Draining)),
+    fn handle(&mut self, event: SessionEvent) -> Result<(), End> {
+        match event {
+            SessionEvent::Message(message) => self.handle_message(message),
+            SessionEvent::Finished(finished) => self.apply(finished),
+            SessionEvent::SubscriberEvent(event) => self.handle_subscriber_event(event),
+            SessionEvent::SendQueueChanged if self.send_queue.is_disconnected() => {
+                Err(End::Disconnected)
+            }
+            SessionEvent::SendQueueChanged => self.send_live_replies(),
+            SessionEvent::Timer => self.check_deadlines(),
+            SessionEvent::Closing => Err(End::Close(CloseCode::Draining)),
         }
     }
 
-    /// Tells what there is to tell, and sets the alarm.
-    fn go_on(&mut self) -> Result<(), End> {
-        if let Some(member) = &mut self.member {
-            member.advance(&self.outgoing)?;
+    /// Sends what is available, and sets the timer.
+    fn advance(&mut self) -> Result<(), End> {
+        if let Some(subscriber) = &mut self.subscriber {
+            subscriber.advance(&self.send_queue)?;
         }
-        self.alarm.set(self.deadlines.next(self.blocked_since()));
+        self.timer
+            .set(self.deadlines.next_deadline(self.unread_since()));
         Ok(())
     }
 
-    fn tell_texts(&mut self) -> Result<(), End> {
-        match &mut self.member {
-            Some(member) => Ok(member.tell_texts(&self.outgoing)?),
+    fn send_live_replies(&mut self) -> Result<(), End> {
+        match &mut self.subscriber {
+            Some(subscriber) => Ok(subscriber.send_live_replies(&self.send_queue)?),
             None => Ok(()),
         }
     }
 
-    /// Since when the client has taken not one byte of what waits for it. A large frame is taken
-    /// in many parts, so the connection knows more of it than the queue.
-    fn blocked_since(&self) -> Option<Instant> {
-        let waiting_since = self.outgoing.stuck_since()?;
-        Some(waiting_since.max(self.progress.taken_at().unwrap_or(waiting_since)))
+    /// The time since which the client has read no byte although frames wait. The connection reads
+    /// a large frame in many parts, so it knows more than the queue.
+    fn unread_since(&self) -> Option<Instant> {
+        let stalled_since = self.send_queue.stalled_since()?;
+        Some(stalled_since.max(self.progress.last_write_at().unwrap_or(stalled_since)))
     }
 
-    fn look_at_the_clock(&mut self) -> Result<(), End> {
-        let stuck_since = self.blocked_since();
-        let is_listening = self.is_listening();
+    fn check_deadlines(&mut self) -> Result<(), End> {
+        let stalled_since = self.unread_since();
+        let is_reading = self.is_reading();
         match self
             .deadlines
-            .due(Instant::now(), stuck_since, is_listening)
+            .due(Instant::now(), stalled_since, is_reading)
         {
             Due::Nothing => {}
             Due::Ping => {
-                self.outgoing.ping();
-                // Pages cannot see the protocol's own.
-                self.outgoing.push(encode(&ServerFrame::Ping))?;
+                self.send_queue.ping();
+                // Browsers do not show protocol pings to pages.
+                self.send_queue.push(encode(&ServerFrame::Ping))?;
             }
             Due::Close(code) => return Err(End::Close(code)),
         }
         Ok(())
     }
 
-    fn take_news(&mut self, news: News) -> Result<(), End> {
-        let Some(member) = &mut self.member else {
+    fn handle_subscriber_event(&mut self, event: SubscriberEvent) -> Result<(), End> {
+        let Some(subscriber) = &mut self.subscriber else {
             return Ok(());
         };
-        match news {
-            // The log is looked at whatever has happened.
-            News::Log | News::Typing(None) => Ok(()),
-            News::Typing(Some(news)) => Ok(member.tell_typing(&news, &self.outgoing)?),
-            News::Text => Ok(member.tell_texts(&self.outgoing)?),
-            News::Past(wanted, page) => Ok(member.take_in(wanted, page, &self.outgoing)?),
-            // Nothing is told that has a gap; who comes back after a pause may find it mended.
-            News::Unreadable => Err(End::Close(CloseCode::Overloaded)),
-            News::Over(Over::Revoked) => Err(End::Close(CloseCode::Revoked)),
-            News::Over(Over::Ended) => Err(End::Close(CloseCode::RefreshToken)),
+        match event {
+            // The log is read after every event.
+            SubscriberEvent::Log | SubscriberEvent::Typing(None) => Ok(()),
+            SubscriberEvent::Typing(Some(update)) => {
+                Ok(subscriber.send_typing(&update, &self.send_queue)?)
+            }
+            SubscriberEvent::LiveReply => Ok(subscriber.send_live_replies(&self.send_queue)?),
+            SubscriberEvent::PageRead(request, page) => {
+                Ok(subscriber.accept_page(request, page, &self.send_queue)?)
+            }
+            // A channel must not have a gap; the log may be readable again when the client
+            // reconnects.
+            SubscriberEvent::Unreadable => Err(End::Close(CloseCode::Overloaded)),
+            SubscriberEvent::Over(Over::Revoked) => Err(End::Close(CloseCode::Revoked)),
+            SubscriberEvent::Over(Over::Ended) => Err(End::Close(CloseCode::RefreshToken)),
         }
     }
 }
 
-/// What happens for whoever is at the other end; nothing while nobody is known.
-async fn news_of(member: &mut Option<Box<Member>>) -> News {
-    match member {
-        Some(member) => member.news().await,
+/// Waits for the next event of the subscriber; forever without one.
+async fn next_subscriber_event(subscriber: &mut Option<Box<Subscriber>>) -> SubscriberEvent {
+    match subscriber {
+        Some(subscriber) => subscriber.next_event().await,
         None => pending().await,
     }
 }

@@ -1,34 +1,34 @@
-//! What a socket follows, and from where on: each channel gets its events in order and once.
+//! The subscriptions of a socket: each channel receives its events in order and once.
 
 mod live;
 mod notice;
 mod page;
-mod past;
 mod recent;
 mod replay;
+mod replay_request;
 #[cfg(test)]
 mod tests;
 
-use application::realtime::FedEvent;
+use application::realtime::SerializedEvent;
 use domain::{AgentId, EventType, Seq, TurnId};
 
 pub(super) use self::{
     notice::{Notice, NoticeSink},
     page::{Page, PageRequest},
-    past::{Coverage, Past},
+    replay_request::{Coverage, ReplayRequest},
 };
 use self::{recent::RecentlyEnded, replay::Replay};
 use super::{
-    Overfull,
-    frames::{Channel, MOST_CHANNELS},
+    SendQueueFull,
+    frames::{Channel, MAX_CHANNELS},
 };
 
 /// The maximum number of events after a client's cursor that a channel replays.
-pub(super) const MOST_REPLAYED: usize = 10_000;
-/// Conversations that are followed at once because of a chat.
-const MOST_IMPLICIT: usize = MOST_CHANNELS;
+pub(super) const MAX_REPLAYED_EVENTS: usize = 10_000;
+/// The maximum number of conversations that are followed because of a chat.
+const MAX_IMPLICIT_SUBSCRIPTIONS: usize = MAX_CHANNELS;
 
-/// What a socket follows.
+/// The subscriptions of a socket.
 #[derive(Debug, Default)]
 pub(super) struct Subscriptions {
     all: Vec<Subscription>,
@@ -38,26 +38,27 @@ pub(super) struct Subscriptions {
 
 #[derive(Debug)]
 struct Subscription {
-    /// Tells it from others of the same channel, before and after it; the older the smaller.
+    /// Distinguishes the subscription from earlier and later ones of the same channel; it increases
+    /// with each.
     key: u32,
     channel: Channel,
-    /// Who answers in a conversation: it ends with its agent.
+    /// The agent of a conversation: the subscription ends when the agent is deleted.
     agent: Option<AgentId>,
-    /// Whether the client asked for it by name; else it ends with the turns that it waits for.
+    /// Whether the client subscribed explicitly; otherwise the subscription ends with its turns.
     is_named: bool,
     turns: Vec<TurnId>,
-    /// Everything up to here was sent.
+    /// The position up to which all events were sent.
     next: Seq,
-    /// What is still to be sent of the past; nothing when it is at the present.
+    /// The rest of the replay; `None` once the subscription has reached the present.
     replay: Option<Box<Replay>>,
 }
 
-/// From where on a channel is followed.
+/// The start of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Opening {
-    /// What comes after this position is still to be sent, if no cursor was named.
+    /// The position after which events follow, if the client sent no cursor.
     pub(super) head: Seq,
-    /// Whether nothing of the past is to be sent first.
+    /// Whether no replay comes first.
     pub(super) is_live: bool,
 }
 
@@ -66,21 +67,22 @@ impl Subscription {
         self.replay.is_none()
     }
 
-    fn ends_with(&self, event: &FedEvent) -> bool {
+    fn ends_with(&self, event: &SerializedEvent) -> bool {
         let event = &event.logged.event;
-        let agent_is_gone = event.kind == EventType::AgentDeleted
+        let agent_is_deleted = event.kind == EventType::AgentDeleted
             && self.agent.is_some()
             && self.agent == event.agent_id;
-        agent_is_gone || self.channel.ends_with(event)
+        agent_is_deleted || self.channel.ends_with(event)
     }
 
-    /// Whether it is a conversation of which nobody looked whether the client may know it.
-    fn is_unknown(&self) -> bool {
+    /// Returns whether the subscription is of a conversation that was not checked to be visible to
+    /// the client.
+    fn is_unchecked(&self) -> bool {
         self.agent.is_none() && matches!(self.channel, Channel::Conversation(_))
     }
 
-    /// Notes that a turn has ended. Whether that was all that it waited for.
-    fn is_over_with(&mut self, event: &FedEvent) -> bool {
+    /// Records the end of a turn. Returns whether the subscription waited only for it.
+    fn has_ended(&mut self, event: &SerializedEvent) -> bool {
         let event = &event.logged.event;
         if event.kind.is_end_of_turn() {
             self.turns.retain(|turn| Some(*turn) != event.turn_id);
@@ -90,40 +92,40 @@ impl Subscription {
 }
 
 impl Subscriptions {
-    /// How many the client has asked for by name.
+    /// The number of explicit subscriptions.
     pub(super) fn named(&self) -> usize {
         self.all.iter().filter(|it| it.is_named).count()
     }
 
-    /// Whether the client has asked for a channel by name.
+    /// Returns whether the client subscribed to a channel explicitly.
     pub(super) fn has_named(&self, channel: Channel) -> bool {
         self.all
             .iter()
             .any(|it| it.is_named && it.channel == channel)
     }
 
-    /// The channels that are followed, by name or not.
+    /// The channels of all subscriptions, explicit or not.
     pub(super) fn channels(&self) -> impl Iterator<Item = Channel> {
         self.all.iter().map(|it| it.channel)
     }
 
-    /// The same, as far as nothing of the past is still to be sent of them.
+    /// The channels of the subscriptions that have reached the present.
     pub(super) fn live_channels(&self) -> impl Iterator<Item = Channel> {
         let live = self.all.iter().filter(|it| it.is_live());
         live.map(|it| it.channel)
     }
 
-    /// Follows a channel that the client names: anew from its cursor, or from `head` on. Without
-    /// a cursor, one that is followed already, or was when the log stood at `head`, goes on where
-    /// it is. `agent` is who answers in a conversation.
+    /// Subscribes to a channel explicitly: from its cursor, or from `head`. Without a cursor, a
+    /// channel that is followed already, or was when the log's head was `head`, continues from its
+    /// position. `agent` is the agent of a conversation.
     pub(super) fn open(
         &mut self,
         channel: Channel,
         agent: Option<AgentId>,
-        past: Option<Past>,
+        requested: Option<ReplayRequest>,
         head: Seq,
     ) -> Opening {
-        if past.is_none()
+        if requested.is_none()
             && let Some(known) = self.all.iter_mut().find(|it| it.channel == channel)
         {
             known.is_named = true;
@@ -143,14 +145,14 @@ impl Subscriptions {
             agent,
             is_named: true,
             turns: Vec::new(),
-            next: past.map_or(head, |past| past.since),
-            replay: past.map(|past| Box::new(Replay::of(past))),
+            next: requested.map_or(head, |requested| requested.since),
+            replay: requested.map(|requested| Box::new(Replay::of(requested))),
         });
-        let is_live = past.is_none();
+        let is_live = requested.is_none();
         Opening { head, is_live }
     }
 
-    /// Follows a conversation until a turn has ended, from a position on that is before the turn.
+    /// Follows a conversation until a turn has ended, from a position before the turn.
     pub(super) fn await_turn(
         &mut self,
         turn: TurnId,
@@ -158,8 +160,8 @@ impl Subscriptions {
         agent: AgentId,
         since: Seq,
     ) {
-        // Its end may have been sent while the chat was under way, and does not come again.
-        if self.recent.has_turn(turn) {
+        // The end of the turn may have been sent while the chat was running, and is not sent twice.
+        if self.recent.has_ended_turn(turn) {
             return;
         }
         if let Some(known) = self.all.iter_mut().find(|it| it.channel == channel) {
@@ -181,10 +183,10 @@ impl Subscriptions {
         });
     }
 
-    /// Whoever chats in more conversations at once than it could name hears of the latest.
+    /// Drops the oldest implicit subscription if there are too many.
     fn make_room_for_implicit(&mut self) {
         let implicit = || self.all.iter().filter(|it| !it.is_named);
-        if implicit().count() < MOST_IMPLICIT {
+        if implicit().count() < MAX_IMPLICIT_SUBSCRIPTIONS {
             return;
         }
         if let Some(oldest) = implicit().map(|it| it.key).min() {
@@ -194,47 +196,48 @@ impl Subscriptions {
 
     /// Ends a subscription.
     pub(super) fn close(&mut self, channel: Channel) {
-        let Some(place) = self.all.iter().position(|it| it.channel == channel) else {
+        let Some(index) = self.all.iter().position(|it| it.channel == channel) else {
             return;
         };
-        let ended = self.all.remove(place);
-        self.recent.note_channel(channel, ended.next);
+        let ended = self.all.remove(index);
+        self.recent.record_channel(channel, ended.next);
         self.all.shrink_to(4);
     }
 
-    /// Ends those for which an event was the last. `is_shown` is whether the client may know of it.
+    /// Ends the subscriptions for which `event` is the last. `is_shown` is whether the client may
+    /// see it.
     fn end_with(
         &mut self,
-        event: &FedEvent,
+        event: &SerializedEvent,
         is_shown: bool,
         is_due: impl Fn(&Subscription) -> bool,
         send: NoticeSink<'_>,
-    ) -> Result<(), Overfull> {
-        let mut place = 0;
-        while let Some(it) = self.all.get_mut(place) {
+    ) -> Result<(), SendQueueFull> {
+        let mut index = 0;
+        while let Some(it) = self.all.get_mut(index) {
             if !is_due(it) {
-                place += 1;
+                index += 1;
                 continue;
             }
             let is_deleted = it.ends_with(event);
-            if is_deleted && it.is_named && (is_shown || !it.is_unknown()) {
+            if is_deleted && it.is_named && (is_shown || !it.is_unchecked()) {
                 send(Notice::Deleted(it.channel))?;
             }
-            self.recent.note_end_of_turn(it.channel, event);
+            self.recent.record_end_of_turn(it.channel, event);
             if is_deleted {
-                self.all.remove(place);
-            } else if it.is_over_with(event) {
-                self.recent.note_channel(it.channel, event.seq());
-                self.all.remove(place);
+                self.all.remove(index);
+            } else if it.has_ended(event) {
+                self.recent.record_channel(it.channel, event.seq());
+                self.all.remove(index);
             } else {
-                place += 1;
+                index += 1;
             }
         }
         Ok(())
     }
 }
 
-/// The key of the subscription that comes next.
+/// The key of the next subscription.
 const fn next_key(last: &mut u32) -> u32 {
     *last = last.wrapping_add(1);
     *last

@@ -6,18 +6,18 @@ use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
 use crate::{
-    access::{Authorized, EventsRead, check_upgrade},
+    access::{Authorized, EventsRead, check_socket_origin},
     problem::ApiError,
     request::{JsonBody, OptionalJson},
     state::ApiState,
 };
 
-/// What a ticket is asked for.
+/// A request for a ticket.
 #[derive(Debug, Default, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TicketRequest {
-    /// What it allows: nothing that the caller may not, and `events:read`, without which no socket
-    /// is opened. Default: all that the caller may.
+    /// The scopes of the ticket: a subset of the caller's that contains `events:read`, which every
+    /// socket needs. Default: all scopes of the caller.
     #[serde(default)]
     #[schema(value_type = Vec<Scope>, min_items = 1, nullable = false)]
     scopes: Option<Scopes>,
@@ -27,24 +27,24 @@ impl JsonBody for TicketRequest {
     const SCHEMA: &'static str = "TicketRequest";
 }
 
-/// A ticket that was just made.
+/// A new ticket.
 #[derive(Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct TicketBody {
     /// The ticket, to be sent as `?ticket=` when a socket is opened.
     #[schema(example = "agt_…")]
     ticket: String,
-    /// Seconds until it ends.
+    /// Seconds until the ticket expires.
     #[schema(example = 30)]
     expires_in: u64,
 }
 
-/// Make a ticket for one socket. It lets the caller in once more, from where no credential can be
-/// sent: a page sends it as `?ticket=` when it opens a socket. It is good once, for 30 seconds, and
-/// on pages of the origin that fetched it; without an `Origin`, on all that may open sockets. The
-/// socket lives as long as the credential that the ticket was fetched with. Nothing is kept of the
-/// answer, so there is no `Idempotency-Key`: a ticket that got lost just ends. A page whose origin
-/// may open no socket gets none.
+/// Make a ticket for one socket. A ticket authenticates the caller where no header can be sent: a
+/// page sends it as `?ticket=` when it opens a socket. It can be used once, within 30 seconds, on
+/// pages of the origin that fetched it; if the request has no `Origin`, on all pages that may open
+/// sockets. The socket lives as long as the credential that the ticket was fetched with. The
+/// response is not stored, so there is no `Idempotency-Key`: an unused ticket expires. A page whose
+/// origin may not open sockets gets no ticket.
 #[utoipa::path(
     post, path = "/api/ws/tickets", operation_id = "create_ticket", tag = "Events",
     request_body(content = TicketRequest, example = json!({"scopes": ["events:read"]})),
@@ -56,10 +56,10 @@ pub async fn create_ticket(
     request: HttpRequest,
     wanted: OptionalJson<TicketRequest>,
 ) -> Result<HttpResponse, ApiError> {
-    // A page that may open no socket would have no use for it.
-    let page = check_upgrade(request.headers(), &state.allowed_origins, &state.public_url)?;
-    let (entrant, scopes) = (authorized.entrant(), wanted.0.scopes);
-    let issued = state.tickets.issue(entrant, scopes, page).await?;
+    // A page that may not open sockets cannot use a ticket.
+    let page = check_socket_origin(request.headers(), &state.allowed_origins, &state.public_url)?;
+    let (auth, scopes) = (authorized.auth_context(), wanted.0.scopes);
+    let issued = state.tickets.issue(auth, scopes, page).await?;
     Ok(HttpResponse::Created().json(TicketBody {
         ticket: issued.text.reveal().to_owned(),
         expires_in: issued.expires_in,

@@ -1,4 +1,4 @@
-//! `GET /api/ws`: from an HTTP request to a socket.
+//! `GET /api/ws`: upgrades a request to a socket.
 
 use std::sync::Arc;
 
@@ -7,40 +7,40 @@ use actix_web::{
     body::MessageBody as _,
     web::{Data, Payload},
 };
-use application::access::Entrant;
+use application::access::AuthContext;
 use domain::ProblemCode;
 
 use super::{
-    MESSAGE_BYTES,
+    MAX_MESSAGE_BYTES,
     context::{Admission, Context, admit},
-    guarded, outgoing,
+    guard_payload, send_queue,
     session::Session,
 };
 use crate::{
     access::{
-        Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_opening, is_upgrade,
+        Authorized, EventsRead, SUBPROTOCOL, SealedServices, check_socket_request, is_upgrade,
         unauthenticated,
     },
-    connection::Progress,
     problem::ApiError,
     state::ApiState,
 };
+use http_listener::ConnectionState;
 
-/// Open a WebSocket: commands go in, what happens comes out.
+/// Open a WebSocket: send commands, receive events and live data.
 ///
-/// Every frame is one JSON object, as `/asyncapi.json` describes them. The credential comes in a
-/// header, as `ticket`, or as `token` in the first frame (`connect`), which then is due within 10
-/// seconds. A page's `Origin` must be one that the server allows.
+/// Every frame is one JSON object, as `/asyncapi.json` describes. The client authenticates with a
+/// header, with `ticket`, or with `token` in the first frame (`connect`), which is then due within
+/// 10 seconds. The `Origin` of a page must be one that the server allows.
 #[utoipa::path(
     get, path = "/api/ws", operation_id = "open_socket", tag = "Events",
     params(
         ("ticket" = Option<String>, Query, description = "A ticket, in place of a credential in a header."),
-        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`agent-service.v1`, if any is named."),
+        ("Sec-WebSocket-Protocol" = Option<String>, Header, description = "`agent-service.v1`, if the client offers any."),
     ),
     responses(
         (status = 101, description = "The socket is open."),
-        (status = 400, description = "The handshake is malformed, asks for a subprotocol that is not known, or carries more than one credential."),
-        (status = 426, description = "The request is no WebSocket upgrade."),
+        (status = 400, description = "The handshake is malformed, offers only unknown subprotocols, or carries more than one credential."),
+        (status = 426, description = "The request is not a WebSocket upgrade."),
     ),
 )]
 pub async fn open_socket(
@@ -52,15 +52,15 @@ pub async fn open_socket(
         .app_data::<SealedServices>()
         .cloned()
         .ok_or(ApiError::new(ProblemCode::Internal))?;
-    let entrant = request.extensions().get::<Arc<Entrant>>().cloned();
+    let auth = request.extensions().get::<Arc<AuthContext>>().cloned();
     if !is_upgrade(&request) {
-        let entrant = entrant.ok_or_else(unauthenticated)?;
-        let _: Authorized<EventsRead> = services.open(entrant)?;
+        let auth = auth.ok_or_else(unauthenticated)?;
+        let _: Authorized<EventsRead> = services.open(auth)?;
         return Err(ProblemCode::UpgradeRequired.into());
     }
-    let page = check_opening(&request, &state)?.map(ToOwned::to_owned);
-    let admission = match entrant {
-        Some(entrant) => Some(admit(&state, &services, entrant).await?),
+    let page = check_socket_request(&request, &state)?.map(ToOwned::to_owned);
+    let admission = match auth {
+        Some(auth) => Some(admit(&state, &services, auth).await?),
         None => None,
     };
     let id = state.ids.next_id().to_string();
@@ -76,21 +76,21 @@ async fn open(
 ) -> Result<HttpResponse, ApiError> {
     let failed =
         |error: actix_web::Error| ApiError::new(ProblemCode::Internal).because(error.to_string());
-    let payload = guarded(request, payload).await.map_err(failed)?;
+    let payload = guard_payload(request, payload).await.map_err(failed)?;
     let handled = actix_ws::handle_with_protocols(request, payload, &[SUBPROTOCOL]);
     let (response, _, messages) = handled.map_err(failed)?;
     let mut made = None;
     let response = response.map_body(|_, replaced| {
-        let (outgoing, body) = outgoing(replaced);
-        made = Some(outgoing);
+        let (send_queue, body) = send_queue(replaced);
+        made = Some(send_queue);
         body.boxed()
     });
-    let outgoing = made.ok_or(ApiError::new(ProblemCode::Internal))?;
+    let send_queue = made.ok_or(ApiError::new(ProblemCode::Internal))?;
     let messages = messages
         .aggregate_continuations()
-        .max_continuation_size(usize::try_from(MESSAGE_BYTES).unwrap_or(usize::MAX));
-    let progress = Progress::of(request);
-    let session = Session::new(context, admission, messages, outgoing, progress);
+        .max_continuation_size(usize::try_from(MAX_MESSAGE_BYTES).unwrap_or(usize::MAX));
+    let progress = ConnectionState::of(request);
+    let session = Session::new(context, admission, messages, send_queue, progress);
     actix_web::rt::spawn(session.run());
     Ok(response)
 }

@@ -16,7 +16,7 @@ fn text(frame: &Frame) -> String {
     String::from_utf8(encode(frame).to_vec()).unwrap()
 }
 
-/// What a client that follows the standard makes of a stream: type, last id and data of each event.
+/// Parses a stream like a client that follows the standard: type, last id and data of each event.
 fn dispatched(stream: &str) -> Vec<(String, String, String)> {
     let (mut name, mut id, mut data) = (String::new(), String::new(), String::new());
     let mut events = Vec::new();
@@ -59,7 +59,7 @@ fn an_event_outside_of_the_log_has_no_id() {
 }
 
 #[test]
-fn a_client_is_told_how_to_reconnect_without_seeing_an_event() {
+fn reconnect_instructions_are_not_visible_as_an_event() {
     let frame = Frame::Reconnect {
         after: Duration::from_millis(1_500),
         from: Seq(4),
@@ -85,7 +85,7 @@ fn only_events_end_with_a_blank_line() {
 
 proptest! {
     #[test]
-    fn whatever_an_event_carries_a_client_reads_it(data in "[a-z: \r\n]{0,20}", seq in 1i64..) {
+    fn the_data_of_any_event_is_read_by_clients(data in "[a-z: \r\n]{0,20}", seq in 1i64..) {
         let read = dispatched(&text(&event(seq, &data).into()));
         // The standard knows one end of a line in what an event carries.
         let data = data.replace("\r\n", "\n").replace('\r', "\n");
@@ -93,7 +93,7 @@ proptest! {
     }
 }
 
-/// The stream's next bytes as far as they are there.
+/// Returns the next bytes of the stream, if they are available.
 fn next_text(body: &mut Pin<Box<impl MessageBody>>) -> Option<String> {
     let next = std::future::poll_fn(|context| body.as_mut().poll_next(context));
     let bytes = next.now_or_never()??;
@@ -104,7 +104,7 @@ fn next_text(body: &mut Pin<Box<impl MessageBody>>) -> Option<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn comments_come_where_there_was_silence_for_15_seconds() {
+async fn a_comment_is_sent_after_15_seconds_without_a_frame() {
     let (sender, frames) = mpsc::unbounded::<Frame>();
     let mut body = Box::pin(stream(frames).into_body());
     assert_eq!(next_text(&mut body), None);
@@ -121,7 +121,7 @@ async fn comments_come_where_there_was_silence_for_15_seconds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_position_is_told_with_the_next_comment_once() {
+async fn a_position_is_sent_once_with_the_next_comment() {
     let (sender, frames) = mpsc::unbounded();
     let mut body = Box::pin(stream(frames).into_body());
     for seq in [5, 9] {
@@ -135,7 +135,7 @@ async fn a_position_is_told_with_the_next_comment_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_position_behind_an_event_is_not_told() {
+async fn a_position_before_an_event_is_not_sent() {
     let frames = [Frame::Position(Seq(5)), event(9, "{}").into()];
     let frames = stream::iter(frames).chain(stream::pending());
     let mut body = Box::pin(stream(frames).into_body());
@@ -146,7 +146,7 @@ async fn a_position_behind_an_event_is_not_told() {
 }
 
 #[tokio::test]
-async fn nobody_keeps_or_gathers_a_stream_and_it_ends_with_its_frames() {
+async fn a_stream_is_not_cached_or_buffered_and_ends_with_its_frames() {
     let response = stream(stream::iter([event(1, "{}")]));
     let header = |name| response.headers().get(name).unwrap().to_str().unwrap();
     assert_eq!(header("content-type"), "text/event-stream");

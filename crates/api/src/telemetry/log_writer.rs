@@ -1,4 +1,5 @@
-//! Log lines to a place that may be full or closed: the service does not depend on its log.
+//! A writer of log lines whose errors do not affect the service, such as a full disk or a closed
+//! pipe.
 
 use std::{
     io::{self, Write},
@@ -8,13 +9,13 @@ use std::{
 use tracing::Metadata;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Counts the log lines that could not be written.
+/// The metric that counts log lines that could not be written.
 pub(super) const LOG_LINES_DROPPED: &str = "log_lines_dropped";
 
-/// Makes a [`LineWriter`] for each log line, over the writers of `W`.
+/// Creates a [`LineWriter`] for each log line, on the writers of `W`.
 pub(super) struct LogWriter<W> {
     target: W,
-    /// The last line written lacks its end: the disk became full in the middle of it.
+    /// True if the last line is incomplete, because the disk became full while it was written.
     is_torn: AtomicBool,
 }
 
@@ -47,7 +48,7 @@ impl<'a, W: MakeWriter<'a>> MakeWriter<'a> for LogWriter<W> {
     }
 }
 
-/// Writes one line. Counts an error, after which the subscriber drops the line.
+/// Writes one line. Counts an error; the subscriber then drops the line.
 pub(super) struct LineWriter<'a, W> {
     target: W,
     is_torn: &'a AtomicBool,
@@ -70,7 +71,7 @@ impl<W: Write> LineWriter<'_, W> {
 impl<W: Write> Write for LineWriter<'_, W> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.write_part(bytes).inspect_err(|error| {
-            // An interrupted write is repeated by the caller.
+            // The caller repeats an interrupted write.
             if error.kind() != io::ErrorKind::Interrupted {
                 metrics::counter!(LOG_LINES_DROPPED).increment(1);
             }

@@ -1,4 +1,4 @@
-//! Who is let in: keys, our own tokens, and those of foreign issuers.
+//! Builds authentication: keys, tokens of this service, and tokens of external issuers.
 
 use std::sync::Arc;
 
@@ -18,19 +18,19 @@ use web_documents::WebDocuments;
 use super::{Parts, limits::limits};
 use crate::settings::Settings;
 
-/// What lets callers in, and the authorization server.
+/// The services for authentication, and the authorization server.
 pub(super) struct Access {
-    /// From credentials to principals.
+    /// Converts credentials into principals.
     pub(super) authenticator: Arc<Authenticator>,
-    /// Issues tokens.
+    /// Issues tokens to clients.
     pub(super) server: AuthorizationServer,
-    /// Opens sockets where no credential can be sent.
+    /// Issues and redeems tickets, for sockets that cannot send a credential.
     pub(super) tickets: Arc<Tickets>,
-    /// How often who is let in may come.
+    /// The rate limits of principals.
     pub(super) limits: Arc<Limits>,
 }
 
-/// Puts it together and starts what runs in the background.
+/// Builds the services and starts their background tasks.
 pub(super) async fn wire(
     parts: &Parts<'_>,
     clock: &Arc<dyn Clock>,
@@ -40,8 +40,8 @@ pub(super) async fn wire(
     let signing_keys = signing_keys(parts.settings, storage, clock, ids);
     let signing_keys = Arc::new(signing_keys);
     signing_keys.prepare().await.context(
-        "the signing keys; set AUTH__ENCRYPTION_KEY as it was, or, when that is lost, to a new one, \
-         with which `agent-service signing-keys rotate` then makes a new signing key",
+        "the signing keys cannot be read; set AUTH__ENCRYPTION_KEY to its previous value, or, if that is \
+         lost, to a new one and run `agent-service signing-keys rotate`",
     )?;
     let own = own_tokens(parts, &signing_keys, clock, ids);
     let key_sets = KeySets::new(
@@ -52,18 +52,18 @@ pub(super) async fn wire(
         parts.tasks.clone(),
         Handle::current(),
     );
-    let foreign = Issuers::new(
+    let external = Issuers::new(
         parts.settings.auth.issuers.clone(),
         &key_sets,
         Arc::clone(&storage.tenants),
         Arc::clone(clock),
     );
-    let made = foreign.make_tenants().await;
-    made.context("the tenants of AUTH__ISSUERS__…")?;
+    let created = external.make_tenants().await;
+    created.context("the tenants of AUTH__ISSUERS__… cannot be created")?;
     let last_used = Arc::new(LastUsed::new(Arc::clone(&storage.credentials)));
     let authenticator = Arc::new(Authenticator::new(
         Arc::clone(&storage.credentials),
-        Arc::new(AccessTokens::new(Arc::clone(&own), foreign)),
+        Arc::new(AccessTokens::new(Arc::clone(&own), external)),
         Arc::clone(clock),
         Arc::clone(&last_used),
     ));
@@ -127,7 +127,7 @@ fn client_authentication(
     )
 }
 
-/// The signing keys of a store, as the operator wants them kept.
+/// Returns the signing keys of a store, with the configured encryption and lifetime.
 pub fn signing_keys(
     settings: &Settings,
     storage: &Storage,

@@ -1,4 +1,4 @@
-//! Who answers: the engines that every server has, and those that the configuration names.
+//! Builds the reply engines: those of every server, and those that the configuration names.
 
 use std::{collections::BTreeMap, io, sync::Arc};
 
@@ -15,14 +15,15 @@ use crate::settings::{LLM, RULES, Settings};
 /// Engines by name.
 pub type EnginesByName = BTreeMap<String, Arc<dyn ReplyEngine>>;
 
-/// Starts the engines that every server has.
+/// Creates the engines that every server has.
 pub fn built_in_engines() -> io::Result<EnginesByName> {
     let rules: Arc<dyn ReplyEngine> = Arc::new(RuleReplyEngine::new()?);
     Ok(BTreeMap::from([(RULES.to_owned(), rules)]))
 }
 
-/// The engines of this server: these, one for each provider of language models, and the configured
-/// one as the default. Needs a runtime, on which what they do beside answering are `tasks`.
+/// Returns the engines of this server: `engines`, one for each configured provider of language
+/// models, and the default. Must be called on a runtime; `tasks` tracks the background work of the
+/// engines.
 pub fn choose_engines(
     settings: &Settings,
     mut engines: EnginesByName,
@@ -39,16 +40,16 @@ pub fn choose_engines(
             ..LlmOptions::new(name, &provider.base_url, tasks.clone(), Handle::current())
         };
         let engine = LlmReplyEngine::new(options)
-            .with_context(|| format!("the reply engine '{name}' cannot be made"))?;
+            .with_context(|| format!("the reply engine '{name}' cannot be created"))?;
         if engines.insert(name.clone(), Arc::new(engine)).is_some() {
-            bail!("there are two reply engines '{name}'");
+            bail!("two reply engines are named '{name}'; rename one of them");
         }
     }
     let default = default_engine(settings, engines.keys()).to_owned();
     Engines::new(engines, default).context("ENGINES__DEFAULT")
 }
 
-/// The engine of agents that name none, where there are these.
+/// Returns the engine for agents that name none, if the engines `names` exist.
 pub(super) fn default_engine<'a>(
     settings: &'a Settings,
     mut names: impl Iterator<Item = &'a String>,

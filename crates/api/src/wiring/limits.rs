@@ -1,4 +1,4 @@
-//! Who counts how often others come: this process, for itself.
+//! Builds the rate limits, which each process counts for itself.
 
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ use super::Parts;
 #[cfg(feature = "address-guard")]
 use crate::access::{AddressGuard, TrustedProxies};
 
-/// Counts principals.
+/// Builds the rate limits of principals.
 pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> Limits {
     let limiter = Arc::new(LocalRateLimiter::new());
     parts
@@ -19,7 +19,7 @@ pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> Limits {
     Limits::new(limiter, parts.settings.limits.rates, clock)
 }
 
-/// Counts addresses.
+/// Builds the guard that counts requests by client address.
 #[cfg(feature = "address-guard")]
 pub(super) fn address_guard(parts: &Parts<'_>) -> AddressGuard {
     let proxies = TrustedProxies::new(parts.settings.server.trusted_proxies.clone());

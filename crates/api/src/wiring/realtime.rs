@@ -1,11 +1,11 @@
-//! What clients follow: the bus, the caches that tell it of every commit, and the log that is read
-//! for all who listen.
+//! Builds real-time delivery: the event bus, the caches that follow the log, and the log reader
+//! that all followers share.
 
 use std::sync::Arc;
 
 use anyhow::Result;
 use application::{
-    cache::{Caches, LogTail},
+    cache::{CacheInvalidator, Caches},
     realtime::{Feed, LogReader, Typing},
 };
 use local_bus::LocalBus;
@@ -14,17 +14,17 @@ use tokio::runtime::Handle;
 
 use super::Parts;
 
-/// What clients follow.
+/// The services for real-time delivery.
 pub(super) struct Realtime {
-    /// What the log keeps true.
+    /// The caches that the log invalidates.
     pub(super) caches: Caches,
-    /// The log.
+    /// The reader of the event log.
     pub(super) log: Arc<LogReader>,
-    /// Who types where.
+    /// The typing indicators.
     pub(super) typing: Arc<Typing>,
 }
 
-/// Puts it together and starts what runs in the background.
+/// Builds the services and starts their background tasks.
 pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Realtime> {
     let events = || Arc::clone(&parts.storage.events);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
@@ -32,7 +32,7 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     let feed = Feed::new(events(), tasks.clone(), Handle::current(), stop.clone());
     let feed = Arc::new(feed);
     let caches = Caches::new(Arc::clone(&bus));
-    let tail = LogTail::new(
+    let tail = CacheInvalidator::new(
         events(),
         caches.clone(),
         Arc::clone(clock),

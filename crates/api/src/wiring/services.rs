@@ -1,4 +1,4 @@
-//! The use cases, over ports and the caches before them.
+//! Builds the use cases, with caches in front of the ports.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use ports::{Clock, IdSource, Storage};
 use super::{Parts, Turns, realtime::Realtime};
 use crate::state::{ApiState, Services};
 
-/// The use cases over cached ports.
-pub(super) fn over(
+/// Builds the use cases on cached ports.
+pub(super) fn build(
     parts: Parts<'_>,
     cached: &ChatPorts,
     state: &ApiState,
@@ -67,7 +67,7 @@ pub(super) fn over(
     }
 }
 
-/// The ports that are asked for every chat, with caches before them.
+/// Returns the ports that every chat uses, with caches in front of them.
 pub(super) fn cached_ports(
     storage: &Storage,
     caches: &Caches,

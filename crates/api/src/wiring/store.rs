@@ -12,14 +12,15 @@ use crate::settings::{DatabaseKind, DatabaseUrl};
 
 /// The store that the configuration names.
 pub enum Store {
-    /// One file.
+    /// A SQLite file.
     Sqlite(SqliteStore),
-    /// A server.
+    /// A Postgres server.
     Postgres(PostgresStore),
 }
 
 impl Store {
-    /// Opens the store. `exclusive` is for who serves or migrates: a second one is refused.
+    /// Opens the store. With `exclusive`, as for serving and migrating, a second exclusive opener
+    /// is rejected.
     pub async fn open(url: &DatabaseUrl, exclusive: bool, tasks: &TaskTracker) -> Result<Self> {
         let opened = match url.kind() {
             DatabaseKind::Sqlite => {
@@ -41,7 +42,7 @@ impl Store {
         opened.with_context(|| format!("the store at {url} cannot be opened"))
     }
 
-    /// The file of a store that is one, from the root; none for a server.
+    /// Returns the absolute path of a store that is a file; `None` for a server.
     pub fn file(url: &DatabaseUrl) -> Result<Option<PathBuf>> {
         match url.kind() {
             DatabaseKind::Sqlite => Ok(Some(sqlite_store::file_of(url.reveal())?)),
@@ -58,7 +59,7 @@ impl Store {
         migrated.context("the store cannot be migrated")
     }
 
-    /// How many migrations are still to be carried out.
+    /// Returns the number of pending migrations.
     pub async fn pending_migrations(&self) -> Result<usize> {
         let pending = match self {
             Self::Sqlite(store) => store.pending_migrations().await,
@@ -67,7 +68,7 @@ impl Store {
         pending.context("the store's schema cannot be read")
     }
 
-    /// Its ports.
+    /// Returns the ports of the store.
     pub fn storage(&self) -> Storage {
         match self {
             Self::Sqlite(store) => store.storage(),
@@ -75,7 +76,7 @@ impl Store {
         }
     }
 
-    /// Closes it; writes under way are finished.
+    /// Closes the store after its writes have finished.
     pub async fn close(&self) {
         match self {
             Self::Sqlite(store) => store.close().await,
@@ -84,7 +85,7 @@ impl Store {
     }
 }
 
-/// Migrates the store, or refuses to go on with one that is behind.
+/// Migrates the store, or fails if migrations are pending and `no_migrate` is set.
 pub async fn prepare_schema(store: &Store, no_migrate: bool) -> Result<()> {
     if !no_migrate {
         return store.migrate().await;

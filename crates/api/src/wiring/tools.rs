@@ -1,5 +1,4 @@
-//! What agents can use: the tools that every server has, and those of servers that the
-//! configuration names.
+//! Builds the tools of agents: those of every server, and those of configured tool servers.
 
 use std::sync::Arc;
 
@@ -12,35 +11,43 @@ use ports::{Clock, ToolProvider};
 use super::Parts;
 use crate::settings::{Settings, ToolServer, ToolServerTransport};
 
-/// Puts them together; servers are connected to in the background.
+/// Builds the toolbox. Tool servers are connected in the background.
 pub(super) fn toolbox(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Toolbox> {
     let built_in = BuiltInTools::new(Arc::clone(clock));
-    let taken = built_in.capabilities();
+    let built_in_capabilities = built_in.capabilities();
     let mut providers: Vec<Arc<dyn ToolProvider>> = vec![Arc::new(built_in)];
     for it in &parts.settings.tool_servers {
-        if taken.iter().any(|capability| capability.name == it.name) {
-            bail!("the server of tools '{}' has the name of a tool", it.name);
+        if built_in_capabilities
+            .iter()
+            .any(|capability| capability.name == it.name)
+        {
+            bail!(
+                "the tool server '{}' has the name of a built-in tool; rename it",
+                it.name
+            );
         }
         providers.push(Arc::new(server(it, parts)));
     }
     Ok(Toolbox::new(providers))
 }
 
-/// Says which servers of tools have a program that cannot be started. The service starts all the
-/// same: it may come later.
+/// Fails if the program of a tool server cannot be started. The service itself starts anyway,
+/// because the program may be installed later.
 pub fn check_programs(settings: &Settings) -> Result<()> {
     let servers = settings.tool_servers.iter();
     let missing = servers.filter(|server| !transport(&server.transport).has_its_program());
-    let told: Vec<_> = missing
+    let invalid: Vec<_> = missing
         .map(|server| {
             let name = server.name.to_ascii_uppercase();
-            format!("\n  MCP__SERVERS__{name}__COMMAND must be a program that is there and may be executed")
+            format!(
+                "\n  MCP__SERVERS__{name}__COMMAND must be an existing program that may be executed"
+            )
         })
         .collect();
-    if told.is_empty() {
+    if invalid.is_empty() {
         return Ok(());
     }
-    bail!("the configuration is not valid:{}", told.concat())
+    bail!("the configuration is not valid:{}", invalid.concat())
 }
 
 fn server(server: &ToolServer, parts: &Parts<'_>) -> McpServer {

@@ -1,4 +1,4 @@
-//! Turns: what runs them, and what finds those that nobody runs.
+//! Builds the services that run turns, and those that end turns of failed nodes.
 
 use std::{sync::Arc, time::Duration};
 
@@ -6,29 +6,29 @@ use anyhow::Result;
 use application::{
     Engines, Toolbox,
     cache::Caches,
-    chat::{ChatPorts, TurnRunner},
+    chat::{ChatContext, ChatPorts, TurnRunner},
     node::Node,
-    recovery::{OwnTurns, Sweeper},
+    recovery::{LocalTurnReconciler, Sweeper},
 };
 use tokio::time::Instant;
 
 use super::Parts;
 
-/// How often it is looked whether turns still run when the process ends.
-const LOOK: Duration = Duration::from_millis(50);
-/// How long the ends of turns that were interrupted may take to be stored.
-const LAST_ENDS: Duration = Duration::from_secs(1);
+/// The interval at which a shutdown checks if turns are still running.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// The time in which the ends of interrupted turns must be stored.
+const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The turns of this process.
 #[derive(Clone)]
 pub struct Turns {
-    /// Runs them.
+    /// Runs the turns.
     pub(super) runner: Arc<TurnRunner>,
-    own: Arc<OwnTurns>,
+    reconciler: Arc<LocalTurnReconciler>,
 }
 
 impl Turns {
-    /// Puts together what runs turns, and starts what finds those that nobody runs.
+    /// Builds the turn runner, and starts the tasks that end turns of failed nodes.
     pub(super) async fn wire(
         parts: &Parts<'_>,
         chat: &ChatPorts,
@@ -38,16 +38,19 @@ impl Turns {
         caches: &Caches,
     ) -> Result<Self> {
         let (storage, tasks, stop) = (&parts.storage, &parts.tasks, &parts.stop);
+        let context = Arc::new(ChatContext {
+            ports: chat.clone(),
+            engines: Arc::clone(engines),
+            node: Arc::clone(node),
+            live: Arc::clone(&caches.live),
+        });
         let runner = Arc::new(TurnRunner::new(
-            chat.clone(),
+            context,
             Arc::clone(&storage.agents),
-            Arc::clone(engines),
             Arc::clone(toolbox),
-            Arc::clone(node),
-            Arc::clone(&caches.live),
             tasks.clone(),
         ));
-        let own = Arc::new(OwnTurns::new(
+        let reconciler = Arc::new(LocalTurnReconciler::new(
             Arc::clone(&storage.recovery),
             Arc::clone(&chat.turns),
             Arc::clone(&runner),
@@ -63,30 +66,32 @@ impl Turns {
             Arc::clone(&chat.clock),
         );
         if storage.recovery.is_of_one_process() {
-            // Nobody else lives: what the process before left is brought in order without waiting.
+            // No other process can run turns of this store: the turns of the previous process are
+            // ended now.
             sweeper.pass().await?;
         }
         tasks.spawn(sweeper.run(stop.clone()));
-        tasks.spawn(Arc::clone(&own).run(stop.clone()));
-        Ok(Self { runner, own })
+        tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
+        Ok(Self { runner, reconciler })
     }
 
-    /// Lets running turns end by themselves until `deadline`, then interrupts them. Turns that
-    /// wait are left to other processes, unless their callers wait here.
+    /// Lets running turns end until `deadline`, then interrupts them. Queued turns are left to
+    /// other processes, unless their callers wait in this one.
     pub async fn drain(&self, deadline: Instant) {
         self.runner.drain();
-        self.until_rest(deadline).await;
+        self.wait_until_idle(deadline).await;
         self.runner.close();
-        // What was about to begin has begun by then, or waits.
-        self.until_rest(Instant::now() + LAST_ENDS).await;
-        self.own.give_up_queued().await;
-        self.runner.live().let_go();
+        // By now, turns that were about to begin have begun or are queued.
+        self.wait_until_idle(Instant::now() + FINAL_WRITES_TIMEOUT)
+            .await;
+        self.reconciler.give_up_queued().await;
+        self.runner.live().end_remote_waits();
     }
 
-    /// Waits until no turn is under way here.
-    async fn until_rest(&self, deadline: Instant) {
-        while self.runner.live().under_way() > 0 && Instant::now() < deadline {
-            tokio::time::sleep(LOOK).await;
+    /// Waits until no turn is running in this process.
+    async fn wait_until_idle(&self, deadline: Instant) {
+        while self.runner.live().in_progress() > 0 && Instant::now() < deadline {
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who is let in.
+//! Authentication.
 
 use std::time::{Duration, Instant};
 
@@ -8,13 +8,13 @@ use domain::{
 };
 use insta::assert_snapshot;
 
-use crate::{caller::Caller, harness::Api, raw};
+use crate::{api_server::ApiServer, caller::Caller, raw};
 
 const CHALLENGE: &str = "Bearer realm=\"agent-service\"";
 const INVALID: &str = "Bearer realm=\"agent-service\", error=\"invalid_token\"";
 
-/// A challenge as it leaves the service: it says where to read how to get in.
-fn announced(api: &Api, challenge: &str) -> String {
+/// A challenge in a response: it links to the metadata of the token issuer.
+fn announced(api: &ApiServer, challenge: &str) -> String {
     let (address, rest) = (api.address, challenge.trim_start_matches("Bearer "));
     format!(
         "Bearer resource_metadata=\"http://{address}/.well-known/oauth-protected-resource\", {rest}"
@@ -22,8 +22,8 @@ fn announced(api: &Api, challenge: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_taken_from_either_header() {
-    let api = Api::start().await;
+async fn a_key_is_accepted_in_either_header() {
+    let api = ApiServer::start().await;
     let key = api.reader().key().to_owned();
     for (name, value) in [
         ("X-API-Key", key.clone()),
@@ -37,8 +37,8 @@ async fn a_key_is_taken_from_either_header() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_nothing_is_asked_for_a_credential() {
-    let api = Api::start().await;
+async fn a_request_without_credential_receives_a_challenge() {
+    let api = ApiServer::start().await;
     let answer = api.anonymous().get("/api/agents").await;
     assert_snapshot!(answer.shown(), @r#"
     401 Unauthorized
@@ -57,7 +57,7 @@ async fn who_sends_nothing_is_asked_for_a_credential() {
         answer.header("www-authenticate"),
         announced(&api, CHALLENGE)
     );
-    // A key in the address is no credential: addresses are logged everywhere.
+    // A key in the URL is not a credential: URLs are logged everywhere.
     let key = api.reader().key().to_owned();
     let answer = api
         .anonymous()
@@ -68,8 +68,8 @@ async fn who_sends_nothing_is_asked_for_a_credential() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_key_of_ours_is_refused() {
-    let api = Api::start().await;
+async fn unknown_keys_are_rejected() {
+    let api = ApiServer::start().await;
     let key = api.reader().key().to_owned();
     let mut mistyped = key.clone();
     let last = if key.ends_with('0') { '1' } else { '0' };
@@ -109,8 +109,8 @@ async fn what_is_no_key_of_ours_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_credentials_are_one_too_many() {
-    let api = Api::start().await;
+async fn two_credentials_are_ambiguous() {
+    let api = ApiServer::start().await;
     let key = api.reader().key().to_owned();
     let bearer = format!("Bearer {key}");
     for (first, second) in [
@@ -129,14 +129,14 @@ async fn two_credentials_are_one_too_many() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_key_is_soon_refused_and_stays_so() {
-    let api = Api::start().await;
+async fn a_revoked_key_is_rejected_soon_and_for_good() {
+    let api = ApiServer::start().await;
     let mut quickest = Duration::MAX;
-    // A machine may hang for a second, but hardly every time.
+    // A machine may stall for a second, but hardly at every attempt.
     for _ in 0..5 {
-        let caller = api.holder_of(&[Scope::AgentsRead]).await;
+        let caller = api.caller_with_scopes(&[Scope::AgentsRead]).await;
         caller.get("/api/agents").await.ok();
-        revoke_elsewhere(&api, &caller).await;
+        revoke_in_other_process(&api, &caller).await;
         quickest = quickest.min(until_refused(&caller).await);
         caller
             .get("/api/agents")
@@ -151,8 +151,8 @@ async fn a_revoked_key_is_soon_refused_and_stays_so() {
     api.stop().await;
 }
 
-/// Revokes a caller's key as another process does.
-async fn revoke_elsewhere(api: &Api, caller: &Caller) {
+/// Revokes a caller's key like another process.
+async fn revoke_in_other_process(api: &ApiServer, caller: &Caller) {
     let (clock, _) = api::wiring::system();
     let secret = CredentialSecret::parse(CredentialKind::Key, caller.key());
     let id = secret.expect("a key").id();
@@ -162,7 +162,7 @@ async fn revoke_elsewhere(api: &Api, caller: &Caller) {
     assert!(revoked.await.expect("the store is there"));
 }
 
-/// How long a caller is still let in.
+/// The time for which a caller is still authenticated.
 async fn until_refused(caller: &Caller) -> Duration {
     let started = Instant::now();
     while caller.get("/api/agents").await.status == 200 {
@@ -172,28 +172,28 @@ async fn until_refused(caller: &Caller) -> Duration {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_ends_when_it_was_to_end() {
-    let api = Api::start().await;
+async fn a_key_expires_on_time() {
+    let api = ApiServer::start().await;
     let (clock, _) = api::wiring::system();
     let now = clock.now();
-    let past = api.holder_with(|key| key.expires_at = Some(now)).await;
+    let past = api.caller_with_key(|key| key.expires_at = Some(now)).await;
     past.get("/api/agents")
         .await
         .problem(ProblemCode::InvalidCredentials);
-    // Also when it was let in before and is remembered.
+    // This also holds for remembered credentials.
     let (ending, end) = let_in_for_a_while(&api).await;
     until_refused(&ending).await;
     assert!(clock.now() >= end);
     api.stop().await;
 }
 
-/// Who was let in by a key that ends soon, and when it does.
-async fn let_in_for_a_while(api: &Api) -> (Caller, Timestamp) {
+/// A caller with a key that expires soon, and its expiry.
+async fn let_in_for_a_while(api: &ApiServer) -> (Caller, Timestamp) {
     let (clock, _) = api::wiring::system();
-    // The first is long enough unless the machine stalls.
+    // The first duration suffices unless the machine stalls.
     for milliseconds in [1_500, 6_000, 24_000] {
         let end = clock.now() + Duration::from_millis(milliseconds);
-        let caller = api.holder_with(|key| key.expires_at = Some(end)).await;
+        let caller = api.caller_with_key(|key| key.expires_at = Some(end)).await;
         if caller.get("/api/agents").await.status == 200 {
             return (caller, end);
         }
@@ -203,10 +203,12 @@ async fn let_in_for_a_while(api: &Api) -> (Caller, Timestamp) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_for_some_origins_is_refused_from_others() {
-    let api = Api::start().await;
+async fn a_key_for_some_origins_is_rejected_from_others() {
+    let api = ApiServer::start().await;
     let origins = vec!["https://shop.example".to_owned()];
-    let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+    let caller = api
+        .caller_with_key(|key| key.allowed_origins = origins)
+        .await;
     let from = |origin: &'static str| {
         let request = caller.request("GET", "/api/agents");
         request.header("Origin", origin).send()
@@ -220,10 +222,12 @@ async fn a_key_for_some_origins_is_refused_from_others() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_origin_that_no_browser_sends_is_none_that_a_key_allows() {
-    let api = Api::start().await;
+async fn an_invalid_origin_is_rejected_for_keys_with_origins() {
+    let api = ApiServer::start().await;
     let origins = vec!["https://shop.example".to_owned()];
-    let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+    let caller = api
+        .caller_with_key(|key| key.allowed_origins = origins)
+        .await;
     let ours = b"Origin: https://shop.example\r\n".as_slice();
     for lines in [
         [ours, ours].concat(),
@@ -247,8 +251,8 @@ async fn an_origin_that_no_browser_sends_is_none_that_a_key_allows() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn public_pages_do_not_look_at_credentials() {
-    let api = Api::start().await;
+async fn public_pages_ignore_credentials() {
+    let api = ApiServer::start().await;
     for path in [
         "/livez",
         "/readyz",
@@ -266,8 +270,8 @@ async fn public_pages_do_not_look_at_credentials() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_lacks_a_scope_is_told_which() {
-    let api = Api::start().await;
+async fn a_missing_scope_is_named_in_the_error() {
+    let api = ApiServer::start().await;
     let answer = api
         .reader()
         .post("/api/agents", serde_json::json!({"name": "Ada"}))
@@ -276,7 +280,7 @@ async fn who_lacks_a_scope_is_told_which() {
     403 Forbidden
     {
       "code": "insufficient_scope",
-      "detail": "needs the scope agents:write",
+      "detail": "the credential needs the scope agents:write",
       "instance": "/api/agents",
       "requestId": "[id]",
       "retryable": false,
@@ -295,16 +299,16 @@ async fn who_lacks_a_scope_is_told_which() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_shape_of_the_interface_is_no_secret() {
-    let api = Api::start().await;
-    let nobody = api.anonymous();
-    nobody
+async fn unknown_routes_are_reported_without_credentials() {
+    let api = ApiServer::start().await;
+    let anonymous = api.anonymous();
+    anonymous
         .get("/api/nothing")
         .await
         .problem(ProblemCode::RouteNotFound);
-    let answer = nobody.request("PUT", "/api/agents").send().await;
+    let answer = anonymous.request("PUT", "/api/agents").send().await;
     answer.problem(ProblemCode::MethodNotAllowed);
-    let answer = nobody.request("OPTIONS", "/api/agents").send().await;
+    let answer = anonymous.request("OPTIONS", "/api/agents").send().await;
     assert_eq!(answer.status, 204);
     api.stop().await;
 }

@@ -1,4 +1,4 @@
-//! How often requests may come from one address of which nobody knows whose they are.
+//! The rate limit for unauthenticated requests of one address.
 
 use std::time::Duration;
 
@@ -7,38 +7,38 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    answer::Answer,
-    harness::{Api, Plan},
+    answer::ApiResponse,
+    api_server::{ApiServer, ApiServerBuilder},
     rate_limits::first_refusal,
 };
 
-/// A guard that lets in so many, and gives nothing back while a test runs.
-pub(crate) fn guarded(burst: &str) -> Plan {
-    Plan::default()
+/// An address limit with this burst that restores nothing while a test runs.
+pub(crate) fn guarded(burst: &str) -> ApiServerBuilder {
+    ApiServerBuilder::default()
         .setting("LIMITS__ADDRESS__PER_MINUTE", "1")
         .setting("LIMITS__ADDRESS__BURST", burst)
 }
 
 #[track_caller]
-pub(crate) fn assert_refused(answer: &Answer) {
-    let problem = answer.problem(ProblemCode::RateLimited);
+pub(crate) fn assert_refused(response: &ApiResponse) {
+    let problem = response.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!(["address"]));
-    let wait: u64 = answer.header("retry-after").parse().expect("seconds");
+    let wait: u64 = response.header("retry-after").parse().expect("seconds");
     assert!((30..=60).contains(&wait), "{wait}");
     for absent in ["ratelimit", "ratelimit-policy", "x-ratelimit-after"] {
-        assert!(!answer.has(absent), "{answer:?}");
+        assert!(!response.has(absent), "{response:?}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_guesses_keys_is_stopped_while_known_callers_go_on() {
+async fn guessing_keys_is_stopped_without_affecting_known_callers() {
     let api = guarded("4").start().await;
-    // It is verified now, and remembered from here on.
+    // It is verified now, and remembered from then on.
     api.reader().get("/api/engines").await.ok();
     let guesser = api.caller(Some("agk_nonsense"));
     for _ in 0..3 {
-        let answer = guesser.get("/api/engines").await;
-        answer.problem(ProblemCode::InvalidCredentials);
+        let response = guesser.get("/api/engines").await;
+        response.problem(ProblemCode::InvalidCredentials);
     }
     let refused = guesser.get("/api/engines").await;
     assert_snapshot!(refused.shown(), @r#"
@@ -68,7 +68,7 @@ async fn who_guesses_keys_is_stopped_while_known_callers_go_on() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_sends_no_credential_is_counted_too() {
+async fn requests_without_credential_count_too() {
     let api = guarded("3").start().await;
     let anonymous = api.anonymous();
     anonymous.get("/problems").await.ok();
@@ -86,8 +86,8 @@ async fn who_sends_no_credential_is_counted_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_time_in_retry_after_one_more_is_let_in() {
-    let api = Plan::default()
+async fn after_retry_after_one_more_request_is_allowed() {
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__ADDRESS__PER_MINUTE", "120")
         .setting("LIMITS__ADDRESS__BURST", "1")
         .start()
@@ -109,13 +109,16 @@ async fn all_workers_count_together() {
     let callers: [_; 12] = std::array::from_fn(|_| api.anonymous());
     let asked = callers.iter().map(|caller| caller.get("/problems"));
     let answers = futures::future::join_all(asked).await;
-    let admitted = answers.iter().filter(|answer| answer.status == 200).count();
+    let admitted = answers
+        .iter()
+        .filter(|response| response.status == 200)
+        .count();
     assert_eq!((admitted, answers.len()), (6, 12));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_can_read_why_it_was_refused() {
+async fn a_page_can_read_the_rejection() {
     let api = guarded("1")
         .setting("SERVER__ALLOWED_ORIGINS", "https://shop.example")
         .start()
@@ -135,30 +138,30 @@ async fn a_page_can_read_why_it_was_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn limits_tells_what_the_guard_lets_in() {
-    let api: Api = guarded("7").start().await;
-    let told = api.reader().get("/api/limits").await.ok();
+async fn the_limits_endpoint_reports_the_address_limit() {
+    let api: ApiServer = guarded("7").start().await;
+    let received = api.reader().get("/api/limits").await.ok();
     let quota = json!({"perMinute": 1, "burst": 7});
-    assert_eq!(told["rates"]["address"], quota);
+    assert_eq!(received["rates"]["address"], quota);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_is_known_stays_so_when_other_credentials_are_taken_back() {
+async fn a_known_caller_stays_known_when_other_credentials_are_revoked() {
     let api = guarded("3").start().await;
     let (reader, writer) = (api.reader(), api.writer());
     reader.get("/api/engines").await.ok();
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});
-    let made = writer.post("/api/keys", draft).await.made();
+    let made = writer.post("/api/keys", draft).await.created();
     let id = made["id"].as_str().expect("an id");
     let taken_back = api.caller(made["secret"].as_str());
     taken_back.get("/api/agents").await.ok();
     assert_refused(&api.anonymous().get("/problems").await);
-    // Now nobody is trusted without another look.
+    // From now on every credential is checked again.
     let revoked = writer.delete(&format!("/api/keys/{id}")).await;
     assert_eq!(revoked.status, 204);
     reader.get("/api/engines").await.ok();
-    // Who was known and is refused, is known no more.
+    // A known caller whose credential is rejected is no longer known.
     let refused = taken_back.get("/api/agents").await;
     refused.problem(ProblemCode::InvalidCredentials);
     assert_refused(&taken_back.get("/api/agents").await);

@@ -1,15 +1,15 @@
-//! `/api/agents/{id}`: agents change and go.
+//! `/api/agents/{id}`: changing and deleting agents.
 
 use domain::ProblemCode;
 use futures::future::join_all;
 use insta::assert_snapshot;
 use serde_json::json;
 
-use crate::harness::{Api, id_of};
+use crate::api_server::{ApiServer, id_of};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_merge_patch_changes_what_it_names_and_removes_what_is_null() {
-    let api = Api::start().await;
+async fn a_merge_patch_changes_its_members_and_removes_nulls() {
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": "Ada", "personality": "Brief.", "capabilities": ["orders"],
         "config": {"greeting": "Hi!", "fallbackReply": "Hm.", "metadata": {"a": "1", "b": "2"}},
@@ -24,8 +24,8 @@ async fn a_merge_patch_changes_what_it_names_and_removes_what_is_null() {
         .writer()
         .request("PATCH", &path)
         .body(changes.to_string());
-    let answer = request.send().await;
-    assert_snapshot!(answer.shown(), @r#"
+    let response = request.send().await;
+    assert_snapshot!(response.shown(), @r#"
     200 OK
     {
       "capabilities": [
@@ -46,14 +46,14 @@ async fn a_merge_patch_changes_what_it_names_and_removes_what_is_null() {
       "version": 2
     }
     "#);
-    assert_eq!(answer.header("etag"), "\"v2\"");
-    assert_eq!(api.reader().get(&path).await.ok(), answer.json());
+    assert_eq!(response.header("etag"), "\"v2\"");
+    assert_eq!(api.reader().get(&path).await.ok(), response.json());
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_patch_may_be_called_a_merge_patch_and_nothing_else() {
-    let api = Api::start().await;
+async fn a_patch_accepts_only_json_and_merge_patch_media_types() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
     let sent_as = |media_type: &'static str| {
         let request = api.writer().request("PATCH", &path);
@@ -71,21 +71,21 @@ async fn a_patch_may_be_called_a_merge_patch_and_nothing_else() {
         sent_as("application/json; charset=utf-8").await.ok()["version"],
         3
     );
-    let answer = sent_as("application/json-patch+json").await;
-    answer.problem(ProblemCode::UnsupportedMediaType);
+    let response = sent_as("application/json-patch+json").await;
+    response.problem(ProblemCode::UnsupportedMediaType);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_must_be_there_cannot_be_removed() {
-    let api = Api::start().await;
+async fn required_members_cannot_be_removed() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
-    let answer = api.writer().patch(&path, json!({"name": null})).await;
-    answer.problem(ProblemCode::ValidationFailed);
-    assert_eq!(answer.faults()[0].0, "/name");
-    let answer = api.writer().patch(&path, json!({"id": "x"})).await;
+    let response = api.writer().patch(&path, json!({"name": null})).await;
+    response.problem(ProblemCode::ValidationFailed);
+    assert_eq!(response.faults()[0].0, "/name");
+    let response = api.writer().patch(&path, json!({"id": "x"})).await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [("/id".to_owned(), "unknown_member".to_owned())]
     );
     assert_eq!(api.reader().get(&path).await.ok()["version"], 1);
@@ -93,8 +93,8 @@ async fn what_must_be_there_cannot_be_removed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_without_effect_is_none() {
-    let api = Api::start().await;
+async fn a_change_without_effect_is_not_stored() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
     let before = api.reader().get(&path).await;
     let same = api.writer().patch(&path, json!({"name": "Ada"})).await;
@@ -106,16 +106,16 @@ async fn a_change_without_effect_is_none() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_change_is_lost_among_many() {
-    let api = Api::start().await;
+async fn no_concurrent_change_is_lost() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
     let writer = api.writer();
     let changes = (0..12).map(|number| {
         let change = json!({"config": {"metadata": {format!("n{number}"): "x"}}});
         writer.patch(&path, change)
     });
-    for answer in join_all(changes).await {
-        answer.ok();
+    for response in join_all(changes).await {
+        response.ok();
     }
     let agent = api.reader().get(&path).await.ok();
     assert_eq!(agent["version"], 13);
@@ -130,10 +130,14 @@ async fn no_change_is_lost_among_many() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn two_hundred_concurrent_changes_of_one_resource_all_succeed() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let draft = json!({"agentId": agent});
-    let conversation = api.writer().post("/api/conversations", draft).await.made();
+    let conversation = api
+        .writer()
+        .post("/api/conversations", draft)
+        .await
+        .created();
     let writer = api.writer();
     for (path, member) in [
         (format!("/api/agents/{agent}"), "name"),
@@ -146,8 +150,8 @@ async fn two_hundred_concurrent_changes_of_one_resource_all_succeed() {
             let change = json!({member: format!("{member} {number}")});
             writer.patch(&path, change)
         });
-        for answer in join_all(changes).await {
-            answer.ok();
+        for response in join_all(changes).await {
+            response.ok();
         }
         assert_eq!(writer.get(&path).await.ok()["version"], 201);
     }
@@ -155,15 +159,15 @@ async fn two_hundred_concurrent_changes_of_one_resource_all_succeed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn deletes_what_belongs_to_an_agent_with_it() {
-    let api = Api::start().await;
+async fn deleting_an_agent_deletes_its_conversations() {
+    let api = ApiServer::start().await;
     let id = api.agent_id().await;
     let reply = api.chat(json!({"agentId": id, "message": "Hello"})).await;
     let conversation = reply["conversationId"].as_str().unwrap();
     let turn = reply["turnId"].as_str().unwrap();
     let writer = api.writer();
-    let answer = writer.delete(&format!("/api/agents/{id}")).await;
-    assert_eq!((answer.status, answer.body.len()), (204, 0));
+    let response = writer.delete(&format!("/api/agents/{id}")).await;
+    assert_eq!((response.status, response.body.len()), (204, 0));
 
     let agent = format!("/api/agents/{id}");
     writer.get(&agent).await.problem(ProblemCode::AgentNotFound);

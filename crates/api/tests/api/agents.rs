@@ -1,22 +1,22 @@
-//! `/api/agents`: agents are made, found and listed.
+//! `/api/agents`: creating, reading and listing agents.
 
 use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::{ApiServer, id_of},
     caller::Caller,
-    harness::{Api, id_of},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_is_made_of_a_name_alone() {
-    let api = Api::start().await;
-    let answer = api
+async fn an_agent_needs_only_a_name() {
+    let api = ApiServer::start().await;
+    let response = api
         .writer()
         .post("/api/agents", json!({"name": "Ada"}))
         .await;
-    assert_snapshot!(answer.shown(), @r#"
+    assert_snapshot!(response.shown(), @r#"
     201 Created
     {
       "capabilities": [],
@@ -29,17 +29,17 @@ async fn an_agent_is_made_of_a_name_alone() {
       "version": 1
     }
     "#);
-    let id = id_of(&answer.json());
-    assert_eq!(answer.header("location"), format!("/api/agents/{id}"));
-    assert_eq!(answer.header("etag"), "\"v1\"");
-    let read = api.reader().get(answer.header("location")).await;
-    assert_eq!(read.ok(), answer.json());
+    let id = id_of(&response.json());
+    assert_eq!(response.header("location"), format!("/api/agents/{id}"));
+    assert_eq!(response.header("etag"), "\"v1\"");
+    let read = api.reader().get(response.header("location")).await;
+    assert_eq!(read.ok(), response.json());
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_is_kept_as_it_was_sent() {
-    let api = Api::start().await;
+async fn an_agent_is_stored_as_sent() {
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": "Zoë 🦊",
         "personality": "Says \"hm\".\nOften.",
@@ -64,8 +64,8 @@ async fn an_agent_is_kept_as_it_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_of_a_draft_is_told_at_once() {
-    let api = Api::start().await;
+async fn all_errors_of_a_draft_are_reported_at_once() {
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": "",
         "personality": 7,
@@ -73,11 +73,11 @@ async fn every_fault_of_a_draft_is_told_at_once() {
         "config": {"timeoutMs": 99, "rules": [{"pattern": "a", "reply": "b", "priorty": 1}]},
         "colour": "red",
     });
-    let answer = api.writer().post("/api/agents", draft).await;
-    answer.problem(ProblemCode::ValidationFailed);
-    let fault = |place: &str, code: &str| (place.to_owned(), code.to_owned());
+    let response = api.writer().post("/api/agents", draft).await;
+    response.problem(ProblemCode::ValidationFailed);
+    let fault = |pointer: &str, code: &str| (pointer.to_owned(), code.to_owned());
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [
             fault("/capabilities/2", "duplicate_item"),
             fault("/colour", "unknown_member"),
@@ -87,11 +87,11 @@ async fn every_fault_of_a_draft_is_told_at_once() {
             fault("/personality", "wrong_type"),
         ]
     );
-    // What only the domain knows comes after the form is right.
+    // Domain errors are reported after schema errors.
     let draft = json!({"name": "Ada", "capabilities": ["a", " a "]});
-    let answer = api.writer().post("/api/agents", draft).await;
+    let response = api.writer().post("/api/agents", draft).await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [fault("/capabilities/1", "duplicate_item")]
     );
     api.stop().await;
@@ -99,13 +99,13 @@ async fn every_fault_of_a_draft_is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn sizes_are_counted_in_characters() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let named =
         |count: usize| json!({"name": "🦊".repeat(count), "personality": "é".repeat(8_000)});
     api.agent(named(128)).await;
-    let answer = api.writer().post("/api/agents", named(129)).await;
+    let response = api.writer().post("/api/agents", named(129)).await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [("/name".to_owned(), "too_long".to_owned())]
     );
     api.stop().await;
@@ -113,27 +113,27 @@ async fn sizes_are_counted_in_characters() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_takes_effect_once_and_only_for_its_command() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let create = |name: &str, key: &str| {
         let request = api.writer().request("POST", "/api/agents");
         request
             .header("Idempotency-Key", key)
             .json(&json!({"name": name}))
     };
-    let first = create("Ada", "k-1").send().await.made();
+    let first = create("Ada", "k-1").send().await.created();
     let again = create("Ada", "\"k-1\"").send().await;
-    assert_eq!(again.made(), first);
+    assert_eq!(again.created(), first);
     let other = create("Bob", "k-1").send().await;
     other.problem(ProblemCode::IdempotencyKeyReused);
     let listed = api.reader().get("/api/agents").await.ok();
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));
-    create("Ada", "k-2").send().await.made();
+    create("Ada", "k-2").send().await.created();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_shows_each_agent_once_newest_first() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut made = Vec::new();
     for name in ["a", "b", "c", "d", "e"] {
         made.push(id_of(&api.agent(json!({"name": name})).await));
@@ -145,8 +145,8 @@ async fn a_listing_shows_each_agent_once_newest_first() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_are_found_by_the_beginning_of_their_name_or_by_a_capability() {
-    let api = Api::start().await;
+async fn agents_are_found_by_name_prefix_or_capability() {
+    let api = ApiServer::start().await;
     let named = |name: &'static str, capability: &'static str| {
         api.agent(json!({"name": name, "capabilities": [capability]}))
     };
@@ -167,8 +167,8 @@ async fn agents_are_found_by_the_beginning_of_their_name_or_by_a_capability() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_of_a_query_is_told_at_once() {
-    let api = Api::start().await;
+async fn all_errors_of_a_query_are_reported_at_once() {
+    let api = ApiServer::start().await;
     let path = "/api/agents?limit=101&name=a&capability=b&colour=red&name=c";
     assert_snapshot!(api.reader().get(path).await.shown(), @r#"
     422 Unprocessable Entity
@@ -178,12 +178,12 @@ async fn every_fault_of_a_query_is_told_at_once() {
       "errors": [
         {
           "code": "unknown_member",
-          "detail": "not known here",
+          "detail": "unknown parameter",
           "parameter": "colour"
         },
         {
           "code": "duplicate_member",
-          "detail": "sent twice",
+          "detail": "must be sent at most once",
           "parameter": "name"
         },
         {
@@ -193,7 +193,7 @@ async fn every_fault_of_a_query_is_told_at_once() {
         },
         {
           "code": "not_combinable",
-          "detail": "not together with 'name'",
+          "detail": "cannot be combined with 'name'",
           "parameter": "capability"
         }
       ],
@@ -210,7 +210,7 @@ async fn every_fault_of_a_query_is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cursor_belongs_to_its_listing_and_tenant() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for name in ["a", "b"] {
         api.agent(json!({"name": name})).await;
     }
@@ -219,7 +219,7 @@ async fn a_cursor_belongs_to_its_listing_and_tenant() {
     let elsewhere = [
         (api.reader(), format!("/api/agents?cursor={cursor}&name=a")),
         (api.reader(), format!("/api/conversations?cursor={cursor}")),
-        (api.stranger(), format!("/api/agents?cursor={cursor}")),
+        (api.other_tenant(), format!("/api/agents?cursor={cursor}")),
         (api.reader(), format!("/api/agents?cursor={cursor}x")),
         (api.reader(), "/api/agents?cursor=".to_owned()),
     ];
@@ -229,17 +229,17 @@ async fn a_cursor_belongs_to_its_listing_and_tenant() {
     api.stop().await;
 }
 
-/// The ids of all pages, by `nextCursor`; `Link` must lead the same way.
+/// The ids of all pages, by `nextCursor`; `Link` must lead to the same pages.
 pub(crate) async fn all_ids(caller: &Caller, first: &str) -> Vec<String> {
     let mut ids = Vec::new();
     let mut path = first.to_owned();
     loop {
-        let answer = caller.get(&path).await;
-        let page = answer.ok();
+        let response = caller.get(&path).await;
+        let page = response.ok();
         ids.extend(page["data"].as_array().expect("a page").iter().map(id_of));
         let Value::String(cursor) = &page["nextCursor"] else {
             assert_eq!(
-                (&page["hasMore"], answer.has("link")),
+                (&page["hasMore"], response.has("link")),
                 (&json!(false), false)
             );
             return ids;
@@ -247,7 +247,7 @@ pub(crate) async fn all_ids(caller: &Caller, first: &str) -> Vec<String> {
         assert_eq!(page["hasMore"], true);
         let separator = if first.contains('?') { '&' } else { '?' };
         path = format!("{first}{separator}cursor={cursor}");
-        let link = answer.header("link");
+        let link = response.header("link");
         assert_eq!(link, format!("<{path}>; rel=\"next\""));
     }
 }

@@ -1,5 +1,4 @@
-//! Requests and answers. Whatever a test asks for, every answer is held to what all answers
-//! promise.
+//! Requests and responses. Every response is checked against the promises of all responses.
 
 use std::net::SocketAddr;
 
@@ -11,7 +10,7 @@ use tokio_util::task::TaskTracker;
 
 use crate::{documented, redaction};
 
-/// A request on its way.
+/// A request.
 pub(crate) struct Request {
     method: Method,
     path: String,
@@ -74,41 +73,41 @@ impl Request {
             .raw_body(pairs.join("&"))
     }
 
-    /// A body that claims nothing.
+    /// A body without a content type.
     #[must_use]
     pub(crate) fn raw_body(mut self, body: impl Into<reqwest::Body>) -> Self {
         self.inner = self.inner.body(body);
         self
     }
 
-    /// Sends it, and leaves the body to be read as it comes.
+    /// Sends the request, and leaves the body to be read.
     pub(crate) async fn open(self) -> reqwest::Response {
         self.inner.send().await.expect("an answer")
     }
 
-    /// Sends it while the test goes on.
-    pub(crate) fn begin(self) -> JoinHandle<Answer> {
+    /// Sends the request in the background.
+    pub(crate) fn begin(self) -> JoinHandle<ApiResponse> {
         TaskTracker::new().spawn(self.send())
     }
 
-    pub(crate) async fn send(self) -> Answer {
+    pub(crate) async fn send(self) -> ApiResponse {
         let response = self.inner.send().await.expect("an answer");
         let (status, headers) = (response.status(), response.headers().clone());
         let body = response.bytes().await.expect("a whole body").to_vec();
-        Answer::checked(self.method.as_str(), &self.path, status, headers, body)
+        ApiResponse::checked(self.method.as_str(), &self.path, status, headers, body)
     }
 }
 
-/// An answer that keeps the promises of all answers.
+/// A response that keeps the promises of all responses.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ApiResponse {
     pub(crate) status: u16,
     pub(crate) headers: HeaderMap,
     pub(crate) body: Vec<u8>,
 }
 
-impl Answer {
-    /// Takes an answer to `method path` and checks what every answer promises.
+impl ApiResponse {
+    /// Checks the response to `method path` against the promises of all responses.
     pub(crate) fn checked(
         method: &str,
         path: &str,
@@ -136,7 +135,7 @@ impl Answer {
         answer
     }
 
-    /// The endpoints of OAuth have words of their own for what is wrong.
+    /// OAuth endpoints have error codes of their own.
     fn check_oauth(&self, method: &str) {
         assert_eq!(self.header("cache-control"), "no-store");
         assert_eq!(self.header("pragma"), "no-cache");
@@ -191,12 +190,12 @@ impl Answer {
             serde_json::from_value(body["code"].clone()).expect("a code of the catalogue");
         assert_eq!(body["status"], self.status, "{body}");
         assert_eq!(self.status, code.status(), "{body}");
-        // After the path of the public URL, if it has one.
+        // The path is relative to the public URL's path, if it has one.
         let page = format!("/problems/{}", code.slug());
         let is_page = body["type"].as_str().is_some_and(|it| it.ends_with(&page));
         assert!(is_page, "{body}");
         assert_eq!(body["title"], code.title());
-        // Of the failures of engines, only an answer that was cut off is worth repeating.
+        // Of all engine failures, only a truncated reply is retryable.
         if code != ProblemCode::EngineFailed {
             assert_eq!(body["retryable"], code.is_retryable(), "{body}");
         }
@@ -212,7 +211,7 @@ impl Answer {
         self.headers.contains_key(name)
     }
 
-    /// A header that must be there once.
+    /// The value of a header that must occur exactly once.
     pub(crate) fn header(&self, name: &str) -> &str {
         let mut values = self.headers.get_all(name).iter();
         let (Some(value), None) = (values.next(), values.next()) else {
@@ -236,12 +235,12 @@ impl Answer {
     }
 
     /// The body of a 201.
-    pub(crate) fn made(&self) -> Value {
+    pub(crate) fn created(&self) -> Value {
         assert_eq!(self.status, 201, "{}", self.text());
         self.json()
     }
 
-    /// The word of OAuth for what is wrong.
+    /// The OAuth error code.
     pub(crate) fn oauth_error(&self) -> (u16, String) {
         let body = self.json();
         let error = body["error"].as_str();
@@ -249,7 +248,7 @@ impl Answer {
         (self.status, error.to_owned())
     }
 
-    /// The body of a refusal with this code.
+    /// The body of an error with this code.
     pub(crate) fn problem(&self, code: ProblemCode) -> Value {
         assert!(self.status >= 400, "{}: {}", self.status, self.text());
         let body = self.json();
@@ -257,11 +256,11 @@ impl Answer {
         body
     }
 
-    /// `(pointer, parameter or header, code)` of every fault.
+    /// The `(pointer, parameter or header, code)` of each error.
     pub(crate) fn faults(&self) -> Vec<(String, String)> {
         let body = self.json();
         let faults = body["errors"].as_array().cloned().unwrap_or_default();
-        let place = |fault: &Value| {
+        let pointer = |fault: &Value| {
             ["pointer", "parameter", "header"]
                 .iter()
                 .find_map(|kind| fault[*kind].as_str().map(ToOwned::to_owned))
@@ -271,12 +270,12 @@ impl Answer {
             .iter()
             .map(|fault| {
                 let code = fault["code"].as_str().expect("a fault has a code");
-                (place(fault), code.to_owned())
+                (pointer(fault), code.to_owned())
             })
             .collect()
     }
 
-    /// Status and body for a snapshot, without what differs from run to run.
+    /// Status and body for a snapshot, without values that differ between runs.
     pub(crate) fn shown(&self) -> String {
         let mut body = self.json();
         redaction::redact(&mut body);

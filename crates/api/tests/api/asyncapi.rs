@@ -1,10 +1,10 @@
-//! The document of what is said in real time, as others' tools read it.
+//! The AsyncAPI document, read by external tools.
 
 use std::{path::Path, sync::LazyLock};
 
 use serde_json::{Value, json};
 
-use crate::{documented, harness::Api, openapi::first_difference, partner};
+use crate::{api_server::ApiServer, child_program, documented, openapi::first_difference};
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let openapi = documented::document();
@@ -17,7 +17,7 @@ pub(crate) fn document() -> &'static Value {
 }
 
 #[test]
-fn the_committed_document_is_the_present_one() {
+fn the_committed_document_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../asyncapi.json");
     let committed = std::fs::read_to_string(path).expect("asyncapi.json at the root");
     let committed: Value = serde_json::from_str(&committed).expect("JSON");
@@ -26,8 +26,8 @@ fn the_committed_document_is_the_present_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_served_document_names_the_address_of_its_server() {
-    let api = Api::start().await;
+async fn the_served_document_has_the_address_of_its_server() {
+    let api = ApiServer::start().await;
     let served = api.anonymous().get("/asyncapi.json").await.ok();
     let url = format!("http://{}", api.address);
     let socket = &served["servers"]["socket"];
@@ -44,31 +44,37 @@ fn openapi_of(url: &str) -> Value {
     api::openapi::document(&domain::Sizes::default(), url).expect("a document")
 }
 
-/// What the parser of the AsyncAPI initiative finds wrong, but for hints.
+/// The errors that the official AsyncAPI parser finds, without hints.
 async fn faults(document: &Value) -> (Vec<Value>, Value) {
-    let told = partner::run("asyncapi.mjs", &[], document).await;
-    let diagnostics = told["diagnostics"].as_array().expect("diagnostics");
+    let received = child_program::run("asyncapi.mjs", &[], document).await;
+    let diagnostics = received["diagnostics"].as_array().expect("diagnostics");
     let is_grave = |it: &&Value| it["severity"].as_u64().expect("a severity") <= 1;
-    (diagnostics.iter().filter(is_grave).cloned().collect(), told)
+    (
+        diagnostics.iter().filter(is_grave).cloned().collect(),
+        received,
+    )
 }
 
 #[tokio::test]
-async fn the_parser_of_others_reads_it_without_a_complaint() {
-    let (found, told) = faults(document()).await;
+async fn the_official_parser_accepts_the_document() {
+    let (found, received) = faults(document()).await;
     assert_eq!(found, Vec::<Value>::new());
-    assert_eq!(told["channels"], json!(["chat", "events", "socket"]));
-    for (member, place) in [
+    assert_eq!(received["channels"], json!(["chat", "events", "socket"]));
+    for (member, pointer) in [
         ("operations", "/operations"),
         ("messages", "/components/messages"),
     ] {
-        let described = document().pointer(place).and_then(Value::as_object);
-        let names: Vec<&String> = described.expect(place).keys().collect();
-        assert_eq!(told[member].as_array().expect(member).len(), names.len());
+        let described = document().pointer(pointer).and_then(Value::as_object);
+        let names: Vec<&String> = described.expect(pointer).keys().collect();
+        assert_eq!(
+            received[member].as_array().expect(member).len(),
+            names.len()
+        );
     }
 }
 
 #[tokio::test]
-async fn the_parser_of_others_complains_of_a_broken_one() {
+async fn the_official_parser_rejects_a_broken_document() {
     let mut broken = document().clone();
     broken["components"]["messages"]["event"]["payload"]["type"] = json!("nothing");
     broken["operations"]["sendEvent"]["action"] = json!("whisper");

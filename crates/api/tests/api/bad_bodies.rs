@@ -1,17 +1,17 @@
-//! Bodies that no honest client sends.
+//! Malformed request bodies.
 
 use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder},
     bad_input::{JSON, head},
-    harness::{Api, Plan},
     raw::{self, Connection},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_is_no_json_is_refused() {
-    let api = Api::start().await;
+async fn a_body_that_is_not_json_is_rejected() {
+    let api = ApiServer::start().await;
     let deep = |levels: usize| format!("{}{}", "[".repeat(levels), "]".repeat(levels));
     let bodies: Vec<Vec<u8>> = [
         "",
@@ -58,8 +58,8 @@ async fn a_body_that_is_no_json_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_member_that_stands_twice_is_a_fault() {
-    let api = Api::start().await;
+async fn a_duplicate_member_is_an_error() {
+    let api = ApiServer::start().await;
     let body = r#"{"name": "Ada", "name": "Bob", "config": {"metadata": {"a": "1", "a": "2"}}}"#;
     let answer = api
         .writer()
@@ -76,8 +76,8 @@ async fn a_member_that_stands_twice_is_a_fault() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nul_is_refused_everywhere() {
-    let api = Api::start().await;
+async fn nul_is_rejected_everywhere() {
+    let api = ApiServer::start().await;
     let cases = [
         (json!({"name": "a\0b"}), "/name"),
         (json!({"name": "Ada", "personality": "\0"}), "/personality"),
@@ -118,8 +118,8 @@ async fn nul_is_refused_everywhere() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_number_out_of_range_is_refused() {
-    let api = Api::start().await;
+async fn a_number_out_of_range_is_rejected() {
+    let api = ApiServer::start().await;
     for (number, code) in [
         ("99", "too_small"),
         ("-1", "too_small"),
@@ -162,8 +162,8 @@ async fn a_number_out_of_range_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_of_256_kib_is_the_largest() {
-    let api = Api::start().await;
+async fn a_body_has_at_most_256_kib() {
+    let api = ApiServer::start().await;
     let body = |bytes: usize| {
         let mut body = json!({"name": "x"}).to_string();
         body.push_str(&" ".repeat(bytes - body.len()));
@@ -176,17 +176,17 @@ async fn a_body_of_256_kib_is_the_largest() {
             .body(body)
             .send()
     };
-    request(body(whole)).await.made();
+    request(body(whole)).await.created();
     request(body(whole + 1))
         .await
         .problem(ProblemCode::BodyTooLarge);
 
-    // Declared too large: refused before a byte of it is sent.
+    // A declared excess is rejected before a byte of the body is sent.
     let too_large = format!("{JSON}Content-Length: {}\r\n", whole + 1);
     let answer = raw::answer(api.address, head(&api, "POST /api/agents", &too_large)).await;
     answer.problem(ProblemCode::BodyTooLarge);
 
-    // Not declared at all: refused when it turns out to be.
+    // An undeclared excess is rejected when it is reached.
     let mut connection = Connection::open(api.address).await;
     let chunked = format!("{JSON}Transfer-Encoding: chunked\r\n");
     connection
@@ -203,8 +203,8 @@ async fn a_body_of_256_kib_is_the_largest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_must_say_what_it_is() {
-    let api = Api::start().await;
+async fn a_body_needs_a_content_type() {
+    let api = ApiServer::start().await;
     let body = json!({"name": "Ada"}).to_string();
     let length = format!("Content-Length: {}\r\n", body.len());
     for headers in [
@@ -225,13 +225,13 @@ async fn a_body_must_say_what_it_is() {
     let plain = format!("{JSON}Content-Encoding: identity\r\n{length}");
     let mut request = head(&api, "POST /api/agents", &plain);
     request.extend(body.as_bytes());
-    raw::answer(api.address, request).await.made();
+    raw::answer(api.address, request).await.created();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_breaks_off_makes_nothing() {
-    let api = Api::start().await;
+async fn a_truncated_body_has_no_effect() {
+    let api = ApiServer::start().await;
     let headers = format!("{JSON}Content-Length: 100\r\n");
     let mut connection = Connection::open(api.address).await;
     connection
@@ -253,8 +253,8 @@ async fn a_body_that_breaks_off_makes_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_slow_body_is_given_up_and_harms_nobody() {
-    let api = Plan::default()
+async fn a_slow_body_times_out_and_delays_no_others() {
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__BODY_SECONDS", "1")
         .start()
         .await;
@@ -272,8 +272,8 @@ async fn a_slow_body_is_given_up_and_harms_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_of_nobody_is_not_waited_for() {
-    let api = Api::start().await;
+async fn the_body_of_an_unauthenticated_request_is_not_awaited() {
+    let api = ApiServer::start().await;
     for (line, status) in [
         ("POST /api/agents", 401),
         ("POST /api/nothing", 404),

@@ -1,23 +1,23 @@
-//! Heads of requests that no honest client sends.
+//! Malformed request lines and headers.
 
 use domain::ProblemCode;
 use serde_json::{Value, json};
 
-use crate::{harness::Api, raw, raw::Connection};
+use crate::{api_server::ApiServer, raw, raw::Connection};
 
-/// The head of a request on a connection that ends with its answer.
-pub(crate) fn head(api: &Api, line: &str, headers: &str) -> Vec<u8> {
+/// The headers of a request on a connection that is closed after the response.
+pub(crate) fn head(api: &ApiServer, line: &str, headers: &str) -> Vec<u8> {
     let key = api.writer().key().to_owned();
     let own = format!("Host: test\r\nConnection: close\r\nX-API-Key: {key}\r\n");
     format!("{line} HTTP/1.1\r\n{own}{headers}\r\n").into_bytes()
 }
 
-/// The header of a JSON body.
+/// The headers of a JSON body.
 pub(crate) const JSON: &str = "Content-Type: application/json\r\n";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_url_of_8_kib_is_the_longest() {
-    let api = Api::start().await;
+async fn a_url_has_at_most_8_kib() {
+    let api = ApiServer::start().await;
     let path = |bytes: usize| {
         let start = "/api/agents?name=";
         format!("{start}{}", "x".repeat(bytes - start.len()))
@@ -30,8 +30,8 @@ async fn a_url_of_8_kib_is_the_longest() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_header_that_makes_no_sense_is_refused() {
-    let api = Api::start().await;
+async fn an_invalid_header_is_rejected() {
+    let api = ApiServer::start().await;
     let id = api.agent_id().await;
     let body = json!({"name": "Bob"}).to_string();
     let with_body = format!("{JSON}Content-Length: {}\r\n", body.len());
@@ -67,8 +67,8 @@ async fn a_header_that_makes_no_sense_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_is_cut_off() {
-    let api = Api::start().await;
+async fn invalid_requests_close_the_connection() {
+    let api = ApiServer::start().await;
     let huge = format!(
         "GET /livez HTTP/1.1\r\nHost: test\r\nX-Filler: {}\r\n\r\n",
         "x".repeat(256 * 1024)
@@ -94,7 +94,7 @@ async fn what_is_no_request_is_cut_off() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_stream_in_http_1_0_has_no_chunks() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let body = json!({"agentId": api.agent_id().await, "message": "Hello", "stream": true});
     let (body, key) = (body.to_string(), api.writer().key().to_owned());
     let mut connection = Connection::open(api.address).await;
@@ -117,8 +117,8 @@ async fn a_stream_in_http_1_0_has_no_chunks() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_request_ends_its_connection_and_says_so_also_behind_others() {
-    let api = Api::start().await;
+async fn an_invalid_request_after_valid_ones_closes_with_an_error() {
+    let api = ApiServer::start().await;
     let huge = format!(
         "GET /livez HTTP/1.1\r\nX-Filler: {}",
         "x".repeat(256 * 1024)
@@ -140,8 +140,8 @@ async fn what_is_no_request_ends_its_connection_and_says_so_also_behind_others()
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_means_what_it_says() {
-    let api = Api::start().await;
+async fn paths_are_not_normalized() {
+    let api = ApiServer::start().await;
     let id = api.agent_id().await;
     for path in [
         "//api/agents",
@@ -189,8 +189,8 @@ async fn a_path_means_what_it_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_text_in_a_query_is_only_text() {
-    let api = Api::start().await;
+async fn query_text_is_never_interpreted() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     for text in [
         "%25",

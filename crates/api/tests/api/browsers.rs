@@ -1,4 +1,4 @@
-//! Pages of other origins: what they may read, and what they are told.
+//! Pages of other origins: readable responses and error messages.
 
 use std::sync::Arc;
 
@@ -6,24 +6,24 @@ use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
-    answer::{Answer, Request},
-    harness::{Api, Plan},
-    probe::{Misfortune, Probe},
+    answer::{ApiResponse, Request},
+    api_server::{ApiServer, ApiServerBuilder},
+    probe::{InjectedFault, StoreProbe},
 };
 
 const OURS: &str = "https://app.example.org";
 const FOREIGN: &str = "https://evil.example.org";
 
-async fn with_one_origin() -> Api {
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", OURS);
-    plan.start().await
+async fn with_one_origin() -> ApiServer {
+    let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", OURS);
+    builder.start().await
 }
 
 fn from(request: Request, origin: &str) -> Request {
     request.header("Origin", origin)
 }
 
-async fn preflight(api: &Api, path: &str, origin: &str) -> Answer {
+async fn preflight(api: &ApiServer, path: &str, origin: &str) -> ApiResponse {
     from(api.anonymous().request("OPTIONS", path), origin)
         .header("Access-Control-Request-Method", "POST")
         .header(
@@ -35,27 +35,29 @@ async fn preflight(api: &Api, path: &str, origin: &str) -> Answer {
 }
 
 #[track_caller]
-fn assert_unshared(answer: &Answer) {
+fn assert_unshared(response: &ApiResponse) {
     assert!(
-        !answer.has("access-control-allow-origin"),
+        !response.has("access-control-allow-origin"),
         "{}",
-        answer.status
+        response.status
     );
-    assert_eq!(answer.header("vary"), "Origin");
+    assert_eq!(response.header("vary"), "Origin");
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_preflight_needs_no_credential() {
     let api = with_one_origin().await;
-    let answer = preflight(&api, "/api/agents", OURS).await;
-    assert_eq!(answer.status, 204);
-    assert_eq!(answer.header("access-control-allow-origin"), OURS);
+    let response = preflight(&api, "/api/agents", OURS).await;
+    assert_eq!(response.status, 204);
+    assert_eq!(response.header("access-control-allow-origin"), OURS);
     assert!(
-        answer
+        response
             .header("access-control-allow-methods")
             .contains("PATCH")
     );
-    let headers = answer.header("access-control-allow-headers").to_lowercase();
+    let headers = response
+        .header("access-control-allow-headers")
+        .to_lowercase();
     for name in [
         "authorization",
         "x-api-key",
@@ -65,13 +67,13 @@ async fn a_preflight_needs_no_credential() {
     ] {
         assert!(headers.contains(name), "{headers}");
     }
-    assert!(!answer.has("access-control-allow-credentials"));
-    assert!(answer.has("x-request-id") && answer.has("x-content-type-options"));
+    assert!(!response.has("access-control-allow-credentials"));
+    assert!(response.has("x-request-id") && response.has("x-content-type-options"));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_foreign_origin_gets_no_headers() {
+async fn a_disallowed_origin_gets_no_headers() {
     let api = with_one_origin().await;
     for origin in [
         FOREIGN,
@@ -79,20 +81,20 @@ async fn a_foreign_origin_gets_no_headers() {
         "http://app.example.org",
         "https://app.example.org:444",
     ] {
-        let answer = preflight(&api, "/api/agents", origin).await;
-        assert_eq!(answer.status, 204);
-        assert_unshared(&answer);
-        let answer = from(api.reader().request("GET", "/api/agents"), origin)
+        let response = preflight(&api, "/api/agents", origin).await;
+        assert_eq!(response.status, 204);
+        assert_unshared(&response);
+        let response = from(api.reader().request("GET", "/api/agents"), origin)
             .send()
             .await;
-        assert_eq!(answer.status, 200);
-        assert_unshared(&answer);
+        assert_eq!(response.status, 200);
+        assert_unshared(&response);
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_allowed_page_reads_refusals_too() {
+async fn an_allowed_page_can_read_errors() {
     let api = with_one_origin().await;
     let cases = [
         (api.reader().request("GET", "/api/agents"), 200),
@@ -115,14 +117,14 @@ async fn an_allowed_page_reads_refusals_too() {
         ),
     ];
     for (request, status) in cases {
-        let answer = from(request, OURS).send().await;
-        assert_eq!(answer.status, status);
+        let response = from(request, OURS).send().await;
+        assert_eq!(response.status, status);
         assert_eq!(
-            answer.header("access-control-allow-origin"),
+            response.header("access-control-allow-origin"),
             OURS,
             "{status}"
         );
-        let exposed = answer.header("access-control-expose-headers");
+        let exposed = response.header("access-control-expose-headers");
         for name in [
             "ETag",
             "RateLimit",
@@ -132,73 +134,73 @@ async fn an_allowed_page_reads_refusals_too() {
         ] {
             assert!(exposed.contains(name), "{status}: {exposed}");
         }
-        assert_eq!(answer.header("vary"), "Origin");
+        assert_eq!(response.header("vary"), "Origin");
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn without_configuration_no_page_reads_anything() {
-    let api = Api::start().await;
+async fn without_configuration_no_page_can_read_responses() {
+    let api = ApiServer::start().await;
     assert_unshared(&preflight(&api, "/api/agents", OURS).await);
-    let answer = from(api.reader().request("GET", "/api/agents"), OURS)
+    let response = from(api.reader().request("GET", "/api/agents"), OURS)
         .send()
         .await;
-    assert_unshared(&answer);
+    assert_unshared(&response);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_key_of_another_site_is_refused_to_an_allowed_page() {
+async fn a_key_of_another_site_is_rejected_for_an_allowed_page() {
     let api = with_one_origin().await;
     let shop = vec!["https://shop.example".to_owned()];
-    let caller = api.holder_with(|key| key.allowed_origins = shop).await;
-    let answer = from(caller.request("GET", "/api/agents"), OURS)
+    let caller = api.caller_with_key(|key| key.allowed_origins = shop).await;
+    let response = from(caller.request("GET", "/api/agents"), OURS)
         .send()
         .await;
-    answer.problem(ProblemCode::OriginNotAllowed);
-    // The page is told why.
-    assert_eq!(answer.header("access-control-allow-origin"), OURS);
+    response.problem(ProblemCode::OriginNotAllowed);
+    // The page can read the error.
+    assert_eq!(response.header("access-control-allow-origin"), OURS);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_allowed_page_reads_that_a_layer_panicked() {
-    let probe = Arc::new(Probe::default());
-    let over = Arc::clone(&probe);
-    let plan = Plan::default()
+async fn an_allowed_page_can_read_the_error_of_a_panicked_layer() {
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let builder = ApiServerBuilder::default()
         .setting("SERVER__ALLOWED_ORIGINS", OURS)
         .setting("SERVER__PUBLIC_URL", "https://agents.example.org")
-        .over(move |storage| over.over(storage));
-    let api = plan.start().await;
-    probe.make("credentials.find", Misfortune::Panic);
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage));
+    let api = builder.start().await;
+    probe.make("credentials.find", InjectedFault::Panic);
     let ask = |origin| from(api.reader().request("GET", "/api/agents"), origin).send();
-    let answer = ask(OURS).await;
-    answer.problem(ProblemCode::Internal);
-    assert_eq!(answer.header("access-control-allow-origin"), OURS);
-    let exposed = answer.header("access-control-expose-headers");
+    let response = ask(OURS).await;
+    response.problem(ProblemCode::Internal);
+    assert_eq!(response.header("access-control-allow-origin"), OURS);
+    let exposed = response.header("access-control-expose-headers");
     assert!(exposed.contains("X-Request-Id"), "{exposed}");
-    assert_eq!(answer.header("vary"), "Origin");
-    assert!(answer.has("strict-transport-security"), "{answer:?}");
-    let answer = ask(FOREIGN).await;
-    answer.problem(ProblemCode::Internal);
-    assert_unshared(&answer);
+    assert_eq!(response.header("vary"), "Origin");
+    assert!(response.has("strict-transport-security"), "{response:?}");
+    let response = ask(FOREIGN).await;
+    response.problem(ProblemCode::Internal);
+    assert_unshared(&response);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn two_origins_are_none_that_may_read() {
+async fn two_origin_headers_allow_nothing() {
     let api = with_one_origin().await;
     let request = from(api.reader().request("GET", "/api/agents"), OURS);
-    let answer = from(request, OURS).send().await;
-    answer.ok();
-    assert_unshared(&answer);
+    let response = from(request, OURS).send().await;
+    response.ok();
+    assert_unshared(&response);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_is_safe_by_its_headers() {
-    let api = Api::start().await;
+async fn every_response_has_security_headers() {
+    let api = ApiServer::start().await;
     for path in [
         "/",
         "/docs/",
@@ -209,28 +211,33 @@ async fn every_answer_is_safe_by_its_headers() {
         "/api/agents",
         "/nothing",
     ] {
-        let answer = api.anonymous().get(path).await;
-        assert_eq!(answer.header("x-content-type-options"), "nosniff", "{path}");
-        assert_eq!(answer.header("referrer-policy"), "no-referrer", "{path}");
-        let policy = answer.header("content-security-policy");
+        let response = api.anonymous().get(path).await;
+        assert_eq!(
+            response.header("x-content-type-options"),
+            "nosniff",
+            "{path}"
+        );
+        assert_eq!(response.header("referrer-policy"), "no-referrer", "{path}");
+        let policy = response.header("content-security-policy");
         assert!(policy.contains("default-src 'none'"), "{path}: {policy}");
         assert!(
             policy.contains("frame-ancestors 'none'"),
             "{path}: {policy}"
         );
         assert!(!policy.contains("script-src 'unsafe"), "{path}: {policy}");
-        assert!(!answer.has("strict-transport-security"), "{path}");
+        assert!(!response.has("strict-transport-security"), "{path}");
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn behind_tls_nothing_else_is_to_be_tried() {
-    let plan = Plan::default().setting("SERVER__PUBLIC_URL", "https://agents.example.org");
-    let api = plan.start().await;
-    let answer = api.anonymous().get("/livez").await;
+async fn behind_tls_responses_require_https() {
+    let builder =
+        ApiServerBuilder::default().setting("SERVER__PUBLIC_URL", "https://agents.example.org");
+    let api = builder.start().await;
+    let response = api.anonymous().get("/livez").await;
     assert!(
-        answer
+        response
             .header("strict-transport-security")
             .starts_with("max-age=")
     );

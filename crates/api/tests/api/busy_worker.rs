@@ -1,4 +1,4 @@
-//! A process that is busy does not take that for its clients' fault.
+//! A busy process does not blame its clients.
 
 use std::{
     io,
@@ -12,21 +12,21 @@ use std::{
 };
 
 use actix_web::{App, HttpRequest, HttpResponse, web};
-use api::{connection::Progress, listener};
+use http_listener::ConnectionState;
 use tokio::task::JoinSet;
 
 use crate::raw::Connection;
 
-/// Longer than a head may take.
+/// Longer than the header timeout.
 const BUSY: Duration = Duration::from_secs(6);
 
-/// What the only worker is doing.
+/// The state of the only worker.
 type IsBusy = Arc<AtomicBool>;
 
 async fn answer(request: HttpRequest) -> HttpResponse {
-    let progress = Progress::of(&request);
-    progress.begin(true);
-    progress.end();
+    let progress = ConnectionState::of(&request);
+    progress.begin_request(true);
+    progress.end_request();
     HttpResponse::Ok().finish()
 }
 
@@ -48,7 +48,7 @@ fn serve() -> (SocketAddr, IsBusy, JoinSet<io::Result<()>>) {
             .route("/", web::get().to(answer))
             .route("/block", web::get().to(block))
     };
-    let server = listener::serve(listener, 1, Duration::ZERO, app).expect("a server");
+    let server = http_listener::serve(listener, 1, Duration::ZERO, app).expect("a server");
     let mut serving = JoinSet::new();
     serving.spawn(server);
     (address, is_busy, serving)
@@ -66,15 +66,15 @@ async fn assert_answered(connection: &mut Connection, what: &str) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_request_that_lay_there_while_the_worker_was_busy_is_answered() {
+async fn a_request_that_arrived_while_the_worker_was_busy_is_answered() {
     let (address, is_busy, _serving) = serve();
     let mut kept = Connection::open(address).await;
     ask(&mut kept, "/").await;
     assert_answered(&mut kept, "the first request").await;
     kept.send("GET / HTTP/1.1\r\n").await;
     let mut new = Connection::open(address).await;
-    // Connections are taken in the order in which they come: when this one is answered, the one
-    // before it is known to the worker.
+    // Connections are accepted in order: once this one is answered, the worker knows the one before
+    // it.
     let mut blocking = Connection::open(address).await;
     ask(&mut blocking, "/").await;
     assert_answered(&mut blocking, "a request after it").await;
@@ -89,7 +89,7 @@ async fn a_request_that_lay_there_while_the_worker_was_busy_is_answered() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_sends_nothing_is_told_that_it_is_late() {
+async fn a_client_that_sends_nothing_receives_a_timeout() {
     let (address, _, _serving) = serve();
     let mut silent = Connection::open(address).await;
     let answer = silent.receive().await;

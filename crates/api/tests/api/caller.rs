@@ -1,12 +1,12 @@
-//! Those who send requests.
+//! Callers of the API.
 
 use std::net::SocketAddr;
 
 use serde_json::Value;
 
-use crate::answer::{Answer, Request};
+use crate::answer::{ApiResponse, Request};
 
-/// Somebody who sends requests.
+/// A caller with a credential.
 #[derive(Clone)]
 pub(crate) struct Caller {
     pub(crate) http: reqwest::Client,
@@ -31,23 +31,23 @@ impl Caller {
         }
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> ApiResponse {
         self.request("GET", path).send().await
     }
 
-    pub(crate) async fn delete(&self, path: &str) -> Answer {
+    pub(crate) async fn delete(&self, path: &str) -> ApiResponse {
         self.request("DELETE", path).send().await
     }
 
-    pub(crate) async fn post(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn post(&self, path: &str, body: Value) -> ApiResponse {
         self.request("POST", path).json(&body).send().await
     }
 
-    pub(crate) async fn put(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn put(&self, path: &str, body: Value) -> ApiResponse {
         self.request("PUT", path).json(&body).send().await
     }
 
-    pub(crate) async fn patch(&self, path: &str, body: Value) -> Answer {
+    pub(crate) async fn patch(&self, path: &str, body: Value) -> ApiResponse {
         self.request("PATCH", path).json(&body).send().await
     }
 }

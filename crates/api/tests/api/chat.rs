@@ -4,15 +4,15 @@ use domain::ProblemCode;
 use insta::assert_snapshot;
 use serde_json::{Value, json};
 
-use crate::harness::{Api, id_of};
+use crate::api_server::{ApiServer, id_of};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_gets_a_reply() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let command = json!({"agentId": agent, "message": "Hello!"});
-    let answer = api.writer().post("/api/chat", command).await;
-    assert_snapshot!(answer.shown(), @r#"
+    let response = api.writer().post("/api/chat", command).await;
+    assert_snapshot!(response.shown(), @r#"
     200 OK
     {
       "agentId": "[id]",
@@ -29,14 +29,17 @@ async fn a_message_gets_a_reply() {
     }
     "#);
     for part in ["store;dur=", "engine;dur=", "total;dur="] {
-        assert!(answer.header("server-timing").contains(part), "{answer:?}");
+        assert!(
+            response.header("server-timing").contains(part),
+            "{response:?}"
+        );
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_begins_a_conversation_and_goes_on_in_it() {
-    let api = Api::start().await;
+async fn a_chat_starts_a_conversation_and_continues_it() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let first = api
         .chat(json!({"agentId": agent, "message": "Hello", "userId": "bob"}))
@@ -64,8 +67,8 @@ async fn a_chat_begins_a_conversation_and_goes_on_in_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn rules_answer_by_priority_capability_and_turn() {
-    let api = Api::start().await;
+async fn rules_reply_by_priority_capability_and_turn() {
+    let api = ApiServer::start().await;
     let draft = json!({"name": "Ada", "capabilities": ["orders"], "config": {
         "fallbackReply": "Pardon?",
         "rules": [
@@ -79,7 +82,7 @@ async fn rules_answer_by_priority_capability_and_turn() {
         &api.conversation(json!({"agentId": agent, "userId": "bob"}))
             .await,
     );
-    let mut said = Vec::new();
+    let mut contents = Vec::new();
     for message in [
         "hello there",
         "Hello, THERE!",
@@ -88,7 +91,7 @@ async fn rules_answer_by_priority_capability_and_turn() {
         "There. Hello.",
     ] {
         let command = json!({"agentId": agent, "conversationId": id, "message": message});
-        said.push(
+        contents.push(
             api.chat(command).await["message"]
                 .as_str()
                 .unwrap()
@@ -96,15 +99,15 @@ async fn rules_answer_by_priority_capability_and_turn() {
         );
     }
     assert_eq!(
-        said,
+        contents,
         ["One.", "Two.", "Ada looks for 66, bob.", "Pardon?", "One."]
     );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_is_given_by_the_agent_as_it_is_now() {
-    let api = Api::start().await;
+async fn a_reply_uses_the_current_version_of_the_agent() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let first = api
         .chat(json!({"agentId": agent, "message": "xyzzy"}))
@@ -126,8 +129,8 @@ async fn a_reply_is_given_by_the_agent_as_it_is_now() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_that_contradicts_its_conversation_is_refused() {
-    let api = Api::start().await;
+async fn a_message_that_contradicts_its_conversation_is_rejected() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let other = api.agent_id().await;
     let id = id_of(
@@ -171,14 +174,14 @@ async fn a_message_that_contradicts_its_conversation_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_not_there_is_not_found() {
-    let api = Api::start().await;
+async fn missing_resources_are_not_found() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
-    let nobody = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+    let anonymous = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
     for (agent, conversation, code) in [
-        (nobody, Value::Null, ProblemCode::AgentNotFound),
+        (anonymous, Value::Null, ProblemCode::AgentNotFound),
         ("7", Value::Null, ProblemCode::AgentNotFound),
-        (&agent, json!(nobody), ProblemCode::ConversationNotFound),
+        (&agent, json!(anonymous), ProblemCode::ConversationNotFound),
         (&agent, json!("7"), ProblemCode::ConversationNotFound),
     ] {
         let mut command = json!({"agentId": agent, "message": "Hello"});
@@ -191,28 +194,31 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_has_its_size() {
-    let api = Api::start().await;
+async fn a_message_has_a_maximum_size() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
-    let say = |message: String| {
+    let send_text = |message: String| {
         let body = json!({"agentId": agent, "message": message});
         let writer = api.writer();
         async move { writer.post("/api/chat", body).await }
     };
-    say("🦊".repeat(32_000)).await.ok();
+    send_text("🦊".repeat(32_000)).await.ok();
     let fault = |code: &str| [("/message".to_owned(), code.to_owned())];
-    assert_eq!(say("🦊".repeat(32_001)).await.faults(), fault("too_long"));
-    assert_eq!(say(String::new()).await.faults(), fault("too_short"));
     assert_eq!(
-        say("a\0b".to_owned()).await.faults(),
+        send_text("🦊".repeat(32_001)).await.faults(),
+        fault("too_long")
+    );
+    assert_eq!(send_text(String::new()).await.faults(), fault("too_short"));
+    assert_eq!(
+        send_text("a\0b".to_owned()).await.faults(),
         fault("bad_character")
     );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn any_text_is_only_text() {
-    let api = Api::start().await;
+async fn message_text_is_never_interpreted() {
+    let api = ApiServer::start().await;
     let rules = json!([{"pattern": "(?s).*", "reply": "{{message}}"}]);
     let agent = id_of(
         &api.agent(json!({"name": "Ada", "config": {"rules": rules}}))

@@ -1,4 +1,4 @@
-//! Chat as a stream of server-sent events, and chat that is answered later.
+//! Streamed and asynchronous chats.
 
 use std::time::Duration;
 
@@ -8,18 +8,18 @@ use serde_json::{Value, json};
 
 use crate::{
     answer::Request,
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
     engines::{contents, scripted_agent, turn},
-    harness::{Api, Plan, id_of},
     script::scripted,
     sse_client::{EventStream, StreamedEvent},
 };
 
-fn chat(api: &Api, body: &Value) -> Request {
+fn chat(api: &ApiServer, body: &Value) -> Request {
     api.writer().request("POST", "/api/chat").json(body)
 }
 
-async fn streamed(api: &Api, mut body: Value) -> EventStream {
+async fn streamed(api: &ApiServer, mut body: Value) -> EventStream {
     body["stream"] = true.into();
     EventStream::open(chat(api, &body)).await
 }
@@ -29,14 +29,14 @@ fn names(events: &[StreamedEvent]) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tools_are_told_of_where_they_were_used_and_stay_in_the_turn() {
+async fn tool_calls_are_streamed_and_stored_in_the_turn() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "What is 17 * 24?"});
     let mut stream = streamed(&api, body).await;
     let call = script.next_call().await;
     let turn_id = json!(call.request.turn_id);
     let arguments = json!({"expression": "17 * 24"});
-    call.say("Let me see. ").await;
+    call.send_text("Let me see. ").await;
     call.use_tool("calculator", arguments.clone()).await;
     call.answer("408.").await;
     let started = stream.next_of("turn.started").await;
@@ -64,7 +64,7 @@ async fn tools_are_told_of_where_they_were_used_and_stay_in_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_reply_comes_as_it_is_said() {
+async fn a_reply_is_streamed_as_it_is_produced() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let mut stream = streamed(&api, body).await;
@@ -76,7 +76,7 @@ async fn a_reply_comes_as_it_is_said() {
         (&turn_id, &json!(agent))
     );
     assert_eq!(started["agentVersion"], 1);
-    call.say("Grüß ").await;
+    call.send_text("Grüß ").await;
     let delta = |from, to, text| {
         let conversation_id = &started["conversationId"];
         json!({
@@ -85,7 +85,7 @@ async fn a_reply_comes_as_it_is_said() {
         })
     };
     assert_eq!(stream.next_of("reply.delta").await, delta(0, 7, "Grüß "));
-    call.say("Gott").await;
+    call.send_text("Gott").await;
     assert_eq!(stream.next_of("reply.delta").await, delta(7, 11, "Gott"));
     call.end();
     let reply = stream.next_of("turn.completed").await;
@@ -105,7 +105,7 @@ async fn a_reply_comes_as_it_is_said() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_rules_are_streamed_too() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let whole = api.chat(body.clone()).await;
@@ -123,10 +123,10 @@ async fn the_rules_are_streamed_too() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_before_the_first_event_is_a_problem() {
-    let api = Api::start().await;
-    let nobody = uuid::Uuid::nil();
-    let body = json!({"agentId": nobody, "message": "Hello", "stream": true});
+async fn an_error_before_the_first_event_is_a_problem_response() {
+    let api = ApiServer::start().await;
+    let anonymous = uuid::Uuid::nil();
+    let body = json!({"agentId": anonymous, "message": "Hello", "stream": true});
     chat(&api, &body)
         .send()
         .await
@@ -140,8 +140,8 @@ async fn what_goes_wrong_before_the_first_event_is_a_problem() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn stream_in_the_body_decides_whatever_accept_says() {
-    let api = Api::start().await;
+async fn the_stream_member_overrides_the_accept_header() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     for (stream, accept, expected) in [
         (true, "application/json", "text/event-stream"),
@@ -155,12 +155,12 @@ async fn stream_in_the_body_decides_whatever_accept_says() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_goes_wrong_later_is_the_last_event() {
+async fn a_later_error_is_the_last_event() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let mut stream = streamed(&api, body.clone()).await;
     let call = script.next_call().await;
-    call.say("Well, ").await;
+    call.send_text("Well, ").await;
     call.fail(ReplyError::BadAnswer("cut".into()));
     let events = stream.rest().await;
     assert_eq!(
@@ -173,10 +173,10 @@ async fn what_goes_wrong_later_is_the_last_event() {
 
     let mut stream = streamed(&api, body).await;
     let call = script.next_call().await;
-    call.say("Well, ").await;
+    call.send_text("Well, ").await;
     let path = format!("/api/turns/{}/cancel", call.request.turn_id);
     api.writer().request("POST", &path).send().await.ok();
-    call.say_unheard("too late");
+    call.send_unreceived("too late");
     let events = stream.rest().await;
     assert_eq!(
         names(&events),
@@ -187,7 +187,7 @@ async fn what_goes_wrong_later_is_the_last_event() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_on_a_stream_says_when_to_try_again() {
+async fn a_streamed_failure_contains_the_retry_delay() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let mut stream = streamed(&api, body).await;
@@ -205,7 +205,7 @@ async fn a_failure_on_a_stream_says_when_to_try_again() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_that_waits_says_so() {
+async fn a_queued_stream_sends_turn_queued() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let body = |message| json!({"agentId": agent, "conversationId": id, "message": message});
@@ -253,7 +253,7 @@ async fn a_turn_that_waits_can_be_cancelled() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_wait_gets_the_turn() {
+async fn an_async_chat_returns_the_turn() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let request = chat(&api, &body).header("Prefer", "respond-async, wait=1");
@@ -291,9 +291,9 @@ async fn closing_the_stream_does_not_end_the_turn() {
     let mut stream = streamed(&api, body).await;
     let call = script.next_call().await;
     stream.next_of("turn.started").await;
-    call.say("Still ").await;
+    call.send_text("Still ").await;
     drop(stream);
-    call.say("here").await;
+    call.send_text("here").await;
     let id = call.request.turn_id;
     call.end();
     loop {
@@ -307,7 +307,7 @@ async fn closing_the_stream_does_not_end_the_turn() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_streams_when_the_first_engine_says_nothing() {
+async fn a_fallback_streams_when_the_first_engine_fails_without_text() {
     let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
     let body = json!({"agentId": agent, "message": "Hello"});
     let mut stream = streamed(&api, body).await;
@@ -318,19 +318,19 @@ async fn a_fallback_streams_when_the_first_engine_says_nothing() {
         (&reply["engine"], &reply["degraded"]),
         (&json!("rules"), &json!(true))
     );
-    let said: String = events
+    let texts: String = events
         .iter()
         .filter_map(|event| event.data["text"].as_str())
         .collect();
-    assert_eq!(reply["message"], said);
+    assert_eq!(reply["message"], texts);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_too_many_streams_open_asks_nothing() {
+async fn a_chat_above_the_stream_limit_is_not_started() {
     let (engine, mut script) = scripted();
-    let plan = Plan::default().engine("scripted", engine);
-    let api = plan.setting("LIMITS__STREAMS", "1").start().await;
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let api = builder.setting("LIMITS__STREAMS", "1").start().await;
     let config = json!({"engine": "scripted"});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let body = json!({"agentId": agent, "message": "Hello", "stream": true});
@@ -343,7 +343,7 @@ async fn who_has_too_many_streams_open_asks_nothing() {
     first.rest().await;
     drop(first);
     script.assert_no_more_calls();
-    // The place is free again when the stream has ended.
+    // The slot is free again when the stream has ended.
     let mut second = streamed(&api, body).await;
     script.next_call().await.answer("Again.").await;
     assert_eq!(names(&second.rest().await).last(), Some(&"turn.completed"));
@@ -351,7 +351,7 @@ async fn who_has_too_many_streams_open_asks_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_stream_ends_with_its_key_and_the_turn_goes_on() {
+async fn a_stream_ends_with_its_key_and_the_turn_continues() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let made = json!({"name": "page", "scopes": ["chat:write"]});
     let key = api.writer().post("/api/keys", made).await;

@@ -1,12 +1,12 @@
-//! By which address a request is counted: seen through the guard of addresses.
+//! The client address of a request, observed through the address limit.
 
 use crate::{
     address_guard::{assert_refused, guarded},
-    answer::Answer,
-    harness::Api,
+    answer::ApiResponse,
+    api_server::ApiServer,
 };
 
-async fn ask(api: &Api, headers: &[(&str, &str)]) -> Answer {
+async fn ask(api: &ApiServer, headers: &[(&str, &str)]) -> ApiResponse {
     let request = api.anonymous().request("GET", "/problems");
     let with = headers.iter().fold(request, |request, (name, value)| {
         request.header(name, value)
@@ -14,8 +14,8 @@ async fn ask(api: &Api, headers: &[(&str, &str)]) -> Answer {
     with.send().await
 }
 
-/// Asserts that those who send these headers are counted as one that nobody else is.
-async fn assert_one(api: &Api, spellings: &[&[(&str, &str)]]) {
+/// Asserts that requests with these headers count as one client, and as no other one.
+async fn assert_one(api: &ApiServer, spellings: &[&[(&str, &str)]]) {
     let (first, others) = spellings.split_first().expect("at least one");
     ask(api, first).await.ok();
     for same in others.iter().chain([first]) {
@@ -24,7 +24,7 @@ async fn assert_one(api: &Api, spellings: &[&[(&str, &str)]]) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_chooses_an_address_by_a_header() {
+async fn an_untrusted_header_does_not_set_the_client_address() {
     let api = guarded("1").start().await;
     assert_one(
         &api,
@@ -40,7 +40,7 @@ async fn nobody_chooses_an_address_by_a_header() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn behind_a_trusted_proxy_clients_are_told_apart() {
+async fn behind_a_trusted_proxy_clients_are_distinguished() {
     let api = guarded("1")
         .setting("SERVER__TRUSTED_PROXIES", "127.0.0.0/8, ::1, 10.0.0.0/8")
         .start()
@@ -62,7 +62,7 @@ async fn behind_a_trusted_proxy_clients_are_told_apart() {
     )
     .await;
     ask(&api, &[("X-Forwarded-For", "198.51.100.2")]).await.ok();
-    // A customer has a /64 of IPv6, not an address.
+    // A customer of an IPv6 provider has a /64, not a single address.
     assert_one(
         &api,
         &[
@@ -79,7 +79,7 @@ async fn behind_a_trusted_proxy_clients_are_told_apart() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_cannot_be_told_counts_as_the_proxy() {
+async fn an_unknown_client_counts_as_the_proxy() {
     let api = guarded("1")
         .setting("SERVER__TRUSTED_PROXIES", "127.0.0.1")
         .start()

@@ -1,18 +1,22 @@
-//! The token endpoint and the interface behind it as OAuth libraries of others see them.
+//! The token endpoint and the API, used by third-party OAuth libraries.
 
 use serde_json::{Value, json};
 
-use crate::{harness::Api, partner};
+use crate::{api_server::ApiServer, child_program};
 
 const BY_SECRET: [&str; 2] = ["client_secret_basic", "client_secret_post"];
 
-/// Has a library of others go the whole way, as a new client with these members: it finds the
-/// service, fetches tokens, uses them, has them introspected and revokes them.
-async fn talk(api: &Api, script: &str, client: Value, key: Option<&Value>) -> Value {
+/// Runs a third-party library as a new client with these members: it discovers the service, fetches
+/// tokens, uses, introspects and revokes them.
+async fn talk(api: &ApiServer, script: &str, client: Value, key: Option<&Value>) -> Value {
     let mut draft = client;
     draft["name"] = json!(script);
     draft["scopes"] = json!(["agents:read"]);
-    let made = api.writer().post("/api/oauth-clients", draft).await.made();
+    let made = api
+        .writer()
+        .post("/api/oauth-clients", draft)
+        .await
+        .created();
     let mut order = json!({
         "baseUrl": format!("http://{}", api.address),
         "clientId": made["id"],
@@ -25,36 +29,36 @@ async fn talk(api: &Api, script: &str, client: Value, key: Option<&Value>) -> Va
         }
         None => order["clientSecret"] = made["secret"].clone(),
     }
-    partner::run(script, &[], &order).await
+    child_program::run(script, &[], &order).await
 }
 
-/// Goes the whole way with a secret.
-async fn talk_by_secret(api: &Api, script: &str) -> Value {
-    let told = talk(api, script, json!({}), None).await;
+/// Completes all flows with a secret.
+async fn talk_by_secret(api: &ApiServer, script: &str) -> Value {
+    let received = talk(api, script, json!({}), None).await;
     for method in BY_SECRET {
-        check(&told, method);
+        check(&received, method);
     }
-    told
+    received
 }
 
-/// Goes the whole way with a key of each kind.
-async fn talk_by_key(api: &Api, script: &str) -> Value {
-    let mut told = Value::Null;
+/// Completes all flows with a key of each kind.
+async fn talk_by_key(api: &ApiServer, script: &str) -> Value {
+    let mut received = Value::Null;
     for algorithm in ["ES256", "RS256", "PS256"] {
-        let keys = partner::run("client_key.mjs", &[algorithm], &Value::Null).await;
+        let keys = child_program::run("client_key.mjs", &[algorithm], &Value::Null).await;
         let client = json!({"jwks": keys["jwks"]});
-        told = talk(api, script, client, Some(&keys["privateKey"])).await;
-        check(&told, "private_key_jwt");
+        received = talk(api, script, client, Some(&keys["privateKey"])).await;
+        check(&received, "private_key_jwt");
     }
-    told
+    received
 }
 
-/// The script itself fails when something is not as it should be; this is that it was tried.
-fn check(told: &Value, method: &str) {
-    let way = &told["methods"][method];
-    assert_eq!(way["expiresIn"], 600, "{told}");
+/// The script fails on unexpected results; this checks that the case ran.
+fn check(received: &Value, method: &str) {
+    let way = &received["methods"][method];
+    assert_eq!(way["expiresIn"], 600, "{received}");
     let refused = json!({"status": 401, "error": "invalid_token"});
-    assert_eq!(way["refused"], refused, "{told}");
+    assert_eq!(way["refused"], refused, "{received}");
 }
 
 fn refusal(status: u16, error: &str) -> Value {
@@ -62,17 +66,20 @@ fn refusal(status: u16, error: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn openid_client_goes_the_whole_way() {
-    let api = Api::start().await;
-    let told = talk_by_secret(&api, "openid_client.mjs").await;
-    let encoded = &told["methods"]["client_secret_basic"]["formEncoded"];
-    assert_eq!(encoded, true, "it escapes what need not be escaped: {told}");
+async fn openid_client_completes_all_flows() {
+    let api = ApiServer::start().await;
+    let received = talk_by_secret(&api, "openid_client.mjs").await;
+    let encoded = &received["methods"]["client_secret_basic"]["formEncoded"];
     assert_eq!(
-        told["refusals"]["wrongSecret"],
+        encoded, true,
+        "it escapes what need not be escaped: {received}"
+    );
+    assert_eq!(
+        received["refusals"]["wrongSecret"],
         refusal(401, "invalid_client")
     );
     assert_eq!(
-        told["refusals"]["unknownScope"],
+        received["refusals"]["unknownScope"],
         refusal(400, "invalid_scope")
     );
     talk_by_key(&api, "openid_client.mjs").await;
@@ -80,22 +87,22 @@ async fn openid_client_goes_the_whole_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn oauth4webapi_goes_the_whole_way_and_takes_our_tokens_for_what_they_are() {
-    let api = Api::start().await;
-    let told = talk_by_secret(&api, "oauth4webapi.mjs").await;
-    let basic = &told["methods"]["client_secret_basic"];
-    assert_eq!(basic["formEncoded"], true, "{told}");
+async fn oauth4webapi_completes_all_flows_and_validates_tokens() {
+    let api = ApiServer::start().await;
+    let received = talk_by_secret(&api, "oauth4webapi.mjs").await;
+    let basic = &received["methods"]["client_secret_basic"];
+    assert_eq!(basic["formEncoded"], true, "{received}");
     assert_eq!(basic["forbidden"], refusal(403, "insufficient_scope"));
     assert_eq!(
-        told["refusals"]["wrongSecret"],
+        received["refusals"]["wrongSecret"],
         refusal(401, "invalid_client")
     );
     assert_eq!(
-        told["refusals"]["wrongSecretInBody"],
+        received["refusals"]["wrongSecretInBody"],
         refusal(401, "invalid_client")
     );
     assert_eq!(
-        told["refusals"]["unknownScope"],
+        received["refusals"]["unknownScope"],
         refusal(400, "invalid_scope")
     );
     talk_by_key(&api, "oauth4webapi.mjs").await;
@@ -103,22 +110,22 @@ async fn oauth4webapi_goes_the_whole_way_and_takes_our_tokens_for_what_they_are(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn authlib_goes_the_whole_way_and_takes_our_tokens_for_what_they_are() {
-    let api = Api::start().await;
-    let told = talk_by_secret(&api, "authlib_client.py").await;
-    assert_eq!(told["refusals"]["wrongSecret"], "invalid_client");
-    assert_eq!(told["refusals"]["unknownScope"], "invalid_scope");
-    let told = talk_by_key(&api, "authlib_client.py").await;
-    // Its own choice of an audience is the token endpoint; ours is the issuer and nothing else.
-    assert_eq!(told["refusals"]["otherAudience"], "invalid_client");
+async fn authlib_completes_all_flows_and_validates_tokens() {
+    let api = ApiServer::start().await;
+    let received = talk_by_secret(&api, "authlib_client.py").await;
+    assert_eq!(received["refusals"]["wrongSecret"], "invalid_client");
+    assert_eq!(received["refusals"]["unknownScope"], "invalid_scope");
+    let received = talk_by_key(&api, "authlib_client.py").await;
+    // The library's default audience is the token endpoint; the service accepts only the issuer.
+    assert_eq!(received["refusals"]["otherAudience"], "invalid_client");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn oauthlib_goes_the_whole_way() {
-    let api = Api::start().await;
-    let told = talk_by_secret(&api, "oauthlib_client.py").await;
-    assert_eq!(told["refusals"]["wrongSecret"], "invalid_client");
-    assert_eq!(told["refusals"]["unknownScope"], "invalid_scope");
+async fn oauthlib_completes_all_flows() {
+    let api = ApiServer::start().await;
+    let received = talk_by_secret(&api, "oauthlib_client.py").await;
+    assert_eq!(received["refusals"]["wrongSecret"], "invalid_client");
+    assert_eq!(received["refusals"]["unknownScope"], "invalid_scope");
     api.stop().await;
 }

@@ -5,38 +5,38 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    harness::{Api, Plan, id_of},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     script::scripted,
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_configuration_is_read_as_it_was_sent() {
-    let api = Api::start().await;
+async fn a_configuration_is_returned_as_sent() {
+    let api = ApiServer::start().await;
     let config = json!({"greeting": "Hi!", "llm": {"topP": 0.25}, "fallbacks": []});
     let agent = api.agent(json!({"name": "Ada", "config": config})).await;
-    let answer = api
+    let response = api
         .reader()
         .get(&format!("/api/agents/{}/config", id_of(&agent)))
         .await;
-    assert_eq!(answer.ok(), config);
-    assert_eq!(answer.header("etag"), "\"v1\"");
-    assert_eq!(answer.header("cache-control"), "private, no-cache");
+    assert_eq!(response.ok(), config);
+    assert_eq!(response.header("etag"), "\"v1\"");
+    assert_eq!(response.header("cache-control"), "private, no-cache");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_configuration_is_replaced_as_a_whole() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": "Ada", "personality": "Brief.", "capabilities": ["orders"],
         "config": {"greeting": "Hi!", "timeoutMs": 1000},
     });
     let path = format!("/api/agents/{}/config", id_of(&api.agent(draft).await));
-    let answer = api
+    let response = api
         .writer()
         .put(&path, json!({"fallbackReply": "Hm."}))
         .await;
-    assert_snapshot!(answer.shown(), @r#"
+    assert_snapshot!(response.shown(), @r#"
     200 OK
     {
       "capabilities": [
@@ -53,7 +53,7 @@ async fn a_configuration_is_replaced_as_a_whole() {
       "version": 2
     }
     "#);
-    assert_eq!(answer.header("etag"), "\"v2\"");
+    assert_eq!(response.header("etag"), "\"v2\"");
     let emptied = api.writer().put(&path, json!({})).await;
     assert_eq!(emptied.ok()["config"], json!({}));
     assert_eq!(api.reader().get(&path).await.ok(), json!({}));
@@ -61,8 +61,8 @@ async fn a_configuration_is_replaced_as_a_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_else_an_agent_has_may_go_with_its_configuration() {
-    let api = Api::start().await;
+async fn other_members_may_change_together_with_the_configuration() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let body = json!({"name": "Bob", "capabilities": ["returns"], "greeting": "Yo."});
     let agent = api.writer().put(&path, body).await.ok();
@@ -74,8 +74,8 @@ async fn what_else_an_agent_has_may_go_with_its_configuration() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn faults_point_into_the_body_that_was_sent() {
-    let api = Api::start().await;
+async fn errors_point_into_the_request_body() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let cases = [
         (
@@ -113,9 +113,9 @@ async fn faults_point_into_the_body_that_was_sent() {
         ),
     ];
     for (body, code, expected) in cases {
-        let answer = api.writer().put(&path, body).await;
-        answer.problem(code);
-        let faults = answer.faults();
+        let response = api.writer().put(&path, body).await;
+        response.problem(code);
+        let faults = response.faults();
         let faults: Vec<_> = faults.iter().map(|(at, code)| (&**at, &**code)).collect();
         assert_eq!(faults, expected);
     }
@@ -128,15 +128,15 @@ async fn faults_point_into_the_body_that_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_agent_whose_engines_have_gone_can_be_changed_and_only_names_that_are_new_are_judged() {
-    let with_oracles = Plan::default().engine("oracle", scripted().0);
+async fn an_agent_with_removed_engines_can_be_changed_without_adding_unknown_ones() {
+    let with_oracles = ApiServerBuilder::default().engine("oracle", scripted().0);
     let api = with_oracles.engine("seer", scripted().0).start().await;
     let config = json!({"engine": "oracle", "fallbacks": ["seer", "rules"]});
     let agent = api.agent(json!({"name": "Ada", "config": config})).await;
     let alone = json!({"name": "Bob", "config": {"engine": "oracle"}});
     let alone = id_of(&api.agent(alone).await);
     let path = format!("/api/agents/{}", id_of(&agent));
-    let api = api.restart(Plan::default()).await;
+    let api = api.restart(ApiServerBuilder::default()).await;
 
     let renamed = api.writer().patch(&path, json!({"name": "Eve"})).await.ok();
     assert_eq!(
@@ -157,9 +157,9 @@ async fn an_agent_whose_engines_have_gone_can_be_changed_and_only_names_that_are
             &["/config/fallbacks/1"],
         ),
     ] {
-        let answer = api.writer().patch(&path, json!({"config": config})).await;
-        answer.problem(ProblemCode::UnknownEngine);
-        let pointers: Vec<_> = answer.faults().into_iter().map(|(at, _)| at).collect();
+        let response = api.writer().patch(&path, json!({"config": config})).await;
+        response.problem(ProblemCode::UnknownEngine);
+        let pointers: Vec<_> = response.faults().into_iter().map(|(at, _)| at).collect();
         assert_eq!(pointers, expected);
     }
     let draft = json!({"name": "Ian", "config": config});
@@ -174,8 +174,8 @@ async fn an_agent_whose_engines_have_gone_can_be_changed_and_only_names_that_are
         (&json!("rules"), &json!(true))
     );
     let command = json!({"agentId": alone, "message": "Hello"});
-    let answer = api.writer().post("/api/chat", command).await;
-    answer.problem(ProblemCode::EngineFailed);
+    let response = api.writer().post("/api/chat", command).await;
+    response.problem(ProblemCode::EngineFailed);
     let back = api
         .writer()
         .patch(&path, json!({"config": {"engine": "rules"}}))
@@ -185,8 +185,8 @@ async fn an_agent_whose_engines_have_gone_can_be_changed_and_only_names_that_are
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rule_that_does_not_compile_is_refused_with_the_reason() {
-    let api = Api::start().await;
+async fn an_invalid_rule_is_rejected_with_the_reason() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}/config", api.agent_id().await);
     let rules = json!({"rules": [{"pattern": "order (\\d+", "reply": "Which?"}]});
     assert_snapshot!(api.writer().put(&path, rules).await.shown(), @r#"
@@ -205,7 +205,7 @@ async fn a_rule_that_does_not_compile_is_refused_with_the_reason() {
       "requestId": "[id]",
       "retryable": false,
       "status": 422,
-      "title": "A rule does not work.",
+      "title": "A rule is invalid.",
       "type": "/problems/invalid_rule"
     }
     "#);

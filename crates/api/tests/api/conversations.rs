@@ -6,21 +6,21 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    harness::{Api, id_of},
+    api_server::{ApiServer, id_of},
 };
 
 const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_conversation_begins_with_the_greeting() {
-    let api = Api::start().await;
+async fn a_conversation_starts_with_the_greeting() {
+    let api = ApiServer::start().await;
     let draft = json!({"name": "Ada", "config": {"greeting": "Good morning!"}});
     let agent = id_of(&api.agent(draft).await);
     let draft = json!({
         "agentId": agent, "userId": "bob", "title": "My order", "metadata": {"shop": "7"},
     });
-    let answer = api.writer().post("/api/conversations", draft).await;
-    assert_snapshot!(answer.shown(), @r#"
+    let response = api.writer().post("/api/conversations", draft).await;
+    assert_snapshot!(response.shown(), @r#"
     201 Created
     {
       "agentId": "[id]",
@@ -37,10 +37,10 @@ async fn a_conversation_begins_with_the_greeting() {
       "version": 1
     }
     "#);
-    let path = format!("/api/conversations/{}", id_of(&answer.made()));
-    assert_eq!(answer.header("location"), path);
-    assert_eq!(answer.header("etag"), "\"v1.1\"");
-    assert_eq!(api.reader().get(&path).await.ok(), answer.json());
+    let path = format!("/api/conversations/{}", id_of(&response.created()));
+    assert_eq!(response.header("location"), path);
+    assert_eq!(response.header("etag"), "\"v1.1\"");
+    assert_eq!(api.reader().get(&path).await.ok(), response.json());
     let messages = api.reader().get(&format!("{path}/messages")).await.ok();
     assert_eq!(messages["data"][0]["content"], "Good morning!");
     assert_eq!(messages["data"][0]["turnId"], Value::Null);
@@ -49,25 +49,25 @@ async fn a_conversation_begins_with_the_greeting() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_conversation_needs_an_agent_that_exists() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for unknown in [NOBODY, "7", ""] {
-        let answer = api
+        let response = api
             .writer()
             .post("/api/conversations", json!({"agentId": unknown}))
             .await;
-        answer.problem(ProblemCode::AgentNotFound);
+        response.problem(ProblemCode::AgentNotFound);
     }
-    let answer = api
+    let response = api
         .writer()
         .post("/api/conversations", json!({"title": "x"}))
         .await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [("/agentId".to_owned(), "required".to_owned())]
     );
     let agent = api.agent_id().await;
     let foreign = api
-        .stranger()
+        .other_tenant()
         .post("/api/conversations", json!({"agentId": agent}))
         .await;
     foreign.problem(ProblemCode::AgentNotFound);
@@ -76,7 +76,7 @@ async fn a_conversation_needs_an_agent_that_exists() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_latest_active_conversation_comes_first() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let other = api.agent_id().await;
     let begin =
@@ -89,7 +89,7 @@ async fn the_latest_active_conversation_comes_first() {
 
     let reader = api.reader();
     let all = all_ids(&reader, "/api/conversations?limit=1").await;
-    // Those made within one millisecond are told apart by their ids.
+    // Conversations created within one millisecond are ordered by id.
     assert_eq!(all, [first.clone(), third.clone(), second.clone()]);
     let of_agent = all_ids(
         &reader,
@@ -119,7 +119,7 @@ async fn the_latest_active_conversation_comes_first() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn title_and_metadata_change_and_nothing_else_does() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let draft = json!({"agentId": agent, "title": "Old", "metadata": {"a": "1", "b": "2"}});
     let path = format!(
@@ -127,12 +127,12 @@ async fn title_and_metadata_change_and_nothing_else_does() {
         id_of(&api.conversation(draft).await)
     );
     let edits = json!({"title": null, "metadata": {"b": null, "c": "3"}});
-    let answer = api.writer().patch(&path, edits).await;
-    let changed = answer.ok();
+    let response = api.writer().patch(&path, edits).await;
+    let changed = response.ok();
     assert_eq!(changed["title"], Value::Null);
     assert_eq!(changed["metadata"], json!({"a": "1", "c": "3"}));
     assert_eq!(changed["version"], 2);
-    assert_eq!(answer.header("etag"), "\"v2.0\"");
+    assert_eq!(response.header("etag"), "\"v2.0\"");
     let same = api
         .writer()
         .patch(&path, json!({"metadata": {"a": "1"}}))
@@ -143,8 +143,8 @@ async fn title_and_metadata_change_and_nothing_else_does() {
         json!({"title": "x".repeat(201)}),
         json!([]),
     ] {
-        let answer = api.writer().patch(&path, refused).await;
-        answer.problem(ProblemCode::ValidationFailed);
+        let response = api.writer().patch(&path, refused).await;
+        response.problem(ProblemCode::ValidationFailed);
     }
     assert_eq!(api.reader().get(&path).await.ok(), changed);
     api.stop().await;
@@ -152,7 +152,7 @@ async fn title_and_metadata_change_and_nothing_else_does() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_changes_the_entity_tag_but_not_the_version() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let path = format!("/api/conversations/{id}");
@@ -165,7 +165,7 @@ async fn a_message_changes_the_entity_tag_but_not_the_version() {
         let request = api.writer().request(method, &path);
         request.header("If-Match", &before)
     };
-    // A writer who has not seen the last message may still change the title.
+    // A writer that has not seen the last message may still change the title.
     let renamed = conditional("PATCH")
         .json(&json!({"title": "New"}))
         .send()
@@ -184,8 +184,8 @@ async fn a_message_changes_the_entity_tag_but_not_the_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_deleted_conversation_is_gone_in_every_way() {
-    let api = Api::start().await;
+async fn a_deleted_conversation_is_not_found_anywhere() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let chat = || {
         let request = api.writer().request("POST", "/api/chat");
@@ -212,8 +212,8 @@ async fn a_deleted_conversation_is_gone_in_every_way() {
             )
             .await,
     ];
-    for answer in answers {
-        answer.problem(ProblemCode::ConversationNotFound);
+    for response in answers {
+        response.problem(ProblemCode::ConversationNotFound);
     }
     assert_eq!(
         writer.get("/api/conversations").await.ok()["data"],
@@ -227,11 +227,15 @@ async fn a_deleted_conversation_is_gone_in_every_way() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn members_that_are_shown_as_null_may_be_sent_as_null() {
-    let api = Api::start().await;
+async fn members_returned_as_null_may_be_sent_as_null() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let sent = json!({"agentId": agent, "userId": null, "title": null});
-    let made = api.writer().post("/api/conversations", sent).await.made();
+    let made = api
+        .writer()
+        .post("/api/conversations", sent)
+        .await
+        .created();
     assert_eq!(
         (&made["userId"], &made["title"]),
         (&json!(null), &json!(null))
@@ -242,12 +246,16 @@ async fn members_that_are_shown_as_null_may_be_sent_as_null() {
     assert_ne!(reply["conversationId"], made["id"]);
     let sent =
         json!({"name": "shop", "scopes": ["agents:read"], "expiresAt": null, "limits": null});
-    let key = api.writer().post("/api/keys", sent.clone()).await.made();
+    let key = api.writer().post("/api/keys", sent.clone()).await.created();
     assert_eq!(
         (&key["expiresAt"], &key["limits"]),
         (&json!(null), &json!({}))
     );
-    let client = api.writer().post("/api/oauth-clients", sent).await.made();
+    let client = api
+        .writer()
+        .post("/api/oauth-clients", sent)
+        .await
+        .created();
     assert_eq!(
         (&client["expiresAt"], &client["limits"]),
         (&json!(null), &json!({}))
@@ -257,7 +265,7 @@ async fn members_that_are_shown_as_null_may_be_sent_as_null() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn ids_of_any_length_in_a_body_are_not_found() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let long = "x".repeat(65);
     for (path, body, code) in [
@@ -284,15 +292,15 @@ async fn ids_of_any_length_in_a_body_are_not_found() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_makes_one_conversation() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let create = |title: &str| {
         let request = api.writer().request("POST", "/api/conversations");
         let body = json!({"agentId": agent, "title": title});
         request.header("Idempotency-Key", "k").json(&body).send()
     };
-    let first = create("a").await.made();
-    assert_eq!(create("a").await.made(), first);
+    let first = create("a").await.created();
+    assert_eq!(create("a").await.created(), first);
     create("b").await.problem(ProblemCode::IdempotencyKeyReused);
     let listed = api.reader().get("/api/conversations").await.ok();
     assert_eq!(listed["data"].as_array().map(Vec::len), Some(1));

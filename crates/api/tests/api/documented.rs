@@ -1,11 +1,11 @@
-//! What the published document says of an answer.
+//! Checks of responses against the published document.
 
 use std::sync::LazyLock;
 
 use domain::Sizes;
 use serde_json::Value;
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 
 static DOCUMENT: LazyLock<Value> = LazyLock::new(|| {
     let url = "http://127.0.0.1:8080";
@@ -17,9 +17,9 @@ pub(crate) fn document() -> &'static Value {
     &DOCUMENT
 }
 
-/// Checks that the document knows this answer to `method path`: its status, and the headers that
-/// the document promises with it. What is not in the document at all is for the tests of drift.
-pub(crate) fn check(method: &str, path: &str, answer: &Answer) {
+/// Checks the response to `method path` against the document: its status, and the promised headers.
+/// Undocumented operations are found by the drift tests.
+pub(crate) fn check(method: &str, path: &str, answer: &ApiResponse) {
     let method = if method == "HEAD" { "GET" } else { method };
     let Some((_, operation)) = operation(method, path) else {
         return;
@@ -55,7 +55,7 @@ fn fits(template: &str, path: &str) -> bool {
         && pairs.all(|(expected, given)| expected.starts_with('{') || expected == given)
 }
 
-/// What stands behind a `$ref`, if it is one.
+/// Resolves a `$ref`.
 pub(crate) fn resolved(value: &'static Value) -> &'static Value {
     match value["$ref"].as_str() {
         Some(target) => document()

@@ -1,4 +1,4 @@
-//! The published document, the routes and what is answered say the same.
+//! The published document, the routes and the responses agree.
 
 use std::collections::BTreeSet;
 
@@ -6,25 +6,17 @@ use jsonschema::{Draft, Validator};
 use serde_json::json;
 
 use crate::{
+    api_server::ApiServer,
     documented::{document, resolved},
-    harness::Api,
-    operations::{self, Operation, Sample},
+    operations::{self, Operation, TestResources},
 };
-
-/// Routes that stand outside of the document: they lead to its page and serve it.
-/// And for a public URL with a path, metadata are looked for at two addresses more.
-const UNDOCUMENTED: &[(&str, &str)] = &[
-    ("GET", "/docs"),
-    ("GET", "/.well-known/oauth-authorization-server/{path:.*}"),
-    ("GET", "/.well-known/oauth-protected-resource/{path:.*}"),
-];
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_documented_operation_succeeds_as_documented() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for operation in operations::all() {
-        let sample = Sample::make(&api).await;
-        let answer = operation.request(&api.writer(), &sample).send().await;
+        let resources = TestResources::make(&api).await;
+        let answer = operation.request(&api.writer(), &resources).send().await;
         let status = operation.success();
         assert_eq!(answer.status, status, "{}: {}", operation.id, answer.text());
         let content = &operation.described["responses"][&status.to_string()]["content"];
@@ -64,39 +56,10 @@ fn validator(operation: &Operation, schema: &serde_json::Value) -> Validator {
     built.unwrap_or_else(|error| panic!("the schema of {}: {error}", operation.id))
 }
 
-#[test]
-fn every_route_is_documented() {
-    let documented: BTreeSet<(String, String)> = operations::all()
-        .into_iter()
-        .map(|operation| (operation.method, operation.template.to_owned()))
-        .collect();
-    let undocumented = UNDOCUMENTED
-        .iter()
-        .map(|(method, path)| ((*method).to_owned(), (*path).to_owned()));
-    let expected: BTreeSet<_> = documented.into_iter().chain(undocumented).collect();
-    assert_eq!(routes(), expected);
-}
-
-/// `(method, path)` of every route, read from the page on which all of them stand.
-fn routes() -> BTreeSet<(String, String)> {
-    let page = include_str!("../../src/routes.rs");
-    let mut routes = BTreeSet::new();
-    for resource in page.split(".service(resource(\"").skip(1) {
-        let (path, rest) = resource.split_once('"').expect("a path in quotes");
-        for route in rest.split(".route(web::").skip(1) {
-            let (method, _) = route.split_once("()").expect("a method");
-            routes.insert((method.to_uppercase(), path.to_owned()));
-        }
-    }
-    let count = page.matches(".route(").count();
-    assert_eq!(routes.len(), count, "every route was read: {routes:?}");
-    routes
-}
-
 #[tokio::test(flavor = "multi_thread")]
-async fn a_path_takes_the_documented_methods_and_no_others() {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
+async fn a_path_accepts_only_the_documented_methods() {
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
     for (template, item) in document()["paths"].as_object().expect("paths") {
         let methods = item.as_object().expect("an item").keys();
         let mut expected: BTreeSet<String> = methods.map(|method| method.to_uppercase()).collect();
@@ -108,7 +71,7 @@ async fn a_path_takes_the_documented_methods_and_no_others() {
         let operation = operations
             .iter()
             .find(|operation| operation.template == template);
-        let path = operation.expect("an operation").path(&sample);
+        let path = operation.expect("an operation").path(&resources);
         let options = api.anonymous().request("OPTIONS", &path).send().await;
         assert_eq!((options.status, options.body.len()), (204, 0), "{path}");
         let allowed: BTreeSet<String> = options

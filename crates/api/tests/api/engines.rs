@@ -1,4 +1,4 @@
-//! Chat with engines that take their time, in the hands of the test.
+//! Chat with slow engines that the test controls.
 
 use std::time::Duration;
 
@@ -7,28 +7,31 @@ use ports::{ReplyChunk, ReplyError};
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Api, Plan, id_of},
-    script::{Always, Call, Script, scripted},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
+    script::{EngineCall, FixedEngine, Script, scripted},
 };
 
-/// A service with the engine `scripted`, and an agent that it answers for.
-pub(crate) async fn scripted_agent(config: Value) -> (Api, Script, String) {
+/// A service with the engine `scripted`, and an agent that uses it.
+pub(crate) async fn scripted_agent(config: Value) -> (ApiServer, Script, String) {
     let (engine, script) = scripted();
-    let api = Plan::default().engine("scripted", engine).start().await;
+    let api = ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .start()
+        .await;
     let mut config = config;
     config["engine"] = "scripted".into();
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     (api, script, agent)
 }
 
-pub(crate) async fn turn(api: &Api, id: impl ToString) -> Value {
+pub(crate) async fn turn(api: &ApiServer, id: impl ToString) -> Value {
     api.reader()
         .get(&format!("/api/turns/{}", id.to_string()))
         .await
         .ok()
 }
 
-pub(crate) async fn contents(api: &Api, conversation: &str) -> Vec<String> {
+pub(crate) async fn contents(api: &ApiServer, conversation: &str) -> Vec<String> {
     let path = format!("/api/conversations/{conversation}/messages");
     let page = api.reader().get(&path).await.ok();
     let messages = page["data"].as_array().expect("a page").iter();
@@ -55,8 +58,8 @@ async fn deltas_become_one_reply() {
             (&running["status"], &running["reply"]),
             (&json!("in_progress"), &Value::Null)
         );
-        call.say("Good ").await;
-        call.say("morning").await;
+        call.send_text("Good ").await;
+        call.send_text("morning").await;
         let usage = Usage {
             input_tokens: 3,
             output_tokens: 2,
@@ -80,20 +83,20 @@ async fn deltas_become_one_reply() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_is_shown_what_was_said_before() {
+async fn an_engine_receives_the_history() {
     let (api, mut script, agent) = scripted_agent(json!({"greeting": "Hi!"})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     for (number, message) in ["one", "two"].into_iter().enumerate() {
         let command = json!({"agentId": agent, "conversationId": id, "message": message});
         let (_, ()) = tokio::join!(api.chat(command), async {
             let call = script.next_call().await;
-            let said: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
+            let texts: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
             let expected: &[&str] = if number == 0 {
                 &["Hi!"]
             } else {
                 &["Hi!", "one", "one!"]
             };
-            assert_eq!(said, expected);
+            assert_eq!(texts, expected);
             assert_eq!(call.request.turn_number, i64::try_from(number).unwrap());
             call.answer(&format!("{message}!")).await;
         });
@@ -106,14 +109,14 @@ async fn an_engine_is_shown_what_was_said_before() {
     let command = json!({"agentId": agent, "conversationId": id, "message": "three"});
     let (_, ()) = tokio::join!(api.chat(command), async {
         let call = script.next_call().await;
-        let said: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
-        assert_eq!(said, ["two!"]);
+        let texts: Vec<&str> = call.request.history.iter().map(|it| &*it.content).collect();
+        assert_eq!(texts, ["two!"]);
         call.answer("three!").await;
     });
     api.stop().await;
 }
 
-/// What an engine may fail with, and what the caller is told.
+/// The failures of engines, and the resulting problems.
 fn failures() -> Vec<(ReplyError, ProblemCode, Option<&'static str>)> {
     let cause = || "http://10.0.0.7 said: no".into();
     let retry_after = |milliseconds| Some(Duration::from_millis(milliseconds));
@@ -150,8 +153,8 @@ fn failures() -> Vec<(ReplyError, ProblemCode, Option<&'static str>)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_failure_is_told_and_kept_whether_words_came_before_it_or_not() {
-    // The fallback must never speak after the first word of another.
+async fn a_failure_is_returned_and_stored_with_or_without_text() {
+    // The fallback must not run after the first text of another engine.
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let config = json!({"engine": "scripted", "fallbacks": ["rules"]});
     let talkative = id_of(&api.agent(json!({"name": "Bob", "config": config})).await);
@@ -164,21 +167,21 @@ async fn a_failure_is_told_and_kept_whether_words_came_before_it_or_not() {
                 let call = script.next_call().await;
                 let turn_id = call.request.turn_id;
                 if speaks {
-                    call.say("Well, ").await;
+                    call.send_text("Well, ").await;
                 }
                 call.fail(error);
                 turn_id
             });
             let problem = answer.problem(code);
-            let told = answer
+            let received = answer
                 .headers
                 .get("retry-after")
                 .map(|it| it.to_str().unwrap());
-            assert_eq!(told, retry_after, "{code:?}");
+            assert_eq!(received, retry_after, "{code:?}");
             let turn = turn(&api, turn_id).await;
             for problem in [&problem, &turn["error"]] {
-                let told = problem["retryAfter"].as_i64().map(|it| it.to_string());
-                assert_eq!(told.as_deref(), retry_after, "{problem}");
+                let received = problem["retryAfter"].as_i64().map(|it| it.to_string());
+                assert_eq!(received.as_deref(), retry_after, "{problem}");
             }
             assert_eq!(problem["turnId"], turn["id"]);
             assert_eq!(problem["conversationId"], turn["conversationId"]);
@@ -196,19 +199,19 @@ async fn a_failure_is_told_and_kept_whether_words_came_before_it_or_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn messages_of_failed_turns_are_not_shown_to_engines() {
+async fn engines_do_not_receive_messages_of_failed_turns() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let writer = api.writer();
-    let say = |message| {
+    let send_text = |message| {
         let command = json!({"agentId": agent, "conversationId": id, "message": message});
         writer.post("/api/chat", command)
     };
-    let (failed, ()) = tokio::join!(say("one"), async {
+    let (failed, ()) = tokio::join!(send_text("one"), async {
         script.next_call().await.fail(ReplyError::TimedOut);
     });
     failed.problem(ProblemCode::EngineTimeout);
-    let (answered, ()) = tokio::join!(say("two"), async {
+    let (answered, ()) = tokio::join!(send_text("two"), async {
         let call = script.next_call().await;
         assert_eq!(call.request.history, []);
         call.answer("two!").await;
@@ -219,7 +222,7 @@ async fn messages_of_failed_turns_are_not_shown_to_engines() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_that_is_asked_again_is_shown_to_engines_once() {
+async fn engines_receive_a_repeated_message_once() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let ask = |message: &'static str| {
@@ -227,7 +230,7 @@ async fn a_question_that_is_asked_again_is_shown_to_engines_once() {
         let request = api.writer().request("POST", "/api/chat").json(&command);
         request.header("Idempotency-Key", message).send()
     };
-    let shown = |call: &Call| {
+    let shown = |call: &EngineCall| {
         let history = call.request.history.iter();
         history.map(|it| it.content.to_string()).collect::<Vec<_>>()
     };
@@ -248,20 +251,20 @@ async fn a_question_that_is_asked_again_is_shown_to_engines_once() {
         call.answer("two!").await;
     });
     answered.ok();
-    // Nothing that was said is lost: both questions are there, each with its own turn.
+    // Nothing is lost: both messages are stored, each with its own turn.
     let expected = ["one", "one", "one!", "two", "two!"];
     assert_eq!(contents(&api, &id).await, expected);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_without_an_end_is_a_bad_one() {
+async fn a_reply_without_an_end_is_malformed() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Hello"});
     let (cut, ()) = tokio::join!(writer.post("/api/chat", command.clone()), async {
         let call = script.next_call().await;
-        call.say("Half a sen").await;
+        call.send_text("Half a sen").await;
         drop(call);
     });
     cut.problem(ProblemCode::EngineFailed);
@@ -269,9 +272,9 @@ async fn an_answer_without_an_end_is_a_bad_one() {
         let call = script.next_call().await;
         let quarter = "x".repeat(256 * 1024);
         for _ in 0..4 {
-            call.say(&quarter).await;
+            call.send_text(&quarter).await;
         }
-        call.say_unheard("x");
+        call.send_unreceived("x");
         call.stopped().await;
     });
     endless.problem(ProblemCode::EngineFailed);
@@ -279,7 +282,7 @@ async fn an_answer_without_an_end_is_a_bad_one() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_takes_too_long_is_stopped() {
+async fn a_slow_engine_is_stopped() {
     let (api, mut script, agent) = scripted_agent(json!({"timeoutMs": 100})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Hello"});
@@ -306,8 +309,8 @@ async fn engines_are_listed_with_the_default() {
         };
         Ok(futures::StreamExt::boxed(futures::stream::iter([Ok(end)])))
     };
-    let plan = Plan::default().engine("silence", Always(empty));
-    let api = plan.setting("ENGINES__DEFAULT", "silence").start().await;
+    let builder = ApiServerBuilder::default().engine("silence", FixedEngine(empty));
+    let api = builder.setting("ENGINES__DEFAULT", "silence").start().await;
     let engines = api.reader().get("/api/engines").await.ok();
     let expected = json!({"data": [
         {"name": "rules", "default": false, "available": true},

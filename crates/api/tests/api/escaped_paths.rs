@@ -1,32 +1,31 @@
-//! A path that is written with escapes is the path that it stands for, to everybody who judges by
-//! it: the layers read it as the router does.
+//! All layers decode escaped paths in the same way as the router.
 
 use domain::ProblemCode;
 
 use crate::{
-    harness::{Api, Plan},
+    api_server::{ApiServer, ApiServerBuilder},
     oauth::{Client, GRANT},
     raw,
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn credentials_are_not_looked_at_on_public_paths() {
-    let api = Api::start().await;
+async fn public_paths_ignore_credentials() {
+    let api = ApiServer::start().await;
     for path in ["/l%69vez", "/%72eadyz", "/openapi%2Ejson", "/%70roblems"] {
         let request = api.anonymous().request("GET", path);
-        let answer = request.header("X-API-Key", "nonsense").send().await;
-        assert_eq!(answer.status, 200, "{path}");
+        let response = request.header("X-API-Key", "nonsense").send().await;
+        assert_eq!(response.status, 200, "{path}");
     }
-    // A slash that is escaped is none.
+    // An escaped slash does not separate segments.
     let request = api.anonymous().request("GET", "/oauth2%2Ftoken");
-    let answer = request.header("X-API-Key", "nonsense").send().await;
-    answer.problem(ProblemCode::InvalidCredentials);
+    let response = request.header("X-API-Key", "nonsense").send().await;
+    response.problem(ProblemCode::InvalidCredentials);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_get_tokens_and_refusals_in_the_words_of_oauth() {
-    let api = Api::start().await;
+async fn oauth_endpoints_return_oauth_responses() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let issued = client.ask(&api, "/%6Fauth2/token", &[GRANT]).await;
     assert_eq!(issued.header("pragma"), "no-cache");
@@ -48,26 +47,31 @@ async fn clients_get_tokens_and_refusals_in_the_words_of_oauth() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_page_may_read_how_to_get_in() {
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", "https://app.example");
-    let api = plan.start().await;
+async fn every_page_may_read_the_metadata() {
+    let builder =
+        ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", "https://app.example");
+    let api = builder.start().await;
     for (path, shared) in [
         ("/.well-known/jwks.json", true),
         ("/%2Ewell-kn%6Fwn/jwks.json", true),
         ("/.well-known%2Fjwks.json", false),
     ] {
         let request = api.anonymous().request("GET", path);
-        let answer = request.header("Origin", "https://other.example").send();
-        let answer = answer.await;
-        assert_eq!(answer.status == 200, shared, "{path}");
-        assert_eq!(answer.has("access-control-allow-origin"), shared, "{path}");
+        let response = request.header("Origin", "https://other.example").send();
+        let response = response.await;
+        assert_eq!(response.status == 200, shared, "{path}");
+        assert_eq!(
+            response.has("access-control-allow-origin"),
+            shared,
+            "{path}"
+        );
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_interface_answers_json_alone() {
-    let api = Api::start().await;
+async fn the_api_answers_only_json() {
+    let api = ApiServer::start().await;
     let request = api.reader().request("GET", "/%61pi/agents");
     request
         .header("Accept", "image/png")

@@ -1,4 +1,4 @@
-//! `/api/events` as a stream of server-sent events: what it tells.
+//! `/api/events` as a stream of server-sent events: its events.
 
 use std::time::{Duration, Instant};
 
@@ -7,13 +7,13 @@ use serde_json::json;
 
 use crate::{
     answer::Request,
+    api_server::{ApiServer, id_of},
     caller::Caller,
-    harness::{Api, id_of},
-    issuer::{ForeignIssuer, Imitation},
+    issuer::{ExternalIssuer, ProviderKind},
     sse_client::{EventStream, StreamedEvent},
 };
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) fn asked(caller: &Caller, query: &str) -> Request {
@@ -25,7 +25,7 @@ pub(crate) async fn streamed(caller: &Caller, query: &str) -> EventStream {
     EventStream::open(asked(caller, query)).await
 }
 
-/// `(id, type)` of the next events.
+/// The `(id, type)` of the next events.
 pub(crate) async fn next(stream: &mut EventStream, count: usize) -> Vec<(i64, String)> {
     let mut events = Vec::new();
     for _ in 0..count {
@@ -46,32 +46,32 @@ pub(crate) fn listed(expected: &[(i64, &str)]) -> Vec<(i64, String)> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tells_what_was_and_what_comes_as_pages_do() {
-    let api = Api::start().await;
+async fn a_stream_sends_past_and_new_events_like_pages() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let mut stream = streamed(&api.reader(), "since=0").await;
     assert_eq!(stream.header("x-event-seq"), Some("0"));
     assert_eq!(stream.header("x-accel-buffering"), Some("no"));
     let chat = json!({"agentId": agent, "message": "Hello"});
     api.chat(chat).await;
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     for _ in 0..4 {
-        told.push(stream.next().await.expect("the stream goes on"));
+        received.push(stream.next().await.expect("the stream goes on"));
     }
     let page = api.reader().get("/api/events?since=0").await.ok();
     let page = page["data"].as_array().unwrap();
-    assert_eq!(page.len(), told.len());
-    for (told, paged) in told.iter().zip(page) {
-        assert_eq!(told.data, *paged);
-        assert_eq!(told.name, paged["type"]);
-        assert_eq!(id(told), paged["seq"]);
+    assert_eq!(page.len(), received.len());
+    for (received, paged) in received.iter().zip(page) {
+        assert_eq!(received.data, *paged);
+        assert_eq!(received.name, paged["type"]);
+        assert_eq!(id(received), paged["seq"]);
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn begins_at_the_head_unless_told_otherwise() {
-    let api = Api::start().await;
+async fn a_stream_starts_at_the_head_without_a_cursor() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     let mut stream = streamed(&api.reader(), "").await;
     assert_eq!(stream.header("x-event-seq"), Some("1"));
@@ -81,11 +81,11 @@ async fn begins_at_the_head_unless_told_otherwise() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn is_told_at_once() {
-    let api = Api::start().await;
+async fn events_are_sent_at_once() {
+    let api = ApiServer::start().await;
     let mut stream = streamed(&api.reader(), "").await;
     let mut quickest = PATIENCE;
-    // One of them meets no hiccup of the machine.
+    // At least one of them is not delayed by the machine.
     for _ in 0..10 {
         api.agent_id().await;
         let written = Instant::now();
@@ -98,14 +98,14 @@ async fn is_told_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_last_event_id_wins_over_since() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for _ in 0..3 {
         api.agent_id().await;
     }
     let request = asked(&api.reader(), "since=0").header("Last-Event-ID", "2");
     let mut stream = EventStream::open(request).await;
     assert_eq!(next(&mut stream, 1).await, listed(&[(3, "agent.created")]));
-    // It means nothing to a page.
+    // A page ignores it.
     let page = api.reader().request("GET", "/api/events?since=0");
     let page = page.header("Last-Event-ID", "2").send().await.ok();
     assert_eq!(page["data"].as_array().unwrap().len(), 3);
@@ -113,30 +113,30 @@ async fn the_last_event_id_wins_over_since() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_comes_back_again_and_again_sees_every_event_once() {
+async fn a_reconnecting_client_receives_every_event_once() {
     const WRITERS: usize = 4;
     const EACH: usize = 60;
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut writers = tokio::task::JoinSet::new();
     for _ in 0..WRITERS {
         let writer = api.writer();
         writers.spawn(async move {
             for _ in 0..EACH {
                 let draft = json!({"name": "Ada", "personality": "Kind", "capabilities": ["time"]});
-                writer.post("/api/agents", draft).await.made();
+                writer.post("/api/agents", draft).await.created();
             }
         });
     }
     let reader = api.reader();
-    let (mut last, mut told) = (0, 0);
-    while told < WRITERS * EACH {
+    let (mut last, mut received) = (0, 0);
+    while received < WRITERS * EACH {
         let request = asked(&reader, "since=0").header("Last-Event-ID", &last.to_string());
         let mut stream = EventStream::open(request).await;
-        for _ in 0..7.min(WRITERS * EACH - told) {
+        for _ in 0..7.min(WRITERS * EACH - received) {
             let event = stream.next().await.expect("the stream goes on");
             assert_eq!(id(&event), last + 1);
             last = id(&event);
-            told += 1;
+            received += 1;
         }
     }
     writers.join_all().await;
@@ -144,8 +144,8 @@ async fn who_comes_back_again_and_again_sees_every_event_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_what_was_asked_for_is_told() {
-    let api = Api::start().await;
+async fn a_stream_sends_only_the_requested_events() {
+    let api = ApiServer::start().await;
     let (one, other) = (api.agent_id().await, api.agent_id().await);
     let reader = api.reader();
     let conversation = id_of(&api.conversation(json!({"agentId": other})).await);
@@ -195,8 +195,8 @@ async fn only_what_was_asked_for_is_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_is_told_of_what_they_may_not_read() {
-    let mut issuer = ForeignIssuer::start(Imitation::Auth0).await;
+async fn a_stream_sends_only_readable_events() {
+    let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
     let api = issuer.trusted().start().await;
     let agent = api.agent_id().await;
     let scope = "openid chat:write conversations:read events:read";
@@ -206,11 +206,11 @@ async fn nobody_is_told_of_what_they_may_not_read() {
         users.push(api.caller(Some(minted.token())));
     }
     let agents_alone = [Scope::AgentsRead, Scope::EventsRead];
-    let agents_alone = api.holder_of(&agents_alone).await;
+    let agents_alone = api.caller_with_scopes(&agents_alone).await;
     let mut of_ada = streamed(&users[0], "since=0").await;
     let mut of_bob = streamed(&users[1], "since=0").await;
     let mut of_agents = streamed(&agents_alone, "since=0").await;
-    let mut of_strangers = streamed(&api.stranger(), "since=0").await;
+    let mut of_strangers = streamed(&api.other_tenant(), "since=0").await;
     let chat = json!({"agentId": agent, "message": "Hello"});
     for user in &users {
         user.post("/api/chat", chat.clone()).await.ok();
@@ -230,7 +230,10 @@ async fn nobody_is_told_of_what_they_may_not_read() {
     assert_eq!(next(&mut of_agents, 2).await, agents);
     // The log of the other tenant begins with its own first event.
     let draft = json!({"name": "Ada", "personality": "Kind", "capabilities": ["time"]});
-    api.stranger().post("/api/agents", draft).await.made();
+    api.other_tenant()
+        .post("/api/agents", draft)
+        .await
+        .created();
     assert_eq!(
         next(&mut of_strangers, 1).await,
         listed(&[(1, "agent.created")])
@@ -239,8 +242,8 @@ async fn nobody_is_told_of_what_they_may_not_read() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_was_away_too_long_is_told_and_goes_on_from_the_head() {
-    let api = Api::start().await;
+async fn an_expired_cursor_receives_a_resync_and_continues_from_the_head() {
+    let api = ApiServer::start().await;
     for _ in 0..5 {
         api.agent_id().await;
     }
@@ -265,8 +268,8 @@ async fn who_was_away_too_long_is_told_and_goes_on_from_the_head() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_cannot_be_read_is_refused_before_the_stream() {
-    let api = Api::start().await;
+async fn unreadable_requests_are_rejected_before_the_stream() {
+    let api = ApiServer::start().await;
     let reader = api.reader();
     for last in ["", "x", "-1", "+5", "1.5", "99999999999999999999"] {
         let request = asked(&reader, "").header("Last-Event-ID", last);
@@ -287,15 +290,15 @@ async fn what_cannot_be_read_is_refused_before_the_stream() {
         answer.problem(ProblemCode::ValidationFailed);
     }
     let nothing = [Scope::AgentsRead, Scope::ConversationsRead];
-    let nothing = api.holder_of(&nothing).await;
+    let nothing = api.caller_with_scopes(&nothing).await;
     let refused = asked(&nothing, "").send().await;
     refused.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_form_is_what_is_asked_for() {
-    let api = Api::start().await;
+async fn the_response_format_follows_the_accept_header() {
+    let api = ApiServer::start().await;
     let reader = api.reader();
     let form = async |accept: &str| -> Option<String> {
         let request = reader

@@ -5,11 +5,11 @@ use insta::assert_snapshot;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::{ApiServer, id_of},
     caller::Caller,
-    harness::{Api, id_of},
 };
 
-/// `(seq, type)` of the events of a page.
+/// The `(seq, type)` of the events of a page.
 async fn seen(caller: &Caller, query: &str) -> Vec<(i64, String)> {
     let page = caller.get(&format!("/api/events?{query}")).await.ok();
     let events = page["data"].as_array().expect("a page").iter();
@@ -30,7 +30,7 @@ fn listed(expected: &[(i64, &str)]) -> Vec<(i64, String)> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn every_change_is_in_the_log_once_and_in_order() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let reply = api
         .chat(json!({"agentId": agent, "message": "Hello"}))
@@ -59,7 +59,7 @@ async fn every_change_is_in_the_log_once_and_in_order() {
     assert_eq!(seen(&api.reader(), "since=5").await, expected[5..]);
     assert_eq!(seen(&api.reader(), "").await, []);
     assert_eq!(
-        seen(&api.stranger(), "since=0").await,
+        seen(&api.other_tenant(), "since=0").await,
         [],
         "a log for each tenant"
     );
@@ -68,13 +68,13 @@ async fn every_change_is_in_the_log_once_and_in_order() {
 
 #[tokio::test(flavor = "multi_thread")]
 #[expect(clippy::too_many_lines, reason = "most of them are the snapshot")]
-async fn an_event_says_what_the_change_left_behind() {
-    let api = Api::start().await;
+async fn an_event_contains_the_state_after_the_change() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     api.chat(json!({"agentId": agent, "message": "Hello", "userId": "bob"}))
         .await;
-    let answer = api.reader().get("/api/events?since=3").await;
-    assert_snapshot!(answer.shown(), @r#"
+    let response = api.reader().get("/api/events?since=3").await;
+    assert_snapshot!(response.shown(), @r#"
     200 OK
     {
       "data": [
@@ -147,8 +147,8 @@ async fn an_event_says_what_the_change_left_behind() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_deleted_is_no_longer_told() {
-    let api = Api::start().await;
+async fn events_of_deleted_resources_contain_no_data() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let path = format!("/api/agents/{agent}");
     api.writer().delete(&path).await;
@@ -162,8 +162,8 @@ async fn what_was_deleted_is_no_longer_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_holds_what_was_asked_for() {
-    let api = Api::start().await;
+async fn a_page_contains_the_requested_events() {
+    let api = ApiServer::start().await;
     let (first, second) = (api.agent_id().await, api.agent_id().await);
     let reply = api
         .chat(json!({"agentId": second, "message": "Hello"}))
@@ -190,7 +190,7 @@ async fn a_page_holds_what_was_asked_for() {
     let refused = reader
         .get("/api/events?since=-1&types=agent.born&limit=0")
         .await;
-    let fault = |place: &str, code: &str| (place.to_owned(), code.to_owned());
+    let fault = |pointer: &str, code: &str| (pointer.to_owned(), code.to_owned());
     let expected = [
         fault("limit", "too_small"),
         fault("since", "too_small"),
@@ -201,8 +201,8 @@ async fn a_page_holds_what_was_asked_for() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_follow_each_other_without_a_gap() {
-    let api = Api::start().await;
+async fn pages_have_no_gaps_between_them() {
+    let api = ApiServer::start().await;
     for _ in 0..3 {
         let agent = api.agent_id().await;
         api.chat(json!({"agentId": agent, "message": "Hello"}))
@@ -210,16 +210,16 @@ async fn pages_follow_each_other_without_a_gap() {
     }
     let (mut since, mut seqs) = (json!(0), Vec::new());
     loop {
-        let answer = api
+        let response = api
             .reader()
             .get(&format!("/api/events?limit=5&since={since}"))
             .await;
-        let page = answer.ok();
+        let page = response.ok();
         assert_eq!(
             (&page["firstSeq"], &page["headSeq"]),
             (&json!(1), &json!(12))
         );
-        assert_eq!(answer.header("x-event-seq"), "12");
+        assert_eq!(response.header("x-event-seq"), "12");
         let events = page["data"].as_array().unwrap().iter();
         seqs.extend(events.map(|event| event["seq"].as_i64().unwrap()));
         since = page["nextSince"].clone();
@@ -232,30 +232,30 @@ async fn pages_follow_each_other_without_a_gap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_position_that_the_log_does_not_reach_is_refused_with_its_bounds() {
-    let api = Api::start().await;
+async fn a_position_outside_the_log_is_rejected_with_the_bounds() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     api.agent_id().await;
     let refused = async |since: i64, why: &str, bounds: [i64; 2]| {
-        let answer = api
+        let response = api
             .reader()
             .get(&format!("/api/events?since={since}"))
             .await;
-        let problem = answer.problem(ProblemCode::CursorExpired);
+        let problem = response.problem(ProblemCode::CursorExpired);
         // True of both ends.
-        assert_eq!(problem["title"], "The log does not reach to this position.");
+        assert_eq!(problem["title"], "The log does not contain this position.");
         assert_eq!(problem["detail"], why);
         assert_eq!(
             json!([problem["firstSeq"], problem["headSeq"]]),
             json!(bounds)
         );
     };
-    let ahead = "the log has not come so far: the position is after its head";
+    let ahead = "the position is after the head of the log";
     refused(3, ahead, [1, 2]).await;
     let later = Timestamp::from_milliseconds(i64::MAX / 2);
     let trimmed = api.storage.maintenance.trim_log(later, 1_000).await;
     assert_eq!(trimmed.expect("the log is trimmed"), 2);
-    let behind = "the events after the position have been removed";
+    let behind = "the events after the position have been removed from the log";
     refused(1, behind, [3, 2]).await;
     refused(3, ahead, [3, 2]).await;
     api.stop().await;
@@ -263,14 +263,14 @@ async fn a_position_that_the_log_does_not_reach_is_refused_with_its_bounds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_reader_sees_only_what_its_scopes_allow() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     api.chat(json!({"agentId": agent, "message": "Hello"}))
         .await;
     let kinds = |scopes: &'static [Scope]| {
         let api = &api;
         async move {
-            let events = seen(&api.holder_of(scopes).await, "since=0").await;
+            let events = seen(&api.caller_with_scopes(scopes).await, "since=0").await;
             events.into_iter().map(|(_, kind)| kind).collect::<Vec<_>>()
         }
     };
@@ -284,8 +284,10 @@ async fn a_reader_sees_only_what_its_scopes_allow() {
         kinds(&[Scope::EventsRead, Scope::ConversationsRead]).await,
         of_talk
     );
-    // Who may only chat sees the turns it began itself.
-    let chatter = api.holder_of(&[Scope::EventsRead, Scope::ChatWrite]).await;
+    // A caller that may only chat sees the turns that it started.
+    let chatter = api
+        .caller_with_scopes(&[Scope::EventsRead, Scope::ChatWrite])
+        .await;
     let reply = chatter
         .post("/api/chat", json!({"agentId": agent, "message": "Hi"}))
         .await

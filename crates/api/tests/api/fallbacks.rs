@@ -1,23 +1,23 @@
-//! Who answers in place of an engine that does not, and what is told of it.
+//! Fallback engines, and what clients learn about them.
 
 use domain::ProblemCode;
 use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::{ApiServerBuilder, id_of},
     engines::{contents, scripted_agent, turn},
-    harness::{Plan, id_of},
-    script::{Always, Immediate, scripted},
+    script::{FixedEngine, ImmediateEngine, scripted},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn when_one_engine_fails_the_next_one_speaks() {
+async fn when_one_engine_fails_the_next_one_replies() {
     let (engine, mut script) = scripted();
-    let refuses = Always(|| Err(ReplyError::Refused("no".into())));
-    let is_away = Always(|| Err(ReplyError::Unavailable("gone".into())));
-    let plan = Plan::default().engine("scripted", engine);
-    let plan = plan.engine("refuses", refuses).engine("away", is_away);
-    let api = plan.start().await;
+    let refuses = FixedEngine(|| Err(ReplyError::Refused("no".into())));
+    let is_away = FixedEngine(|| Err(ReplyError::Unavailable("gone".into())));
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let builder = builder.engine("refuses", refuses).engine("away", is_away);
+    let api = builder.start().await;
     let agent_with = |engine: &'static str, fallbacks: Value| {
         let config = json!({"engine": engine, "fallbacks": fallbacks, "fallbackReply": "Hm."});
         api.agent(json!({"name": "Ada", "config": config}))
@@ -40,13 +40,13 @@ async fn when_one_engine_fails_the_next_one_speaks() {
 
     let agent = id_of(&agent_with("refuses", json!(["away"])).await);
     let command = json!({"agentId": agent, "message": "xyzzy"});
-    let answer = api.writer().post("/api/chat", command).await;
-    answer.problem(ProblemCode::EngineUnavailable);
+    let response = api.writer().post("/api/chat", command).await;
+    response.problem(ProblemCode::EngineUnavailable);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_named_twice_is_asked_once() {
+async fn an_engine_that_is_listed_twice_is_called_once() {
     let (api, mut script, agent) = scripted_agent(json!({
         "fallbacks": ["scripted", "rules", "rules", "scripted"], "fallbackReply": "Hm.",
     }))
@@ -65,31 +65,31 @@ async fn an_engine_that_is_named_twice_is_asked_once() {
     let agent = id_of(&api.agent(json!({"name": "Bob", "config": config})).await);
     let command = json!({"agentId": agent, "message": "Hello"});
     let writer = api.writer();
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
         script.next_call().await.fail(ReplyError::TimedOut);
     });
-    answer.problem(ProblemCode::EngineTimeout);
+    response.problem(ProblemCode::EngineTimeout);
     script.assert_no_more_calls();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_fallback_had_said_before_it_was_cancelled_is_told_as_its_own() {
+async fn the_partial_reply_of_a_cancelled_fallback_has_its_engine() {
     let (engine, mut script) = scripted();
-    let refuses = Always(|| Err(ReplyError::Refused("no".into())));
-    let plan = Plan::default().engine("scripted", engine);
-    let api = plan.engine("refuses", refuses).start().await;
+    let refuses = FixedEngine(|| Err(ReplyError::Refused("no".into())));
+    let builder = ApiServerBuilder::default().engine("scripted", engine);
+    let api = builder.engine("refuses", refuses).start().await;
     let config = json!({"engine": "refuses", "fallbacks": ["scripted"]});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let command = json!({"agentId": agent, "message": "Hello"});
     let writer = api.writer();
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
-        call.say("Well, ").await;
+        call.send_text("Well, ").await;
         let path = format!("/api/turns/{}/cancel", call.request.turn_id);
         writer.request("POST", &path).send().await.ok();
     });
-    let problem = answer.problem(ProblemCode::TurnCancelled);
+    let problem = response.problem(ProblemCode::TurnCancelled);
     let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
     assert_eq!(turn["reply"]["content"], "Well, ");
     assert_eq!(
@@ -100,16 +100,19 @@ async fn what_a_fallback_had_said_before_it_was_cancelled_is_told_as_its_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_left_alone_is_answered_for_or_fails_at_once() {
-    let away = Always(|| Err(ReplyError::Unavailable("gone".into())));
-    let api = Plan::default().engine("away", away).start().await;
+async fn an_open_circuit_uses_the_fallback_or_fails_at_once() {
+    let away = FixedEngine(|| Err(ReplyError::Unavailable("gone".into())));
+    let api = ApiServerBuilder::default()
+        .engine("away", away)
+        .start()
+        .await;
     let agent_with = |fallbacks: &'static [&'static str]| {
         let config = json!({"engine": "away", "fallbacks": fallbacks, "fallbackReply": "Hm."});
         api.agent(json!({"name": "Ada", "config": config}))
     };
     let helped = id_of(&agent_with(&["rules"]).await);
     let command = json!({"agentId": helped, "message": "xyzzy"});
-    // So many failures are known that it is not asked any more.
+    // After so many failures the circuit is open.
     for _ in 0..21 {
         let reply = api.chat(command.clone()).await;
         assert_eq!(
@@ -123,23 +126,23 @@ async fn an_engine_that_is_left_alone_is_answered_for_or_fails_at_once() {
 
     let alone = id_of(&agent_with(&[]).await);
     let command = json!({"agentId": alone, "message": "xyzzy"});
-    let answer = api.writer().post("/api/chat", command).await;
-    let problem = answer.problem(ProblemCode::EngineUnavailable);
+    let response = api.writer().post("/api/chat", command).await;
+    let problem = response.problem(ProblemCode::EngineUnavailable);
     let wait = problem["retryAfter"].as_i64().expect("a wait");
     assert!((1..=10).contains(&wait), "{problem}");
     let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
     assert_eq!(turn["error"]["retryAfter"], wait);
-    // What was asked is not lost for that.
+    // The message is not lost.
     let conversation = problem["conversationId"].as_str().unwrap();
     assert_eq!(contents(&api, conversation).await, ["xyzzy"]);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_answers_at_once_is_asked_once_in_a_turn() {
+async fn an_immediate_engine_is_called_once_in_a_turn() {
     let (engine, mut script) = scripted();
-    let plan = Plan::default().engine("quick", Immediate(engine));
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default().engine("quick", ImmediateEngine(engine));
+    let api = builder.start().await;
     for (fallbacks, code) in [
         (json!([]), Some(ProblemCode::EngineTimeout)),
         (json!(["rules"]), None),
@@ -148,16 +151,16 @@ async fn an_engine_that_answers_at_once_is_asked_once_in_a_turn() {
         let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
         let command = json!({"agentId": agent, "message": "xyzzy"});
         let writer = api.writer();
-        let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+        let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
             script.next_call().await.fail(ReplyError::TimedOut);
         });
         match code {
             Some(code) => {
-                let problem = answer.problem(code);
+                let problem = response.problem(code);
                 let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
                 assert_eq!(turn["status"], "failed");
             }
-            None => assert_eq!(answer.json()["degraded"], true),
+            None => assert_eq!(response.json()["degraded"], true),
         }
         script.assert_no_more_calls();
     }
@@ -166,8 +169,11 @@ async fn an_engine_that_answers_at_once_is_asked_once_in_a_turn() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_overloaded_engine_is_503_and_nothing_is_stored() {
-    let full = Immediate(Always(|| Err(ReplyError::Overloaded)));
-    let api = Plan::default().engine("full", full).start().await;
+    let full = ImmediateEngine(FixedEngine(|| Err(ReplyError::Overloaded)));
+    let api = ApiServerBuilder::default()
+        .engine("full", full)
+        .start()
+        .await;
     let config = json!({"engine": "full"});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let command = json!({"agentId": agent, "message": "xyzzy"});
@@ -178,17 +184,17 @@ async fn an_overloaded_engine_is_503_and_nothing_is_stored() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_fallback_is_asked_for_the_model_of_its_operator() {
+async fn a_fallback_uses_the_model_of_the_operator() {
     let (engine, mut script) = scripted();
     let (fallback, mut fallback_script) = scripted();
-    let plan = Plan::default().engine("own", engine);
-    let api = plan.engine("other", fallback).start().await;
+    let builder = ApiServerBuilder::default().engine("own", engine);
+    let api = builder.engine("other", fallback).start().await;
     let llm = json!({"model": "large", "temperature": 0.5});
     let config = json!({"engine": "own", "fallbacks": ["other"], "llm": llm});
     let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
     let command = json!({"agentId": agent, "message": "Hello"});
     let writer = api.writer();
-    let (answer, ()) = tokio::join!(writer.post("/api/chat", command), async {
+    let (response, ()) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
         let llm = call.request.agent.config.llm.clone().unwrap();
         assert_eq!(llm.model.as_deref(), Some("large"));
@@ -198,22 +204,22 @@ async fn a_fallback_is_asked_for_the_model_of_its_operator() {
         assert_eq!((llm.model, llm.temperature), (None, Some(0.5)));
         call.fail(ReplyError::TimedOut);
     });
-    answer.problem(ProblemCode::EngineTimeout);
+    response.problem(ProblemCode::EngineTimeout);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_that_is_cut_off_is_retryable_and_a_malformed_one_is_not() {
-    let cut = Always(|| Err(ReplyError::CutOff("cut".into())));
-    let malformed = Always(|| Err(ReplyError::BadAnswer("malformed".into())));
-    let plan = Plan::default().engine("cut", cut);
-    let api = plan.engine("malformed", malformed).start().await;
+async fn a_truncated_reply_is_retryable_and_a_malformed_one_is_not() {
+    let cut = FixedEngine(|| Err(ReplyError::CutOff("cut".into())));
+    let malformed = FixedEngine(|| Err(ReplyError::BadAnswer("malformed".into())));
+    let builder = ApiServerBuilder::default().engine("cut", cut);
+    let api = builder.engine("malformed", malformed).start().await;
     for (engine, retryable) in [("cut", true), ("malformed", false)] {
         let config = json!({"engine": engine});
         let agent = id_of(&api.agent(json!({"name": "Ada", "config": config})).await);
         let command = json!({"agentId": agent, "message": "Hello"});
-        let answer = api.writer().post("/api/chat", command).await;
-        let problem = answer.problem(ProblemCode::EngineFailed);
+        let response = api.writer().post("/api/chat", command).await;
+        let problem = response.problem(ProblemCode::EngineFailed);
         assert_eq!(problem["retryable"], retryable);
         let turn = turn(&api, problem["turnId"].as_str().unwrap()).await;
         assert_eq!(turn["error"]["retryable"], retryable);

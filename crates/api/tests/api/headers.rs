@@ -1,16 +1,16 @@
-//! Headers: those of every answer, and conditional requests.
+//! Headers of every response, and conditional requests.
 
 use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
-    harness::Api,
-    operations::{self, Sample},
+    api_server::ApiServer,
+    operations::{self, TestResources},
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_request_id_is_echoed_or_minted() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let with = |id: String| {
         let request = api.anonymous().request("GET", "/api/agents");
         request.header("X-Request-Id", &id).send()
@@ -30,11 +30,11 @@ async fn a_request_id_is_echoed_or_minted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_answer_says_how_long_it_may_be_kept() {
-    let api = Api::start().await;
+async fn every_response_has_a_cache_policy() {
+    let api = ApiServer::start().await;
     for operation in operations::all() {
-        let sample = Sample::make(&api).await;
-        let answer = operation.request(&api.writer(), &sample).send().await;
+        let resources = TestResources::make(&api).await;
+        let answer = operation.request(&api.writer(), &resources).send().await;
         let expected = match operation.id {
             "get_openapi"
             | "get_asyncapi"
@@ -54,13 +54,13 @@ async fn an_answer_says_how_long_it_may_be_kept() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn head_is_get_without_a_body() {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
     let gets = operations::all()
         .into_iter()
         .filter(|operation| operation.method == "GET");
     for operation in gets {
-        let path = operation.path(&sample);
+        let path = operation.path(&resources);
         let get = api.writer().get(&path).await;
         let head = api.writer().request("HEAD", &path).send().await;
         assert_eq!((head.status, head.body.len()), (get.status, 0), "{path}");
@@ -84,11 +84,11 @@ async fn head_is_get_without_a_body() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_has_the_latest_is_told_so() {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
-    let agent = format!("/api/agents/{}", sample.agent);
-    let conversation = format!("/api/conversations/{}", sample.conversation);
+async fn an_unchanged_resource_is_not_modified() {
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
+    let agent = format!("/api/agents/{}", resources.agent);
+    let conversation = format!("/api/conversations/{}", resources.conversation);
     for path in [
         &agent,
         &format!("{agent}/config"),
@@ -131,7 +131,7 @@ async fn who_has_the_latest_is_told_so() {
         .header("etag")
         .to_owned();
     let command = json!({
-        "agentId": sample.agent, "conversationId": sample.conversation, "message": "More",
+        "agentId": resources.agent, "conversationId": resources.conversation, "message": "More",
     });
     api.chat(command).await;
     let request = api
@@ -147,8 +147,8 @@ async fn who_has_the_latest_is_told_so() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_may_insist_on_a_version() {
-    let api = Api::start().await;
+async fn a_change_may_require_a_version() {
+    let api = ApiServer::start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
     let change = |method: &'static str, tag: &'static str, number: u32| {
         let path = match method {
@@ -205,13 +205,13 @@ async fn a_change_may_insist_on_a_version() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_read_tells_a_position_from_which_nothing_is_missed() {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
-    // From memory, a read may know less of the log than the store does, never more.
+async fn a_read_returns_a_position_to_resume_events_from() {
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
+    // A read from memory may reflect an older log position than the store, never a newer one.
     for path in [
-        format!("/api/agents/{}", sample.agent),
-        format!("/api/agents/{}/config", sample.agent),
+        format!("/api/agents/{}", resources.agent),
+        format!("/api/agents/{}/config", resources.agent),
     ] {
         let answer = api.reader().get(&path).await;
         let position: i64 = answer.header("x-event-seq").parse().unwrap();
@@ -219,10 +219,10 @@ async fn a_read_tells_a_position_from_which_nothing_is_missed() {
     }
     for path in [
         "/api/agents".to_owned(),
-        format!("/api/conversations/{}", sample.conversation),
+        format!("/api/conversations/{}", resources.conversation),
         "/api/conversations".to_owned(),
-        format!("/api/conversations/{}/messages", sample.conversation),
-        format!("/api/turns/{}", sample.turn),
+        format!("/api/conversations/{}/messages", resources.conversation),
+        format!("/api/turns/{}", resources.turn),
     ] {
         let answer = api.reader().get(&path).await;
         let position: i64 = answer.header("x-event-seq").parse().unwrap();
@@ -233,8 +233,8 @@ async fn a_read_tells_a_position_from_which_nothing_is_missed() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn pages_for_people_may_run_and_load_nothing_foreign() {
-    let api = Api::start().await;
+async fn html_pages_cannot_load_external_resources() {
+    let api = ApiServer::start().await;
     for path in ["/", "/docs/"] {
         let answer = api.anonymous().get(path).await;
         assert!(
@@ -250,8 +250,8 @@ async fn pages_for_people_may_run_and_load_nothing_foreign() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_accepts_nothing_that_we_have_is_told_so() {
-    let api = Api::start().await;
+async fn an_unsupported_accept_header_is_not_acceptable() {
+    let api = ApiServer::start().await;
     let asked = |accept: &'static str| {
         let request = api.reader().request("GET", "/api/agents");
         request.header("Accept", accept).send()

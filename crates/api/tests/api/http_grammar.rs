@@ -1,19 +1,19 @@
-//! What is a request and what is none (RFC 9112), byte for byte: where a proxy and a server
-//! disagree about that, one caller's request becomes a part of another's.
+//! Valid and invalid requests (RFC 9112), byte for byte: if a proxy and a server disagree, a part
+//! of one caller's request becomes another request.
 
-use crate::{harness::Api, raw::Connection};
+use crate::{api_server::ApiServer, raw::Connection};
 
-/// What must happen to the bytes.
+/// The expected handling of the bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
-    /// They are a request, and answered with this status.
+enum Expected {
+    /// A valid request with this status.
     Answered(u16),
-    /// They are none: a 4xx or 5xx and an end, or the end alone.
-    Refused,
+    /// An invalid request: a 4xx or 5xx and a close, or only a close.
+    Rejected,
 }
-use Fate::{Answered, Refused};
+use Expected::{Answered, Rejected};
 
-const CASES: &[(&str, &str, Fate)] = &[
+const CASES: &[(&str, &str, Expected)] = &[
     (
         "a plain request",
         "GET /livez HTTP/1.1\r\nHost: a\r\n\r\n",
@@ -40,42 +40,42 @@ const CASES: &[(&str, &str, Fate)] = &[
         "GET /livez HTTP/1.1\r\nHost: a/b c\r\n\r\n",
         Answered(400),
     ),
-    ("no target", "GET HTTP/1.1\r\nHost: a\r\n\r\n", Refused),
-    ("no version", "GET /livez\r\nHost: a\r\n\r\n", Refused),
+    ("no target", "GET HTTP/1.1\r\nHost: a\r\n\r\n", Rejected),
+    ("no version", "GET /livez\r\nHost: a\r\n\r\n", Rejected),
     (
         "an unknown version",
         "GET /livez HTTP/3.7\r\nHost: a\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a version of another protocol",
         "GET /livez HTTPS/1.1\r\nHost: a\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a header without a colon",
         "GET /livez HTTP/1.1\r\nHost: a\r\nAccept\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a space before the colon",
         "GET /livez HTTP/1.1\r\nHost : a\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a space in a header's name",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX Y: b\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "brackets in a header's name",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX[]: b\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "an empty header name",
         "GET /livez HTTP/1.1\r\nHost: a\r\n: b\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "an empty header value",
@@ -85,89 +85,89 @@ const CASES: &[(&str, &str, Fate)] = &[
     (
         "NUL in a value",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX-Y: b\0c\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a bare CR in a value",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX-Y: b\rc\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a folded header",
         "GET /livez HTTP/1.1\r\nHost: a\r\nX-Y: b\r\n c\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a length that is no number",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: x\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a negative length",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: -1\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a length beyond all numbers",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 99999999999999999999\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "a hexadecimal length",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 0x1\r\n\r\na",
-        Refused,
+        Rejected,
     ),
     (
         "two lengths",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\nab",
-        Refused,
+        Rejected,
     ),
     (
         "two lengths in one",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 1, 2\r\n\r\nab",
-        Refused,
+        Rejected,
     ),
     (
         "length and chunks",
         "POST /livez HTTP/1.1\r\nHost: a\r\nContent-Length: 4\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "chunks under another name",
         "POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: xchunked\r\n\r\n0\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "chunks twice",
         "POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, chunked\r\n\r\n0\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "something after chunks",
         "POST /livez HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked, identity\r\n\r\n0\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "chunks in HTTP/1.0",
         "POST /livez HTTP/1.0\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-        Refused,
+        Rejected,
     ),
     (
         "the opening of HTTP/2",
         "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
-        Refused,
+        Rejected,
     ),
 ];
 
-/// The statuses of everything that comes back on one connection.
-async fn statuses(api: &Api, request: &[u8]) -> Vec<u16> {
+/// The statuses of all responses on one connection.
+async fn statuses(api: &ApiServer, request: &[u8]) -> Vec<u16> {
     let mut connection = Connection::open(api.address).await;
     connection.send(request).await;
-    // What was asked is still answered, and then the connection ends.
+    // The valid request is answered, and then the connection is closed.
     connection.end().await;
     let received = connection.receive_all().await;
     let text = String::from_utf8_lossy(&received).into_owned();
-    // Details of problems name the protocol too; no status follows there.
+    // Details of problems contain `HTTP/1.1` too, without a status.
     let lines = text.match_indices("HTTP/1.").filter_map(|(at, name)| {
         let status = text.get(at + name.len() + 2..)?.get(..3)?;
         status.parse().ok()
@@ -176,13 +176,13 @@ async fn statuses(api: &Api, request: &[u8]) -> Vec<u16> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_a_request_is_answered_and_what_is_none_is_not() {
-    let api = Api::start().await;
+async fn valid_requests_are_answered_and_invalid_ones_rejected() {
+    let api = ApiServer::start().await;
     for (name, request, fate) in CASES {
         let statuses = statuses(&api, request.as_bytes()).await;
         match fate {
             Answered(status) => assert_eq!(statuses, [*status], "{name}"),
-            Refused => assert!(
+            Rejected => assert!(
                 statuses.len() <= 1 && statuses.iter().all(|status| (400..600).contains(status)),
                 "{name}: {statuses:?}"
             ),
@@ -192,8 +192,8 @@ async fn what_is_a_request_is_answered_and_what_is_none_is_not() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_body_is_taken_for_a_request() {
-    let api = Api::start().await;
+async fn a_body_is_never_parsed_as_a_request() {
+    let api = ApiServer::start().await;
     let hidden = "GET /readyz HTTP/1.1\r\nHost: a\r\n\r\n";
     let chunk = |size: &str| {
         format!(
@@ -223,19 +223,19 @@ async fn no_body_is_taken_for_a_request() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn requests_in_pieces_and_in_a_row_are_all_answered() {
-    let api = Api::start().await;
+async fn fragmented_and_pipelined_requests_are_all_answered() {
+    let api = ApiServer::start().await;
     let request = b"GET /livez HTTP/1.1\r\nHost: a\r\n\r\n";
     let mut connection = Connection::open(api.address).await;
     for piece in request.chunks(3) {
         connection.send(piece).await;
         tokio::task::yield_now().await;
     }
-    let answer = connection.receive().await;
+    let response = connection.receive().await;
     assert!(
-        answer.starts_with(b"HTTP/1.1 200"),
+        response.starts_with(b"HTTP/1.1 200"),
         "{}",
-        String::from_utf8_lossy(&answer)
+        String::from_utf8_lossy(&response)
     );
     assert_eq!(statuses(&api, &request.repeat(5)).await, [200; 5]);
     api.stop().await;

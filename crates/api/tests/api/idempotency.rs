@@ -1,4 +1,4 @@
-//! `Idempotency-Key`: a repeated command gets the first answer again.
+//! `Idempotency-Key`: a repeated request receives the first response.
 
 use domain::ProblemCode;
 use futures::future::join_all;
@@ -6,26 +6,26 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::{Answer, Request},
-    harness::{Api, Plan, id_of},
+    answer::{ApiResponse, Request},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     postgres::Database,
 };
 
-/// How many ask at once.
+/// The number of concurrent requests.
 const MANY: usize = 20;
 
-/// A request of the writer's under the key `k`.
-fn keyed(api: &Api, path: &str) -> Request {
+/// A request of the writer with the key `k`.
+fn keyed(api: &ApiServer, path: &str) -> Request {
     let request = api.writer().request("POST", path);
     request.header("Idempotency-Key", "k")
 }
 
-async fn post(api: &Api, path: &str, body: &Value) -> Answer {
+async fn post(api: &ApiServer, path: &str, body: &Value) -> ApiResponse {
     keyed(api, path).json(body).send().await
 }
 
-/// Fails unless `again` is `first` once more, to the byte, and says so.
-fn assert_repeats(first: &Answer, again: &Answer) {
+/// Asserts that `again` repeats `first` byte for byte, and is marked as replayed.
+fn assert_repeats(first: &ApiResponse, again: &ApiResponse) {
     assert_eq!(again.status, first.status, "{}", again.text());
     assert_eq!(again.text(), first.text());
     for name in ["content-type", "location", "etag", "cache-control"] {
@@ -36,7 +36,7 @@ fn assert_repeats(first: &Answer, again: &Answer) {
     assert_eq!(again.header("idempotency-replayed"), "true");
 }
 
-/// An agent with something of every kind in it.
+/// An agent with all members set.
 fn rich_agent() -> Value {
     json!({
         "name": "Zoë 🦊",
@@ -50,10 +50,10 @@ fn rich_agent() -> Value {
     })
 }
 
-/// Agents and conversations are answered alike however often they are asked for, whatever becomes
-/// of them, and after a restart.
-async fn repeats_what_was_made(plan: Plan, plan_after_restart: Plan) {
-    let api = plan.start().await;
+/// Creations of agents and conversations are replayed any number of times, after later changes and
+/// after a restart.
+async fn replays_creations(builder: ApiServerBuilder, builder_after_restart: ApiServerBuilder) {
+    let api = builder.start().await;
     let agent = post(&api, "/api/agents", &rich_agent()).await;
     let path = agent.header("location").to_owned();
     assert_eq!((agent.status, agent.header("etag")), (201, "\"v1\""));
@@ -78,7 +78,7 @@ async fn repeats_what_was_made(plan: Plan, plan_after_restart: Plan) {
     assert_repeats(&conversation, &again);
 
     assert_eq!(api.writer().delete(&path).await.status, 204);
-    let api = api.restart(plan_after_restart).await;
+    let api = api.restart(builder_after_restart).await;
     assert_repeats(&agent, &post(&api, "/api/agents", &rich_agent()).await);
     let again = post(&api, "/api/conversations", &talk).await;
     assert_repeats(&conversation, &again);
@@ -89,20 +89,20 @@ async fn repeats_what_was_made(plan: Plan, plan_after_restart: Plan) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_made_is_answered_again_as_it_was() {
-    repeats_what_was_made(Plan::default(), Plan::default()).await;
+async fn a_creation_is_replayed_unchanged() {
+    replays_creations(ApiServerBuilder::default(), ApiServerBuilder::default()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_was_made_in_postgres_is_answered_again_as_it_was() {
+async fn a_creation_is_replayed_unchanged_in_postgres() {
     let database = Database::make().await;
-    let plan = || Plan::default().setting("DATABASE_URL", &database.url());
-    repeats_what_was_made(plan(), plan()).await;
+    let builder = || ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    replays_creations(builder(), builder()).await;
 }
 
-/// Of many requests with one key at the same time, one takes effect, and all get its answer.
-async fn takes_effect_once(plan: Plan) {
-    let api = plan.start().await;
+/// Of many concurrent requests with one key, one takes effect, and all receive its response.
+async fn takes_effect_once(builder: ApiServerBuilder) {
+    let api = builder.start().await;
     let agent = json!({"agentId": api.agent_id().await});
     for (path, body) in [
         ("/api/agents", rich_agent()),
@@ -111,10 +111,10 @@ async fn takes_effect_once(plan: Plan) {
     ] {
         let before = all_ids(&api.writer(), path).await.len();
         let answers = join_all((0..MANY).map(|_| post(&api, path, &body))).await;
-        let is_first = |answer: &&Answer| !answer.has("idempotency-replayed");
+        let is_first = |answer: &&ApiResponse| !answer.has("idempotency-replayed");
         let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
         assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
-        first[0].made();
+        first[0].created();
         for again in others {
             assert_repeats(first[0], again);
         }
@@ -127,16 +127,16 @@ async fn takes_effect_once(plan: Plan) {
     assert_eq!(after, before + 1);
     let path = format!("/api/keys/{}/rotate", id_of(&key));
     let rotated = once_among_many(&api, &path, &json!({}), 200).await;
-    // Had it been rotated once more, this secret would be good no longer.
+    // After another rotation, this secret would be invalid.
     let holder = api.caller(rotated["secret"].as_str());
     holder.get("/api/limits").await.ok();
     api.stop().await;
 }
 
-/// The one answer that shows the secret; all others name the id, and no secret.
-async fn once_among_many(api: &Api, path: &str, body: &Value, status: u16) -> Value {
+/// The only response with the secret; all others contain the id and no secret.
+async fn once_among_many(api: &ApiServer, path: &str, body: &Value, status: u16) -> Value {
     let answers = join_all((0..MANY).map(|_| post(api, path, body))).await;
-    let is_first = |answer: &&Answer| answer.status == status;
+    let is_first = |answer: &&ApiResponse| answer.status == status;
     let (first, others): (Vec<_>, Vec<_>) = answers.iter().partition(is_first);
     assert_eq!((first.len(), others.len()), (1, MANY - 1), "{path}");
     let made = first[0].json();
@@ -146,53 +146,54 @@ async fn once_among_many(api: &Api, path: &str, body: &Value, status: u16) -> Va
     made
 }
 
-/// Fails unless the answer says that the key was used for this, and shows no secret.
-fn assert_used_for(id: &str, answer: &Answer) {
+/// Asserts that the response reports the key as used, and contains no secret.
+fn assert_used_for(id: &str, answer: &ApiResponse) {
     let problem = answer.problem(ProblemCode::IdempotencyKeyUsed);
-    let expected = format!("it was used for {id}, whose secret is not shown again");
+    let expected =
+        format!("the key was used to create or rotate {id}, whose secret is shown only once");
     assert_eq!(problem["detail"], expected);
     assert!(!answer.has("idempotency-replayed"), "{answer:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_at_once_take_effect_once() {
-    takes_effect_once(Plan::default()).await;
+async fn twenty_concurrent_requests_take_effect_once() {
+    takes_effect_once(ApiServerBuilder::default()).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn twenty_at_once_take_effect_once_in_postgres() {
+async fn twenty_concurrent_requests_take_effect_once_in_postgres() {
     let database = Database::make().await;
-    let plan = Plan::default().setting("DATABASE_URL", &database.url());
-    takes_effect_once(plan).await;
+    let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+    takes_effect_once(builder).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_same_command_may_be_written_otherwise() {
-    let api = Api::start().await;
+async fn the_same_request_may_be_formatted_differently() {
+    let api = ApiServer::start().await;
     let write = |body: &'static str, key: &str| {
         let request = api.writer().request("POST", "/api/agents");
         request.header("Idempotency-Key", key).body(body).send()
     };
     let body = r#"{"name":"Ada","config":{"metadata":{"a":"1","b":"2"},"timeoutMs":500}}"#;
     let first = write(body, "k-1").await;
-    first.made();
+    first.created();
     let other_order = r#"{ "config" : {"timeoutMs": 5e2, "metadata": {"b": "2", "a": "1"}},
         "personality": "", "name": "\u0041da" }"#;
     assert_repeats(&first, &write(other_order, "\"k-1\"").await);
     let other_value = r#"{"name":"Ada","config":{"metadata":{"a":"2","b":"1"},"timeoutMs":500}}"#;
     let refused = write(other_value, "k-1").await;
     refused.problem(ProblemCode::IdempotencyKeyReused);
-    write(other_value, "k-2").await.made();
+    write(other_value, "k-2").await.created();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_used_key_is_told_before_anything_that_is_wrong_with_another_command() {
-    let api = Api::start().await;
+async fn a_reused_key_is_reported_before_other_errors() {
+    let api = ApiServer::start().await;
     let agent = id_of(
         &post(&api, "/api/agents", &json!({"name": "Ada"}))
             .await
-            .made(),
+            .created(),
     );
     for wrong in [
         json!({"name": "Bob", "config": {"engine": "oracle"}}),
@@ -203,11 +204,11 @@ async fn a_used_key_is_told_before_anything_that_is_wrong_with_another_command()
         answer.problem(ProblemCode::IdempotencyKeyReused);
     }
     let path = "/api/conversations";
-    post(&api, path, &json!({"agentId": agent})).await.made();
-    let nobody = json!({"agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11"});
-    let answer = post(&api, path, &nobody).await;
+    post(&api, path, &json!({"agentId": agent})).await.created();
+    let anonymous = json!({"agentId": "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11"});
+    let answer = post(&api, path, &anonymous).await;
     answer.problem(ProblemCode::IdempotencyKeyReused);
-    // What is no command at all is told as ever.
+    // Invalid requests have the usual errors.
     let answer = post(&api, path, &json!({"agent": agent})).await;
     answer.problem(ProblemCode::ValidationFailed);
     api.stop().await;
@@ -215,26 +216,29 @@ async fn a_used_key_is_told_before_anything_that_is_wrong_with_another_command()
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_error_without_an_effect_is_not_remembered() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     for _ in 0..2 {
         let answer = post(&api, "/api/agents", &invalid).await;
         answer.problem(ProblemCode::UnknownEngine);
     }
     let answer = post(&api, "/api/agents", &json!({"name": "Ada"})).await;
-    answer.made();
+    answer.created();
     assert!(!answer.has("idempotency-replayed"), "{answer:?}");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_that_is_gone_by_now_hinders_no_repetition() {
+async fn a_removed_engine_does_not_prevent_a_replay() {
     let (engine, _script) = crate::script::scripted();
-    let api = Plan::default().engine("scripted", engine).start().await;
+    let api = ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .start()
+        .await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let first = post(&api, "/api/agents", &draft).await;
-    first.made();
-    let api = api.restart(Plan::default()).await;
+    first.created();
+    let api = api.restart(ApiServerBuilder::default()).await;
     let anew = api.writer().post("/api/agents", draft.clone()).await;
     anew.problem(ProblemCode::UnknownEngine);
     assert_repeats(&first, &post(&api, "/api/agents", &draft).await);
@@ -242,15 +246,15 @@ async fn an_engine_that_is_gone_by_now_hinders_no_repetition() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_its_callers_own() {
-    let api = Api::start().await;
+async fn idempotency_keys_belong_to_their_caller() {
+    let api = ApiServer::start().await;
     let draft = json!({"name": "Ada"});
     let first = post(&api, "/api/agents", &draft).await;
-    for other in [api.stranger(), api.holder_with(|_| {}).await] {
+    for other in [api.other_tenant(), api.caller_with_key(|_| {}).await] {
         let request = other.request("POST", "/api/agents");
         let request = request.header("Idempotency-Key", "k").json(&draft);
         let answer = request.send().await;
-        assert_ne!(answer.made()["id"], first.made()["id"]);
+        assert_ne!(answer.created()["id"], first.created()["id"]);
         assert!(!answer.has("idempotency-replayed"), "{answer:?}");
     }
     let reader = api.reader().request("POST", "/api/agents");
@@ -264,7 +268,7 @@ fn manager() -> Value {
     json!({"name": "Manager", "scopes": ["keys:admin"]})
 }
 
-/// A set with one public key; the digit tells it from others.
+/// A key set with one public key, distinguished by the digit.
 fn key_set(digit: &str) -> Value {
     let x = format!("{}A", digit.repeat(42));
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "kid": digit, "x": x}]})
@@ -276,9 +280,9 @@ fn signing_client() -> Value {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for kind in ["/api/keys", "/api/oauth-clients"] {
-        let id = id_of(&api.writer().post(kind, manager()).await.made());
+        let id = id_of(&api.writer().post(kind, manager()).await.created());
         let path = format!("{kind}/{id}/rotate");
         let rotated = post(&api, &path, &json!({"overlapSeconds": 60})).await.ok();
         let again = post(&api, &path, &json!({"overlapSeconds": 60})).await;
@@ -298,7 +302,7 @@ async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
             let answer = post(&api, &path, &other).await;
             answer.problem(ProblemCode::IdempotencyKeyReused);
         }
-        // Of what is gone it is told as well.
+        // The same holds for deleted resources.
         assert_eq!(
             api.writer().delete(&format!("{kind}/{id}")).await.status,
             204
@@ -310,9 +314,9 @@ async fn a_rotation_takes_effect_once_and_shows_its_secret_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotation_says_the_same_with_no_body_and_with_no_overlap() {
-    let api = Api::start().await;
-    let id = id_of(&api.writer().post("/api/keys", manager()).await.made());
+async fn a_rotation_without_body_equals_one_without_overlap() {
+    let api = ApiServer::start().await;
+    let id = id_of(&api.writer().post("/api/keys", manager()).await.created());
     let path = format!("/api/keys/{id}/rotate");
     keyed(&api, &path).send().await.ok();
     for same in [json!({}), json!({"overlapSeconds": 0})] {
@@ -322,12 +326,12 @@ async fn a_rotation_says_the_same_with_no_body_and_with_no_overlap() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_without_a_secret_is_answered_again() {
-    let api = Api::start().await;
+async fn the_creation_of_a_client_without_secret_is_replayed() {
+    let api = ApiServer::start().await;
     let kind = "/api/oauth-clients";
     let first = post(&api, kind, &signing_client()).await;
     let path = first.header("location").to_owned();
-    let id = id_of(&first.made());
+    let id = id_of(&first.created());
     assert_eq!(path, format!("{kind}/{id}"));
     assert_repeats(&first, &post(&api, kind, &signing_client()).await);
     let rotate = format!("{path}/rotate");
@@ -341,7 +345,7 @@ async fn a_client_without_a_secret_is_answered_again() {
     let newer = json!({"jwks": key_set("D")});
     api.writer().post(&rotate, newer).await.ok();
     assert_eq!(api.writer().delete(&path).await.status, 204);
-    let api = api.restart(Plan::default()).await;
+    let api = api.restart(ApiServerBuilder::default()).await;
     assert_repeats(&first, &post(&api, kind, &signing_client()).await);
     assert_repeats(&rotated, &post(&api, &rotate, &rotation).await);
     let read = api.writer().get(&path).await.ok();

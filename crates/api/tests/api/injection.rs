@@ -1,10 +1,10 @@
-//! Text that means something to a database, a template or a shell is only text here.
+//! Text with a meaning in databases, templates or shells is only text here.
 
 use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 
-use crate::harness::{Api, id_of};
+use crate::api_server::{ApiServer, id_of};
 
 const HOSTILE: &[&str] = &[
     "'; drop table agents; --",
@@ -38,8 +38,8 @@ fn agent(text: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hostile_text_comes_back_as_it_was_sent() {
-    let api = Api::start().await;
+async fn hostile_text_is_returned_unchanged() {
+    let api = ApiServer::start().await;
     for text in HOSTILE {
         let made = api.agent(agent(text)).await;
         let path = format!("/api/agents/{}", id_of(&made));
@@ -67,8 +67,8 @@ async fn hostile_text_comes_back_as_it_was_sent() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn hostile_text_finds_what_bears_it_and_nothing_else() {
-    let api = Api::start().await;
+async fn hostile_search_text_matches_only_itself() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     for text in HOSTILE {
         let id = id_of(&api.agent(agent(text)).await);

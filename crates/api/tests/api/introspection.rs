@@ -4,13 +4,13 @@ use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
-    harness::Api,
+    api_server::ApiServer,
     oauth::{Bearer, Client, endpoint, parts},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_good_token_is_described_to_clients_of_its_tenant() {
-    let api = Api::start().await;
+async fn a_valid_token_is_described_to_clients_of_its_tenant() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read", "chat:write"]).await;
     let colleague = Client::make(&api, &["events:read"]).await;
     let token = client.token(&api).await;
@@ -24,24 +24,24 @@ async fn a_good_token_is_described_to_clients_of_its_tenant() {
     assert_eq!(client.introspect(&api, &token).await, expected);
     assert_eq!(colleague.introspect(&api, &token).await, expected);
     let hinted = [("token", &*token), ("token_type_hint", "refresh_token")];
-    let answer = client.ask(&api, "/oauth2/introspect", &hinted).await;
-    assert_eq!(answer.ok(), expected);
+    let response = client.ask(&api, "/oauth2/introspect", &hinted).await;
+    assert_eq!(response.ok(), expected);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_anything_else_only_that_it_is_nothing() {
-    let api = Api::start().await;
+async fn anything_else_is_only_reported_inactive() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
-    let stranger = Client::made_by(&api.stranger(), &["agents:read"]).await;
+    let other_tenant = Client::made_by(&api.other_tenant(), &["agents:read"]).await;
     let foreign = {
-        let elsewhere = Api::start().await;
+        let elsewhere = ApiServer::start().await;
         let client = Client::make(&elsewhere, &["agents:read"]).await;
         let token = client.token(&elsewhere).await;
         elsewhere.stop().await;
         token
     };
-    let of_stranger = stranger.token(&api).await;
+    let of_stranger = other_tenant.token(&api).await;
     for token in [
         "nonsense",
         "a.b.c",
@@ -53,26 +53,26 @@ async fn of_anything_else_only_that_it_is_nothing() {
         let worth = client.introspect(&api, token).await;
         assert_eq!(worth, json!({"active": false}), "{token}");
     }
-    let worth = stranger.introspect(&api, &of_stranger).await;
+    let worth = other_tenant.introspect(&api, &of_stranger).await;
     assert_eq!(worth["active"], true);
-    let answer = client.ask(&api, "/oauth2/introspect", &[]).await;
-    assert_eq!(answer.oauth_error(), (400, "invalid_request".to_owned()));
+    let response = client.ask(&api, "/oauth2/introspect", &[]).await;
+    assert_eq!(response.oauth_error(), (400, "invalid_request".to_owned()));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_is_refused_at_once() {
-    let api = Api::start().await;
+async fn a_revoked_token_is_rejected_at_once() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let (token, kept) = (client.token(&api).await, client.token(&api).await);
     let bearer = Bearer::new(&api, &token);
     bearer.get("/api/agents").await.ok();
     for _ in 0..2 {
         let own = [("token", &*token)];
-        let answer = client.ask(&api, "/oauth2/revoke", &own).await;
-        assert_eq!((answer.status, answer.body.len()), (200, 0));
-        let answer = bearer.get("/api/agents").await;
-        answer.problem(ProblemCode::InvalidCredentials);
+        let response = client.ask(&api, "/oauth2/revoke", &own).await;
+        assert_eq!((response.status, response.body.len()), (200, 0));
+        let response = bearer.get("/api/agents").await;
+        response.problem(ProblemCode::InvalidCredentials);
     }
     assert_eq!(
         client.introspect(&api, &token).await,
@@ -84,23 +84,23 @@ async fn a_revoked_token_is_refused_at_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn only_its_own_client_revokes_a_token() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let other = Client::make(&api, &["agents:read"]).await;
     let token = client.token(&api).await;
     let own = [("token", &*token)];
-    let answer = other.ask(&api, "/oauth2/revoke", &own).await;
-    assert_eq!(answer.oauth_error(), (400, "invalid_grant".to_owned()));
-    let answer = endpoint(&api, "/oauth2/revoke").form(&own).send().await;
-    assert_eq!(answer.oauth_error(), (401, "invalid_client".to_owned()));
+    let response = other.ask(&api, "/oauth2/revoke", &own).await;
+    assert_eq!(response.oauth_error(), (400, "invalid_grant".to_owned()));
+    let response = endpoint(&api, "/oauth2/revoke").form(&own).send().await;
+    assert_eq!(response.oauth_error(), (401, "invalid_client".to_owned()));
     Bearer::new(&api, &token).get("/api/agents").await.ok();
     for nothing in ["nonsense", api.writer().key()] {
         let own = [("token", nothing)];
-        let answer = client.ask(&api, "/oauth2/revoke", &own).await;
-        assert_eq!(answer.status, 200, "{nothing}");
+        let response = client.ask(&api, "/oauth2/revoke", &own).await;
+        assert_eq!(response.status, 200, "{nothing}");
     }
     api.writer().get("/api/agents").await.ok();
-    let answer = client.ask(&api, "/oauth2/revoke", &[]).await;
-    assert_eq!(answer.oauth_error(), (400, "invalid_request".to_owned()));
+    let response = client.ask(&api, "/oauth2/revoke", &[]).await;
+    assert_eq!(response.oauth_error(), (400, "invalid_request".to_owned()));
     api.stop().await;
 }

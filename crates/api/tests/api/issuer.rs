@@ -1,23 +1,25 @@
-//! An identity provider of somebody else's, and services that trust it.
+//! An external identity provider, and services that trust it.
 
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use crate::{answer::Answer, caller::Caller, harness::Plan, partner::Partner};
+use crate::{
+    answer::ApiResponse, api_server::ApiServerBuilder, caller::Caller, child_program::ChildProgram,
+};
 
-/// After an attempt to fetch keys the next is made after 30 s; with this a slow machine has time.
+/// Keys are fetched again 30 s after a failed attempt; this timeout leaves time for slow machines.
 pub(crate) const UNTIL_KEYS_ARE_FETCHED_AGAIN: Duration = Duration::from_mins(1);
 
-/// Which product it imitates.
+/// The identity provider product that is imitated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Imitation {
+pub(crate) enum ProviderKind {
     Keycloak,
     Auth0,
     Entra,
 }
 
-impl Imitation {
+impl ProviderKind {
     pub(crate) const ALL: [Self; 3] = [Self::Keycloak, Self::Auth0, Self::Entra];
 
     const fn name(self) -> &'static str {
@@ -28,7 +30,7 @@ impl Imitation {
         }
     }
 
-    /// What an operator configures for such a provider, beside its name and audience.
+    /// The settings for such a provider, beside its name and audience.
     const fn settings(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Keycloak => &[
@@ -52,81 +54,83 @@ impl Imitation {
     }
 }
 
-/// An identity provider that is up.
-pub(crate) struct ForeignIssuer {
+/// A running identity provider.
+pub(crate) struct ExternalIssuer {
     /// `issuer`, `jwksUri`, `audience`, `algorithm`, `clientId`.
     pub(crate) description: Value,
-    imitation: Imitation,
-    partner: Partner,
+    provider: ProviderKind,
+    child_program: ChildProgram,
 }
 
-impl ForeignIssuer {
-    pub(crate) async fn start(imitation: Imitation) -> Self {
-        let mut partner = Partner::start("foreign_issuer.mjs", &[imitation.name()]);
+impl ExternalIssuer {
+    pub(crate) async fn start(provider: ProviderKind) -> Self {
+        let mut child_program = ChildProgram::start("foreign_issuer.mjs", &[provider.name()]);
         Self {
-            description: partner.says().await,
-            imitation,
-            partner,
+            description: child_program.read_json().await,
+            provider,
+            child_program,
         }
     }
 
-    /// A plan for a service that trusts it, by the id `idp`, and finds its keys by itself.
-    pub(crate) fn trusted(&self) -> Plan {
+    /// Settings of a service that trusts the provider under the id `idp` and discovers its keys.
+    pub(crate) fn trusted(&self) -> ApiServerBuilder {
         let described = |member: &str| self.description[member].as_str().expect("a text");
         let own = [
             ("ISSUER", described("issuer")),
             ("AUDIENCES", described("audience")),
             ("ALGORITHMS", described("algorithm")),
         ];
-        let settings = self.imitation.settings().iter().copied();
+        let settings = self.provider.settings().iter().copied();
         own.into_iter()
             .chain(settings)
-            .fold(Plan::default(), |plan, (name, value)| {
-                plan.setting(&variable(name), value)
+            .fold(ApiServerBuilder::default(), |builder, (name, value)| {
+                builder.setting(&variable(name), value)
             })
     }
 
-    /// A token as the provider signs it: `order` says for whom and with what in it, as
-    /// `issuer_server.mjs` tells.
-    pub(crate) async fn mint(&mut self, order: Value) -> Minted {
+    /// A token of the provider, with the claims of `order` (format: `issuer_server.mjs`).
+    pub(crate) async fn mint(&mut self, order: Value) -> IssuedTokens {
         let mut order = order;
         order["command"] = json!("mint");
-        Minted(self.partner.ask(&order).await)
+        IssuedTokens(self.child_program.ask(&order).await)
     }
 
-    /// It signs with new keys from now on, and publishes the old ones too if they are kept.
+    /// Rotates the keys; the old ones stay published if `keep` is set.
     pub(crate) async fn rotate(&mut self, keep: bool) {
         let order = json!({"command": "rotate", "keep": keep});
-        self.partner.ask(&order).await;
+        self.child_program.ask(&order).await;
     }
 
-    /// It hangs up on everybody.
-    pub(crate) async fn fall(&mut self) {
-        self.partner.ask(&json!({"command": "fall"})).await;
+    /// Makes the provider drop all connections.
+    pub(crate) async fn go_down(&mut self) {
+        self.child_program.ask(&json!({"command": "fall"})).await;
     }
 
-    /// It answers again.
-    pub(crate) async fn rise(&mut self) {
-        self.partner.ask(&json!({"command": "rise"})).await;
+    /// Makes the provider available again.
+    pub(crate) async fn come_up(&mut self) {
+        self.child_program.ask(&json!({"command": "rise"})).await;
     }
 
-    /// How often its keys were fetched.
+    /// The number of key fetches.
     pub(crate) async fn fetches(&mut self) -> u64 {
-        let answer = self.partner.ask(&json!({"command": "requests"})).await;
+        let answer = self
+            .child_program
+            .ask(&json!({"command": "requests"}))
+            .await;
         let requests = answer["requests"].as_object().expect("counts by path");
         let of_keys = requests.iter().find(|(path, _)| path.ends_with("/jwks"));
         of_keys.map_or(0, |(_, count)| count.as_u64().expect("a count"))
     }
 }
 
-/// The variable of a setting of this issuer.
+/// The environment variable of a setting of this issuer.
 pub(crate) fn variable(name: &str) -> String {
     format!("AUTH__ISSUERS__IDP__{name}")
 }
 
-/// What is answered once the service has the keys of the caller's provider: on a slow machine it
-/// waits for them for too short a time at first, but goes on to fetch them.
-pub(crate) async fn get_with_keys(caller: &Caller, path: &str) -> Answer {
+/// The response once the service has the provider's keys: on a slow machine the first requests may
+/// time out while the fetch continues.
+pub(crate) async fn get_with_keys(caller: &Caller, path: &str) -> ApiResponse {
     let started = Instant::now();
     loop {
         let answer = caller.get(path).await;
@@ -137,16 +141,16 @@ pub(crate) async fn get_with_keys(caller: &Caller, path: &str) -> Answer {
     }
 }
 
-/// What the provider issued.
-pub(crate) struct Minted(Value);
+/// The tokens that the provider issued.
+pub(crate) struct IssuedTokens(Value);
 
-impl Minted {
+impl IssuedTokens {
     /// The access token.
     pub(crate) fn token(&self) -> &str {
         self.0["token"].as_str().expect("an access token")
     }
 
-    /// The ID token that came with it.
+    /// The ID token.
     pub(crate) fn id_token(&self) -> &str {
         self.0["idToken"].as_str().expect("an ID token")
     }
@@ -156,7 +160,7 @@ impl Minted {
         self.0["claims"]["iat"].as_i64().expect("a time")
     }
 
-    /// The principal that the access token stands for.
+    /// The principal of the access token.
     pub(crate) fn principal(&self) -> String {
         let subject = self.0["claims"]["sub"].as_str().expect("a subject");
         format!("idp~{subject}")

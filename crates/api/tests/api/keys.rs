@@ -1,18 +1,18 @@
-//! `/api/keys`: keys are made, shown once, listed, rotated and revoked.
+//! `/api/keys`: creating, listing, rotating and revoking keys.
 
 use domain::{CredentialKind, CredentialSecret, ProblemCode, Scope, Timestamp};
 use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::Answer,
+    answer::ApiResponse,
+    api_server::{ApiServer, id_of},
     caller::Caller,
-    harness::{Api, id_of},
 };
 
-/// A key as the interface makes it.
+/// A key, created with the API.
 async fn made(caller: &Caller, draft: Value) -> Value {
-    caller.post("/api/keys", draft).await.made()
+    caller.post("/api/keys", draft).await.created()
 }
 
 fn secret_of(made: &Value) -> &str {
@@ -23,13 +23,13 @@ fn path_of(made: &Value) -> String {
     format!("/api/keys/{}", id_of(made))
 }
 
-fn faults(answer: &Answer) -> Vec<(String, String)> {
-    answer.problem(ProblemCode::ValidationFailed);
-    answer.faults()
+fn faults(response: &ApiResponse) -> Vec<(String, String)> {
+    response.problem(ProblemCode::ValidationFailed);
+    response.faults()
 }
 
-fn fault(place: &str, code: &str) -> (String, String) {
-    (place.to_owned(), code.to_owned())
+fn fault(pointer: &str, code: &str) -> (String, String) {
+    (pointer.to_owned(), code.to_owned())
 }
 
 fn now() -> Timestamp {
@@ -38,15 +38,15 @@ fn now() -> Timestamp {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_key_is_shown_once_with_its_secret_and_then_without() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let before = now();
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});
-    let answer = api.writer().post("/api/keys", draft).await;
-    let mut key = answer.made();
+    let response = api.writer().post("/api/keys", draft).await;
+    let mut key = response.created();
     let secret = CredentialSecret::parse(CredentialKind::Key, secret_of(&key)).expect("a key");
-    assert_eq!(answer.header("location"), path_of(&key));
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert!(!answer.has("etag"));
+    assert_eq!(response.header("location"), path_of(&key));
+    assert_eq!(response.header("cache-control"), "no-store");
+    assert!(!response.has("etag"));
     let made_at = Timestamp::parse(key["createdAt"].as_str().expect("a time"));
     assert!((before..=now()).contains(&made_at.expect("a time")));
     let created_at = key["createdAt"].take();
@@ -61,7 +61,7 @@ async fn a_key_is_shown_once_with_its_secret_and_then_without() {
     );
     key.as_object_mut().expect("a key").remove("secret");
     key["createdAt"] = created_at;
-    let read = api.writer().get(answer.header("location")).await;
+    let read = api.writer().get(response.header("location")).await;
     assert_eq!(read.ok(), key);
     assert_eq!(read.header("cache-control"), "no-store");
     assert!(!read.has("etag") && !read.has("x-event-seq"));
@@ -72,8 +72,8 @@ async fn a_key_is_shown_once_with_its_secret_and_then_without() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_opens_what_its_scopes_say() {
-    let api = Api::start().await;
+async fn a_key_grants_its_scopes() {
+    let api = ApiServer::start().await;
     let key = made(
         &api.writer(),
         json!({"name": "ci", "scopes": ["agents:read"]}),
@@ -87,8 +87,8 @@ async fn a_key_opens_what_its_scopes_say() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_kept_as_it_was_sent() {
-    let api = Api::start().await;
+async fn a_key_is_stored_as_sent() {
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": " Zoë's 🦊 ",
         "scopes": ["keys:admin", "agents:read"],
@@ -119,14 +119,14 @@ async fn a_key_is_kept_as_it_was_sent() {
     api.stop().await;
 }
 
-/// What is wrong with a draft.
-async fn refused(api: &Api, draft: Value) -> Vec<(String, String)> {
+/// The errors of a draft.
+async fn refused(api: &ApiServer, draft: Value) -> Vec<(String, String)> {
     faults(&api.writer().post("/api/keys", draft).await)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_fault_of_a_key_is_told_at_once() {
-    let api = Api::start().await;
+async fn all_errors_of_a_key_are_reported_at_once() {
+    let api = ApiServer::start().await;
     let draft = json!({
         "name": "",
         "scopes": ["agents:read", "agents:own", "agents:read"],
@@ -150,7 +150,7 @@ async fn every_fault_of_a_key_is_told_at_once() {
             fault("/secret", "unknown_member"),
         ]
     );
-    // What no schema can say comes after the form is right.
+    // Errors beyond the schema are reported after schema errors.
     let draft = json!({
         "name": "ci", "scopes": ["agents:read"], "expiresAt": "2020-01-31T00:00:00Z",
         "allowedOrigins": ["https://shop.example:443"],
@@ -166,8 +166,8 @@ async fn every_fault_of_a_key_is_told_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refuses_an_expiry_after_the_year_9999() {
-    let api = Api::start().await;
+async fn rejects_an_expiry_after_the_year_9999() {
+    let api = ApiServer::start().await;
     let mut draft = json!({"name": "ci", "scopes": ["agents:read"]});
     draft["expiresAt"] = "9999-12-31T23:59:59-00:01".into();
     assert_eq!(
@@ -181,8 +181,8 @@ async fn refuses_an_expiry_after_the_year_9999() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_has_a_name_and_scopes_and_not_too_many_origins() {
-    let api = Api::start().await;
+async fn a_key_needs_a_name_scopes_and_a_bounded_number_of_origins() {
+    let api = ApiServer::start().await;
     let origins: Vec<String> = (0..33).map(|it| format!("https://a{it}.example")).collect();
     let name = "x".repeat(129);
     let draft = json!({"name": name, "scopes": [], "allowedOrigins": origins});
@@ -204,8 +204,8 @@ async fn a_key_has_a_name_and_scopes_and_not_too_many_origins() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_origin_is_spelt_as_browsers_spell_it() {
-    let api = Api::start().await;
+async fn an_origin_must_have_the_spelling_of_browsers() {
+    let api = ApiServer::start().await;
     for origin in [
         "*",
         "null",
@@ -224,9 +224,11 @@ async fn an_origin_is_spelt_as_browsers_spell_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_makes_rotates_or_revokes_a_key_with_more_than_it_holds() {
-    let api = Api::start().await;
-    let manager = api.holder_of(&[Scope::KeysAdmin, Scope::AgentsRead]).await;
+async fn callers_cannot_manage_keys_with_more_scopes_than_their_own() {
+    let api = ApiServer::start().await;
+    let manager = api
+        .caller_with_scopes(&[Scope::KeysAdmin, Scope::AgentsRead])
+        .await;
     let more = json!({"name": "ci", "scopes": ["agents:read", "agents:write", "metrics:read"]});
     let greater = made(&api.writer(), more.clone()).await;
     let path = path_of(&greater);
@@ -235,17 +237,20 @@ async fn nobody_makes_rotates_or_revokes_a_key_with_more_than_it_holds() {
         manager.post(&format!("{path}/rotate"), json!({})).await,
         manager.delete(&path).await,
     ];
-    for answer in refusals {
-        let problem = answer.problem(ProblemCode::InsufficientScope);
-        assert_eq!(problem["detail"], "needs agents:write and metrics:read");
-        let challenge = answer.header("www-authenticate");
+    for response in refusals {
+        let problem = response.problem(ProblemCode::InsufficientScope);
+        assert_eq!(
+            problem["detail"],
+            "the credential needs agents:write and metrics:read"
+        );
+        let challenge = response.header("www-authenticate");
         assert!(
             challenge
                 .ends_with("error=\"insufficient_scope\", scope=\"agents:write metrics:read\""),
             "{challenge}"
         );
     }
-    // It may know of it, though, and the key is as it was.
+    // The caller may see the key, which is unchanged.
     let read = manager.get(&path).await.ok();
     assert_eq!(read["revokedAt"], Value::Null);
     let holder = api.caller(Some(secret_of(&greater)));
@@ -259,14 +264,14 @@ async fn nobody_makes_rotates_or_revokes_a_key_with_more_than_it_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_idempotency_key_makes_one_key_and_shows_its_secret_once() {
-    let api = Api::start().await;
+async fn an_idempotency_key_creates_one_key_and_shows_its_secret_once() {
+    let api = ApiServer::start().await;
     let create = |draft: Value| {
         let request = api.writer().request("POST", "/api/keys");
         request.header("Idempotency-Key", "k-1").json(&draft).send()
     };
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});
-    let key = create(draft.clone()).await.made();
+    let key = create(draft.clone()).await.created();
     let again = create(draft).await;
     let problem = again.problem(ProblemCode::IdempotencyKeyUsed);
     let detail = problem["detail"].as_str().expect("a detail");
@@ -282,7 +287,7 @@ async fn an_idempotency_key_makes_one_key_and_shows_its_secret_once() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_shows_each_key_of_the_tenant_once_newest_first() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut expected = all_ids(&api.writer(), "/api/keys").await;
     for name in ["a", "b", "c", "d", "e"] {
         let draft = json!({"name": name, "scopes": ["agents:read"]});
@@ -299,38 +304,42 @@ async fn a_listing_shows_each_key_of_the_tenant_once_newest_first() {
     assert!(times.is_sorted_by(|one, next| one >= next), "{times:?}");
     assert!(newest.iter().all(|id| paged[..5].contains(id)), "{paged:?}");
     assert_eq!(paged.len(), expected.len());
-    let foreign = all_ids(&api.stranger(), "/api/keys").await;
+    let foreign = all_ids(&api.other_tenant(), "/api/keys").await;
     assert_eq!(foreign.len(), 1, "its own alone");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cursor_belongs_to_its_kind_and_tenant() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let page = api.writer().get("/api/keys?limit=1").await.ok();
     let cursor = page["nextCursor"].as_str().expect("a second page");
     for (caller, path) in [
         (api.writer(), format!("/api/oauth-clients?cursor={cursor}")),
         (api.writer(), format!("/api/agents?cursor={cursor}")),
-        (api.stranger(), format!("/api/keys?cursor={cursor}")),
+        (api.other_tenant(), format!("/api/keys?cursor={cursor}")),
         (api.writer(), format!("/api/keys?cursor={cursor}x")),
     ] {
         caller.get(&path).await.problem(ProblemCode::InvalidCursor);
     }
-    let answer = api.writer().get("/api/keys?limit=0&name=ci").await;
+    let response = api.writer().get("/api/keys?limit=0&name=ci").await;
     assert_eq!(
-        faults(&answer),
+        faults(&response),
         [fault("name", "unknown_member"), fault("limit", "too_small")]
     );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_key_of_the_tenant_is_not_there() {
-    let api = Api::start().await;
+async fn keys_of_other_tenants_are_not_found() {
+    let api = ApiServer::start().await;
     let draft = json!({"name": "ci", "scopes": ["agents:read"]});
-    let foreign = id_of(&made(&api.stranger(), draft.clone()).await);
-    let client = api.writer().post("/api/oauth-clients", draft).await.made();
+    let foreign = id_of(&made(&api.other_tenant(), draft.clone()).await);
+    let client = api
+        .writer()
+        .post("/api/oauth-clients", draft)
+        .await
+        .created();
     for id in [
         foreign.as_str(),
         &id_of(&client),
@@ -341,15 +350,18 @@ async fn what_is_no_key_of_the_tenant_is_not_there() {
     ] {
         let path = format!("/api/keys/{id}");
         let rotate = format!("{path}/rotate");
-        for answer in [
+        for response in [
             api.writer().get(&path).await,
             api.writer().delete(&path).await,
             api.writer().post(&rotate, json!({})).await,
         ] {
-            answer.problem(ProblemCode::KeyNotFound);
+            response.problem(ProblemCode::KeyNotFound);
         }
     }
-    let untouched = api.stranger().get(&format!("/api/keys/{foreign}")).await;
+    let untouched = api
+        .other_tenant()
+        .get(&format!("/api/keys/{foreign}"))
+        .await;
     assert_eq!(untouched.ok()["revokedAt"], Value::Null);
     api.stop().await;
 }

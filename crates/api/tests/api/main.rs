@@ -1,5 +1,5 @@
-//! The interface as clients meet it: the built service on a port of its own, real HTTP, one
-//! SQLite folder a test.
+//! Tests of the API over real HTTP: the built service on its own port, with one SQLite folder a
+//! test.
 
 mod access;
 #[cfg(feature = "address-guard")]
@@ -7,6 +7,7 @@ mod address_guard;
 mod agent_changes;
 mod agents;
 mod answer;
+mod api_server;
 mod asyncapi;
 mod bad_bodies;
 mod bad_input;
@@ -14,8 +15,9 @@ mod browsers;
 mod busy_worker;
 mod caller;
 mod chat;
-mod chat_keys;
+mod chat_idempotency;
 mod chat_streams;
+mod child_program;
 #[cfg(feature = "address-guard")]
 mod client_address;
 mod client_libraries;
@@ -25,20 +27,19 @@ mod documented;
 mod drift;
 mod engines;
 mod escaped_paths;
-mod event_stream_lives;
+mod event_stream_lifetimes;
 mod event_streams;
 mod events;
+mod external_issuer;
+mod external_users;
 mod fallbacks;
-mod foreign_issuer;
-mod foreign_users;
-mod harness;
 mod headers;
 mod http_grammar;
 mod idempotency;
 mod injection;
 mod introspection;
 mod issuer;
-mod key_lives;
+mod key_lifetimes;
 mod keys;
 mod messages;
 mod metadata;
@@ -48,7 +49,6 @@ mod oauth_clients;
 mod openapi;
 mod operations;
 mod panics;
-mod partner;
 mod pipelining;
 #[path = "../shared/postgres.rs"]
 mod postgres;
@@ -71,7 +71,7 @@ mod token_endpoint_errors;
 mod tool_calls;
 mod tool_metrics;
 mod turns;
-mod unstored_ends;
+mod unstored_turn_ends;
 mod user_coverage;
 mod user_issuer;
 mod walk;

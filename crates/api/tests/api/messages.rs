@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    harness::{Api, id_of},
+    api_server::{ApiServer, id_of},
 };
 
 /// A conversation of three turns, and the path of its messages.
-async fn talk(api: &Api) -> String {
+async fn talk(api: &ApiServer) -> String {
     let draft =
         json!({"name": "Ada", "config": {"rules": [{"pattern": ".*", "reply": "{{message}}!"}]}});
     let agent = id_of(&api.agent(draft).await);
@@ -31,11 +31,11 @@ fn contents(page: &Value) -> Vec<&str> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_question_and_its_answer_stand_one_after_the_other() {
-    let api = Api::start().await;
+async fn a_reply_follows_its_message() {
+    let api = ApiServer::start().await;
     let path = talk(&api).await;
-    let answer = api.reader().get(&format!("{path}?limit=2")).await;
-    let mut page = answer.ok();
+    let response = api.reader().get(&format!("{path}?limit=2")).await;
+    let mut page = response.ok();
     assert!(page["nextCursor"].is_string());
     page["nextCursor"] = Value::Null;
     crate::redaction::redact(&mut page);
@@ -75,7 +75,7 @@ async fn a_question_and_its_answer_stand_one_after_the_other() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_are_read_from_either_end_page_by_page() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let path = talk(&api).await;
     let reader = api.reader();
     let ascending = reader.get(&path).await.ok();
@@ -116,18 +116,18 @@ async fn messages_are_read_from_either_end_page_by_page() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cursor_keeps_to_its_direction() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let path = talk(&api).await;
     let page = api.reader().get(&format!("{path}?limit=1")).await.ok();
     let cursor = page["nextCursor"].as_str().unwrap();
-    let answer = api
+    let response = api
         .reader()
         .get(&format!("{path}?order=desc&cursor={cursor}"))
         .await;
-    answer.problem(ProblemCode::InvalidCursor);
-    let answer = api.reader().get(&format!("{path}?order=sideways")).await;
+    response.problem(ProblemCode::InvalidCursor);
+    let response = api.reader().get(&format!("{path}?order=sideways")).await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [("order".to_owned(), "unknown_value".to_owned())]
     );
     api.stop().await;

@@ -1,10 +1,10 @@
-//! `/.well-known/…`: how clients find their way by themselves.
+//! `/.well-known/…`: discovery metadata for clients.
 
 use domain::{ProblemCode, Scope};
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Api, Plan},
+    api_server::{ApiServer, ApiServerBuilder},
     raw,
 };
 
@@ -54,29 +54,29 @@ fn resource_at(url: &str, issuers: &[&str]) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_metadata_name_what_is_under_the_public_url() {
+async fn the_metadata_contains_urls_under_the_public_url() {
     let issuer = "https://id.example.org/realms/main";
     let url = "https://agents.example.org";
-    let api = Plan::default()
+    let api = ApiServerBuilder::default()
         .setting("SERVER__PUBLIC_URL", url)
         .setting("AUTH__ISSUERS__MAIN__ISSUER", issuer)
         .setting("AUTH__ISSUERS__MAIN__AUDIENCES", url)
         .start()
         .await;
-    let nobody = api.anonymous();
-    assert_eq!(nobody.get(SERVER).await.ok(), server_at(url));
+    let anonymous = api.anonymous();
+    assert_eq!(anonymous.get(SERVER).await.ok(), server_at(url));
     assert_eq!(
-        nobody.get(RESOURCE).await.ok(),
+        anonymous.get(RESOURCE).await.ok(),
         resource_at(url, &[url, issuer])
     );
-    // Whatever the request calls the host.
+    // For any `Host` header.
     let request =
         format!("GET {SERVER} HTTP/1.1\r\nHost: evil.example\r\nConnection: close\r\n\r\n");
     let answer = raw::answer(api.address, request).await;
     assert_eq!(answer.ok(), server_at(url));
     for path in [SERVER, RESOURCE] {
         let at_path = format!("{path}/v");
-        nobody
+        anonymous
             .get(&at_path)
             .await
             .problem(ProblemCode::RouteNotFound);
@@ -85,21 +85,21 @@ async fn the_metadata_name_what_is_under_the_public_url() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_public_url_with_a_path_is_found_both_ways() {
+async fn metadata_of_a_public_url_with_a_path_has_two_locations() {
     let url = "https://example.org/tools/agents";
-    let plan = Plan::default().setting("SERVER__PUBLIC_URL", url);
-    let api = plan.start().await;
-    let nobody = api.anonymous();
+    let builder = ApiServerBuilder::default().setting("SERVER__PUBLIC_URL", url);
+    let api = builder.start().await;
+    let anonymous = api.anonymous();
     for (path, expected) in [
         (SERVER, server_at(url)),
         (RESOURCE, resource_at(url, &[url])),
     ] {
-        assert_eq!(nobody.get(path).await.ok(), expected);
+        assert_eq!(anonymous.get(path).await.ok(), expected);
         // RFC 8414 and RFC 9728 put the well-known part before the path.
         let at_path = format!("{path}/tools/agents");
-        assert_eq!(nobody.get(&at_path).await.ok(), expected);
+        assert_eq!(anonymous.get(&at_path).await.ok(), expected);
         for other in ["", "tools", "tools/agents/more", "other"] {
-            let answer = nobody.get(&format!("{path}/{other}")).await;
+            let answer = anonymous.get(&format!("{path}/{other}")).await;
             answer.problem(ProblemCode::RouteNotFound);
         }
     }
@@ -107,8 +107,8 @@ async fn a_public_url_with_a_path_is_found_both_ways() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_published_keys_are_public_ones_with_all_that_a_verifier_needs() {
-    let api = Api::start().await;
+async fn the_key_set_contains_complete_public_keys_only() {
+    let api = ApiServer::start().await;
     let answer = api.anonymous().get("/.well-known/jwks.json").await;
     assert_eq!(answer.header("cache-control"), "public, max-age=300");
     let set = answer.ok();
@@ -132,8 +132,8 @@ async fn the_published_keys_are_public_ones_with_all_that_a_verifier_needs() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn from_a_refusal_a_client_finds_where_tokens_are_issued() {
-    let api = Api::start().await;
+async fn an_unauthenticated_response_links_to_the_token_issuer() {
+    let api = ApiServer::start().await;
     let http = reqwest::Client::new();
     let read = async |url: &str| -> Value {
         let answer = http.get(url).send().await.expect("an answer");

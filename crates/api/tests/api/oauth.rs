@@ -1,4 +1,4 @@
-//! Clients of the authorization server, as tests play them.
+//! Test clients of the authorization server.
 
 use aws_lc_rs::{rand::SystemRandom, signature::Ed25519KeyPair};
 use base64::{
@@ -9,12 +9,12 @@ use jsonwebtoken::{Algorithm, EncodingKey, Header, jwk::Jwk};
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Answer, Request},
+    answer::{ApiResponse, Request},
+    api_server::{ApiServer, id_of},
     caller::Caller,
-    harness::{Api, id_of},
 };
 
-/// The only grant.
+/// The only supported grant.
 pub(crate) const GRANT: (&str, &str) = ("grant_type", "client_credentials");
 
 /// A client with a secret.
@@ -24,10 +24,10 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// A new client, in the tenant of who makes it.
+    /// A new client in the tenant of its creator.
     pub(crate) async fn made_by(caller: &Caller, scopes: &[&str]) -> Self {
         let draft = json!({"name": "nightly import", "scopes": scopes});
-        let made = caller.post("/api/oauth-clients", draft).await.made();
+        let made = caller.post("/api/oauth-clients", draft).await.created();
         Self {
             id: id_of(&made),
             secret: made["secret"].as_str().expect("a secret").to_owned(),
@@ -35,16 +35,16 @@ impl Client {
     }
 
     /// A new client of the default tenant.
-    pub(crate) async fn make(api: &Api, scopes: &[&str]) -> Self {
+    pub(crate) async fn make(api: &ApiServer, scopes: &[&str]) -> Self {
         Self::made_by(&api.writer(), scopes).await
     }
 
-    /// What `Authorization` says.
+    /// The `Authorization` header.
     pub(crate) fn basic(&self) -> String {
         basic(&self.id, &self.secret)
     }
 
-    /// A form of this client.
+    /// A form with this client's credentials.
     pub(crate) fn form<'a>(&'a self, own: &[(&'a str, &'a str)]) -> Vec<(&'a str, &'a str)> {
         let shown = [
             ("client_id", self.id.as_str()),
@@ -53,60 +53,65 @@ impl Client {
         own.iter().copied().chain(shown).collect()
     }
 
-    /// What an endpoint answers to this client.
-    pub(crate) async fn ask(&self, api: &Api, path: &str, own: &[(&str, &str)]) -> Answer {
+    /// The response of an endpoint to this client.
+    pub(crate) async fn ask(
+        &self,
+        api: &ApiServer,
+        path: &str,
+        own: &[(&str, &str)],
+    ) -> ApiResponse {
         let request = endpoint(api, path).header("Authorization", &self.basic());
         request.form(own).send().await
     }
 
-    /// A token with all that the client may.
-    pub(crate) async fn token(&self, api: &Api) -> String {
+    /// A token with all scopes of the client.
+    pub(crate) async fn token(&self, api: &ApiServer) -> String {
         let issued = self.ask(api, "/oauth2/token", &[GRANT]).await.ok();
         issued["access_token"].as_str().expect("a token").to_owned()
     }
 
-    /// What a token is worth to this client.
-    pub(crate) async fn introspect(&self, api: &Api, token: &str) -> Value {
+    /// The introspection response to this client.
+    pub(crate) async fn introspect(&self, api: &ApiServer, token: &str) -> Value {
         let own = [("token", token)];
         self.ask(api, "/oauth2/introspect", &own).await.ok()
     }
 }
 
-/// What `Authorization` says of an id and a secret that need no encoding.
+/// The `Authorization` header for an id and a secret that need no encoding.
 pub(crate) fn basic(id: &str, secret: &str) -> String {
     format!("Basic {}", STANDARD.encode(format!("{id}:{secret}")))
 }
 
-/// A request to an endpoint by nobody yet.
-pub(crate) fn endpoint(api: &Api, path: &str) -> Request {
+/// A request to an endpoint, without credentials yet.
+pub(crate) fn endpoint(api: &ApiServer, path: &str) -> Request {
     api.anonymous().request("POST", path)
 }
 
-/// Who sends this access token.
+/// A caller with this access token.
 pub(crate) struct Bearer {
-    nobody: Caller,
+    anonymous: Caller,
     token: String,
 }
 
 impl Bearer {
-    pub(crate) fn new(api: &Api, token: &str) -> Self {
+    pub(crate) fn new(api: &ApiServer, token: &str) -> Self {
         Self {
-            nobody: api.anonymous(),
+            anonymous: api.anonymous(),
             token: token.to_owned(),
         }
     }
 
     pub(crate) fn request(&self, method: &str, path: &str) -> Request {
-        let request = self.nobody.request(method, path);
+        let request = self.anonymous.request(method, path);
         request.header("Authorization", &format!("Bearer {}", self.token))
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Answer {
+    pub(crate) async fn get(&self, path: &str) -> ApiResponse {
         self.request("GET", path).send().await
     }
 }
 
-/// A client that signs.
+/// A client with a signing key.
 pub(crate) struct SigningClient {
     pub(crate) id: String,
     key: EncodingKey,
@@ -114,20 +119,24 @@ pub(crate) struct SigningClient {
 
 impl SigningClient {
     /// A new client of the default tenant, with its public key.
-    pub(crate) async fn make(api: &Api, scopes: &[&str]) -> Self {
+    pub(crate) async fn make(api: &ApiServer, scopes: &[&str]) -> Self {
         let pair = Ed25519KeyPair::generate_pkcs8v1(&SystemRandom::new()).expect("a key pair");
         let key = EncodingKey::from_ed_der(pair.as_ref());
         let public = Jwk::from_encoding_key(&key, Algorithm::EdDSA).expect("a public half");
         let public = serde_json::to_value(public).expect("JSON");
         let draft = json!({"name": "signer", "scopes": scopes, "jwks": {"keys": [public]}});
-        let made = api.writer().post("/api/oauth-clients", draft).await.made();
+        let made = api
+            .writer()
+            .post("/api/oauth-clients", draft)
+            .await
+            .created();
         Self {
             id: id_of(&made),
             key,
         }
     }
 
-    /// An assertion to `audience`, by this id, good for a minute from now.
+    /// An assertion with this audience and id, valid for one minute.
     pub(crate) fn assertion(&self, audience: &str, id: &str) -> String {
         let (clock, _) = api::wiring::system();
         let now = clock.now().milliseconds() / 1_000;
@@ -138,8 +147,8 @@ impl SigningClient {
         jsonwebtoken::encode(&header, &claims, &self.key).expect("a signature")
     }
 
-    /// What the token endpoint answers to an assertion.
-    pub(crate) async fn ask(&self, api: &Api, assertion: &str) -> Answer {
+    /// The response of the token endpoint to an assertion.
+    pub(crate) async fn ask(&self, api: &ApiServer, assertion: &str) -> ApiResponse {
         let kind = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
         let form = [
             GRANT,

@@ -1,23 +1,23 @@
-//! `/api/oauth-clients`: clients are made, listed, rotated and revoked like keys, and may sign
-//! with keys of their own.
+//! `/api/oauth-clients`: clients are created, listed, rotated and revoked like keys, and may sign
+//! with their own keys.
 
 use domain::{CredentialKind, CredentialSecret, ProblemCode, Scope};
 use serde_json::{Value, json};
 
 use crate::{
     agents::all_ids,
-    answer::Answer,
-    harness::{Api, id_of},
+    answer::ApiResponse,
+    api_server::{ApiServer, id_of},
 };
 
-/// 32 bytes in base64url; the number, up to 25, tells them from others.
+/// 32 bytes in base64url, distinguished by the number up to 25.
 fn coordinate(number: u8) -> String {
     let digit = char::from(b'A' + number).to_string();
-    // The last digit holds bits that no byte fills.
+    // The last digit has bits that belong to no byte.
     format!("{}A", digit.repeat(42))
 }
 
-/// A set with one public key; the number tells it from others.
+/// A key set with one public key, distinguished by the number.
 fn set(number: u8) -> Value {
     json!({"keys": [{
         "kty": "OKP", "crv": "Ed25519", "kid": format!("key {number}"), "x": coordinate(number),
@@ -36,38 +36,38 @@ fn draft(members: &Value) -> Value {
     with(least, members)
 }
 
-async fn created(api: &Api, members: Value) -> Answer {
+async fn created(api: &ApiServer, members: Value) -> ApiResponse {
     api.writer()
         .post("/api/oauth-clients", draft(&members))
         .await
 }
 
-/// A client that exists, and its path.
-async fn made(api: &Api, members: Value) -> (Value, String) {
-    let client = created(api, members).await.made();
+/// An existing client, and its path.
+async fn made(api: &ApiServer, members: Value) -> (Value, String) {
+    let client = created(api, members).await.created();
     let path = format!("/api/oauth-clients/{}", id_of(&client));
     (client, path)
 }
 
-async fn rotated(api: &Api, path: &str, rotation: Value) -> Answer {
+async fn rotated(api: &ApiServer, path: &str, rotation: Value) -> ApiResponse {
     api.writer().post(&format!("{path}/rotate"), rotation).await
 }
 
-fn fault(place: &str, code: &str) -> (String, String) {
-    (place.to_owned(), code.to_owned())
+fn fault(pointer: &str, code: &str) -> (String, String) {
+    (pointer.to_owned(), code.to_owned())
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_is_shown_once_with_its_secret_and_then_without() {
-    let api = Api::start().await;
-    let answer = created(&api, json!({"limits": {"chatPerMinute": 6}})).await;
-    let mut client = answer.made();
+    let api = ApiServer::start().await;
+    let response = created(&api, json!({"limits": {"chatPerMinute": 6}})).await;
+    let mut client = response.created();
     let secret = client["secret"].as_str().expect("a secret");
     let secret = CredentialSecret::parse(CredentialKind::Client, secret).expect("its form");
     let path = format!("/api/oauth-clients/{}", secret.id());
-    assert_eq!(answer.header("location"), path);
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert!(!answer.has("etag"));
+    assert_eq!(response.header("location"), path);
+    assert_eq!(response.header("cache-control"), "no-store");
+    assert!(!response.has("etag"));
     let members = client.as_object_mut().expect("a client");
     members.remove("secret");
     let created_at = members.remove("createdAt").expect("a time");
@@ -88,17 +88,17 @@ async fn a_client_is_shown_once_with_its_secret_and_then_without() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_s_secret_is_no_key() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let (client, _) = made(&api, json!({})).await;
     let holder = api.caller(client["secret"].as_str());
-    let answer = holder.get("/api/agents").await;
-    answer.problem(ProblemCode::InvalidCredentials);
+    let response = holder.get("/api/agents").await;
+    response.problem(ProblemCode::InvalidCredentials);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_keys_of_its_own_gets_no_secret() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut chatty = set(1);
     chatty["keys"][0]["x5u"] = json!("https://client.example/chain");
     let (client, path) = made(&api, json!({"jwks": chatty})).await;
@@ -115,18 +115,18 @@ async fn a_client_with_keys_of_its_own_gets_no_secret() {
     api.stop().await;
 }
 
-/// Sends drafts that are each refused for one fault.
-async fn assert_refused(api: &Api, cases: &[(Value, &str, &str)]) {
-    for (members, place, code) in cases {
-        let answer = created(api, members.clone()).await;
-        answer.problem(ProblemCode::ValidationFailed);
-        assert_eq!(answer.faults(), [fault(place, code)], "{members}");
+/// Sends drafts with one error each.
+async fn assert_refused(api: &ApiServer, cases: &[(Value, &str, &str)]) {
+    for (members, pointer, code) in cases {
+        let response = created(api, members.clone()).await;
+        response.problem(ProblemCode::ValidationFailed);
+        assert_eq!(response.faults(), [fault(pointer, code)], "{members}");
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refuses_keys_that_no_client_may_sign_with() {
-    let api = Api::start().await;
+async fn rejects_keys_that_must_not_sign() {
+    let api = ApiServer::start().await;
     let good = &set(1)["keys"][0];
     let cases = [
         (json!({"d": coordinate(2)}), "/d", "unknown_member"),
@@ -142,18 +142,18 @@ async fn refuses_keys_that_no_client_may_sign_with() {
             "too_short",
         ),
     ];
-    for (members, place, code) in cases {
+    for (members, pointer, code) in cases {
         let bad = with(with(good.clone(), &json!({"kid": "another"})), &members);
         let draft = json!({"jwks": {"keys": [good, bad]}});
-        let place = format!("/jwks/keys/1{place}");
-        assert_refused(&api, &[(draft, &place, code)]).await;
+        let pointer = format!("/jwks/keys/1{pointer}");
+        assert_refused(&api, &[(draft, &pointer, code)]).await;
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refuses_what_is_no_set_of_one_to_ten_keys() {
-    let api = Api::start().await;
+async fn rejects_key_sets_without_one_to_ten_keys() {
+    let api = ApiServer::start().await;
     let keys = |numbers: &[u8]| -> Value {
         let keys: Vec<Value> = numbers
             .iter()
@@ -172,13 +172,13 @@ async fn refuses_what_is_no_set_of_one_to_ten_keys() {
         (both, "/jwksUri", "not_combinable"),
     ];
     assert_refused(&api, &cases).await;
-    created(&api, keys(&eleven[1..])).await.made();
+    created(&api, keys(&eleven[1..])).await.created();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refuses_addresses_where_keys_cannot_be_published() {
-    let api = Api::start().await;
+async fn rejects_urls_where_keys_cannot_be_published() {
+    let api = ApiServer::start().await;
     for address in [
         "http://client.example/jwks.json",
         "http://127.0.0.1/jwks.json",
@@ -189,20 +189,20 @@ async fn refuses_addresses_where_keys_cannot_be_published() {
         "client.example",
         "",
     ] {
-        let answer = created(&api, json!({"jwksUri": address})).await;
-        answer.problem(ProblemCode::ValidationFailed);
+        let response = created(&api, json!({"jwksUri": address})).await;
+        response.problem(ProblemCode::ValidationFailed);
         assert_eq!(
-            answer.faults(),
+            response.faults(),
             [fault("/jwksUri", "bad_format")],
             "{address}"
         );
     }
     let long = format!("https://client.example/{}", "a".repeat(2_048));
-    let answer = created(&api, json!({"jwksUri": long})).await;
-    assert_eq!(answer.faults(), [fault("/jwksUri", "too_long")]);
-    let answer = created(&api, json!({"allowedOrigins": []})).await;
+    let response = created(&api, json!({"jwksUri": long})).await;
+    assert_eq!(response.faults(), [fault("/jwksUri", "too_long")]);
+    let response = created(&api, json!({"allowedOrigins": []})).await;
     assert_eq!(
-        answer.faults(),
+        response.faults(),
         [fault("/allowedOrigins", "unknown_member")]
     );
     api.stop().await;
@@ -210,7 +210,7 @@ async fn refuses_addresses_where_keys_cannot_be_published() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_a_secret_is_rotated_like_a_key() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let (client, path) = made(&api, json!({})).await;
     let mut again = rotated(&api, &path, json!({"overlapSeconds": 60}))
         .await
@@ -222,20 +222,20 @@ async fn a_client_with_a_secret_is_rotated_like_a_key() {
     again.as_object_mut().expect("a client").remove("secret");
     assert_eq!(again["last4"], secret.last4());
     assert_eq!(api.writer().get(&path).await.ok(), again);
-    let answer = rotated(&api, &path, json!({"jwks": set(1)})).await;
-    answer.problem(ProblemCode::ValidationFailed);
-    assert_eq!(answer.faults(), [fault("/jwks", "not_combinable")]);
+    let response = rotated(&api, &path, json!({"jwks": set(1)})).await;
+    response.problem(ProblemCode::ValidationFailed);
+    assert_eq!(response.faults(), [fault("/jwks", "not_combinable")]);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_with_a_set_hands_in_the_next_one() {
-    let api = Api::start().await;
+async fn a_client_with_a_key_set_is_rotated_with_a_new_set() {
+    let api = ApiServer::start().await;
     let (_, path) = made(&api, json!({"jwks": set(1)})).await;
-    let answer = rotated(&api, &path, json!({"jwks": set(2)})).await.ok();
-    assert_eq!(answer["jwks"], set(2));
-    assert_eq!(answer["secret"], Value::Null);
-    assert_eq!(api.writer().get(&path).await.ok(), answer);
+    let response = rotated(&api, &path, json!({"jwks": set(2)})).await.ok();
+    assert_eq!(response["jwks"], set(2));
+    assert_eq!(response["secret"], Value::Null);
+    assert_eq!(api.writer().get(&path).await.ok(), response);
     for (rotation, expected) in [
         (json!({}), vec![fault("/jwks", "required")]),
         (
@@ -250,9 +250,9 @@ async fn a_client_with_a_set_hands_in_the_next_one() {
             ],
         ),
     ] {
-        let answer = rotated(&api, &path, rotation).await;
-        answer.problem(ProblemCode::ValidationFailed);
-        assert_eq!(answer.faults(), expected);
+        let response = rotated(&api, &path, rotation).await;
+        response.problem(ProblemCode::ValidationFailed);
+        assert_eq!(response.faults(), expected);
     }
     assert_eq!(api.writer().get(&path).await.ok()["jwks"], set(2));
     api.stop().await;
@@ -260,7 +260,7 @@ async fn a_client_with_a_set_hands_in_the_next_one() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn published_keys_are_rotated_where_they_are_published() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let address = json!({"jwksUri": "https://client.example/jwks.json"});
     let (_, path) = made(&api, address).await;
     for rotation in [
@@ -268,40 +268,43 @@ async fn published_keys_are_rotated_where_they_are_published() {
         json!({"jwks": set(1)}),
         json!({"overlapSeconds": 1}),
     ] {
-        let answer = rotated(&api, &path, rotation).await;
-        answer.problem(ProblemCode::ValidationFailed);
-        assert_eq!(answer.faults(), [fault("", "not_combinable")]);
+        let response = rotated(&api, &path, rotation).await;
+        response.problem(ProblemCode::ValidationFailed);
+        assert_eq!(response.faults(), [fault("", "not_combinable")]);
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_client_stays_to_be_seen() {
-    let api = Api::start().await;
+async fn a_revoked_client_stays_visible() {
+    let api = ApiServer::start().await;
     let (_, path) = made(&api, json!({})).await;
     assert_eq!(api.writer().delete(&path).await.status, 204);
     let revoked = api.writer().get(&path).await.ok();
     assert!(revoked["revokedAt"].is_string(), "{revoked}");
     assert_eq!(api.writer().delete(&path).await.status, 204, "again");
     assert_eq!(api.writer().get(&path).await.ok(), revoked, "as it was");
-    let answer = rotated(&api, &path, json!({})).await;
-    let problem = answer.problem(ProblemCode::ClientNotFound);
-    assert_eq!(problem["detail"], "the client is revoked or has expired");
+    let response = rotated(&api, &path, json!({})).await;
+    let problem = response.problem(ProblemCode::ClientNotFound);
+    assert_eq!(
+        problem["detail"],
+        "the client has been revoked or has expired; create a new one"
+    );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_makes_rotates_or_revokes_a_client_with_more_than_it_holds() {
-    let api = Api::start().await;
-    let manager = api.holder_of(&[Scope::KeysAdmin]).await;
+async fn callers_cannot_manage_clients_with_more_scopes_than_their_own() {
+    let api = ApiServer::start().await;
+    let manager = api.caller_with_scopes(&[Scope::KeysAdmin]).await;
     let (_, path) = made(&api, json!({})).await;
-    for answer in [
+    for response in [
         manager.post("/api/oauth-clients", draft(&json!({}))).await,
         manager.post(&format!("{path}/rotate"), json!({})).await,
         manager.delete(&path).await,
     ] {
-        let problem = answer.problem(ProblemCode::InsufficientScope);
-        assert_eq!(problem["detail"], "needs agents:read");
+        let problem = response.problem(ProblemCode::InsufficientScope);
+        assert_eq!(problem["detail"], "the credential needs agents:read");
     }
     assert_eq!(manager.get(&path).await.ok()["revokedAt"], Value::Null);
     api.stop().await;
@@ -309,13 +312,13 @@ async fn nobody_makes_rotates_or_revokes_a_client_with_more_than_it_holds() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_idempotency_key_makes_one_client() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let create = |path: &'static str, draft: Value| {
         let request = api.writer().request("POST", path);
         request.header("Idempotency-Key", "k-1").json(&draft).send()
     };
     let path = "/api/oauth-clients";
-    let client = create(path, draft(&json!({}))).await.made();
+    let client = create(path, draft(&json!({}))).await.created();
     let again = create(path, draft(&json!({}))).await;
     let problem = again.problem(ProblemCode::IdempotencyKeyUsed);
     let detail = problem["detail"].as_str().expect("a detail");
@@ -323,14 +326,14 @@ async fn an_idempotency_key_makes_one_client() {
     let other = create(path, draft(&json!({"jwks": set(1)}))).await;
     other.problem(ProblemCode::IdempotencyKeyReused);
     // Another operation has idempotency keys of its own.
-    create("/api/keys", draft(&json!({}))).await.made();
+    create("/api/keys", draft(&json!({}))).await.created();
     assert_eq!(all_ids(&api.writer(), path).await, [id_of(&client)]);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn clients_are_listed_apart_from_keys_and_from_those_of_others() {
-    let api = Api::start().await;
+async fn clients_are_listed_separately_from_keys_and_other_tenants() {
+    let api = ApiServer::start().await;
     let mut expected = Vec::new();
     for _ in 0..3 {
         expected.push(id_of(&made(&api, json!({})).await.0));
@@ -342,22 +345,22 @@ async fn clients_are_listed_apart_from_keys_and_from_those_of_others() {
     let keys = all_ids(&api.writer(), "/api/keys").await;
     assert!(expected.iter().all(|id| !keys.contains(id)));
     assert_eq!(
-        all_ids(&api.stranger(), "/api/oauth-clients").await,
+        all_ids(&api.other_tenant(), "/api/oauth-clients").await,
         Vec::<String>::new()
     );
     for id in [&expected[0], &keys[0], "0", "000000000000"] {
         let path = format!("/api/oauth-clients/{id}");
         let caller = if *id == expected[0] {
-            api.stranger()
+            api.other_tenant()
         } else {
             api.writer()
         };
-        for answer in [
+        for response in [
             caller.get(&path).await,
             caller.delete(&path).await,
             caller.post(&format!("{path}/rotate"), json!({})).await,
         ] {
-            answer.problem(ProblemCode::ClientNotFound);
+            response.problem(ProblemCode::ClientNotFound);
         }
     }
     api.stop().await;

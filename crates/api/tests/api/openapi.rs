@@ -1,21 +1,21 @@
-//! The published document as others' tools read it.
+//! The published document, read by external tools.
 
 use std::{collections::BTreeSet, path::Path};
 
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::ApiServer,
     documented::{document, resolved},
-    harness::Api,
     operations,
 };
 
 #[test]
-fn the_committed_document_is_the_present_one() {
+fn the_committed_document_is_current() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../openapi.json");
     let committed = std::fs::read_to_string(path).expect("openapi.json at the root");
     let committed: Value = serde_json::from_str(&committed).expect("JSON");
-    // Only the first difference: the whole would fill the screen.
+    // Only the first difference, because the whole diff is too long.
     let difference = first_difference(&committed, document(), String::new());
     assert_eq!(difference, None, "write it with `cargo xtask openapi`");
 }
@@ -41,8 +41,8 @@ pub(crate) fn first_difference(left: &Value, right: &Value, place: String) -> Op
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_served_document_names_the_address_of_its_server() {
-    let api = Api::start().await;
+async fn the_served_document_has_the_address_of_its_server() {
+    let api = ApiServer::start().await;
     let mut served = api.anonymous().get("/openapi.json").await.ok();
     let url = format!("http://{}", api.address);
     assert_eq!(served["servers"], json!([{"url": url}]));
@@ -54,8 +54,8 @@ async fn the_served_document_names_the_address_of_its_server() {
     assert_eq!(first_difference(&served, document(), String::new()), None);
     api.stop().await;
 
-    let plan = crate::harness::Plan::default();
-    let api = plan
+    let builder = crate::api_server::ApiServerBuilder::default();
+    let api = builder
         .setting("SERVER__PUBLIC_URL", "https://agents.example.org/v")
         .start()
         .await;
@@ -68,10 +68,10 @@ async fn the_served_document_names_the_address_of_its_server() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn configured_sizes_are_the_documented_and_the_enforced_ones() {
-    let plan = crate::harness::Plan::default();
-    let plan = plan.setting("LIMITS__SIZES__NAME_CHARACTERS", "3");
-    let api = plan
+async fn configured_sizes_are_documented_and_enforced() {
+    let builder = crate::api_server::ApiServerBuilder::default();
+    let builder = builder.setting("LIMITS__SIZES__NAME_CHARACTERS", "3");
+    let api = builder
         .setting("LIMITS__SIZES__BODY_BYTES", "1024")
         .start()
         .await;
@@ -97,7 +97,7 @@ async fn configured_sizes_are_the_documented_and_the_enforced_ones() {
 }
 
 #[test]
-fn nothing_in_the_document_is_null_or_leads_nowhere() {
+fn the_document_has_no_nulls_and_no_broken_references() {
     each_value(document(), "", &mut |place, value| {
         let in_example = place.contains("/example") || place.ends_with("/default");
         assert!(!value.is_null() || in_example, "{place} is null");
@@ -112,7 +112,7 @@ fn nothing_in_the_document_is_null_or_leads_nowhere() {
     });
 }
 
-/// As [`resolved`], for what is borrowed for a shorter while.
+/// The same as [`resolved`], for values with a shorter lifetime.
 fn resolve(value: &Value) {
     let target = value["$ref"].as_str().unwrap_or_default();
     let found = document().pointer(target.trim_start_matches('#'));
@@ -198,12 +198,12 @@ fn every_operation_is_described() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_examples_of_bodies_are_taken() {
-    let api = Api::start().await;
+async fn the_examples_of_bodies_are_accepted() {
+    let api = ApiServer::start().await;
     for operation in operations::all() {
         let content = operation.described["requestBody"]["content"].as_object();
         for (media_type, body) in content.into_iter().flatten() {
-            let sample = operations::Sample::make(&api).await;
+            let sample = operations::TestResources::make(&api).await;
             let mut example = body["example"].clone();
             assert!(example.is_object(), "{} has no example", operation.id);
             if example.get("agentId").is_some() {
@@ -212,7 +212,7 @@ async fn the_examples_of_bodies_are_taken() {
             let request = api
                 .writer()
                 .request(&operation.method, &operation.path(&sample));
-            let request = if operation.takes_a_form() {
+            let request = if operation.has_form_body() {
                 example["client_id"] = json!(sample.client);
                 example["client_secret"] = json!(sample.client_secret);
                 let members = example.as_object().expect("an object").iter();

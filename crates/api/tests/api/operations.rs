@@ -1,23 +1,23 @@
-//! Every operation of the document, and a request that it carries out.
+//! All operations of the document, each with a valid request.
 
 use serde_json::{Value, json};
 
 use crate::{
     answer::Request,
+    api_server::{ApiServer, id_of},
     caller::Caller,
     documented::document,
-    harness::{Api, id_of},
 };
 
 /// An operation of the document.
 pub(crate) struct Operation {
     /// Its name.
     pub(crate) id: &'static str,
-    /// Its method, in capitals.
+    /// The method in upper case.
     pub(crate) method: String,
     /// Its path, with parameters in braces.
     pub(crate) template: &'static str,
-    /// What the document says of it.
+    /// The operation in the document.
     pub(crate) described: &'static Value,
 }
 
@@ -36,25 +36,25 @@ pub(crate) fn all() -> Vec<Operation> {
     items.collect()
 }
 
-/// What an operation can work on.
-pub(crate) struct Sample {
+/// The resources that an operation can use.
+pub(crate) struct TestResources {
     /// An agent.
     pub(crate) agent: String,
-    /// A conversation with it, in which something was said.
+    /// A conversation with the agent that has messages.
     pub(crate) conversation: String,
-    /// The turn in which it was said.
+    /// The turn of these messages.
     pub(crate) turn: String,
     /// A key that may manage keys, and nothing else.
     pub(crate) key: String,
-    /// A client whose tokens may do so.
+    /// A client whose tokens have all scopes.
     pub(crate) client: String,
     /// The secret of that client.
     pub(crate) client_secret: String,
 }
 
-impl Sample {
-    /// Makes new ones.
-    pub(crate) async fn make(api: &Api) -> Self {
+impl TestResources {
+    /// Creates new resources.
+    pub(crate) async fn make(api: &ApiServer) -> Self {
         let draft = json!({"name": "Ada", "config": {"greeting": "Hi!"}});
         let agent = id_of(&api.agent(draft).await);
         let draft = json!({"agentId": agent, "userId": "bob"});
@@ -62,9 +62,9 @@ impl Sample {
         let command = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
         let reply = api.chat(command).await;
         let manager = || json!({"name": "Manager", "scopes": ["keys:admin"]});
-        let key = api.writer().post("/api/keys", manager()).await.made();
+        let key = api.writer().post("/api/keys", manager()).await.created();
         let client = api.writer().post("/api/oauth-clients", manager()).await;
-        let client = client.made();
+        let client = client.created();
         Self {
             agent,
             conversation,
@@ -76,7 +76,7 @@ impl Sample {
     }
 }
 
-impl Sample {
+impl TestResources {
     /// All of their ids.
     pub(crate) fn ids(&self) -> [&str; 5] {
         [
@@ -89,7 +89,7 @@ impl Sample {
     }
 }
 
-/// What a request says that is to become a socket.
+/// The headers of a WebSocket upgrade.
 pub(crate) const UPGRADE: [(&str, &str); 4] = [
     ("Connection", "Upgrade"),
     ("Upgrade", "websocket"),
@@ -98,10 +98,10 @@ pub(crate) const UPGRADE: [(&str, &str); 4] = [
 ];
 
 impl Operation {
-    /// The status of its success.
+    /// The status of a successful response.
     pub(crate) fn success(&self) -> u16 {
         let responses = self.described["responses"].as_object().expect("responses");
-        // What opens a socket answers by switching protocols.
+        // A socket upgrade responds with a protocol switch.
         let success = responses
             .keys()
             .find(|status| status.starts_with('2') || *status == "101");
@@ -109,14 +109,14 @@ impl Operation {
         status.parse().expect("a status")
     }
 
-    /// Its path for the sample.
-    pub(crate) fn path(&self, sample: &Sample) -> String {
+    /// The path with the ids of the resources.
+    pub(crate) fn path(&self, resources: &TestResources) -> String {
         let id = match self.template {
-            path if path.starts_with("/api/agents") => &sample.agent,
-            path if path.starts_with("/api/conversations") => &sample.conversation,
-            path if path.starts_with("/api/turns") => &sample.turn,
-            path if path.starts_with("/api/keys") => &sample.key,
-            path if path.starts_with("/api/oauth-clients") => &sample.client,
+            path if path.starts_with("/api/agents") => &resources.agent,
+            path if path.starts_with("/api/conversations") => &resources.conversation,
+            path if path.starts_with("/api/turns") => &resources.turn,
+            path if path.starts_with("/api/keys") => &resources.key,
+            path if path.starts_with("/api/oauth-clients") => &resources.client,
             _ => "",
         };
         let path = self
@@ -127,13 +127,13 @@ impl Operation {
         path
     }
 
-    /// A request that it carries out, if `caller` may.
-    pub(crate) fn request(&self, caller: &Caller, sample: &Sample) -> Request {
-        let request = caller.request(&self.method, &self.path(sample));
-        if self.takes_a_form() {
-            return request.form(&self.form(sample));
+    /// A valid request, which succeeds if `caller` has the scopes.
+    pub(crate) fn request(&self, caller: &Caller, resources: &TestResources) -> Request {
+        let request = caller.request(&self.method, &self.path(resources));
+        if self.has_form_body() {
+            return request.form(&self.form(resources));
         }
-        match self.body(sample) {
+        match self.body(resources) {
             Some(body) => request.json(&body),
             None if self.id == "open_socket" => {
                 UPGRADE.iter().fold(request, |request, (name, value)| {
@@ -144,13 +144,13 @@ impl Operation {
         }
     }
 
-    /// Whether its body is a form: then the client authenticates in it.
-    pub(crate) fn takes_a_form(&self) -> bool {
+    /// Whether the body is a form, in which the client authenticates.
+    pub(crate) fn has_form_body(&self) -> bool {
         let content = &self.described["requestBody"]["content"];
         content["application/x-www-form-urlencoded"].is_object()
     }
 
-    fn form<'a>(&self, sample: &'a Sample) -> Vec<(&'a str, &'a str)> {
+    fn form<'a>(&self, resources: &'a TestResources) -> Vec<(&'a str, &'a str)> {
         let own = match self.id {
             "issue_token" => ("grant_type", "client_credentials"),
             "revoke_token" | "introspect_token" => ("token", "nonsense"),
@@ -158,16 +158,16 @@ impl Operation {
         };
         vec![
             own,
-            ("client_id", &sample.client),
-            ("client_secret", &sample.client_secret),
+            ("client_id", &resources.client),
+            ("client_secret", &resources.client_secret),
         ]
     }
 
-    fn body(&self, sample: &Sample) -> Option<Value> {
+    fn body(&self, resources: &TestResources) -> Option<Value> {
         if self.described["requestBody"].is_null() {
             return None;
         }
-        let agent = &sample.agent;
+        let agent = &resources.agent;
         Some(match self.id {
             "create_agent" => json!({"name": "Bob"}),
             "patch_agent" => json!({"personality": "Brief."}),

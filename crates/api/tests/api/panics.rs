@@ -1,4 +1,4 @@
-//! A mistake of ours costs one request, never the service.
+//! A panic fails one request, never the service.
 
 use std::sync::Arc;
 
@@ -8,9 +8,9 @@ use ports::{ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use serde_json::json;
 
 use crate::{
-    harness::{Plan, id_of},
-    probe::{Misfortune, Probe},
-    script::Always,
+    api_server::{ApiServerBuilder, id_of},
+    probe::{InjectedFault, StoreProbe},
+    script::FixedEngine,
 };
 
 /// An engine that panics at once, before anything is stored.
@@ -29,18 +29,18 @@ impl ReplyEngine for PanicsAtOnce {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_handler_or_layer_that_panics_answers_500() {
-    let probe = Arc::new(Probe::default());
-    let over = Arc::clone(&probe);
-    let api = Plan::default()
-        .over(move |storage| over.over(storage))
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage))
         .start()
         .await;
     for call in ["agents.list", "credentials.find"] {
-        probe.make(call, Misfortune::Panic);
-        let caller = api.holder_with(|_| {}).await;
-        let answer = caller.get("/api/agents").await;
-        answer.problem(ProblemCode::Internal);
-        assert_eq!(answer.json()["instance"], "/api/agents");
+        probe.make(call, InjectedFault::Panic);
+        let caller = api.caller_with_key(|_| {}).await;
+        let response = caller.get("/api/agents").await;
+        response.problem(ProblemCode::Internal);
+        assert_eq!(response.json()["instance"], "/api/agents");
         probe.heal();
         caller.get("/api/agents").await.ok();
     }
@@ -49,20 +49,20 @@ async fn a_handler_or_layer_that_panics_answers_500() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_engine_that_panics_fails_its_turn_alone() {
-    let slow = Always(|| panic!("as the test wants"));
-    let plan = Plan::default()
+    let slow = FixedEngine(|| panic!("as the test wants"));
+    let builder = ApiServerBuilder::default()
         .engine("at-once", PanicsAtOnce)
         .engine("slow", slow);
-    let api = plan.start().await;
+    let api = builder.start().await;
     for engine in ["at-once", "slow"] {
         let draft = json!({"name": "Ada", "config": {"engine": engine}});
         let agent = id_of(&api.agent(draft).await);
         let id = id_of(&api.conversation(json!({"agentId": agent})).await);
         let command = json!({"agentId": agent, "conversationId": id, "message": "Hello"});
         for _ in 0..2 {
-            // The second time shows that the conversation is not stuck behind the first.
-            let answer = api.writer().post("/api/chat", command.clone()).await;
-            answer.problem(ProblemCode::Internal);
+            // The second request proves that the conversation is not blocked.
+            let response = api.writer().post("/api/chat", command.clone()).await;
+            response.problem(ProblemCode::Internal);
         }
         let config = json!({"fallbackReply": "Hm."});
         api.writer()

@@ -1,13 +1,13 @@
-//! Requests that are sent before the ones in front of them are answered (RFC 9112, 9.3.2).
+//! Pipelined requests (RFC 9112, 9.3.2).
 
 use serde_json::json;
 
-use crate::{harness::Api, raw::Connection};
+use crate::{api_server::ApiServer, raw::Connection};
 
-/// More than the HTTP library takes in at once.
+/// More than the HTTP library reads at once.
 const MANY: usize = 2_000;
 
-/// The ids of the requests, in the order in which they were answered.
+/// The ids of the requests, in the order of the responses.
 fn answered(received: &[u8]) -> Vec<String> {
     let text = String::from_utf8_lossy(received);
     let ids = text
@@ -16,8 +16,8 @@ fn answered(received: &[u8]) -> Vec<String> {
     ids.map(ToOwned::to_owned).collect()
 }
 
-/// Sends all at once, and answers what came back until the server hung up.
-async fn sent_at_once(api: &Api, requests: &str) -> Vec<u8> {
+/// Sends everything at once, and returns what the server sent until it closed the connection.
+async fn sent_at_once(api: &ApiServer, requests: &str) -> Vec<u8> {
     let mut connection = Connection::open(api.address).await;
     connection.send(requests).await;
     connection.receive_all().await
@@ -25,7 +25,7 @@ async fn sent_at_once(api: &Api, requests: &str) -> Vec<u8> {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_are_answered_in_order() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let writer = api.writer();
     let mut requests = String::new();
     let mut ids = Vec::new();
@@ -33,7 +33,7 @@ async fn all_are_answered_in_order() {
         let id = format!("request-{number}");
         let head = format!("HTTP/1.1\r\nHost: test\r\nX-Request-Id: {id}\r\n");
         let request = match number % 100 {
-            // A body of which nobody says how long it will be.
+            // A body of unannounced length.
             99 => format!(
                 "POST /api/agents {head}X-API-Key: {}\r\nContent-Type: application/json\r\n\
                  Transfer-Encoding: chunked\r\n\r\n4\r\nbody\r\n0\r\n\r\n",
@@ -59,8 +59,8 @@ async fn all_are_answered_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_behind_a_chat_is_answered_after_it() {
-    let api = Api::start().await;
+async fn requests_after_a_chat_are_answered_after_it() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let writer = api.writer();
     let key = writer.key();

@@ -1,4 +1,4 @@
-//! A decorator of the store's ports that notes every call and can make one go wrong.
+//! A decorator of the store's ports that records calls and injects faults.
 
 use std::{
     collections::HashMap,
@@ -8,46 +8,46 @@ use std::{
 
 use async_trait::async_trait;
 use domain::{
-    Agent, AgentId, AsOf, Conversation, ConversationHead, ConversationId, Credential, CredentialId,
-    CredentialKind, IdempotencyClaim, IdempotencyRecord, Listed, Message, NodeId, Page,
-    SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, TurnId, Utterance,
+    Agent, AgentId, AsOf, Conversation, ConversationContext, ConversationId, Credential,
+    CredentialId, CredentialKind, HistoryMessage, IdempotencyEntry, IdempotencyRecord, Listed,
+    Message, NodeId, Page, SecretDigest, Seq, SigningKey, Stamp, TenantId, Timestamp, TurnId,
 };
 use ports::{
-    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, ClaimRepository,
-    Committed, ConversationQuery, ConversationRepository, CredentialRepository, Deletion, EventLog,
-    EventPage, EventQuery, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn, FoundTurn,
-    HistoryQuery, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof,
-    NodeRepository, Once, Outdated, Reply, RepositoryError, ShowKey, SigningKeyRepository, Storage,
-    TokenRepository, TurnRepository,
+    AgentQuery, AgentRepository, BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn,
+    ConversationQuery, ConversationRepository, CredentialRepository, Deletion, EventLog, EventPage,
+    EventQuery, FinishOutcome, FinishTurn, FoundTurn, HistoryQuery, IdempotencyRepository,
+    Idempotent, LogBounds, LogHead, LoggedChange, Maintenance, MessageQuery, NewProof,
+    NodeRepository, RecordTurnOutcome, Reply, RepositoryError, RetentionCutoffs, ShowKey,
+    SigningKeyRepository, Storage, TokenRepository, TurnRepository,
 };
 use tokio::sync::Notify;
 use uuid::Uuid;
 
-/// What a call is to meet instead of the store.
+/// The fault that a call hits instead of the store.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Misfortune {
-    /// The store does not answer.
+pub(crate) enum InjectedFault {
+    /// The store is unavailable.
     Away,
-    /// A row that nobody here wrote.
+    /// A corrupt row.
     Corrupt,
-    /// A mistake in the adapter.
+    /// A panic in the adapter.
     Panic,
-    /// The store takes its time, until the probe is healed.
+    /// The store is slow until the probe is healed.
     Slow,
 }
 
-/// Notes calls, and says which of them go wrong.
+/// Records calls, and injects faults.
 #[derive(Debug, Default)]
-pub(crate) struct Probe {
+pub(crate) struct StoreProbe {
     calls: Mutex<Vec<&'static str>>,
-    misfortunes: Mutex<HashMap<&'static str, Misfortune>>,
+    faults: Mutex<HashMap<&'static str, InjectedFault>>,
     healed: Notify,
     visited: Notify,
 }
 
-impl Probe {
-    /// The ports with this probe in front.
-    pub(crate) fn over(self: &Arc<Self>, storage: Storage) -> Storage {
+impl StoreProbe {
+    /// Wraps the ports with this probe.
+    pub(crate) fn wrap_storage(self: &Arc<Self>, storage: Storage) -> Storage {
         Storage {
             agents: Arc::new(Agents(storage.agents, Arc::clone(self))),
             conversations: Arc::new(Conversations(storage.conversations, Arc::clone(self))),
@@ -63,27 +63,27 @@ impl Probe {
         }
     }
 
-    /// From now on, calls of this name, such as `agents.find`, meet this.
-    pub(crate) fn make(&self, call: &'static str, misfortune: Misfortune) {
-        let mut misfortunes = self.misfortunes.lock().expect("no panic inside");
-        misfortunes.insert(call, misfortune);
+    /// Injects a fault into all later calls with this name, such as `agents.find`.
+    pub(crate) fn make(&self, call: &'static str, misfortune: InjectedFault) {
+        let mut faults = self.faults.lock().expect("no panic inside");
+        faults.insert(call, misfortune);
     }
 
-    /// From now on, everything works.
+    /// Removes all faults.
     pub(crate) fn heal(&self) {
-        self.misfortunes.lock().expect("no panic inside").clear();
+        self.faults.lock().expect("no panic inside").clear();
         self.healed.notify_waiters();
     }
 
-    /// Lets those that wait meet what is to come now.
+    /// Releases waiting calls to the current fault.
     pub(crate) fn look_again(&self) {
         self.healed.notify_waiters();
     }
 
-    /// Waits until there has been a call of this name.
+    /// Waits for a call with this name.
     pub(crate) async fn called(&self, call: &'static str) {
         loop {
-            // Before the look: a call in between is not missed.
+            // Registered before the check, so that no call in between is missed.
             let visited = self.visited.notified();
             if self.calls.lock().expect("no panic inside").contains(&call) {
                 return;
@@ -92,7 +92,7 @@ impl Probe {
         }
     }
 
-    /// The calls since this was last asked, without those that are made by the clock.
+    /// The calls since the last query, without periodic ones.
     pub(crate) fn calls(&self) -> Vec<&'static str> {
         let by_the_clock = [
             "events.heads",
@@ -111,36 +111,36 @@ impl Probe {
     }
 
     async fn visit(&self, call: &'static str) -> Result<(), RepositoryError> {
-        // Before the call can be seen: who then heals the probe does not spare this one.
+        // Before the call is recorded: healing the probe afterwards does not affect it.
         let mut healed = self.healed.notified();
-        let mut misfortune = self.misfortune_of(call);
+        let mut misfortune = self.fault_of(call);
         self.calls.lock().expect("no panic inside").push(call);
         self.visited.notify_waiters();
         loop {
             match misfortune {
                 None => return Ok(()),
-                Some(Misfortune::Away) => {
+                Some(InjectedFault::Away) => {
                     return Err(RepositoryError::Unavailable("10.0.0.7 is away".into()));
                 }
-                Some(Misfortune::Corrupt) => {
+                Some(InjectedFault::Corrupt) => {
                     return Err(RepositoryError::Corrupt {
                         what: "agents.config".to_owned(),
                         source: "no JSON".into(),
                     });
                 }
-                Some(Misfortune::Panic) => {
+                Some(InjectedFault::Panic) => {
                     panic!("the adapter of {call} panics, as the test wants")
                 }
-                Some(Misfortune::Slow) => healed.await,
+                Some(InjectedFault::Slow) => healed.await,
             }
             healed = self.healed.notified();
-            misfortune = self.misfortune_of(call);
+            misfortune = self.fault_of(call);
         }
     }
 
-    fn misfortune_of(&self, call: &'static str) -> Option<Misfortune> {
-        let misfortunes = self.misfortunes.lock().expect("no panic inside");
-        misfortunes.get(call).copied()
+    fn fault_of(&self, call: &'static str) -> Option<InjectedFault> {
+        let faults = self.faults.lock().expect("no panic inside");
+        faults.get(call).copied()
     }
 }
 
@@ -148,7 +148,7 @@ macro_rules! probed {
     ($wrapper:ident of $port:ident as $name:literal {
         $(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*
     }) => {
-        struct $wrapper(Arc<dyn $port>, Arc<Probe>);
+        struct $wrapper(Arc<dyn $port>, Arc<StoreProbe>);
 
         #[async_trait]
         impl $port for $wrapper {
@@ -161,7 +161,7 @@ macro_rules! probed {
 }
 
 probed! { Agents of AgentRepository as "agents" {
-    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Committed>;
+    fn insert(tenant: &TenantId, agent: &Agent, stamp: &Stamp, claim: Option<&IdempotencyEntry>) -> Idempotent<Committed>;
     fn find(tenant: &TenantId, id: AgentId) -> AsOf<Option<Arc<Agent>>>;
     fn list(tenant: &TenantId, query: &AgentQuery) -> AsOf<Page<Listed<Agent>>>;
     fn update(tenant: &TenantId, agent: &Agent, stamp: &Stamp) -> Option<Committed>;
@@ -169,26 +169,26 @@ probed! { Agents of AgentRepository as "agents" {
 } }
 
 probed! { Conversations of ConversationRepository as "conversations" {
-    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, claim: Option<&IdempotencyClaim>) -> Once<Option<Committed>>;
+    fn insert(tenant: &TenantId, conversation: &Conversation, greeting: Option<&Message>, stamp: &Stamp, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Committed>>;
     fn find(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Conversation>>;
-    fn find_head(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationHead>>>;
+    fn find_context(tenant: &TenantId, id: ConversationId) -> AsOf<Option<Arc<ConversationContext>>>;
     fn list(tenant: &TenantId, query: &ConversationQuery) -> AsOf<Page<Listed<Conversation>>>;
     fn update(tenant: &TenantId, conversation: &Conversation, stamp: &Stamp) -> Option<(Committed, Conversation)>;
     fn delete(tenant: &TenantId, id: ConversationId, expected: Option<i64>, stamp: &Stamp) -> Deletion;
     fn messages(tenant: &TenantId, id: ConversationId, query: &MessageQuery) -> AsOf<Option<Page<Message>>>;
-    fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<Utterance>;
+    fn history(tenant: &TenantId, id: ConversationId, query: &HistoryQuery) -> Vec<HistoryMessage>;
 } }
 
 probed! { Turns of TurnRepository as "turns" {
-    fn record_exchange(exchange: Exchange) -> ExchangeOutcome;
+    fn record_completed_turn(exchange: CompletedTurn) -> RecordTurnOutcome;
     fn begin_turn(begin: BeginTurn) -> BeginOutcome;
     fn finish_turn(finish: FinishTurn) -> FinishOutcome;
     fn cancel_turn(tenant: &TenantId, id: TurnId, partial: Option<Reply>, node: Option<NodeId>, stamp: &Stamp) -> CancelOutcome;
     fn find(tenant: &TenantId, id: TurnId) -> AsOf<Option<FoundTurn>>;
 } }
 
-probed! { Claims of ClaimRepository as "claims" {
-    fn find(tenant: &TenantId, claim: &IdempotencyClaim) -> Option<IdempotencyRecord>;
+probed! { Claims of IdempotencyRepository as "claims" {
+    fn find(tenant: &TenantId, claim: &IdempotencyEntry) -> Option<IdempotencyRecord>;
 } }
 
 probed! { Events of EventLog as "events" {
@@ -200,12 +200,12 @@ probed! { Events of EventLog as "events" {
 } }
 
 probed! { Credentials of CredentialRepository as "credentials" {
-    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
+    fn insert(credential: &Credential, claim: Option<&IdempotencyEntry>) -> Idempotent<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn find(kind: CredentialKind, id: &CredentialId) -> Option<Credential>;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
-    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
     fn access_version() -> i64;
@@ -231,6 +231,6 @@ probed! { Nodes of NodeRepository as "nodes" {
 probed! { Upkeep of Maintenance as "maintenance" {
     fn ping() -> ();
     fn now() -> Timestamp;
-    fn purge(limit: usize, outdated: Outdated) -> u64;
+    fn purge(limit: usize, outdated: RetentionCutoffs) -> u64;
     fn trim_log(before: Timestamp, limit: usize) -> u64;
 } }

@@ -1,13 +1,13 @@
-//! One test for every problem that this version can send, and the catalogue of all of them. That
-//! no other code leaves is checked of every answer of every test, in `answer`.
+//! One test for every problem code of this version, and the catalogue of all codes. The module
+//! `answer` checks that responses contain no other codes.
 
 use std::sync::Arc;
 
 use api::wiring;
 use application::{ChatCommand, chat::OnBusy};
-use contract::samples;
+use contract::fixture;
 use domain::{
-    CredentialKind, CredentialSecret, Fingerprint, IdempotencyClaim, ProblemCode, Scope,
+    CredentialKind, CredentialSecret, Fingerprint, IdempotencyEntry, ProblemCode, Scope,
     config::Metadata,
 };
 use insta::assert_snapshot;
@@ -15,15 +15,15 @@ use ports::ReplyError;
 use serde_json::json;
 
 use crate::{
-    answer::Answer,
-    harness::{Api, Plan, id_of},
+    answer::ApiResponse,
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     operations::UPGRADE,
-    probe::{Misfortune, Probe},
+    probe::{InjectedFault, StoreProbe},
     raw,
-    script::{Always, scripted},
+    script::{FixedEngine, scripted},
 };
 
-/// Codes whose part of the interface this version does not have yet.
+/// Codes of features that do not exist yet.
 const NOT_YET: &[ProblemCode] = &[
     ProblemCode::InvalidSubprotocol,
     ProblemCode::TokenExpired,
@@ -36,13 +36,13 @@ const NOT_YET: &[ProblemCode] = &[
 
 macro_rules! provoked {
     ($($name:ident: $code:ident = |$api:ident| $provoke:expr;)*) => {
-        /// Codes that a test below provokes.
+        /// Codes with a test below.
         const PROVOKED: &[ProblemCode] = &[$(ProblemCode::$code),*];
 
         $(#[tokio::test(flavor = "multi_thread")]
         async fn $name() {
-            let $api = Api::start().await;
-            let answer: Answer = $provoke;
+            let $api = ApiServer::start().await;
+            let answer: ApiResponse = $provoke;
             answer.problem(ProblemCode::$code);
             $api.stop().await;
         })*
@@ -71,11 +71,11 @@ provoked! {
         upgrade.send().await
     };
     insufficient_scope: InsufficientScope = |api| {
-        api.holder_of(&[Scope::ChatWrite]).await.get("/api/agents").await
+        api.caller_with_scopes(&[Scope::ChatWrite]).await.get("/api/agents").await
     };
     origin_not_allowed: OriginNotAllowed = |api| {
         let origins = vec!["https://shop.example".to_owned()];
-        let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+        let caller = api.caller_with_key(|key| key.allowed_origins = origins).await;
         caller.request("GET", "/api/agents").header("Origin", "https://evil.example").send().await
     };
     route_not_found: RouteNotFound = |api| api.reader().get("/api/nothing").await;
@@ -111,7 +111,7 @@ provoked! {
             let request = api.writer().request("POST", "/api/agents");
             request.header("Idempotency-Key", "k").json(&json!({"name": name})).send()
         };
-        make("Ada").await.made();
+        make("Ada").await.created();
         make("Bob").await
     };
     invalid_rule: InvalidRule = |api| {
@@ -126,7 +126,7 @@ provoked! {
             let draft = json!({"name": "ci", "scopes": ["agents:read"]});
             request.header("Idempotency-Key", "k-1").json(&draft).send()
         };
-        create().await.made();
+        create().await.created();
         create().await
     };
     unknown_engine: UnknownEngine = |api| {
@@ -135,8 +135,7 @@ provoked! {
     };
 }
 
-/// Codes that need a service with something wrong in it: the tests further down, and those of
-/// rate limits.
+/// Codes that need a faulty service: tested further down and in `rate_limits`.
 const STAGED: &[ProblemCode] = &[
     ProblemCode::RateLimited,
     ProblemCode::RequestTimeout,
@@ -153,7 +152,7 @@ const STAGED: &[ProblemCode] = &[
 ];
 
 #[test]
-fn every_code_is_provoked_or_known_to_come_later() {
+fn every_code_has_a_test() {
     let mut accounted: Vec<&str> = [PROVOKED, STAGED, NOT_YET]
         .concat()
         .iter()
@@ -167,11 +166,11 @@ fn every_code_is_provoked_or_known_to_come_later() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn request_timeout() {
-    let api = Plan::default()
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__BODY_SECONDS", "1")
         .start()
         .await;
-    // The body of nobody is not waited for.
+    // The body of an unauthenticated request is not awaited.
     let request = format!(
         "POST /api/agents HTTP/1.1\r\nHost: test\r\nX-API-Key: {}\r\nContent-Length: 9\r\n\r\n{{",
         api.writer().key()
@@ -184,7 +183,10 @@ async fn request_timeout() {
 #[tokio::test(flavor = "multi_thread")]
 async fn conversation_busy_and_turn_cancelled() {
     let (engine, mut script) = scripted();
-    let api = Plan::default().engine("scripted", engine).start().await;
+    let api = ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .start()
+        .await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(draft).await);
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
@@ -206,11 +208,11 @@ async fn conversation_busy_and_turn_cancelled() {
     api.stop().await;
 }
 
-/// A chat whose key is taken by something that is no turn.
+/// A chat whose key is used by something other than a turn.
 #[tokio::test(flavor = "multi_thread")]
 async fn idempotency_key_in_use() {
-    let api = Api::start().await;
-    let agent = samples::agent(1);
+    let api = ApiServer::start().await;
+    let agent = fixture::agent(1);
     let command = ChatCommand {
         agent_id: agent.id,
         message: "Hello".to_owned(),
@@ -222,14 +224,14 @@ async fn idempotency_key_in_use() {
     };
     let secret = CredentialSecret::parse(CredentialKind::Key, api.writer().key());
     let principal = CredentialKind::Key.principal(&secret.expect("a key").id());
-    let claim = IdempotencyClaim {
+    let claim = IdempotencyEntry {
         principal,
         operation: "chat",
         fingerprint: Fingerprint::of(&command),
         created_at: wiring::system().0.now(),
-        ..samples::claim("k")
+        ..fixture::claim("k")
     };
-    let (agents, tenant, stamp) = (&api.storage.agents, samples::tenant(), samples::stamp(0));
+    let (agents, tenant, stamp) = (&api.storage.agents, fixture::tenant(), fixture::stamp(0));
     let stored = agents.insert(&tenant, &agent, &stamp, Some(&claim));
     stored.await.expect("a store");
     let request = api.writer().request("POST", "/api/chat");
@@ -242,20 +244,20 @@ async fn idempotency_key_in_use() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn engine_failed_engine_unavailable_and_engine_timeout() {
-    let api = Plan::default()
+    let api = ApiServerBuilder::default()
         .engine(
             "failed",
-            Always(|| Err(ReplyError::Refused("10.0.0.7".into()))),
+            FixedEngine(|| Err(ReplyError::Refused("10.0.0.7".into()))),
         )
         .engine(
             "away",
-            Always(|| Err(ReplyError::Unavailable("10.0.0.7".into()))),
+            FixedEngine(|| Err(ReplyError::Unavailable("10.0.0.7".into()))),
         )
         .engine(
             "limited",
-            Always(|| Err(ReplyError::RateLimited { retry_after: None })),
+            FixedEngine(|| Err(ReplyError::RateLimited { retry_after: None })),
         )
-        .engine("slow", Always(|| Err(ReplyError::TimedOut)))
+        .engine("slow", FixedEngine(|| Err(ReplyError::TimedOut)))
         .start()
         .await;
     for (engine, code) in [
@@ -270,7 +272,7 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
         let answer = api.writer().post("/api/chat", command).await;
         answer.problem(code);
         assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
-        // Of one that was asked too often, or failed, that would not be true.
+        // "Could not be reached" would be false for rate limits and failures.
         assert!(!answer.text().contains("reached"), "{}", answer.text());
     }
     api.stop().await;
@@ -278,14 +280,17 @@ async fn engine_failed_engine_unavailable_and_engine_timeout() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn internal_store_unavailable_and_interrupted() {
-    let probe = Arc::new(Probe::default());
-    let over = Arc::clone(&probe);
-    let says_nothing = Always(|| Err(ReplyError::TimedOut));
-    let plan = Plan::default().engine("slow", says_nothing);
-    let api = plan.over(move |storage| over.over(storage)).start().await;
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let says_nothing = FixedEngine(|| Err(ReplyError::TimedOut));
+    let builder = ApiServerBuilder::default().engine("slow", says_nothing);
+    let api = builder
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage))
+        .start()
+        .await;
     let draft = json!({"name": "Ada", "config": {"engine": "slow"}});
     let agent = id_of(&api.agent(draft).await);
-    probe.make("agents.list", Misfortune::Corrupt);
+    probe.make("agents.list", InjectedFault::Corrupt);
     let answer = api.reader().get("/api/agents").await;
     answer.problem(ProblemCode::Internal);
     assert!(
@@ -294,9 +299,9 @@ async fn internal_store_unavailable_and_interrupted() {
         answer.text()
     );
 
-    probe.make("agents.list", Misfortune::Away);
-    probe.make("agents.insert", Misfortune::Away);
-    probe.make("maintenance.ping", Misfortune::Away);
+    probe.make("agents.list", InjectedFault::Away);
+    probe.make("agents.insert", InjectedFault::Away);
+    probe.make("maintenance.ping", InjectedFault::Away);
     for answer in [
         api.reader().get("/api/agents").await,
         api.writer()
@@ -312,7 +317,7 @@ async fn internal_store_unavailable_and_interrupted() {
                 .contains("same Idempotency-Key")
         );
     }
-    probe.make("turns.finish_turn", Misfortune::Panic);
+    probe.make("turns.finish_turn", InjectedFault::Panic);
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat").json(&command);
     let answer = request.begin();
@@ -320,7 +325,7 @@ async fn internal_store_unavailable_and_interrupted() {
         tokio::task::yield_now().await;
     }
     probe.heal();
-    // The turn is found to be run by nobody.
+    // The turn is found to have no owner.
     let answer = answer.await.expect("an answer");
     answer.problem(ProblemCode::Interrupted);
     api.stop().await;
@@ -328,7 +333,7 @@ async fn internal_store_unavailable_and_interrupted() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn draining() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     api.anonymous().get("/readyz").await.ok();
     let readiness = api.anonymous();
     let ending = api.stop_after(std::time::Duration::from_mins(1));
@@ -336,7 +341,7 @@ async fn draining() {
         biased;
         () = ending => panic!("a listener stays open while load balancers learn of the end"),
         answer = async {
-            // The end has begun: it was asked first.
+            // The shutdown has started.
             readiness.get("/readyz").await
         } => {
             answer.problem(ProblemCode::Draining);
@@ -346,7 +351,7 @@ async fn draining() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_catalogue_lists_every_code() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let catalogue = api.anonymous().get("/problems").await.ok();
     let entries = catalogue["data"].as_array().expect("the catalogue");
     let codes: Vec<&str> = entries
@@ -363,8 +368,8 @@ async fn the_catalogue_lists_every_code() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_type_of_a_problem_leads_to_what_it_means() {
-    let api = Api::start().await;
+async fn the_type_of_a_problem_links_to_its_description() {
+    let api = ApiServer::start().await;
     let problem = api.anonymous().get("/api/agents").await;
     let kind = problem.json()["type"].as_str().unwrap().to_owned();
     assert_snapshot!(api.anonymous().get(&kind).await.shown(), @r#"

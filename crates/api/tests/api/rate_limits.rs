@@ -1,4 +1,4 @@
-//! How often a known caller may come, and what it is told of it.
+//! The rate limits of authenticated callers, and their headers.
 
 use std::{
     sync::Arc,
@@ -10,24 +10,24 @@ use insta::assert_snapshot;
 use serde_json::json;
 
 use crate::{
-    answer::{Answer, Request},
+    answer::{ApiResponse, Request},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
-    harness::{Api, Plan, id_of},
-    probe::{Misfortune, Probe},
+    probe::{InjectedFault, StoreProbe},
     raw,
 };
 
-/// Nothing comes back while a test runs.
+/// No quota is restored while a test runs.
 const ONE_A_MINUTE: &str = "1";
 
-fn slow_plan(burst: &str) -> Plan {
-    Plan::default()
+fn slow_builder(burst: &str) -> ApiServerBuilder {
+    ApiServerBuilder::default()
         .setting("LIMITS__REQUESTS__PER_MINUTE", ONE_A_MINUTE)
         .setting("LIMITS__REQUESTS__BURST", burst)
 }
 
-/// What a caller is told who asks until it is too often.
-pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> Answer {
+/// The response to a caller that exceeds its limit.
+pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> ApiResponse {
     let began = Instant::now();
     loop {
         let answer = caller.get(path).await;
@@ -40,7 +40,7 @@ pub(crate) async fn first_refusal(caller: &Caller, path: &str) -> Answer {
 
 /// `(r, t)` of a policy in `RateLimit`.
 #[track_caller]
-fn left(answer: &Answer, policy: &str) -> (u32, u64) {
+fn left(answer: &ApiResponse, policy: &str) -> (u32, u64) {
     let list = answer.header("ratelimit");
     let item = list
         .split(", ")
@@ -53,7 +53,7 @@ fn left(answer: &Answer, policy: &str) -> (u32, u64) {
 }
 
 #[track_caller]
-fn assert_refused(answer: &Answer, policy: &str) -> u64 {
+fn assert_refused(answer: &ApiResponse, policy: &str) -> u64 {
     let problem = answer.problem(ProblemCode::RateLimited);
     assert_eq!(problem["violatedPolicies"], json!([policy]));
     let wait: u64 = answer.header("retry-after").parse().expect("seconds");
@@ -62,14 +62,14 @@ fn assert_refused(answer: &Answer, policy: &str) -> u64 {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_burst_is_let_in_and_then_no_more() {
-    let api = slow_plan("3").start().await;
+async fn requests_above_the_burst_are_rejected() {
+    let api = slow_builder("3").start().await;
     for remaining in [2, 1, 0] {
         let answer = api.reader().get("/api/engines").await;
         answer.ok();
         assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=1;w=60"#);
-        let (told, seconds) = left(&answer, "requests");
-        assert_eq!(told, remaining);
+        let (received, seconds) = left(&answer, "requests");
+        assert_eq!(received, remaining);
         assert!((30..=60).contains(&seconds), "{seconds}");
     }
     let refused = api.reader().get("/api/engines").await;
@@ -97,8 +97,8 @@ async fn a_burst_is_let_in_and_then_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn after_the_time_in_retry_after_one_more_is_let_in() {
-    let api = Plan::default()
+async fn after_retry_after_one_more_request_is_allowed() {
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__REQUESTS__PER_MINUTE", "120")
         .setting("LIMITS__REQUESTS__BURST", "1")
         .start()
@@ -112,27 +112,27 @@ async fn after_the_time_in_retry_after_one_more_is_let_in() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn callers_are_counted_apart_and_by_the_limits_of_their_own() {
-    let api = slow_plan("1").start().await;
+async fn every_caller_has_its_own_counters_and_limits() {
+    let api = slow_builder("1").start().await;
     let own = LimitOverrides {
         requests_per_minute: Some(90),
         requests_burst: Some(1_000),
         streams: Some(2),
         ..LimitOverrides::default()
     };
-    let favoured = api.holder_with(|key| key.limits = own).await;
+    let favoured = api.caller_with_key(|key| key.limits = own).await;
     api.reader().get("/api/engines").await.ok();
     assert_refused(&api.reader().get("/api/engines").await, "requests");
     api.writer().get("/api/engines").await.ok();
-    api.stranger().get("/api/engines").await.ok();
+    api.other_tenant().get("/api/engines").await.ok();
     for _ in 0..3 {
         let answer = favoured.get("/api/engines").await;
         answer.ok();
         assert_eq!(answer.header("ratelimit-policy"), r#""requests";q=90;w=60"#);
     }
     assert_eq!(left(&favoured.get("/api/engines").await, "requests").1, 1);
-    let told = favoured.get("/api/limits").await.ok();
-    let mut rates = told["rates"].clone();
+    let received = favoured.get("/api/limits").await.ok();
+    let mut rates = received["rates"].clone();
     if let Some(rates) = rates.as_object_mut() {
         rates.remove("address");
     }
@@ -149,19 +149,23 @@ async fn callers_are_counted_apart_and_by_the_limits_of_their_own() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn limits_tells_what_is_in_force_by_default() {
-    let api = Api::start().await;
-    let told = api.reader().get("/api/limits").await.ok();
-    assert_eq!(told["rates"]["streams"], 32);
+async fn the_limits_endpoint_returns_the_defaults() {
+    let api = ApiServer::start().await;
+    let received = api.reader().get("/api/limits").await.ok();
+    assert_eq!(received["rates"]["streams"], 32);
     let quota = json!({"perMinute": 100_000_000, "burst": 1_000_000});
     let is_guarded = cfg!(feature = "address-guard");
-    assert_eq!(told["rates"]["address"] == quota, is_guarded, "{told}");
+    assert_eq!(
+        received["rates"]["address"] == quota,
+        is_guarded,
+        "{received}"
+    );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn chats_have_a_limit_beside() {
-    let api = Plan::default()
+async fn chats_have_an_additional_limit() {
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__REQUESTS__PER_MINUTE", ONE_A_MINUTE)
         .setting("LIMITS__REQUESTS__BURST", "10")
         .setting("LIMITS__CHAT__PER_MINUTE", ONE_A_MINUTE)
@@ -176,13 +180,13 @@ async fn chats_have_a_limit_beside() {
         assert_eq!(answer.header("ratelimit-policy"), both);
         assert_eq!(left(&answer, "chat").0, remaining);
     }
-    // However the path is written.
+    // In every spelling of the path.
     for path in ["/api/chat", "/api/ch%61t"] {
         let refused = api.writer().post(path, command.clone()).await;
         assert_refused(&refused, "chat");
         assert_eq!(refused.header("ratelimit-policy"), both);
     }
-    // Making the agent, two chats and two refusals: all were requests.
+    // Creating the agent, two chats and two rejections all count as requests.
     let other = api.writer().get("/api/engines").await;
     other.ok();
     assert_eq!(left(&other, "requests").0, 10 - 6);
@@ -196,8 +200,11 @@ async fn chats_have_a_limit_beside() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_workers_count_together() {
-    let api = slow_plan("6").setting("SERVER__WORKERS", "2").start().await;
-    // Each request comes on a connection of its own, and those go to the workers in turn.
+    let api = slow_builder("6")
+        .setting("SERVER__WORKERS", "2")
+        .start()
+        .await;
+    // Each request has its own connection, and connections are distributed over the workers.
     let callers: [Caller; 12] = std::array::from_fn(|_| api.reader());
     let asked = callers.iter().map(|caller| caller.get("/api/engines"));
     let answers = futures::future::join_all(asked).await;
@@ -207,8 +214,8 @@ async fn all_workers_count_together() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_refusal_waits_for_no_body() {
-    let api = slow_plan("1").start().await;
+async fn a_rejection_does_not_wait_for_the_body() {
+    let api = slow_builder("1").start().await;
     api.reader().get("/api/engines").await.ok();
     let key = api.reader().key().to_owned();
     let head = format!(
@@ -222,13 +229,15 @@ async fn a_refusal_waits_for_no_body() {
     api.stop().await;
 }
 
-/// Requests that are answered each in a way of its own, by the status.
-async fn requests_of_every_kind(api: &Api, agent: &str, tag: &str) -> Vec<(u16, Request)> {
+/// Requests with different kinds of responses, by status.
+async fn requests_of_every_kind(api: &ApiServer, agent: &str, tag: &str) -> Vec<(u16, Request)> {
     let writer = api.writer();
     let ask = |method: &str, path: &str| writer.request(method, path);
     let draft = || ask("POST", "/api/agents");
     let origins = vec!["https://shop.example".to_owned()];
-    let page = api.holder_with(|key| key.allowed_origins = origins).await;
+    let page = api
+        .caller_with_key(|key| key.allowed_origins = origins)
+        .await;
     let foreign = page.request("GET", agent);
     let long = format!("/api/agents?name={}", "x".repeat(9_000));
     vec![
@@ -254,7 +263,7 @@ async fn requests_of_every_kind(api: &Api, agent: &str, tag: &str) -> Vec<(u16, 
 }
 
 #[track_caller]
-fn assert_counted(answer: &Answer, status: u16) {
+fn assert_counted(answer: &ApiResponse, status: u16) {
     assert_eq!(answer.status, status);
     let policy = answer.header("ratelimit-policy");
     assert_eq!(policy, r#""requests";q=100000000;w=60"#, "{status}");
@@ -262,20 +271,21 @@ fn assert_counted(answer: &Answer, status: u16) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_answer_to_a_known_caller_says_how_it_was_counted() {
-    let probe = Arc::new(Probe::default());
-    let over = Arc::clone(&probe);
-    let plan = Plan::default().over(move |storage| over.over(storage));
-    let api = plan.start().await;
+async fn every_authenticated_response_has_rate_limit_headers() {
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let builder =
+        ApiServerBuilder::default().wrap_storage(move |storage| wrapped.wrap_storage(storage));
+    let api = builder.start().await;
     let agent = format!("/api/agents/{}", api.agent_id().await);
     let read = api.writer().get(&agent).await;
     for (status, request) in requests_of_every_kind(&api, &agent, read.header("etag")).await {
         assert_counted(&request.send().await, status);
     }
     for (status, misfortune) in [
-        (500, Misfortune::Corrupt),
-        (500, Misfortune::Panic),
-        (503, Misfortune::Away),
+        (500, InjectedFault::Corrupt),
+        (500, InjectedFault::Panic),
+        (503, InjectedFault::Away),
     ] {
         probe.make("agents.list", misfortune);
         assert_counted(&api.writer().get("/api/agents").await, status);
@@ -284,14 +294,14 @@ async fn every_answer_to_a_known_caller_says_how_it_was_counted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_is_not_known_is_told_nothing() {
-    let api = Api::start().await;
+async fn unauthenticated_responses_have_no_rate_limit_headers() {
+    let api = ApiServer::start().await;
     let unknown = api.caller(Some("agk_nonsense"));
     for answer in [
         api.anonymous().get("/api/agents").await,
         unknown.get("/api/agents").await,
         api.anonymous().get("/problems").await,
-        // On public paths credentials are not looked at.
+        // Public paths ignore credentials.
         api.reader().get("/problems").await,
         api.reader().get("/livez").await,
     ] {
@@ -302,8 +312,8 @@ async fn whoever_is_not_known_is_told_nothing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn refused_chats_leave_nothing_behind() {
-    let api = Plan::default()
+async fn rejected_chats_store_nothing() {
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__CHAT__PER_MINUTE", ONE_A_MINUTE)
         .setting("LIMITS__CHAT__BURST", "1")
         .start()
@@ -324,7 +334,7 @@ async fn refused_chats_leave_nothing_behind() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn bytes_of_events_are_limited_for_each_principal() {
-    let api = Plan::default()
+    let api = ApiServerBuilder::default()
         .setting("LIMITS__LOG_BYTES__PER_MINUTE", ONE_A_MINUTE)
         .setting("LIMITS__LOG_BYTES__BURST", "10000")
         .start()
@@ -357,7 +367,7 @@ async fn bytes_of_events_are_limited_for_each_principal() {
         quota
     );
 
-    let other = api.holder_of(&[Scope::AgentsWrite]).await;
+    let other = api.caller_with_scopes(&[Scope::AgentsWrite]).await;
     other.patch(&path, json!({"name": "Bob"})).await.ok();
     api.stop().await;
 }

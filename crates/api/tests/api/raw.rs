@@ -1,4 +1,4 @@
-//! Bytes on a socket, for requests that no honest client sends.
+//! Raw TCP connections, for malformed requests.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -11,12 +11,12 @@ use tokio::{
     net::{TcpSocket, TcpStream},
 };
 
-use crate::answer::Answer;
+use crate::answer::ApiResponse;
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A connection of the test's own.
+/// A raw connection.
 pub(crate) struct Connection(TcpStream);
 
 impl Connection {
@@ -24,29 +24,29 @@ impl Connection {
         Self(TcpStream::connect(address).await.expect("a connection"))
     }
 
-    /// A connection that takes little before it is read.
+    /// A connection with small buffers.
     pub(crate) async fn open_narrow(address: SocketAddr) -> Self {
         let socket = TcpSocket::new_v4().expect("a socket");
         socket.set_recv_buffer_size(16 * 1024).expect("a size");
         Self(socket.connect(address).await.expect("a connection"))
     }
 
-    /// Sends bytes; the server may have hung up already.
+    /// Sends bytes; the server may have closed the connection.
     pub(crate) async fn send(&mut self, bytes: impl AsRef<[u8]>) {
         let _ = self.0.write_all(bytes.as_ref()).await;
     }
 
-    /// Sends bytes, and answers whether the connection was still open.
+    /// Sends bytes, and returns whether the connection was open.
     pub(crate) async fn send_if_open(&mut self, bytes: impl AsRef<[u8]>) -> bool {
         self.0.write_all(bytes.as_ref()).await.is_ok()
     }
 
-    /// What arrives next in one piece.
+    /// The next chunk.
     pub(crate) async fn receive(&mut self) -> Vec<u8> {
         self.receive_for(PATIENCE).await
     }
 
-    /// What arrives in one piece within this time, if anything.
+    /// The chunk that arrives within this time, if any.
     pub(crate) async fn receive_for(&mut self, patience: Duration) -> Vec<u8> {
         let mut buffer = [0; 4096];
         match tokio::time::timeout(patience, self.0.read(&mut buffer)).await {
@@ -55,7 +55,7 @@ impl Connection {
         }
     }
 
-    /// Tells the server that no more will come.
+    /// Closes the write direction.
     pub(crate) async fn end(&mut self) {
         let _ = self.0.shutdown().await;
     }
@@ -76,16 +76,16 @@ impl Connection {
         }
     }
 
-    /// The one answer before the server closes the connection.
-    pub(crate) async fn answer_to(&mut self, method: &str, path: &str) -> Answer {
+    /// The only response before the server closes the connection.
+    pub(crate) async fn answer_to(&mut self, method: &str, path: &str) -> ApiResponse {
         let received = self.receive_all().await;
         let (status, headers, body) = parsed(&received);
-        Answer::checked(method, path, status, headers, body)
+        ApiResponse::checked(method, path, status, headers, body)
     }
 }
 
-/// Sends one whole request on a connection that ends with the answer.
-pub(crate) async fn answer(address: SocketAddr, request: impl AsRef<[u8]>) -> Answer {
+/// Sends one request on a connection that is closed after the response.
+pub(crate) async fn answer(address: SocketAddr, request: impl AsRef<[u8]>) -> ApiResponse {
     let request = request.as_ref();
     let line = String::from_utf8_lossy(request);
     let mut words = line.split(' ');
@@ -95,8 +95,7 @@ pub(crate) async fn answer(address: SocketAddr, request: impl AsRef<[u8]>) -> An
     connection.answer_to(method, path).await
 }
 
-/// What the HTTP parser refuses before there is a request: a bare status and a closed connection,
-/// or the closed connection alone.
+/// The HTTP parser's rejection: a bare status and a closed connection, or only the latter.
 pub(crate) async fn assert_cut_off(address: SocketAddr, request: impl AsRef<[u8]>) {
     let mut connection = Connection::open(address).await;
     connection.send(request).await;

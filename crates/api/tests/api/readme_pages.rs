@@ -1,5 +1,4 @@
-//! The documentation's snippets for pages, as they stand there, against a service whose connections
-//! break.
+//! Runs the documented JavaScript unchanged, against a service whose connections break.
 
 use std::{
     collections::BTreeSet,
@@ -11,14 +10,14 @@ use domain::Scope;
 use ports::ReplyError;
 use serde_json::{Value, json};
 
-use crate::{engines::scripted_agent, harness::Api, partner::Partner};
+use crate::{api_server::ApiServer, child_program::ChildProgram, engines::scripted_agent};
 
 const DOCUMENTS: [&str; 2] = [
     include_str!("../../../../README.md"),
     include_str!("../../../../docs/real-time.md"),
 ];
 
-/// The snippet that begins with this name.
+/// The code block that starts with a comment with this name, in either document.
 fn snippet(name: &str) -> &'static str {
     let begin = format!("```js\n// {name}: ");
     let from = |document: &'static str| Some(&document[document.find(&begin)? + "```js\n".len()..]);
@@ -26,16 +25,16 @@ fn snippet(name: &str) -> &'static str {
     snippet.split("\n```").next().expect("its end")
 }
 
-/// A page that talks with a service over connections that can be cut.
-async fn page(api: &Api) -> Partner {
-    let mut page = Partner::start("readme_pages.mjs", &[]);
+/// A page that uses a service over connections that the test can break.
+async fn page(api: &ApiServer) -> ChildProgram {
+    let mut page = ChildProgram::start("readme_pages.mjs", &[]);
     page.ask(&json!({"do": "relay", "port": api.address.port()}))
         .await;
     page
 }
 
-/// What the page was told of replies, in order and without repetition, with how often the
-/// connection was cut before.
+/// The reply data that the page received, in order and without repetition, and the number of
+/// connection failures before.
 fn texts(told: &Value) -> String {
     let mut all = String::new();
     for entry in told.as_array().expect("entries") {
@@ -47,23 +46,47 @@ fn texts(told: &Value) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
+async fn a_page_shows_a_reply_while_it_is_written() {
+    let (api, mut script, agent) = scripted_agent(json!({})).await;
+    let mut page = page(&api).await;
+    let order = json!({
+        "do": "ask", "source": snippet("reply.js"), "token": api.writer().key(),
+        "question": {"agentId": agent, "message": "Hello"},
+    });
+    let ((), ended) = tokio::join!(
+        async {
+            let call = script.next_call().await;
+            call.send_text("Grüße, ").await;
+            call.send_text("Ada.").await;
+            call.end();
+        },
+        page.ask(&order)
+    );
+    assert_eq!(ended["reply"], "Grüße, Ada.", "{ended}");
+    let shown = ended["shown"].as_array().expect("texts");
+    assert_eq!(shown.last(), Some(&json!("Grüße, Ada.")), "{ended}");
+    script.assert_no_more_calls();
+    api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
 async fn a_page_shows_a_whole_reply_although_its_connection_breaks() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut page = page(&api).await;
     let order = json!({
         "do": "chat", "source": snippet("chat.js"), "token": api.writer().key(),
-        "question": {"agentId": agent, "message": "Hello"},
+        "question": {"agentId": agent, "message": "Hello"}, "awaitText": true,
     });
     let (call, _) = tokio::join!(
         async {
             let call = script.next_call().await;
-            call.say("Grüße, ").await;
+            call.send_text("Grüße, ").await;
             call
         },
         page.ask(&order)
     );
     page.ask(&json!({"do": "cut"})).await;
-    call.say("Ada.").await;
+    call.send_text("Ada.").await;
     call.end();
     let ended = page.ask(&json!({"do": "chatted"})).await;
     assert_eq!(ended["reply"], "Grüße, Ada.");
@@ -94,11 +117,11 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
     let request = request.header("Prefer", "respond-async").json(&chat);
     assert_eq!(request.send().await.status, 202);
     let call = script.next_call().await;
-    call.say("Grüße, ").await;
+    call.send_text("Grüße, ").await;
     page.ask(&json!({"do": "until", "member": "text", "value": "Grüße, "}))
         .await;
     page.ask(&json!({"do": "cut"})).await;
-    call.say("Ada.").await;
+    call.send_text("Ada.").await;
     page.ask(&json!({"do": "until", "member": "text", "value": "Grüße, Ada."}))
         .await;
     call.end();
@@ -119,7 +142,7 @@ async fn a_page_follows_the_log_without_a_gap_although_its_connection_breaks() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_notices_connections_that_died_without_a_word() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    // Long silences are short ones for these pages.
+    // These pages detect silent connections sooner.
     let hurry = json!({"do": "hurry", "times": 20});
     let mut chatting = page(&api).await;
     chatting.ask(&hurry).await;
@@ -130,7 +153,7 @@ async fn a_page_notices_connections_that_died_without_a_word() {
     let (call, _) = tokio::join!(
         async {
             let call = script.next_call().await;
-            call.say("Grüße, ").await;
+            call.send_text("Grüße, ").await;
             call
         },
         chatting.ask(&order)
@@ -146,7 +169,7 @@ async fn a_page_notices_connections_that_died_without_a_word() {
     following.ask(&seen).await;
 
     chatting.ask(&json!({"do": "freeze"})).await;
-    call.say("Ada.").await;
+    call.send_text("Ada.").await;
     call.end();
     let ended = chatting.ask(&json!({"do": "chatted"})).await;
     assert_eq!(ended["reply"], "Grüße, Ada.");
@@ -165,7 +188,7 @@ async fn a_page_notices_connections_that_died_without_a_word() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_goes_on_with_other_channels_when_one_ends() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut page = page(&api).await;
     let (one, other) = (api.agent_id().await, api.agent_id().await);
     let channels = [&one, &other].map(|agent| format!("agent:{agent}"));
@@ -197,7 +220,7 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut page = page(&api).await;
     let hasty = api
-        .holder_with(|draft| {
+        .caller_with_key(|draft| {
             draft.limits.chat_per_minute = Some(60);
             draft.limits.chat_burst = Some(1);
         })
@@ -208,7 +231,7 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
             "question": {"agentId": agent, "message": message},
         })
     };
-    // The first chat uses up what may come at once: the second is refused, waits, and succeeds.
+    // The first chat uses up the burst: the second is rejected, waits, and succeeds.
     for message in ["Hello", "Again"] {
         let order = ask(message, hasty.key());
         let ((), ended) = tokio::join!(
@@ -231,7 +254,7 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
         page.ask(&order)
     );
     assert_eq!(ended["reply"], "Here.", "the same key begins another turn");
-    // The engine wants more time than the page would leave it.
+    // The engine's retry delay is longer than the page would wait.
     let order = ask("Later", api.writer().key());
     let (waited, ended) = tokio::join!(
         async {
@@ -251,16 +274,16 @@ async fn a_page_asks_again_what_can_succeed_later_and_no_longer_than_that() {
     let order = json!({"do": "askInVain", "source": snippet("chat.js"), "calls": 4});
     let in_vain = page.ask(&order).await;
     assert_eq!(in_vain["calls"], 4, "until the page gives up");
-    assert_eq!(in_vain["refused"], "The stream broke off.");
+    assert_eq!(in_vain["refused"], "The stream ended early.");
     script.assert_no_more_calls();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_page_is_told_that_its_ticket_is_refused() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut page = page(&api).await;
-    let stranger = api.holder_of(&[Scope::ChatWrite]).await;
+    let stranger = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     page.ask(&json!({
         "do": "follow", "source": snippet("follow.js"), "token": stranger.key(),
         "channels": ["tenant"], "since": 0,
@@ -283,7 +306,7 @@ async fn a_socket_is_talked_to_as_the_documentation_shows() {
     }))
     .await;
     let call = script.next_call().await;
-    call.say("Yes.").await;
+    call.send_text("Yes.").await;
     page.ask(&json!({"do": "until", "member": "said", "value": "reply.delta"}))
         .await;
     call.end();

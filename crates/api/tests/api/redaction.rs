@@ -1,10 +1,10 @@
-//! Takes out of a body what differs from run to run, and asserts that it has its form.
+//! Replaces the values of a body that differ between runs, and checks their format.
 
 use domain::{CredentialKind, CredentialSecret, Timestamp};
 use serde_json::Value;
 use uuid::Uuid;
 
-/// Replaces ids, times, waits and keys by what they are.
+/// Replaces ids, times, delays and keys by placeholders.
 pub(crate) fn redact(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -60,7 +60,7 @@ fn assert_is_id(name: &str, text: &str) {
 
 fn assert_is_time(name: &str, text: &str) {
     assert!(Timestamp::parse(text).is_ok(), "{name} is {text}");
-    // Milliseconds and `Z`, always.
+    // Times always have milliseconds and `Z`.
     assert_eq!(
         text.len(),
         "2026-11-20T09:30:00.020Z".len(),

@@ -1,4 +1,4 @@
-//! Turns while they run: cancelled, abandoned, waited for.
+//! Running turns: cancelled, abandoned and queued.
 
 use std::time::Instant;
 
@@ -6,19 +6,19 @@ use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::{ApiServer, id_of},
     engines::{contents, scripted_agent, turn},
-    harness::{Api, id_of},
     raw::Connection,
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_cancelled_turn_keeps_what_was_said() {
+async fn a_cancelled_turn_keeps_its_partial_reply() {
     let (api, mut script, agent) = scripted_agent(json!({"fallbacks": ["rules"]})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Tell me all"});
     let (answer, turn) = tokio::join!(writer.post("/api/chat", command), async {
         let call = script.next_call().await;
-        call.say("Once upon ").await;
+        call.send_text("Once upon ").await;
         let path = format!("/api/turns/{}/cancel", call.request.turn_id);
         let cancelled = api.writer().request("POST", &path).send().await.ok();
         call.stopped().await;
@@ -51,7 +51,7 @@ async fn a_cancelled_turn_keeps_what_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_is_cancelled_before_its_first_word_leaves_none() {
+async fn a_turn_cancelled_before_its_first_text_has_no_reply() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let writer = api.writer();
@@ -66,7 +66,7 @@ async fn a_turn_that_is_cancelled_before_its_first_word_leaves_none() {
         (&turn["status"], &turn["reply"]),
         (&json!("cancelled"), &Value::Null)
     );
-    // The conversation goes on.
+    // The conversation continues.
     let (reply, ()) = tokio::join!(writer.post("/api/chat", command("two")), async {
         script.next_call().await.answer("two!").await;
     });
@@ -94,7 +94,7 @@ async fn a_turn_ends_with_its_agent_or_conversation() {
         let (answer, turn_id) = tokio::join!(writer.post("/api/chat", command), async {
             let call = script.next_call().await;
             let turn_id = call.request.turn_id;
-            call.say("Well").await;
+            call.send_text("Well").await;
             assert_eq!(writer.delete(&path).await.status, 204);
             assert_eq!(turn(&api, turn_id).await["status"], "cancelled");
             call.stopped().await;
@@ -107,7 +107,7 @@ async fn a_turn_ends_with_its_agent_or_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_goes_on_when_its_caller_has_gone() {
+async fn a_turn_continues_after_its_caller_disconnects() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let body = json!({"agentId": agent, "message": "Hello"}).to_string();
     let mut connection = Connection::open(api.address).await;
@@ -117,7 +117,7 @@ async fn a_turn_goes_on_when_its_caller_has_gone() {
     let call = script.next_call().await;
     let turn_id = call.request.turn_id;
     drop(connection);
-    // The worker has noticed nothing or everything by now; neither may matter.
+    // The worker may or may not have noticed the disconnect.
     api.reader().get("/api/agents").await.ok();
     call.answer("Anybody there?").await;
     loop {
@@ -142,8 +142,8 @@ fn chat_request(key: &str, body: &str) -> String {
     )
 }
 
-/// Waits until so many turns of a conversation run or wait, while none of them ends.
-async fn until_taken(api: &Api, conversation: &str, turns: usize) {
+/// Waits until this many turns of a conversation are running or queued.
+async fn until_accepted(api: &ApiServer, conversation: &str, turns: usize) {
     let filter = format!("conversationId={conversation}&types=turn.started,turn.queued");
     let path = format!("/api/events?since=0&{filter}");
     let began = Instant::now();
@@ -167,7 +167,7 @@ async fn messages_to_a_busy_conversation_wait_in_order() {
         connection
             .send(chat_request(api.writer().key(), &command.to_string()))
             .await;
-        until_taken(&api, &id, before + 1).await;
+        until_accepted(&api, &id, before + 1).await;
         waiting.push(connection);
     }
     for (number, mut connection) in waiting.into_iter().enumerate() {
@@ -184,7 +184,7 @@ async fn messages_to_a_busy_conversation_wait_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_does_not_want_to_wait_is_refused() {
+async fn a_chat_that_must_not_wait_is_rejected_while_busy() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let id = id_of(&api.conversation(json!({"agentId": agent})).await);
     let writer = api.writer();
@@ -201,7 +201,7 @@ async fn who_does_not_want_to_wait_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_service_that_ends_lets_its_turns_end() {
+async fn a_shutdown_waits_for_running_turns() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let writer = api.writer();
     let command = json!({"agentId": agent, "message": "Hello"});

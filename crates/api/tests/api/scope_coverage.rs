@@ -1,52 +1,53 @@
-//! Every operation refuses who may not: walked over the published document.
+//! Every operation rejects unauthorized callers: a walk over the published document.
 
 use std::collections::BTreeSet;
 
-use api::access::scope_table::{Access, COSTS, ONE_REQUEST, TABLE, access_of, cost_of, is_public};
+use api::operations::{Access, ONE_REQUEST, OPERATIONS, cost_of, find, is_public};
 use domain::{ProblemCode, Scope};
 use serde_json::Value;
 
 use crate::{
+    api_server::ApiServer,
     caller::Caller,
-    harness::Api,
     oauth::Client,
-    operations::{self, Operation, Sample},
+    operations::{self, Operation, TestResources},
     walk::Walk,
 };
 
-/// The operations that ask for a credential, and the scopes of which each takes one.
+/// The operations that require a credential, with their scopes.
 fn guarded() -> Vec<(Operation, &'static [Scope])> {
     let operations = operations::all().into_iter();
-    let guarded = operations.filter_map(|operation| {
-        match access_of(operation.id).expect("an entry in the table") {
-            Access::Public => None,
-            Access::AnyCredential => Some((operation, [].as_slice())),
-            Access::AnyOf(scopes) => Some((operation, scopes)),
-        }
-    });
+    let guarded =
+        operations.filter_map(
+            |operation| match find(operation.id).expect("a row").access {
+                Access::Public => None,
+                Access::AnyCredential => Some((operation, [].as_slice())),
+                Access::AnyOf(scopes) => Some((operation, scopes)),
+            },
+        );
     guarded.collect()
 }
 
 #[test]
-fn the_table_and_the_document_name_the_same_operations() {
+fn the_table_and_the_document_have_the_same_operations() {
     let documented: Vec<&str> = operations::all()
         .iter()
         .map(|operation| operation.id)
         .collect();
-    let in_table: BTreeSet<&str> = TABLE.iter().map(|(id, _)| *id).collect();
+    let in_table: BTreeSet<&str> = OPERATIONS.iter().map(|row| row.id).collect();
     assert_eq!(
         documented.iter().copied().collect::<BTreeSet<_>>(),
         in_table
     );
     assert_eq!(
-        (documented.len(), TABLE.len()),
+        (documented.len(), OPERATIONS.len()),
         (in_table.len(), in_table.len()),
         "each once"
     );
 }
 
 #[test]
-fn the_document_asks_for_what_the_table_says() {
+fn the_document_requires_the_scopes_of_the_table() {
     for operation in operations::all() {
         let security = operation.described["security"]
             .as_array()
@@ -60,7 +61,7 @@ fn the_document_asks_for_what_the_table_says() {
                 .map(|names| scopes(names).filter_map(Value::as_str).collect())
                 .collect()
         };
-        let expected: Vec<BTreeSet<&str>> = match access_of(operation.id) {
+        let expected: Vec<BTreeSet<&str>> = match find(operation.id).map(|row| row.access) {
             Some(Access::Public) => Vec::new(),
             Some(Access::AnyCredential) => vec![BTreeSet::new()],
             Some(Access::AnyOf(scopes)) => scopes
@@ -79,7 +80,7 @@ fn the_document_asks_for_what_the_table_says() {
 #[test]
 fn the_public_paths_are_those_of_the_public_operations() {
     for operation in operations::all() {
-        let is_for_everybody = access_of(operation.id) == Some(Access::Public);
+        let is_for_everybody = find(operation.id).is_some_and(|row| row.access == Access::Public);
         assert_eq!(
             is_public(operation.template),
             is_for_everybody,
@@ -93,37 +94,33 @@ fn the_public_paths_are_those_of_the_public_operations() {
 }
 
 #[test]
-fn what_costs_more_than_a_request_is_an_operation_of_the_document() {
-    for cost in COSTS {
-        let mut operations = operations::all().into_iter();
-        let documented = operations.find(|operation| operation.id == cost.operation);
-        let documented = documented.expect("an operation of the document");
-        assert_eq!(
-            (&*documented.method, documented.template),
-            (cost.method, cost.path)
-        );
-        assert_eq!(cost_of(cost.method, cost.path), cost.policies);
+fn a_request_costs_what_its_row_says() {
+    for row in OPERATIONS.iter().filter(|row| !row.path.contains('{')) {
+        assert_eq!(cost_of(row.method, row.path), row.cost, "{}", row.id);
     }
     assert_eq!(cost_of("GET", "/api/chat"), ONE_REQUEST);
     assert_eq!(cost_of("POST", "/api/chat/"), ONE_REQUEST);
+    // Costs are counted before routing, when only fixed paths are known.
+    let costly = OPERATIONS.iter().filter(|row| row.cost != ONE_REQUEST);
+    assert!(costly.into_iter().all(|row| !row.path.contains('{')));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_gets_in_without_a_credential() {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
+async fn every_operation_rejects_missing_credentials() {
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
     let mut walk = Walk::of("nobody");
     for (operation, _) in guarded() {
-        let answer = operation.request(&api.anonymous(), &sample).send().await;
+        let response = operation.request(&api.anonymous(), &resources).send().await;
         if operation.id == "open_socket" {
-            // The one exception: it may bring its token in the first frame, and do nothing before.
-            walk.note(&operation, &answer, 101, &[]);
+            // The only exception: a socket may send its credential in the first frame.
+            walk.note(&operation, &response, 101, &[]);
             continue;
         }
-        walk.note(&operation, &answer, 401, &[]);
-        answer.problem(ProblemCode::Unauthenticated);
+        walk.note(&operation, &response, 401, &[]);
+        response.problem(ProblemCode::Unauthenticated);
         assert!(
-            answer.header("www-authenticate").starts_with("Bearer "),
+            response.header("www-authenticate").starts_with("Bearer "),
             "{}",
             operation.id
         );
@@ -132,7 +129,7 @@ async fn nobody_gets_in_without_a_credential() {
     api.stop().await;
 }
 
-/// With what somebody comes who is known.
+/// The kind of an authenticated caller's credential.
 #[derive(Clone, Copy)]
 enum Credential {
     /// A key.
@@ -142,43 +139,43 @@ enum Credential {
 }
 
 impl Credential {
-    /// Who comes with it and has these scopes, in the writer's tenant.
-    async fn holder_of(self, api: &Api, scopes: &[Scope]) -> Caller {
+    /// A caller with such a credential and these scopes in the writer's tenant.
+    async fn caller_with_scopes(self, api: &ApiServer, scopes: &[Scope]) -> Caller {
         match self {
-            Self::Key => api.holder_of(scopes).await,
+            Self::Key => api.caller_with_scopes(scopes).await,
             Self::Token => token_of(api, &api.writer(), scopes).await,
         }
     }
 
-    /// Who comes with it and may do everything, in another tenant.
-    async fn stranger(self, api: &Api) -> Caller {
+    /// A caller with such a credential and all scopes in another tenant.
+    async fn other_tenant(self, api: &ApiServer) -> Caller {
         match self {
-            Self::Key => api.stranger(),
-            Self::Token => token_of(api, &api.stranger(), Scope::ALL).await,
+            Self::Key => api.other_tenant(),
+            Self::Token => token_of(api, &api.other_tenant(), Scope::ALL).await,
         }
     }
 }
 
-/// Who comes with the token of a client that `maker` makes.
-async fn token_of(api: &Api, maker: &Caller, scopes: &[Scope]) -> Caller {
+/// A caller with the token of a client that `maker` creates.
+async fn token_of(api: &ApiServer, maker: &Caller, scopes: &[Scope]) -> Caller {
     let scopes: Vec<&str> = scopes.iter().map(|scope| scope.as_str()).collect();
     let client = Client::made_by(maker, &scopes).await;
     api.caller(Some(&client.token(api).await))
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_key_gets_in_without_the_scope() {
+async fn every_operation_rejects_keys_without_scope() {
     walk_without_the_scope("a key without the scope", Credential::Key).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn no_token_gets_in_without_the_scope() {
+async fn every_operation_rejects_tokens_without_scope() {
     walk_without_the_scope("a token without the scope", Credential::Token).await;
 }
 
 async fn walk_without_the_scope(identity: &'static str, credential: Credential) {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
     let mut walk = Walk::of(identity);
     for (operation, accepted) in guarded() {
         let others: Vec<Scope> = Scope::ALL
@@ -187,21 +184,21 @@ async fn walk_without_the_scope(identity: &'static str, credential: Credential) 
             .filter(|it| !accepted.contains(it))
             .collect();
         if accepted.is_empty() {
-            // Any credential will do, even a key without a scope.
-            let holder = credential.holder_of(&api, &others[..1]).await;
-            for holder in [holder, api.holder_of(&[]).await] {
-                let answer = operation.request(&holder, &sample).send().await;
-                walk.note(&operation, &answer, operation.success(), &[]);
+            // Any credential is sufficient, even a key without scopes.
+            let holder = credential.caller_with_scopes(&api, &others[..1]).await;
+            for holder in [holder, api.caller_with_scopes(&[]).await] {
+                let response = operation.request(&holder, &resources).send().await;
+                walk.note(&operation, &response, operation.success(), &[]);
             }
             continue;
         }
-        let holder = credential.holder_of(&api, &others).await;
-        let answer = operation.request(&holder, &sample).send().await;
-        walk.note(&operation, &answer, 403, &[]);
-        answer.problem(ProblemCode::InsufficientScope);
-        // One is enough, and several in one challenge would all be needed.
+        let holder = credential.caller_with_scopes(&api, &others).await;
+        let response = operation.request(&holder, &resources).send().await;
+        walk.note(&operation, &response, 403, &[]);
+        response.problem(ProblemCode::InsufficientScope);
+        // One scope is sufficient; several in one challenge would all be required.
         let asked = format!("error=\"insufficient_scope\", scope=\"{}\"", accepted[0]);
-        let challenge = answer.header("www-authenticate");
+        let challenge = response.header("www-authenticate");
         assert!(challenge.ends_with(&asked), "{}: {challenge}", operation.id);
     }
     walk.end();
@@ -210,15 +207,15 @@ async fn walk_without_the_scope(identity: &'static str, credential: Credential) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn each_of_the_accepted_scopes_is_enough() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     for (operation, accepted) in guarded() {
         for scope in accepted {
             for credential in [Credential::Key, Credential::Token] {
-                let sample = Sample::make(&api).await;
-                let holder = credential.holder_of(&api, &[*scope]).await;
-                let answer = operation.request(&holder, &sample).send().await;
+                let resources = TestResources::make(&api).await;
+                let holder = credential.caller_with_scopes(&api, &[*scope]).await;
+                let response = operation.request(&holder, &resources).send().await;
                 let (id, expected) = (operation.id, operation.success());
-                assert_eq!(answer.status, expected, "{id} with {scope}");
+                assert_eq!(response.status, expected, "{id} with {scope}");
             }
         }
     }
@@ -226,47 +223,47 @@ async fn each_of_the_accepted_scopes_is_enough() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_another_tenants_is_not_there_for_a_key() {
-    walk_as_a_stranger("a key of a foreign tenant", Credential::Key).await;
+async fn resources_of_another_tenant_are_not_found_with_a_key() {
+    walk_as_other_tenant("a key of a foreign tenant", Credential::Key).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_another_tenants_is_not_there_for_a_token() {
-    walk_as_a_stranger("a token of a foreign tenant", Credential::Token).await;
+async fn resources_of_another_tenant_are_not_found_with_a_token() {
+    walk_as_other_tenant("a token of a foreign tenant", Credential::Token).await;
 }
 
-async fn walk_as_a_stranger(identity: &'static str, credential: Credential) {
-    let api = Api::start().await;
-    let sample = Sample::make(&api).await;
-    let stranger = credential.stranger(&api).await;
+async fn walk_as_other_tenant(identity: &'static str, credential: Credential) {
+    let api = ApiServer::start().await;
+    let resources = TestResources::make(&api).await;
+    let other_tenant = credential.other_tenant(&api).await;
     let mut walk = Walk::of(identity);
     for (operation, _) in guarded() {
-        let answer = operation.request(&stranger, &sample).send().await;
+        let response = operation.request(&other_tenant, &resources).send().await;
         let names_it = operation.template.contains("{id}")
             || matches!(operation.id, "chat" | "create_conversation");
         if names_it {
-            walk.note(&operation, &answer, 404, &[]);
+            walk.note(&operation, &response, 404, &[]);
         } else {
-            walk.note(&operation, &answer, operation.success(), &sample.ids());
+            walk.note(&operation, &response, operation.success(), &resources.ids());
         }
     }
     walk.end();
-    // And nothing of it was touched.
+    // The resources are unchanged.
     let agent = api
         .reader()
-        .get(&format!("/api/agents/{}", sample.agent))
+        .get(&format!("/api/agents/{}", resources.agent))
         .await
         .ok();
     assert_eq!(agent["version"], 1);
-    let path = format!("/api/conversations/{}", sample.conversation);
+    let path = format!("/api/conversations/{}", resources.conversation);
     let conversation = api.reader().get(&path).await.ok();
     assert_eq!(
         (&conversation["version"], &conversation["messageCount"]),
         (&1.into(), &3.into())
     );
     for path in [
-        format!("/api/keys/{}", sample.key),
-        format!("/api/oauth-clients/{}", sample.client),
+        format!("/api/keys/{}", resources.key),
+        format!("/api/oauth-clients/{}", resources.client),
     ] {
         let credential = api.writer().get(&path).await.ok();
         assert!(credential["revokedAt"].is_null(), "{credential}");

@@ -1,5 +1,5 @@
-//! A reply engine that says what the test says, when the test says it. The adapter `scripted_engine`
-//! does what the message tells it; this one lets a test go on word by word.
+//! A reply engine that the test controls step by step. In contrast, the adapter `scripted_engine`
+//! follows the message.
 
 use std::time::Duration;
 
@@ -10,29 +10,29 @@ use ports::{ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, ReplyStream};
 use serde_json::Value;
 use tokio::sync::{mpsc, oneshot};
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 type Step = (Result<ReplyChunk, ReplyError>, oneshot::Sender<()>);
 
-/// The engine's end of a script.
+/// The engine's side of a script.
 pub(crate) struct PromptedEngine {
-    calls: mpsc::UnboundedSender<Call>,
+    calls: mpsc::UnboundedSender<EngineCall>,
 }
 
-/// The test's end of a script.
+/// The test's side of a scripted engine.
 pub(crate) struct Script {
-    calls: mpsc::UnboundedReceiver<Call>,
+    calls: mpsc::UnboundedReceiver<EngineCall>,
 }
 
-/// One call of the engine, which the test answers.
-pub(crate) struct Call {
-    /// What the engine was asked.
+/// One call of the engine, which the test controls.
+pub(crate) struct EngineCall {
+    /// The request to the engine.
     pub(crate) request: ReplyRequest,
     steps: mpsc::UnboundedSender<Step>,
 }
 
-/// An engine and the script that it follows.
+/// An engine, and the script that controls it.
 pub(crate) fn scripted() -> (PromptedEngine, Script) {
     let (sender, receiver) = mpsc::unbounded_channel();
     (PromptedEngine { calls: sender }, Script { calls: receiver })
@@ -42,10 +42,10 @@ pub(crate) fn scripted() -> (PromptedEngine, Script) {
 impl ReplyEngine for PromptedEngine {
     async fn reply(&self, request: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         let (steps, script) = mpsc::unbounded_channel::<Step>();
-        let call = Call { request, steps };
+        let call = EngineCall { request, steps };
         let gone = |_| ReplyError::Unavailable("the test has ended".into());
         self.calls.send(call).map_err(gone)?;
-        // Whoever asks for the next chunk has dealt with the one before.
+        // A caller that requests the next chunk has processed the one before.
         let before: Option<oneshot::Sender<()>> = None;
         let chunks = stream::unfold((script, before), |(mut script, before)| async move {
             if let Some(before) = before {
@@ -60,13 +60,13 @@ impl ReplyEngine for PromptedEngine {
 
 impl Script {
     /// The next call of the engine.
-    pub(crate) async fn next_call(&mut self) -> Call {
+    pub(crate) async fn next_call(&mut self) -> EngineCall {
         let call = tokio::time::timeout(PATIENCE, self.calls.recv()).await;
         call.expect("the engine is called in time")
             .expect("the engine lives")
     }
 
-    /// Asserts that the engine was not called but by the calls taken.
+    /// Asserts that the engine received only the calls that the test has accepted.
     pub(crate) fn assert_no_more_calls(&mut self) {
         assert!(
             self.calls.try_recv().is_err(),
@@ -75,18 +75,18 @@ impl Script {
     }
 }
 
-impl Call {
-    /// Says something, and waits until the service has dealt with it.
-    pub(crate) async fn say(&self, text: &str) {
+impl EngineCall {
+    /// Sends text, and waits until the service has processed it.
+    pub(crate) async fn send_text(&self, text: &str) {
         self.give(ReplyChunk::Delta(text.to_owned())).await;
     }
 
-    /// Calls a tool, which takes its time.
+    /// Calls a slow tool.
     pub(crate) async fn call_tool(&self, name: &str, arguments: &Value) {
         self.give(called(name, arguments)).await;
     }
 
-    /// Calls a tool, which answers `ok`.
+    /// Calls a tool, which returns `ok`.
     pub(crate) async fn use_tool(&self, name: &str, arguments: Value) {
         self.call_tool(name, &arguments).await;
         let call = ToolCall {
@@ -109,27 +109,27 @@ impl Call {
             .expect("somebody listens");
     }
 
-    /// Says something that nobody may want to hear any more.
-    pub(crate) fn say_unheard(&self, text: &str) {
-        self.give_unheard(ReplyChunk::Delta(text.to_owned()));
+    /// Sends text that may have no receiver.
+    pub(crate) fn send_unreceived(&self, text: &str) {
+        self.give_unreceived(ReplyChunk::Delta(text.to_owned()));
     }
 
-    /// Calls a tool, of which nobody may want to hear any more.
-    pub(crate) fn call_unheard(&self, name: &str, arguments: &Value) {
-        self.give_unheard(called(name, arguments));
+    /// Calls a tool, possibly without a receiver.
+    pub(crate) fn call_tool_unreceived(&self, name: &str, arguments: &Value) {
+        self.give_unreceived(called(name, arguments));
     }
 
-    fn give_unheard(&self, chunk: ReplyChunk) {
+    fn give_unreceived(&self, chunk: ReplyChunk) {
         let (taken, _) = oneshot::channel();
         let _ = self.steps.send((Ok(chunk), taken));
     }
 
-    /// Ends the answer.
+    /// Ends the reply.
     pub(crate) fn end(self) {
         self.end_with(FinishReason::Stop, None);
     }
 
-    /// Ends the answer in a certain way.
+    /// Ends the reply with this reason.
     pub(crate) fn end_with(self, finish_reason: FinishReason, usage: Option<Usage>) {
         let (taken, _) = oneshot::channel();
         let end = Ok(ReplyChunk::End {
@@ -139,13 +139,13 @@ impl Call {
         self.steps.send((end, taken)).expect("somebody listens");
     }
 
-    /// Says something and ends.
+    /// Sends text and ends the reply.
     pub(crate) async fn answer(self, text: &str) {
-        self.say(text).await;
+        self.send_text(text).await;
         self.end();
     }
 
-    /// Fails.
+    /// Fails the call.
     pub(crate) fn fail(self, error: ReplyError) {
         let (taken, _) = oneshot::channel();
         self.steps
@@ -167,21 +167,21 @@ fn called(name: &str, arguments: &Value) -> ReplyChunk {
     }
 }
 
-/// An engine that does the same each time it is asked, before it has said a word.
-pub(crate) struct Always(pub(crate) fn() -> Result<ReplyStream, ReplyError>);
+/// An engine with the same result for each call, before any text.
+pub(crate) struct FixedEngine(pub(crate) fn() -> Result<ReplyStream, ReplyError>);
 
 #[async_trait]
-impl ReplyEngine for Always {
+impl ReplyEngine for FixedEngine {
     async fn reply(&self, _: ReplyRequest) -> Result<ReplyStream, ReplyError> {
         (self.0)()
     }
 }
 
-/// An engine that claims to answer at once.
-pub(crate) struct Immediate<E>(pub(crate) E);
+/// An engine that claims to reply immediately.
+pub(crate) struct ImmediateEngine<E>(pub(crate) E);
 
 #[async_trait]
-impl<E: ReplyEngine> ReplyEngine for Immediate<E> {
+impl<E: ReplyEngine> ReplyEngine for ImmediateEngine<E> {
     fn is_immediate(&self) -> bool {
         true
     }

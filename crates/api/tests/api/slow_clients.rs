@@ -1,21 +1,21 @@
-//! Clients that take their time: each is dropped within its deadline, and nobody else waits.
+//! Slow clients: each is disconnected at its deadline, and others are not delayed.
 
 use std::time::{Duration, Instant};
 
 use serde_json::json;
 
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder},
     bad_input::head,
-    harness::{Api, Plan},
     raw::Connection,
 };
 
-/// What a request's head may take, and what it may take longer on a busy machine.
+/// The timeout for request headers, and the tolerance for a busy machine.
 const HEAD: Duration = Duration::from_secs(5);
 const SLACK: Duration = Duration::from_secs(25);
 
-/// Sends `bytes` one by one, so slowly that they never end in time, until the server hangs up;
-/// answers how long it took.
+/// Sends `bytes` one by one, too slowly to finish in time, until the server closes the connection;
+/// returns the elapsed time.
 async fn dribble(connection: &mut Connection, bytes: &[u8]) -> Duration {
     let started = Instant::now();
     for byte in bytes.iter().cycle() {
@@ -37,8 +37,8 @@ fn assert_in_time(took: Duration) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_that_never_ends_is_cut_off() {
-    let api = Api::start().await;
+async fn endless_headers_are_cut_off() {
+    let api = ApiServer::start().await;
     let mut connection = Connection::open(api.address).await;
     connection
         .send("GET /livez HTTP/1.1\r\nHost: test\r\nX-Slow: ")
@@ -49,8 +49,8 @@ async fn a_head_that_never_ends_is_cut_off() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_head_on_a_kept_connection_has_no_more_time() {
-    let api = Api::start().await;
+async fn headers_on_a_kept_alive_connection_have_the_same_timeout() {
+    let api = ApiServer::start().await;
     let mut connection = Connection::open(api.address).await;
     connection
         .send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n")
@@ -69,18 +69,18 @@ async fn a_head_on_a_kept_connection_has_no_more_time() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_kept_connection_may_rest_between_requests() {
-    let api = Api::start().await;
+async fn a_kept_alive_connection_may_be_idle_between_requests() {
+    let api = ApiServer::start().await;
     let mut connection = Connection::open(api.address).await;
     for rest in [HEAD + Duration::from_secs(1), Duration::ZERO] {
         connection
             .send("GET /livez HTTP/1.1\r\nHost: test\r\n\r\n")
             .await;
-        let answer = connection.receive().await;
+        let response = connection.receive().await;
         assert!(
-            answer.starts_with(b"HTTP/1.1 200"),
+            response.starts_with(b"HTTP/1.1 200"),
             "{}",
-            String::from_utf8_lossy(&answer)
+            String::from_utf8_lossy(&response)
         );
         assert_eq!(connection.receive_for(rest).await, b"");
     }
@@ -88,10 +88,10 @@ async fn a_kept_connection_may_rest_between_requests() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn slow_clients_make_nobody_wait() {
-    // Their bodies may take longer than the other callers here wait for an answer.
-    let plan = Plan::default().setting("LIMITS__BODY_SECONDS", "600");
-    let api = plan.start().await;
+async fn slow_clients_delay_no_others() {
+    // The timeout for bodies is longer than the timeout of the other callers here.
+    let builder = ApiServerBuilder::default().setting("LIMITS__BODY_SECONDS", "600");
+    let api = builder.start().await;
     let mut slow = Vec::new();
     for number in 0..500 {
         let mut connection = Connection::open(api.address).await;

@@ -1,7 +1,5 @@
-//! Reads server-sent events as they come.
-//!
-//! By hand, because tests want to see what a library hides: comments, the fields as they were sent,
-//! and whether a stream ended in order or broke.
+//! Reads server-sent events. Written by hand, because tests check what libraries hide: comments,
+//! the fields as sent, and whether a stream ended cleanly or broke.
 
 use std::time::Duration;
 
@@ -9,7 +7,7 @@ use serde_json::Value;
 
 use crate::answer::Request;
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 /// One event.
@@ -20,14 +18,14 @@ pub(crate) struct StreamedEvent {
     pub(crate) data: Value,
 }
 
-/// An answer that is a stream of events, and goes on.
+/// A response that is a stream of events.
 pub(crate) struct EventStream {
     pub(crate) response: reqwest::Response,
     unread: String,
 }
 
 impl EventStream {
-    /// Sends a request that is answered by a stream.
+    /// Sends a request with a streamed response.
     pub(crate) async fn open(request: Request) -> Self {
         let response = request.open().await;
         assert_eq!(response.status(), 200, "{response:?}");
@@ -45,7 +43,7 @@ impl EventStream {
         Some(value.to_str().expect("text"))
     }
 
-    /// The next event; none when the stream ends in order.
+    /// The next event; `None` at the clean end of the stream.
     pub(crate) async fn next(&mut self) -> Option<StreamedEvent> {
         loop {
             while let Some((block, rest)) = self.unread.split_once("\n\n") {

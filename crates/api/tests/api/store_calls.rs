@@ -1,35 +1,35 @@
-//! How often the store is asked: calls of ports, counted.
+//! The number of store calls.
 
 use std::sync::Arc;
 
 use serde_json::{Value, json};
 
 use crate::{
-    harness::{Api, Plan, id_of},
-    probe::{Misfortune, Probe},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
+    probe::{InjectedFault, StoreProbe},
     script::{Script, scripted},
-    sockets::client::{Socket, Upgrade},
+    sockets::client::{SocketClient, Upgrade},
 };
 
-fn probed() -> (Arc<Probe>, Plan) {
-    let probe = Arc::new(Probe::default());
-    let plan = Plan::default().over({
+fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
+    let probe = Arc::new(StoreProbe::default());
+    let builder = ApiServerBuilder::default().wrap_storage({
         let probe = Arc::clone(&probe);
-        move |storage| probe.over(storage)
+        move |storage| probe.wrap_storage(storage)
     });
-    (probe, plan)
+    (probe, builder)
 }
 
-/// Lets the credential in once, so that it is remembered.
-async fn warm(api: &Api, probe: &Probe) {
+/// Authenticates once, so that the credential is remembered.
+async fn warm(api: &ApiServer, probe: &StoreProbe) {
     api.writer().get("/api/engines").await.ok();
     probe.calls();
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_known_agent_is_read_from_memory() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     let path = format!("/api/agents/{}", api.agent_id().await);
     warm(&api, &probe).await;
     for path in [path.clone(), format!("{path}/config")] {
@@ -37,9 +37,9 @@ async fn a_known_agent_is_read_from_memory() {
         assert_eq!(probe.calls(), Vec::<&str>::new(), "{path}");
     }
 
-    let (probe, plan) = probed();
-    let api = api.restart(plan).await;
-    // What the start asked for.
+    let (probe, builder) = probed();
+    let api = api.restart(builder).await;
+    // The calls of the start.
     probe.calls();
     api.writer().get(&path).await.ok();
     assert_eq!(probe.calls(), ["credentials.find", "agents.find"], "cold");
@@ -50,43 +50,43 @@ async fn a_known_agent_is_read_from_memory() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_chat_by_rules_is_one_write() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     let agent = api.agent_id().await;
     warm(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello"});
     let reply = api.chat(command.clone()).await;
     assert_eq!(
         probe.calls(),
-        ["turns.record_exchange"],
+        ["turns.record_completed_turn"],
         "a new conversation"
     );
     command["conversationId"] = reply["conversationId"].clone();
     for _ in 0..2 {
         api.chat(command.clone()).await;
-        assert_eq!(probe.calls(), ["turns.record_exchange"]);
+        assert_eq!(probe.calls(), ["turns.record_completed_turn"]);
     }
 
-    let (probe, plan) = probed();
-    let api = api.restart(plan).await;
+    let (probe, builder) = probed();
+    let api = api.restart(builder).await;
     warm(&api, &probe).await;
     api.chat(command.clone()).await;
     let cold = [
-        "conversations.find_head",
+        "conversations.find_context",
         "agents.find",
-        "turns.record_exchange",
+        "turns.record_completed_turn",
     ];
     assert_eq!(probe.calls(), cold);
     api.chat(command).await;
-    assert_eq!(probe.calls(), ["turns.record_exchange"]);
+    assert_eq!(probe.calls(), ["turns.record_completed_turn"]);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_chat_that_takes_its_time_is_two_writes() {
-    let (probe, plan) = probed();
+async fn a_slow_chat_is_two_writes() {
+    let (probe, builder) = probed();
     let (engine, mut script) = scripted();
-    let api = plan.engine("scripted", engine).start().await;
+    let api = builder.engine("scripted", engine).start().await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(draft).await);
     warm(&api, &probe).await;
@@ -97,13 +97,13 @@ async fn a_chat_that_takes_its_time_is_two_writes() {
         assert_eq!(probe.calls(), ["turns.begin_turn", "turns.finish_turn"]);
     }
 
-    let (probe, plan) = probed();
+    let (probe, builder) = probed();
     let (engine, mut script) = scripted();
-    let api = api.restart(plan.engine("scripted", engine)).await;
+    let api = api.restart(builder.engine("scripted", engine)).await;
     warm(&api, &probe).await;
     answered(&api, &mut script, command.clone()).await;
     let cold = [
-        "conversations.find_head",
+        "conversations.find_context",
         "agents.find",
         "turns.begin_turn",
         "conversations.history",
@@ -115,45 +115,45 @@ async fn a_chat_that_takes_its_time_is_two_writes() {
     api.stop().await;
 }
 
-/// What the agent is said to reply.
-async fn answered(api: &Api, script: &mut Script, command: Value) -> Value {
+/// The agent's configured reply.
+async fn answered(api: &ApiServer, script: &mut Script, command: Value) -> Value {
     let answer = async { script.next_call().await.answer("Yes.").await };
     tokio::join!(api.chat(command), answer).0
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_is_told_at_once_is_not_read_back() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+async fn an_immediate_turn_is_not_read_back() {
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     let agent = api.agent_id().await;
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     warm(&api, &probe).await;
     let mut command = json!({"agentId": agent, "message": "Hello"});
-    // What is news in the log is read once for all who follow it, whoever caused it.
+    // New events are read once for all subscribers.
     let calls = || {
         let mut calls = probe.calls();
         calls.retain(|call| *call != "events.page");
         calls
     };
     for _ in 0..3 {
-        let told = respond_async(&api, &command).await;
-        assert_eq!(calls(), ["turns.record_exchange"]);
-        assert_eq!(told, stored(&api, &told).await);
+        let received = respond_async(&api, &command).await;
+        assert_eq!(calls(), ["turns.record_completed_turn"]);
+        assert_eq!(received, stored(&api, &received).await);
         probe.calls();
-        let told = socket.carried_out("chat", command.clone()).await["turn"].clone();
-        assert_eq!(calls(), ["turns.record_exchange"]);
-        assert_eq!(told, stored(&api, &told).await);
-        command["conversationId"] = told["conversationId"].clone();
+        let received = socket.succeed("chat", command.clone()).await["turn"].clone();
+        assert_eq!(calls(), ["turns.record_completed_turn"]);
+        assert_eq!(received, stored(&api, &received).await);
+        command["conversationId"] = received["conversationId"].clone();
         probe.calls();
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_takes_its_time_or_waits_is_told_as_it_is_stored() {
-    let (probe, plan) = probed();
+async fn a_slow_or_queued_turn_is_returned_as_stored() {
+    let (probe, builder) = probed();
     let (engine, mut script) = scripted();
-    let api = plan.engine("scripted", engine).start().await;
+    let api = builder.engine("scripted", engine).start().await;
     let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(draft).await);
     warm(&api, &probe).await;
@@ -164,17 +164,17 @@ async fn a_turn_that_takes_its_time_or_waits_is_told_as_it_is_stored() {
     command["conversationId"] = started["conversationId"].clone();
     let queued = respond_async(&api, &command).await;
     assert_eq!(probe.calls().last(), Some(&"turns.begin_turn"));
-    for (told, status) in [(started, "in_progress"), (queued, "queued")] {
-        assert_eq!(told["status"], status);
-        assert_eq!(told, stored(&api, &told).await);
+    for (received, status) in [(started, "in_progress"), (queued, "queued")] {
+        assert_eq!(received["status"], status);
+        assert_eq!(received, stored(&api, &received).await);
     }
     call.answer("Yes.").await;
     script.next_call().await.answer("Yes.").await;
     api.stop().await;
 }
 
-/// The turn that a chat answers that waits for nothing.
-async fn respond_async(api: &Api, command: &Value) -> Value {
+/// The turn of an asynchronous chat.
+async fn respond_async(api: &ApiServer, command: &Value) -> Value {
     let request = api.writer().request("POST", "/api/chat");
     let request = request.header("Prefer", "respond-async").json(command);
     let answer = request.send().await;
@@ -182,30 +182,30 @@ async fn respond_async(api: &Api, command: &Value) -> Value {
     answer.json()
 }
 
-/// The same turn as it is read.
-async fn stored(api: &Api, turn: &Value) -> Value {
+/// The same turn, read again.
+async fn stored(api: &ApiServer, turn: &Value) -> Value {
     let path = format!("/api/turns/{}", turn["id"].as_str().expect("an id"));
     api.writer().get(&path).await.ok()
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_creation_with_an_idempotency_key_is_one_write() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     warm(&api, &probe).await;
     let create = |draft: Value| {
         let request = api.writer().request("POST", "/api/agents");
         request.header("Idempotency-Key", "k").json(&draft).send()
     };
     for _ in 0..2 {
-        create(json!({"name": "Ada"})).await.made();
+        create(json!({"name": "Ada"})).await.created();
         assert_eq!(probe.calls(), ["agents.insert"]);
     }
-    // Only who is refused on the way there needs a look at the key.
+    // Only a rejected request needs a lookup of the key.
     let invalid = json!({"name": "Ada", "config": {"engine": "oracle"}});
     assert_eq!(create(invalid).await.status, 422);
     assert_eq!(probe.calls(), ["claims.find"]);
-    probe.make("agents.insert", Misfortune::Away);
+    probe.make("agents.insert", InjectedFault::Away);
     assert_eq!(create(json!({"name": "Ada"})).await.status, 503);
     assert_eq!(probe.calls(), ["agents.insert"]);
     api.stop().await;
@@ -213,8 +213,8 @@ async fn a_creation_with_an_idempotency_key_is_one_write() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_listing_or_an_uncached_read_is_one_call() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     let agent = api.agent_id().await;
     let reply = api
         .chat(json!({"agentId": agent, "message": "Hello"}))
@@ -241,9 +241,9 @@ async fn a_listing_or_an_uncached_read_is_one_call() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_socket_asks_for_no_more_than_it_has_to_know() {
-    let (probe, plan) = probed();
-    let api = plan.start().await;
+async fn a_socket_makes_only_the_necessary_store_calls() {
+    let (probe, builder) = probed();
+    let api = builder.start().await;
     let agent = api.agent_id().await;
     let mut channels = vec!["tenant".to_owned(), format!("agent:{agent}")];
     for _ in 0..20 {
@@ -251,8 +251,8 @@ async fn a_socket_asks_for_no_more_than_it_has_to_know() {
         channels.push(format!("conversation:{}", id_of(&conversation)));
     }
     warm(&api, &probe).await;
-    // Keeps the log being read.
-    let _first = Socket::connected(&api, &api.writer(), &["tenant"]).await;
+    // Keeps the tail of the log active.
+    let _first = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     probe.calls();
     let connect = async |since: Option<i64>| {
         let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
@@ -273,12 +273,12 @@ async fn a_socket_asks_for_no_more_than_it_has_to_know() {
     let conversation = channels[2].split_once(':').unwrap().1;
     for typing in [true, false] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        socket.carried_out("typing", members).await;
+        socket.succeed("typing", members).await;
     }
     let members = json!({"channel": channels[3]});
-    socket.carried_out("subscribe", members).await;
+    socket.succeed("subscribe", members).await;
     assert_eq!(probe.calls(), Vec::<&str>::new());
-    // From before what is in memory.
+    // From a position before the tail.
     let behind = connect(Some(0)).await;
     let bounds = probe
         .calls()
@@ -288,8 +288,8 @@ async fn a_socket_asks_for_no_more_than_it_has_to_know() {
     assert_eq!(bounds, 1);
     drop((socket, behind));
 
-    let (probe, plan) = probed();
-    let api = api.restart(plan).await;
+    let (probe, builder) = probed();
+    let api = api.restart(builder).await;
     warm(&api, &probe).await;
     let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
     probe.calls();
@@ -297,7 +297,7 @@ async fn a_socket_asks_for_no_more_than_it_has_to_know() {
     let calls = probe.calls();
     let (heads, others): (Vec<_>, Vec<_>) = calls
         .into_iter()
-        .partition(|it| *it == "conversations.find_head");
+        .partition(|it| *it == "conversations.find_context");
     assert_eq!((heads.len(), others), (20, vec!["agents.find"]), "cold");
     drop(socket);
     api.stop().await;

@@ -1,12 +1,12 @@
-//! Tickets for sockets: fetched with a credential, and taken where none can be sent.
+//! Tickets for sockets: fetched with a credential, and used where no header can be sent.
 
 use domain::{ProblemCode, Scope, TicketText};
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder},
     caller::Caller,
-    harness::{Api, Plan},
-    sockets::client::{Refused, Upgrade},
+    sockets::client::{RejectedUpgrade, Upgrade},
 };
 
 const PATH: &str = "/api/ws/tickets";
@@ -21,7 +21,7 @@ async fn ticket(caller: &Caller, page: Option<&str>) -> String {
         Some(page) => request.header("Origin", page),
         None => request,
     };
-    text(&request.send().await.made())
+    text(&request.send().await.created())
 }
 
 fn text(made: &Value) -> String {
@@ -29,7 +29,7 @@ fn text(made: &Value) -> String {
 }
 
 /// Opens a socket with a query, from a page or from none.
-async fn opened(api: &Api, query: &str, page: Option<&str>) -> Result<(), Refused> {
+async fn opened(api: &ApiServer, query: &str, page: Option<&str>) -> Result<(), RejectedUpgrade> {
     let upgrade = Upgrade::at(api, &format!("/api/ws?{query}"));
     let upgrade = match page {
         Some(page) => upgrade.header("Origin", page),
@@ -38,8 +38,8 @@ async fn opened(api: &Api, query: &str, page: Option<&str>) -> Result<(), Refuse
     upgrade.try_open().await.map(drop)
 }
 
-/// Whether a ticket lets in; who is not let in is told why.
-async fn lets_in(api: &Api, ticket: &str, page: Option<&str>) -> bool {
+/// Returns whether a ticket opens a socket; otherwise the error must be the documented one.
+async fn opens_socket(api: &ApiServer, ticket: &str, page: Option<&str>) -> bool {
     let Err(refused) = opened(api, &format!("ticket={ticket}"), page).await else {
         return true;
     };
@@ -50,20 +50,23 @@ async fn lets_in(api: &Api, ticket: &str, page: Option<&str>) -> bool {
     false
 }
 
-/// A service that lets pages of the shop and of another origin open sockets.
-async fn with_pages() -> Api {
+/// A service with two allowed origins.
+async fn with_pages() -> ApiServer {
     let origins = "https://shop.example,https://other.example";
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", origins);
-    plan.start().await
+    let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", origins);
+    builder.start().await
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_is_told_once_with_its_time_and_lets_in_once() {
-    let api = Api::start().await;
-    let answer = api.reader().request("POST", PATH).send().await;
-    assert_eq!(answer.header("cache-control"), "no-store");
-    assert!(!answer.has("location") && !answer.has("etag"), "{answer:?}");
-    let made = answer.made();
+async fn a_ticket_is_shown_once_and_works_once() {
+    let api = ApiServer::start().await;
+    let response = api.reader().request("POST", PATH).send().await;
+    assert_eq!(response.header("cache-control"), "no-store");
+    assert!(
+        !response.has("location") && !response.has("etag"),
+        "{response:?}"
+    );
+    let made = response.created();
     assert_eq!(made["expiresIn"], 30);
     assert_eq!(
         made.as_object().map(serde_json::Map::len),
@@ -74,38 +77,40 @@ async fn a_ticket_is_told_once_with_its_time_and_lets_in_once() {
     let digits = ticket.strip_prefix("agt_").expect("the prefix of tickets");
     assert_eq!(digits.len(), 43);
     assert!(digits.bytes().all(|byte| byte.is_ascii_alphanumeric()));
-    assert!(lets_in(&api, &ticket, None).await);
-    assert!(!lets_in(&api, &ticket, None).await);
+    assert!(opens_socket(&api, &ticket, None).await);
+    assert!(!opens_socket(&api, &ticket, None).await);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn the_same_idempotency_key_gets_another_ticket() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut tickets = Vec::new();
     for _ in 0..2 {
         let request = api.reader().request("POST", PATH);
-        let answer = request.header("Idempotency-Key", "k").send().await;
-        assert!(!answer.has("idempotency-replayed"), "{answer:?}");
-        tickets.push(text(&answer.made()));
+        let response = request.header("Idempotency-Key", "k").send().await;
+        assert!(!response.has("idempotency-replayed"), "{response:?}");
+        tickets.push(text(&response.created()));
     }
     assert_ne!(tickets[0], tickets[1]);
     for ticket in &tickets {
-        assert!(lets_in(&api, ticket, None).await);
+        assert!(opens_socket(&api, ticket, None).await);
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_is_asked_for_with_scopes_of_the_caller_that_open_a_socket() {
-    let api = Api::start().await;
-    let caller = api.holder_of(&[Scope::AgentsRead, Scope::EventsRead]).await;
+async fn the_scopes_of_a_ticket_are_a_subset_that_can_open_a_socket() {
+    let api = ApiServer::start().await;
+    let caller = api
+        .caller_with_scopes(&[Scope::AgentsRead, Scope::EventsRead])
+        .await;
     for good in [
         json!({}),
         json!({"scopes": ["events:read"]}),
         json!({"scopes": ["events:read", "agents:read"]}),
     ] {
-        caller.post(PATH, good).await.made();
+        caller.post(PATH, good).await.created();
     }
     for (bad, fault) in [
         (json!({"scopes": ["agents:read"]}), ("/scopes", "required")),
@@ -118,34 +123,34 @@ async fn a_ticket_is_asked_for_with_scopes_of_the_caller_that_open_a_socket() {
             ("/scope", "unknown_member"),
         ),
     ] {
-        let answer = caller.post(PATH, bad.clone()).await;
-        answer.problem(ProblemCode::ValidationFailed);
+        let response = caller.post(PATH, bad.clone()).await;
+        response.problem(ProblemCode::ValidationFailed);
         let expected = (fault.0.to_owned(), fault.1.to_owned());
-        assert_eq!(answer.faults(), [expected], "{bad}");
+        assert_eq!(response.faults(), [expected], "{bad}");
     }
     let scopes = json!({"scopes": ["events:read", "agents:write"]});
-    let answer = caller.post(PATH, scopes).await;
-    answer.problem(ProblemCode::InsufficientScope);
-    let challenge = answer.header("www-authenticate");
+    let response = caller.post(PATH, scopes).await;
+    response.problem(ProblemCode::InsufficientScope);
+    let challenge = response.header("www-authenticate");
     assert!(challenge.ends_with("scope=\"agents:write\""), "{challenge}");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_lets_in_on_the_page_that_fetched_it_alone() {
+async fn a_ticket_works_only_on_the_page_that_fetched_it() {
     let api = with_pages().await;
     let ticket = ticket(&api.reader(), Some(SHOP)).await;
     for page in [None, Some(OTHER)] {
-        assert!(!lets_in(&api, &ticket, page).await, "{page:?}");
+        assert!(!opens_socket(&api, &ticket, page).await, "{page:?}");
     }
-    // Those who may not use it have left it as it was.
-    assert!(lets_in(&api, &ticket, Some(SHOP)).await);
-    assert!(!lets_in(&api, &ticket, Some(SHOP)).await);
+    // Rejected uses have not used it up.
+    assert!(opens_socket(&api, &ticket, Some(SHOP)).await);
+    assert!(!opens_socket(&api, &ticket, Some(SHOP)).await);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_handshake_that_opens_no_socket_leaves_the_ticket() {
+async fn a_failed_handshake_does_not_use_up_the_ticket() {
     let api = with_pages().await;
     let ticket = ticket(&api.reader(), None).await;
     let query = format!("ticket={ticket}");
@@ -169,28 +174,33 @@ async fn a_handshake_that_opens_no_socket_leaves_the_ticket() {
     mistyped.send().await.problem(ProblemCode::InvalidHeader);
     let plain = api.anonymous().get(&path).await;
     plain.problem(ProblemCode::UpgradeRequired);
-    assert!(lets_in(&api, &ticket, None).await, "it was not used up");
+    assert!(
+        opens_socket(&api, &ticket, None).await,
+        "it was not used up"
+    );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_page_that_may_open_no_socket_gets_no_ticket() {
+async fn a_page_that_may_not_open_sockets_gets_no_ticket() {
     let api = with_pages().await;
     let asked = async |page: &str| {
         let request = api.reader().request("POST", PATH);
         request.header("Origin", page).send().await
     };
     asked(EVIL).await.problem(ProblemCode::OriginNotAllowed);
-    asked(SHOP).await.made();
-    asked(&format!("http://{}", api.address)).await.made();
+    asked(SHOP).await.created();
+    asked(&format!("http://{}", api.address)).await.created();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_ticket_of_a_key_of_some_pages_is_for_these() {
+async fn a_ticket_has_the_origins_of_its_key() {
     let api = with_pages().await;
     let origins = vec![SHOP.to_owned()];
-    let caller = api.holder_with(|key| key.allowed_origins = origins).await;
+    let caller = api
+        .caller_with_key(|key| key.allowed_origins = origins)
+        .await;
     let on = async |page| {
         let ticket = ticket(&caller, None).await;
         opened(&api, &format!("ticket={ticket}"), page).await
@@ -204,36 +214,36 @@ async fn the_ticket_of_a_key_of_some_pages_is_for_these() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_key_takes_its_tickets_with_it() {
-    let api = Api::start().await;
-    let caller = api.holder_of(&[Scope::EventsRead]).await;
+async fn a_revoked_key_invalidates_its_tickets() {
+    let api = ApiServer::start().await;
+    let caller = api.caller_with_scopes(&[Scope::EventsRead]).await;
     let (first, second) = (ticket(&caller, None).await, ticket(&caller, None).await);
-    assert!(lets_in(&api, &first, None).await);
+    assert!(opens_socket(&api, &first, None).await);
     let id = &caller.key()[4..16];
     let revoked = api.writer().delete(&format!("/api/keys/{id}")).await;
     assert_eq!(revoked.status, 204);
-    assert!(!lets_in(&api, &second, None).await);
+    assert!(!opens_socket(&api, &second, None).await);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_ticket_beside_another_credential_is_ambiguous() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let good = ticket(&api.reader(), None).await;
     let ours = Upgrade::at(&api, &format!("/api/ws?ticket={good}")).by(&api.reader());
     assert_eq!(ours.refused().await.shown(), (400, "ambiguous_credentials"));
     let twice = opened(&api, &format!("ticket={good}&ticket=x"), None).await;
     assert_eq!(twice.unwrap_err().shown(), (400, "ambiguous_credentials"));
-    assert!(lets_in(&api, &good, None).await, "it was not used up");
+    assert!(opens_socket(&api, &good, None).await, "it was not used up");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_no_ticket_is_refused() {
-    let api = Api::start().await;
+async fn invalid_tickets_are_rejected() {
+    let api = ApiServer::start().await;
     let key = api.reader().key().to_owned();
     for nothing in ["", "x", "agt_", &key, &"7".repeat(4_096)] {
-        assert!(!lets_in(&api, nothing, None).await, "{nothing}");
+        assert!(!opens_socket(&api, nothing, None).await, "{nothing}");
     }
     for no_text in ["%00", "%FF"] {
         let refused = opened(&api, &format!("ticket={no_text}"), None).await;
@@ -243,30 +253,33 @@ async fn what_is_no_ticket_is_refused() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ticket_lets_in_nowhere_else() {
-    let api = Api::start().await;
+async fn a_ticket_works_only_for_sockets() {
+    let api = ApiServer::start().await;
     let ticket = ticket(&api.reader(), None).await;
     for path in ["/api/agents", "/api/events", "/api/ws/tickets", "/metrics"] {
-        let answer = api
+        let response = api
             .anonymous()
             .get(&format!("{path}?ticket={ticket}"))
             .await;
-        assert!(!answer.has("ratelimit"), "{path}: {answer:?}");
+        assert!(!response.has("ratelimit"), "{path}: {response:?}");
     }
     let bearer = api.caller(Some(&ticket)).get("/api/agents").await;
     bearer.problem(ProblemCode::InvalidCredentials);
-    assert!(lets_in(&api, &ticket, None).await, "it was not used up");
+    assert!(
+        opens_socket(&api, &ticket, None).await,
+        "it was not used up"
+    );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_store_knows_a_ticket_by_its_digest_alone() {
-    let api = Api::start().await;
+async fn the_store_contains_only_the_digest_of_a_ticket() {
+    let api = ApiServer::start().await;
     let ticket = ticket(&api.reader(), None).await;
     let digest = TicketText::parse(&ticket).expect("a ticket").digest();
     let stored = api.storage.tickets.redeem(&digest).await.unwrap();
     let stored = serde_json::to_string(&stored.expect("the ticket")).expect("JSON");
     assert!(!stored.contains(&ticket[4..]), "{stored}");
-    assert!(!lets_in(&api, &ticket, None).await);
+    assert!(!opens_socket(&api, &ticket, None).await);
     api.stop().await;
 }

@@ -1,4 +1,4 @@
-//! `POST /oauth2/token`: how clients get tokens, and what these are good for.
+//! `POST /oauth2/token`: issuing and using tokens.
 
 use std::time::{Duration, Instant};
 
@@ -6,20 +6,20 @@ use domain::ProblemCode;
 use serde_json::json;
 
 use crate::{
-    harness::{Api, Plan},
+    api_server::{ApiServer, ApiServerBuilder},
     oauth::{Bearer, Client, GRANT, SigningClient, basic, endpoint, parts},
 };
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_gets_a_token_by_its_secret_and_uses_it() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read", "chat:write"]).await;
     let in_header = client.ask(&api, "/oauth2/token", &[GRANT]).await;
     let request = endpoint(&api, "/oauth2/token").form(&client.form(&[GRANT]));
     let in_form = request.send().await;
-    for answer in [in_header, in_form] {
-        assert_eq!(answer.header("content-type"), "application/json");
-        let mut body = answer.ok();
+    for response in [in_header, in_form] {
+        assert_eq!(response.header("content-type"), "application/json");
+        let mut body = response.ok();
         let token = body["access_token"].take();
         let expected = json!({
             "access_token": null, "token_type": "Bearer", "expires_in": 600,
@@ -36,8 +36,8 @@ async fn a_client_gets_a_token_by_its_secret_and_uses_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_basic_carries_is_decoded_like_a_form() {
-    let api = Api::start().await;
+async fn basic_credentials_are_form_decoded() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let secret = client.secret.replace('_', "%5f");
     assert_ne!(secret, client.secret);
@@ -48,10 +48,10 @@ async fn what_basic_carries_is_decoded_like_a_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_says_who_issued_it_to_whom_and_for_whom() {
+async fn a_token_has_issuer_subject_and_audience() {
     let url = "https://agents.example.org/v";
-    let plan = Plan::default().setting("SERVER__PUBLIC_URL", url);
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default().setting("SERVER__PUBLIC_URL", url);
+    let api = builder.start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let token = client.token(&api).await;
     let (header, claims) = parts(&token);
@@ -66,21 +66,21 @@ async fn a_token_says_who_issued_it_to_whom_and_for_whom() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_may_allow_less_than_its_client_holds() {
-    let api = Api::start().await;
+async fn a_token_may_have_fewer_scopes_than_its_client() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read", "chat:write"]).await;
     let own = [GRANT, ("scope", "chat:write")];
     let issued = client.ask(&api, "/oauth2/token", &own).await.ok();
     assert_eq!(issued["scope"], "chat:write");
     let token = issued["access_token"].as_str().expect("a token");
-    let answer = Bearer::new(&api, token).get("/api/agents").await;
-    answer.problem(ProblemCode::InsufficientScope);
+    let response = Bearer::new(&api, token).get("/api/agents").await;
+    response.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_asked_for_by_the_public_url_of_the_service() {
-    let api = Api::start().await;
+async fn the_public_url_is_the_audience_of_assertions() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let url = format!("http://{}", api.address);
     let own = [GRANT, ("resource", url.as_str()), ("unheard_of", "x")];
@@ -90,7 +90,7 @@ async fn a_token_is_asked_for_by_the_public_url_of_the_service() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_gets_a_token_by_its_signature_once() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let client = SigningClient::make(&api, &["agents:read"]).await;
     let url = format!("http://{}", api.address);
     let assertion = client.assertion(&url, "1");
@@ -105,19 +105,19 @@ async fn a_client_gets_a_token_by_its_signature_once() {
         format!("{url}/oauth2/token"),
     ] {
         let assertion = client.assertion(&other, &other);
-        let answer = client.ask(&api, &assertion).await;
-        assert_eq!(answer.oauth_error(), expected, "{other}");
+        let response = client.ask(&api, &assertion).await;
+        assert_eq!(response.oauth_error(), expected, "{other}");
     }
     client.ask(&api, &client.assertion(&url, "2")).await.ok();
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_opens_the_tenant_of_its_client_and_no_other() {
-    let api = Api::start().await;
+async fn a_token_grants_access_only_to_the_tenant_of_its_client() {
+    let api = ApiServer::start().await;
     api.agent(json!({"name": "Ada"})).await;
-    let stranger = Client::made_by(&api.stranger(), &["agents:read"]).await;
-    let bearer = Bearer::new(&api, &stranger.token(&api).await);
+    let other_tenant = Client::made_by(&api.other_tenant(), &["agents:read"]).await;
+    let bearer = Bearer::new(&api, &other_tenant.token(&api).await);
     assert_eq!(bearer.get("/api/agents").await.ok()["data"], json!([]));
     let own = Client::make(&api, &["agents:read"]).await;
     let bearer = Bearer::new(&api, &own.token(&api).await);
@@ -127,13 +127,13 @@ async fn a_token_opens_the_tenant_of_its_client_and_no_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_log_names_the_client_that_acted() {
-    let api = Api::start().await;
+async fn the_event_log_contains_the_acting_client() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:write"]).await;
     let bearer = Bearer::new(&api, &client.token(&api).await);
     let draft = json!({"name": "Ada"});
     let made = bearer.request("POST", "/api/agents").json(&draft).send();
-    made.await.made();
+    made.await.created();
     let events = api.writer().get("/api/events?since=0").await.ok();
     let expected = format!("client:{}", client.id);
     assert_eq!(events["data"][0]["actor"], expected, "{events}");
@@ -141,52 +141,52 @@ async fn the_log_names_the_client_that_acted() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn tokens_stay_good_when_the_service_starts_again() {
+async fn tokens_stay_valid_after_a_restart() {
     let url = "https://agents.example.org";
-    let plan = || Plan::default().setting("SERVER__PUBLIC_URL", url);
-    let api = plan().start().await;
+    let builder = || ApiServerBuilder::default().setting("SERVER__PUBLIC_URL", url);
+    let api = builder().start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let token = client.token(&api).await;
     let keys = api.anonymous().get("/.well-known/jwks.json").await.ok();
-    let api = api.restart(plan()).await;
+    let api = api.restart(builder()).await;
     Bearer::new(&api, &token).get("/api/agents").await.ok();
     let again = api.anonymous().get("/.well-known/jwks.json").await.ok();
     assert_eq!(again, keys);
     api.stop().await;
-    // Under another name it is another service.
-    let api = Plan::default().start().await;
-    let answer = Bearer::new(&api, &token).get("/api/agents").await;
-    answer.problem(ProblemCode::InvalidCredentials);
+    // Under another public URL it is another audience.
+    let api = ApiServerBuilder::default().start().await;
+    let response = Bearer::new(&api, &token).get("/api/agents").await;
+    response.problem(ProblemCode::InvalidCredentials);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_client_is_refused_at_once_and_its_tokens_with_it() {
-    let api = Api::start().await;
+async fn a_revoked_client_and_its_tokens_are_rejected_at_once() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let bearer = Bearer::new(&api, &client.token(&api).await);
     bearer.get("/api/agents").await.ok();
     let path = format!("/api/oauth-clients/{}", client.id);
     assert_eq!(api.writer().delete(&path).await.status, 204);
-    let answer = bearer.get("/api/agents").await;
-    answer.problem(ProblemCode::InvalidCredentials);
-    let answer = client.ask(&api, "/oauth2/token", &[GRANT]).await;
-    assert_eq!(answer.oauth_error(), (401, "invalid_client".to_owned()));
+    let response = bearer.get("/api/agents").await;
+    response.problem(ProblemCode::InvalidCredentials);
+    let response = client.ask(&api, "/oauth2/token", &[GRANT]).await;
+    assert_eq!(response.oauth_error(), (401, "invalid_client".to_owned()));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_dropped_signing_key_is_forgotten_within_a_second() {
-    let api = Api::start().await;
+async fn a_dropped_signing_key_is_invalid_within_a_second() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let mut quickest = Duration::MAX;
-    // A machine may hang for a second, but hardly every time.
+    // A machine may stall for a second, but hardly at every attempt.
     for _ in 0..5 {
         let bearer = Bearer::new(&api, &client.token(&api).await);
         bearer.get("/api/agents").await.ok();
         let before = api.anonymous().get("/.well-known/jwks.json").await.ok();
         let dropped = Instant::now();
-        let new = rotate_elsewhere(&api).await;
+        let new = rotate_in_other_process(&api).await;
         while bearer.get("/api/agents").await.status == 200 {
             assert!(dropped.elapsed().as_secs() < 30, "the old key still counts");
         }
@@ -205,9 +205,8 @@ async fn a_dropped_signing_key_is_forgotten_within_a_second() {
     api.stop().await;
 }
 
-/// Drops all signing keys and makes a new one, as the command does in another process; answers the
-/// new one's id.
-async fn rotate_elsewhere(api: &Api) -> String {
+/// Drops all signing keys and creates one, like the command in another process; returns its id.
+async fn rotate_in_other_process(api: &ApiServer) -> String {
     let (clock, ids) = api::wiring::system();
     let settings = api::settings::Settings::load(None, []).expect("no settings");
     let keys = api::wiring::signing_keys(&settings, &api.storage, &clock, &ids);

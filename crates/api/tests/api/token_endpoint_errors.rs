@@ -1,22 +1,22 @@
-//! `/oauth2/…`: every refusal speaks OAuth, wherever it comes from.
+//! `/oauth2/…`: every error is an OAuth error, in every layer.
 
 use std::sync::Arc;
 
 use crate::{
-    answer::Answer,
-    harness::{Api, Plan},
+    answer::ApiResponse,
+    api_server::{ApiServer, ApiServerBuilder},
     oauth::{Client, GRANT, basic, endpoint},
-    probe::{Misfortune, Probe},
+    probe::{InjectedFault, StoreProbe},
     raw,
 };
 
-fn told(status: u16, error: &str) -> (u16, String) {
+fn received(status: u16, error: &str) -> (u16, String) {
     (status, error.to_owned())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn each_mistake_has_its_word() {
-    let api = Api::start().await;
+async fn each_mistake_has_its_error_code() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     for (parameters, status, error) in [
         (vec![], 400, "invalid_request"),
@@ -50,7 +50,7 @@ async fn each_mistake_has_its_word() {
         let answer = client.ask(&api, "/oauth2/token", &parameters).await;
         assert_eq!(
             answer.oauth_error(),
-            told(status, error),
+            received(status, error),
             "{parameters:?}: {}",
             answer.text()
         );
@@ -61,8 +61,8 @@ async fn each_mistake_has_its_word() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_it_is_not_is_told_the_same_at_every_endpoint() {
-    let api = Api::start().await;
+async fn failed_client_authentication_has_the_same_error_at_every_endpoint() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let other = Client::make(&api, &["agents:read"]).await;
     let key = api.writer().key().to_owned();
@@ -81,26 +81,30 @@ async fn whoever_it_is_not_is_told_the_same_at_every_endpoint() {
         ] {
             let request = endpoint(&api, path).header("Authorization", &shown);
             let answer = request.form(&form).send().await;
-            assert_eq!(answer.oauth_error(), told(401, "invalid_client"), "{shown}");
+            assert_eq!(
+                answer.oauth_error(),
+                received(401, "invalid_client"),
+                "{shown}"
+            );
             let challenge = answer.header("www-authenticate");
             assert_eq!(challenge, "Basic realm=\"agent-service\"");
             texts.insert(answer.text().to_owned());
         }
         let answer = endpoint(&api, path).form(&form).send().await;
-        assert_eq!(answer.oauth_error(), told(401, "invalid_client"));
+        assert_eq!(answer.oauth_error(), received(401, "invalid_client"));
         texts.insert(answer.text().to_owned());
         let twice = endpoint(&api, path).header("Authorization", &client.basic());
         let twice = twice.header("Authorization", &client.basic());
         let answer = twice.form(&form).send().await;
-        assert_eq!(answer.oauth_error(), told(400, "invalid_request"));
+        assert_eq!(answer.oauth_error(), received(400, "invalid_request"));
     }
     assert_eq!(texts.len(), 1, "{texts:?}");
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn only_forms_are_read() {
-    let api = Api::start().await;
+async fn only_forms_are_accepted() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let body = "grant_type=client_credentials";
     let form = "application/x-www-form-urlencoded";
@@ -129,7 +133,7 @@ async fn only_forms_are_read() {
         if is_good {
             answer.ok();
         } else {
-            let expected = told(400, "invalid_request");
+            let expected = received(400, "invalid_request");
             assert_eq!(answer.oauth_error(), expected, "{media_type} {body}");
         }
     }
@@ -137,52 +141,57 @@ async fn only_forms_are_read() {
     let answer = request.raw_body(body).send().await;
     assert_eq!(
         answer.oauth_error(),
-        told(400, "invalid_request"),
+        received(400, "invalid_request"),
         "of no type"
     );
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_the_layers_refuse_is_told_in_the_words_of_oauth_too() {
-    let api = Api::start().await;
+async fn errors_of_middleware_are_oauth_errors_too() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
-    let nobody = api.anonymous();
+    let anonymous = api.anonymous();
     for path in ["/oauth2/token", "/oauth2/revoke", "/oauth2/introspect"] {
         for method in ["GET", "PUT", "PATCH", "DELETE"] {
-            let answer = nobody.request(method, path).send().await;
-            assert_eq!(answer.oauth_error(), told(405, "invalid_request"));
+            let answer = anonymous.request(method, path).send().await;
+            assert_eq!(answer.oauth_error(), received(405, "invalid_request"));
             assert_eq!(answer.header("allow"), "POST, OPTIONS");
         }
-        let answer = nobody.request("OPTIONS", path).send().await;
+        let answer = anonymous.request("OPTIONS", path).send().await;
         assert_eq!((answer.status, answer.body.len()), (204, 0));
         let request = endpoint(&api, path).header("Content-Encoding", "gzip");
         let answer = request.form(&[GRANT]).send().await;
-        assert_eq!(answer.oauth_error(), told(415, "invalid_request"));
+        assert_eq!(answer.oauth_error(), received(415, "invalid_request"));
         let long = "x".repeat(300_000);
         let answer = endpoint(&api, path).form(&[("token", &long)]).send().await;
-        assert_eq!(answer.oauth_error(), told(413, "invalid_request"));
+        assert_eq!(answer.oauth_error(), received(413, "invalid_request"));
         let target = format!("{path}?{}", "x".repeat(9_000));
         let answer = endpoint(&api, &target).form(&[GRANT]).send().await;
-        assert_eq!(answer.oauth_error(), told(414, "invalid_request"));
+        assert_eq!(answer.oauth_error(), received(414, "invalid_request"));
     }
     let answer = client.ask(&api, "/oauth2/authorize", &[GRANT]).await;
-    assert_eq!(answer.oauth_error(), told(404, "invalid_request"));
+    assert_eq!(answer.oauth_error(), received(404, "invalid_request"));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_body_that_does_not_arrive_is_told_so() {
-    let plan = Plan::default().setting("LIMITS__BODY_SECONDS", "1");
-    let api = plan.start().await;
+async fn a_body_that_does_not_arrive_times_out() {
+    let builder = ApiServerBuilder::default().setting("LIMITS__BODY_SECONDS", "1");
+    let api = builder.start().await;
     let request = "POST /oauth2/token HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\n\r\nabc";
     let answer = raw::answer(api.address, request).await;
-    assert_eq!(answer.oauth_error(), told(408, "invalid_request"));
+    assert_eq!(answer.oauth_error(), received(408, "invalid_request"));
     api.stop().await;
 }
 
-/// What a client is answered while calls of this name meet a misfortune.
-async fn answer_during(probe: &Probe, api: &Api, call: &'static str, what: Misfortune) -> Answer {
+/// The response to a client while calls of this name hit a fault.
+async fn answer_during(
+    probe: &StoreProbe,
+    api: &ApiServer,
+    call: &'static str,
+    what: InjectedFault,
+) -> ApiResponse {
     let client = Client::make(api, &["agents:read"]).await;
     let token = client.token(api).await;
     probe.make(call, what);
@@ -196,21 +205,21 @@ async fn answer_during(probe: &Probe, api: &Api, call: &'static str, what: Misfo
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_away_is_told_from_a_mistake() {
-    let probe = Arc::new(Probe::default());
-    let over = Arc::clone(&probe);
-    let api = Plan::default()
-        .over(move |storage| over.over(storage))
+async fn an_unavailable_store_is_not_a_client_error() {
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |storage| wrapped.wrap_storage(storage))
         .start()
         .await;
     for call in ["credentials.find", "tokens.is_revoked", "tokens.revoke"] {
         for (misfortune, status, error) in [
-            (Misfortune::Away, 503, "temporarily_unavailable"),
-            (Misfortune::Corrupt, 500, "server_error"),
-            (Misfortune::Panic, 500, "server_error"),
+            (InjectedFault::Away, 503, "temporarily_unavailable"),
+            (InjectedFault::Corrupt, 500, "server_error"),
+            (InjectedFault::Panic, 500, "server_error"),
         ] {
             let answer = answer_during(&probe, &api, call, misfortune).await;
-            assert_eq!(answer.oauth_error(), told(status, error), "{call}");
+            assert_eq!(answer.oauth_error(), received(status, error), "{call}");
             assert!(!answer.text().contains("10.0.0.7"), "{}", answer.text());
         }
     }
@@ -218,8 +227,8 @@ async fn a_store_that_is_away_is_told_from_a_mistake() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn other_credentials_are_not_looked_at_there() {
-    let api = Api::start().await;
+async fn other_credentials_are_ignored_at_oauth_endpoints() {
+    let api = ApiServer::start().await;
     let client = Client::make(&api, &["agents:read"]).await;
     let request = endpoint(&api, "/oauth2/token").header("X-API-Key", "nonsense");
     request.form(&client.form(&[GRANT])).send().await.ok();
@@ -240,12 +249,15 @@ async fn other_credentials_are_not_looked_at_there() {
 
 #[cfg(feature = "address-guard")]
 #[tokio::test(flavor = "multi_thread")]
-async fn who_asks_too_often_is_told_to_wait() {
-    let plan = Plan::default().setting("LIMITS__ADDRESS__PER_MINUTE", "1");
-    let api = plan.setting("LIMITS__ADDRESS__BURST", "1").start().await;
+async fn too_frequent_requests_receive_retry_after() {
+    let builder = ApiServerBuilder::default().setting("LIMITS__ADDRESS__PER_MINUTE", "1");
+    let api = builder.setting("LIMITS__ADDRESS__BURST", "1").start().await;
     let first = endpoint(&api, "/oauth2/token").form(&[GRANT]).send().await;
-    assert_eq!(first.oauth_error(), told(401, "invalid_client"));
+    assert_eq!(first.oauth_error(), received(401, "invalid_client"));
     let second = endpoint(&api, "/oauth2/token").form(&[GRANT]).send().await;
-    assert_eq!(second.oauth_error(), told(429, "temporarily_unavailable"));
+    assert_eq!(
+        second.oauth_error(),
+        received(429, "temporarily_unavailable")
+    );
     api.stop().await;
 }

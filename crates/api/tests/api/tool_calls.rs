@@ -1,17 +1,17 @@
-//! The tools that a turn has called, however far it has come and however it ended.
+//! The tool calls of turns, in every state and with every end.
 
 use ports::ReplyError;
 use serde_json::{Value, json};
 
 use crate::{
+    api_server::ApiServer,
     engines::{contents, scripted_agent, turn},
     event_streams::streamed,
-    harness::Api,
-    script::Call,
+    script::EngineCall,
 };
 
-/// Has the engine of a running turn call a tool that answers, and another that does not.
-async fn call_tools(call: &Call) {
+/// Lets the engine of a running turn call one tool that returns and one that does not.
+async fn call_tools(call: &EngineCall) {
     call.use_tool("calculator", json!({"expression": "17 * 24"}))
         .await;
     call.call_tool("time", &json!({"zone": "UTC"})).await;
@@ -39,8 +39,8 @@ fn assert_calls(turn: &Value, status: &str) {
     );
 }
 
-/// Begins a turn, and takes its call of the engine.
-async fn begun(api: &Api, agent: &str) -> Value {
+/// Starts a turn, and accepts its call of the engine.
+async fn begun(api: &ApiServer, agent: &str) -> Value {
     let request = api.writer().request("POST", "/api/chat");
     let request = request.header("Prefer", "respond-async");
     let body = json!({"agentId": agent, "message": "What is 17 * 24, and when?"});
@@ -49,7 +49,7 @@ async fn begun(api: &Api, agent: &str) -> Value {
     serde_json::from_slice(&answer.body).expect("JSON")
 }
 
-async fn ended(api: &Api, id: &str) -> Value {
+async fn ended(api: &ApiServer, id: &str) -> Value {
     loop {
         let turn = turn(api, id).await;
         if turn["status"] != "in_progress" {
@@ -90,11 +90,11 @@ async fn a_turn_that_failed_keeps_the_calls_it_had_made() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    for said in ["", "Let me see. "] {
+    for texts in ["", "Let me see. "] {
         let begun = begun(&api, &agent).await;
         let call = script.next_call().await;
-        if !said.is_empty() {
-            call.say(said).await;
+        if !texts.is_empty() {
+            call.send_text(texts).await;
         }
         call_tools(&call).await;
         let id = begun["id"].as_str().unwrap();
@@ -105,13 +105,13 @@ async fn a_turn_that_was_cancelled_keeps_the_calls_it_had_made() {
         assert_eq!(turn(&api, id).await, cancelled);
         let conversation = begun["conversationId"].as_str().unwrap();
         let messages = contents(&api, conversation).await;
-        assert_eq!(messages.len(), if said.is_empty() { 1 } else { 2 });
+        assert_eq!(messages.len(), if texts.is_empty() { 1 } else { 2 });
     }
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_without_end_are_a_bad_answer() {
+async fn endless_tool_calls_are_a_malformed_reply() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let begun = begun(&api, &agent).await;
     let call = script.next_call().await;
@@ -119,7 +119,7 @@ async fn calls_without_end_are_a_bad_answer() {
     for _ in 0..3 {
         call.call_tool(&long, &arguments).await;
     }
-    call.call_unheard(&long, &arguments);
+    call.call_tool_unreceived(&long, &arguments);
     call.stopped().await;
     let failed = ended(&api, begun["id"].as_str().unwrap()).await;
     assert_eq!(failed["error"]["code"], "engine_failed");
@@ -128,9 +128,9 @@ async fn calls_without_end_are_a_bad_answer() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn however_deep_arguments_are_the_log_can_be_read() {
+async fn the_log_is_readable_with_deeply_nested_arguments() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
-    // What keeps it adds some levels, with which it could be written and not read.
+    // The stored form adds some levels of nesting: it could then be written but not read.
     let deep = (0..126).fold(json!({}), |inner, _| json!({"a": inner}));
     let begun = begun(&api, &agent).await;
     let call = script.next_call().await;
@@ -149,8 +149,8 @@ async fn however_deep_arguments_are_the_log_can_be_read() {
     assert_eq!(last["data"]["turn"], completed);
     let mut stream = streamed(&api.reader(), "since=0").await;
     for event in page {
-        let told = stream.next().await.expect("the stream goes on");
-        assert_eq!(told.data, *event);
+        let received = stream.next().await.expect("the stream goes on");
+        assert_eq!(received.data, *event);
     }
     api.stop().await;
 }
@@ -174,9 +174,9 @@ async fn large_arguments_are_kept_once_and_left_out_of_events() {
     let events = api.reader().get(path).await.ok();
     let data = &events["data"][0]["data"];
     assert_eq!(data["omitted"], true);
-    let told = data["turn"]["toolCalls"].as_array().expect("calls");
-    assert_eq!(told.len(), 16);
-    for call in told {
+    let received = data["turn"]["toolCalls"].as_array().expect("calls");
+    assert_eq!(received.len(), 16);
+    for call in received {
         let rest = (&call["name"], &call["status"], &call["arguments"]);
         assert_eq!(rest, (&json!("sum"), &json!("ok"), &json!({})));
     }

@@ -1,24 +1,25 @@
-//! What whoever watches the service is told of tools.
+//! The metrics of tools.
 
 use metrics_exporter_prometheus::PrometheusBuilder;
 use serde_json::json;
 
 use crate::{
-    harness::{Plan, id_of},
+    api_server::{ApiServerBuilder, id_of},
     script::scripted,
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn calls_of_tools_are_counted_by_provider_and_status_and_names_that_a_model_makes_up_as_one()
-{
+async fn tool_calls_are_counted_by_provider_and_status_and_unknown_names_as_one() {
     let recorder = PrometheusBuilder::new().build_recorder();
     let metrics = recorder.handle();
     metrics::set_global_recorder(recorder).expect("no other test measures the process");
     let (engine, mut script) = scripted();
-    let plan = Plan::default().engine("scripted", engine).metrics(metrics);
-    // Nobody listens there.
-    let plan = plan.setting("MCP__SERVERS__FILES__URL", "http://127.0.0.1:9/mcp");
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default()
+        .engine("scripted", engine)
+        .metrics(metrics);
+    // No server listens there.
+    let builder = builder.setting("MCP__SERVERS__FILES__URL", "http://127.0.0.1:9/mcp");
+    let api = builder.start().await;
     let config = json!({"engine": "scripted"});
     let draft =
         json!({"name": "Ada", "capabilities": ["calculator", "files/read"], "config": config});
@@ -40,7 +41,7 @@ async fn calls_of_tools_are_counted_by_provider_and_status_and_names_that_a_mode
         call.answer("2.").await;
     });
     let text = api.writer().get("/metrics").await.text().to_owned();
-    let told: Vec<&str> = text
+    let received: Vec<&str> = text
         .lines()
         .filter(|line| line.starts_with("tool_call_seconds_"))
         .collect();
@@ -48,11 +49,14 @@ async fn calls_of_tools_are_counted_by_provider_and_status_and_names_that_a_mode
         r#"tool_call_seconds_count{provider="calculator",status="ok"} 2"#,
         r#"tool_call_seconds_sum{provider="calculator",status="ok"} 0.014"#,
         r#"tool_call_seconds_count{provider="files",status="ok"} 1"#,
-        // The agent does not have `time`, and nobody has the others.
+        // The agent does not have the tool `time`; the others do not exist.
         r#"tool_call_seconds_count{provider="none",status="ok"} 3"#,
     ] {
-        assert!(told.contains(&line), "{line} is missing in {told:#?}");
+        assert!(
+            received.contains(&line),
+            "{line} is missing in {received:#?}"
+        );
     }
-    assert_eq!(told.len(), 6, "{told:#?}");
+    assert_eq!(received.len(), 6, "{received:#?}");
     api.stop().await;
 }

@@ -1,21 +1,21 @@
-//! A user of an identity provider reaches nothing of another user's talks, whatever it asks:
-//! walked over the published document.
+//! Users of an identity provider cannot reach conversations of other users: a walk over the
+//! published document.
 
-use api::access::scope_table::{Access, access_of};
+use api::operations::{Access, find};
 use domain::Scope;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::Answer,
+    answer::ApiResponse,
+    api_server::ApiServer,
     caller::Caller,
-    harness::Api,
     issuer::get_with_keys,
-    operations::{self, Operation, Sample},
+    operations::{self, Operation, TestResources},
     user_issuer::UserIssuer,
     walk::Walk,
 };
 
-/// Everything but to reach the conversations of others.
+/// All scopes except access to conversations of others.
 fn confined() -> Vec<&'static str> {
     let scopes = Scope::ALL.iter().map(|scope| scope.as_str());
     scopes
@@ -23,23 +23,23 @@ fn confined() -> Vec<&'static str> {
         .collect()
 }
 
-/// Whether the path names a conversation or a turn.
-fn names_a_talk(operation: &Operation) -> bool {
+/// Whether the path contains a conversation or a turn.
+fn names_a_conversation(operation: &Operation) -> bool {
     let nouns = ["/api/conversations/{id}", "/api/turns/{id}"];
     nouns
         .iter()
         .any(|noun| operation.template.starts_with(noun))
 }
 
-/// What else can be asked about another user's talk, all of which happened since a position of the
-/// log: the answer, and its status.
-async fn asked_otherwise(
+/// Other requests about another user's conversation since a position of the log: the response and
+/// its status.
+async fn other_requests(
     id: &str,
     user: &Caller,
-    sample: &Sample,
+    resources: &TestResources,
     since: &Value,
-) -> Vec<(Answer, u16)> {
-    let (agent, conversation) = (&sample.agent, &sample.conversation);
+) -> Vec<(ApiResponse, u16)> {
+    let (agent, conversation) = (&resources.agent, &resources.conversation);
     let post = |path: &'static str, body: Value| async move { user.post(path, body).await };
     let get = |path: String| async move { user.get(&path).await };
     match id {
@@ -77,42 +77,42 @@ async fn asked_otherwise(
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_another_users_is_not_there() {
+async fn resources_of_other_users_are_not_found() {
     let issuer = UserIssuer::start().await;
     let api = issuer.trusted().start().await;
     let user = api.caller(Some(&issuer.token("ada", &confined())));
     get_with_keys(&user, "/api/agents").await.ok();
     let mut walk = Walk::of("another user");
     for operation in operations::all() {
-        if access_of(operation.id) == Some(Access::Public) {
+        if find(operation.id).is_some_and(|row| row.access == Access::Public) {
             continue;
         }
-        // Of bob's, and new each time: an operation before may have deleted what it worked on.
+        // Bob's resources, new each time: an earlier operation may have deleted them.
         let since = api.reader().get("/api/events").await.ok()["headSeq"].take();
-        let sample = Sample::make(&api).await;
-        let talk = [sample.conversation.as_str(), sample.turn.as_str()];
-        let answer = operation.request(&user, &sample).send().await;
-        if names_a_talk(&operation) {
+        let resources = TestResources::make(&api).await;
+        let talk = [resources.conversation.as_str(), resources.turn.as_str()];
+        let answer = operation.request(&user, &resources).send().await;
+        if names_a_conversation(&operation) {
             walk.note(&operation, &answer, 404, &[]);
         } else {
             walk.note(&operation, &answer, operation.success(), &talk);
         }
-        for (answer, status) in asked_otherwise(operation.id, &user, &sample, &since).await {
+        for (answer, status) in other_requests(operation.id, &user, &resources, &since).await {
             let secrets = if status == 200 { &talk[..] } else { &[] };
             walk.note(&operation, &answer, status, secrets);
         }
-        assert_untouched(&api, &operation, &sample).await;
+        assert_untouched(&api, &operation, &resources).await;
     }
     walk.end();
     api.stop().await;
 }
 
-/// Nothing of bob's has changed, unless its agent is gone.
-async fn assert_untouched(api: &Api, operation: &Operation, sample: &Sample) {
+/// Nothing of bob's has changed, unless its agent is deleted.
+async fn assert_untouched(api: &ApiServer, operation: &Operation, resources: &TestResources) {
     if operation.id == "delete_agent" {
         return;
     }
-    let path = format!("/api/conversations/{}", sample.conversation);
+    let path = format!("/api/conversations/{}", resources.conversation);
     let conversation = api.reader().get(&path).await.ok();
     let (version, count) = (&conversation["version"], &conversation["messageCount"]);
     assert_eq!((version, count), (&json!(1), &json!(3)), "{}", operation.id);

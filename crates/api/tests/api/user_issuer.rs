@@ -1,4 +1,4 @@
-//! A small identity provider: it publishes one key and signs what a test wants its users to be.
+//! A small identity provider: it publishes one key and signs tokens for users.
 
 use aws_lc_rs::{rand::SystemRandom, signature::Ed25519KeyPair};
 use jsonwebtoken::{Algorithm, EncodingKey, Header, jwk::Jwk};
@@ -9,12 +9,12 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::harness::Plan;
+use crate::api_server::ApiServerBuilder;
 
 const ISSUER: &str = "https://id.example";
 const AUDIENCE: &str = "agents";
 
-/// An identity provider that is up as long as its test runs.
+/// An identity provider that runs during its test.
 pub(crate) struct UserIssuer {
     key: EncodingKey,
     keys_at: String,
@@ -34,15 +34,15 @@ impl UserIssuer {
         }
     }
 
-    /// A plan for a service that trusts it, by the id `main`.
-    pub(crate) fn trusted(&self) -> Plan {
-        Plan::default()
+    /// Settings of a service that trusts the provider under the id `main`.
+    pub(crate) fn trusted(&self) -> ApiServerBuilder {
+        ApiServerBuilder::default()
             .setting("AUTH__ISSUERS__MAIN__ISSUER", ISSUER)
             .setting("AUTH__ISSUERS__MAIN__AUDIENCES", AUDIENCE)
             .setting("AUTH__ISSUERS__MAIN__JWKS_URL", &self.keys_at)
     }
 
-    /// A token of a user with these scopes, good for five minutes.
+    /// A token of a user with these scopes, valid for five minutes.
     pub(crate) fn token(&self, user: &str, scopes: &[&str]) -> String {
         let (clock, _) = api::wiring::system();
         let claims = json!({
@@ -55,17 +55,17 @@ impl UserIssuer {
     }
 }
 
-/// Answers whatever is asked with the key set.
+/// Answers every request with the key set.
 async fn publish(listener: TcpListener, set: Value) {
     let body = set.to_string();
     let length = body.len();
-    let answer = format!(
+    let response = format!(
         "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: {length}\r\n\
          Connection: close\r\n\r\n{body}"
     );
     while let Ok((mut connection, _)) = listener.accept().await {
         read_head(&mut connection).await;
-        let written = connection.write_all(answer.as_bytes()).await;
+        let written = connection.write_all(response.as_bytes()).await;
         written.expect("the answer is taken");
     }
 }

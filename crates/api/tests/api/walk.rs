@@ -1,8 +1,8 @@
-//! The account of a walk over every operation.
+//! The result of a walk over all operations.
 
-use crate::{answer::Answer, operations::Operation};
+use crate::{answer::ApiResponse, operations::Operation};
 
-/// Who walked, how far, and where somebody was let in who should not have been.
+/// The result of a walk: the caller, the number of operations, and those that wrongly succeeded.
 pub(crate) struct Walk {
     identity: &'static str,
     requests: usize,
@@ -10,7 +10,7 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// A walk of somebody.
+    /// A walk of one caller.
     pub(crate) fn of(identity: &'static str) -> Self {
         Self {
             identity,
@@ -19,11 +19,11 @@ impl Walk {
         }
     }
 
-    /// Notes an answer that must have this status and show none of these texts.
+    /// Checks a response, which must have this status and contain none of these texts.
     pub(crate) fn note(
         &mut self,
         operation: &Operation,
-        answer: &Answer,
+        answer: &ApiResponse,
         status: u16,
         secrets: &[&str],
     ) {
@@ -31,16 +31,16 @@ impl Walk {
         let shown = secrets.iter().find(|text| answer.text().contains(**text));
         if answer.status != status || shown.is_some() {
             let (id, identity) = (operation.id, self.identity);
-            let told = answer.text();
+            let received = answer.text();
             let line = format!(
-                "{id} as {identity}: {}, not {status}: {told}",
+                "{id} as {identity}: {}, not {status}: {received}",
                 answer.status
             );
             self.unexpected.push(line);
         }
     }
 
-    /// Prints the account, for who wants to see it, and fails if anybody was let in who should not have been.
+    /// Prints the result, and fails if an operation wrongly succeeded.
     #[expect(
         clippy::print_stdout,
         reason = "the runner of tests shows it on demand"

@@ -1,6 +1,6 @@
-// aimock on a loopback port of its own, in the guise of a server of language models. Its one argument
-// says what it answers to which message, in aimock's own words. Says where it is, and then how each
-// of its answers to a chat ended: `whole`, or `cut` when whoever asked went away before the end.
+// aimock on a loopback port, as a server of language models. Its only argument contains the responses
+// by message, in aimock's format. Prints its URL, and then the end of each chat response: `whole`, or
+// `cut` if the client disconnected before the end.
 
 import { subscribe } from 'node:diagnostics_channel';
 
@@ -17,5 +17,5 @@ const server = new LLMock({ host: '127.0.0.1', port: 0, logLevel: 'silent' });
 server.addFixturesFromJSON(JSON.parse(process.argv[2]));
 await server.start();
 say({ url: server.url });
-// Whoever started it may end without a word.
+// The parent process may end without a signal.
 process.stdin.on('end', () => process.exit()).resume();

@@ -1,5 +1,5 @@
-// Reads an AsyncAPI document from its input and tells what the AsyncAPI initiative's parser finds
-// wrong with it.
+// Reads an AsyncAPI document from its input and prints the errors that the official AsyncAPI parser
+// finds.
 import { text } from "node:stream/consumers";
 import { Parser } from "@asyncapi/parser";
 

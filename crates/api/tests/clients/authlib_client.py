@@ -99,7 +99,7 @@ def revoke(session, metadata):
 
 
 def check_token(token, metadata, order):
-    """Another resource server takes the token for what RFC 9068 describes."""
+    """Another resource server validates the token by RFC 9068."""
     resource = requests.get(f"{order['baseUrl']}/.well-known/oauth-protected-resource").json()
     validator = PublishedKeys(metadata, resource["resource"])
     claims = validator.authenticate_token(token["access_token"])
@@ -108,9 +108,9 @@ def check_token(token, metadata, order):
 
 
 def refusals(order, metadata):
-    """What the library makes of the errors that the token endpoint answers."""
+    """The library's errors for error responses of the token endpoint."""
     if "privateKey" in order:
-        # What it would sign if nobody told it otherwise: the audience is the token endpoint.
+        # The library's default audience is the token endpoint.
         session = signing_session(order, metadata["token_endpoint"])
         return {"otherAudience": refusal(session, metadata)}
     unknown = {**order, "scope": "no:such"}

@@ -1,5 +1,5 @@
-// A client's new key: `node client_key.mjs ES256`. Says the JWK for the client and the JWK set for
-// the service.
+// Generates a client's key: `node client_key.mjs ES256`. Prints the JWK for the client and the JWK
+// set for the service.
 
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 

@@ -1,15 +1,15 @@
-// What each client library is put through, so that its own file only says how it is called.
+// The test flow of all client libraries; the file of each library only contains its calls.
 
 import { deepEqual, equal } from 'node:assert/strict';
 import { text } from 'node:stream/consumers';
 import { setTimeout } from 'node:timers/promises';
 
-/** How long what was revoked may still be taken for good: seconds, generously for a busy machine. */
+/** The seconds for which revoked credentials may still be accepted, generous for busy machines. */
 const patience = 20;
 
 /**
  * Reads from the input, as JSON, `baseUrl`, `clientId`, `scope` and either `clientSecret` or
- * `privateKey` (a JWK with `alg`), hands them to `talk` and says in a line of JSON what it answers.
+ * `privateKey` (a JWK with `alg`), calls `talk` with them and prints its result as a line of JSON.
  */
 export async function main(talk) {
   const order = JSON.parse(await text(process.stdin));
@@ -17,8 +17,8 @@ export async function main(talk) {
 }
 
 /**
- * Fetches a token, calls the interface with it, has it introspected and revokes it. The library's
- * `call` answers a status, and throws where the library throws; `refusal` tells what it threw.
+ * Fetches a token, calls the API with it, introspects it and revokes it. The library's `call`
+ * returns a status, and throws if the library throws; `refusal` describes the error.
  */
 export async function useToken({ grant, call, introspect, revoke }, { scope, clientId }) {
   const granted = await grant({ scope });
@@ -39,19 +39,19 @@ export async function useToken({ grant, call, introspect, revoke }, { scope, cli
   return { expiresIn: granted.expires_in, refused };
 }
 
-/** The status and the error of what a library threw, or the status that it answered. */
+/** The status and the error that a library threw, or the status that it returned. */
 export async function refusal(outcome) {
   try {
     return { status: await outcome };
   } catch (thrown) {
     if (thrown.status === undefined) throw thrown;
-    // With a challenge in the header the libraries leave the body to their callers.
+    // If the header contains a challenge, the libraries do not read the body.
     const challenge = thrown.error ?? thrown.cause[0].parameters.error;
     return { status: thrown.status, error: challenge ?? (await thrown.response.json()).error };
   }
 }
 
-/** Asks again until the answer is true, and answers it. */
+/** Polls until the result is truthy, and returns it. */
 async function until(what, condition) {
   const end = performance.now() + patience * 1000;
   for (;;) {
@@ -62,7 +62,7 @@ async function until(what, condition) {
   }
 }
 
-/** `fetch`, and whether the Basic credentials that it sent last were encoded as for a form. */
+/** `fetch`, which records whether the last Basic credentials were form-encoded. */
 export function watchedFetch({ clientId, clientSecret }) {
   const watched = { fetch: send, formEncoded: undefined };
   function send(url, options) {

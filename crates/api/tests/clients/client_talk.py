@@ -1,11 +1,11 @@
-"""What each client library is put through, so that its own file only says how it is called."""
+"""The test flow of all client libraries; the file of each library only contains its calls."""
 
 import json
 import re
 import sys
 import time
 
-# How long what was revoked may still be taken for good: seconds, generously for a busy machine.
+# The seconds for which revoked credentials may still be accepted, generous for busy machines.
 PATIENCE = 20
 
 
@@ -42,13 +42,13 @@ def scopes(said):
 
 
 def expect(actual, expected):
-    """Fails unless they are equal."""
+    """Asserts that both are equal."""
     if actual != expected:
         raise AssertionError(f"{actual!r} instead of {expected!r}")
 
 
 def until(what, condition):
-    """Asks again until the answer is true."""
+    """Polls until the result is true."""
     end = time.monotonic() + PATIENCE
     while not condition():
         if time.monotonic() > end:

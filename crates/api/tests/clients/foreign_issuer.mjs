@@ -1,8 +1,8 @@
-// An identity provider of somebody else's: `node foreign_issuer.mjs keycloak|auth0|entra`.
+// An external identity provider: `node foreign_issuer.mjs keycloak|auth0|entra`.
 //
-// Says in one line of JSON where it is once it listens, and then answers each line on its input by
+// Prints its description in one line of JSON once it listens, and then answers each input line with
 // one line: {"command": "mint", …}, {"command": "rotate", "keep": true}, {"command": "fall"},
-// {"command": "rise"}, {"command": "requests"}; issuer_server.mjs tells what they do. Ends when its
+// {"command": "rise"}, {"command": "requests"}; issuer_server.mjs describes them. Ends when its
 // input ends.
 
 import { createInterface } from 'node:readline';
@@ -10,7 +10,7 @@ import { createInterface } from 'node:readline';
 import { imitations } from './issuer_imitations.mjs';
 import { IssuerServer } from './issuer_server.mjs';
 
-// The provider's notices would come between our lines.
+// The provider's log lines would mix with the responses.
 console.info = console.warn = () => {};
 
 const say = (value) => process.stdout.write(`${JSON.stringify(value)}\n`);

@@ -1,6 +1,5 @@
-// What the access tokens of three identity providers look like. `claims` takes what oidc-provider
-// would sign and answers what the other one signs in its place; `roles` are what the test wants the
-// token to allow.
+// The access tokens of three identity providers. `claims` maps the claims of oidc-provider to those of
+// the imitated provider; `roles` are the rights that the test requests for the token.
 
 import { createHash } from 'node:crypto';
 
@@ -8,7 +7,7 @@ const keycloakClient = 'agent-service';
 const entraTenant = '6f1d2c1e-0a57-4b8b-9c55-3d2b0a8f4f10';
 const entraApplication = '9b7a4a52-6f0e-4d8f-8a86-6b1c3d0c9f7e';
 
-/** The same text is the same identifier in each run. */
+/** Maps a text to an identifier that is equal in each run. */
 const uuidOf = (text) => {
   const digits = createHash('sha256').update(text).digest('hex').slice(0, 32);
   return digits.replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');

@@ -1,4 +1,4 @@
-// oidc-provider on a loopback port of its own, in the guise of another identity provider.
+// oidc-provider on a loopback port, imitating another identity provider.
 
 import { createHash } from 'node:crypto';
 import { createServer } from 'node:http';
@@ -9,7 +9,7 @@ import Provider from 'oidc-provider';
 import { requestToken, signIn } from './issuer_sign_in.mjs';
 
 const resource = 'urn:agent-service';
-/** Seconds between the issue and the end of a token that is to look old. */
+/** Seconds between issue and expiry of a token that is issued as already old. */
 const longestLife = 600;
 
 const digest = (text, encoding) => createHash('sha256').update(text).digest(encoding);
@@ -83,13 +83,13 @@ export class IssuerServer {
       response.writeHead(404).end();
       return;
     }
-    // What the provider needs to know that it is mounted below a path.
+    // Informs the provider that it is mounted below a path.
     request.originalUrl = request.url;
     request.url = request.url.slice(this.#mountPath.length);
     this.#handle(request, response);
   }
 
-  /** A provider whose tokens look like those of the imitated one. */
+  /** A provider with tokens like those of the imitated one. */
   #provider() {
     return new Provider(this.issuer, {
       clients: [this.#client],
@@ -152,7 +152,7 @@ export class IssuerServer {
   /**
    * Has the provider sign a token, by a grant that it supports: for the user `login`, or without one
    * for the client itself. `scope`, `roles`, `algorithm`, `type`, `lifetime` (seconds, also below 0)
-   * and `claims` (in place of those that the token would have; null leaves one out) say what is in it.
+   * and `claims` (replace the default claims; null removes one) determine its content.
    */
   async mint(order) {
     this.#order = order;
@@ -174,7 +174,7 @@ export class IssuerServer {
     };
   }
 
-  /** Signs with new keys from now on; the old ones are published beside them if they are kept. */
+  /** Rotates the signing keys; the old ones stay published if `keep` is set. */
   async rotate({ keep }) {
     const fresh = await newKeys();
     this.#keys = keep ? [...fresh, ...this.#keys] : fresh;
@@ -182,7 +182,7 @@ export class IssuerServer {
     return {};
   }
 
-  /** Answers nobody any more: who asks is hung up on. */
+  /** Drops all connections from now on. */
   fall() {
     this.#answering = false;
     return {};
@@ -194,12 +194,12 @@ export class IssuerServer {
     return {};
   }
 
-  /** How often each path was asked for, mostly by others. */
+  /** The number of requests for each path. */
   requests() {
     return { requests: this.#requests };
   }
 
-  /** What there is to know about it. */
+  /** The provider's description. */
   description() {
     const { audience, algorithm } = this.#imitation;
     const { jwks_uri: jwksUri } = this.#endpoints;

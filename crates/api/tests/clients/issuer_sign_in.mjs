@@ -36,7 +36,7 @@ function formOf({ url, page, status }) {
   return new URL(action[1], url).href;
 }
 
-/** Signs `login` in and answers what the token endpoint said. */
+/** Signs `login` in and returns the response of the token endpoint. */
 export async function signIn({ endpoints, client, login, scope, resource }) {
   const verifier = randomBytes(32).toString('base64url');
   const request = new URL(endpoints.authorization_endpoint);
@@ -69,7 +69,7 @@ export async function signIn({ endpoints, client, login, scope, resource }) {
   });
 }
 
-/** Asks the token endpoint. */
+/** Sends a request to the token endpoint. */
 export async function requestToken(endpoints, client, fields) {
   const body = new URLSearchParams({
     client_id: client.client_id,

@@ -13,7 +13,7 @@ import urllib.request
 # What it looks up elsewhere on its own account, and what its clients would ask a proxy for.
 os.environ.update(LITELLM_LOCAL_MODEL_COST_MAP="True", LITELLM_LOG="ERROR", NO_PROXY="*")
 
-# It prints as it likes: what is meant for whoever started this goes another way.
+# The library prints to stdout, so messages for the parent process use another descriptor.
 told = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
@@ -32,7 +32,7 @@ def tell_when_it_answers(url):
         except OSError:
             time.sleep(0.1)
     print(json.dumps({"url": url}), file=told, flush=True)
-    # Whoever started it may end without a word.
+    # The parent process may end without a signal.
     sys.stdin.read()
     os._exit(0)
 

@@ -21,7 +21,7 @@ CONTEXT = 16_384
 FIRST_BYTE = 3
 WORDS = "so it goes on and while nobody minds the rain or counts hours until morning".split()
 
-# It prints as it likes: what is meant for whoever started this goes another way.
+# The library prints to stdout, so messages for the parent process use another descriptor.
 told = os.fdopen(os.dup(1), "w")
 os.dup2(2, 1)
 
@@ -110,7 +110,7 @@ def tell_when_it_answers(url):
         except OSError:
             time.sleep(0.1)
     print(json.dumps({"url": url}), file=told, flush=True)
-    # Whoever started it may end without a word.
+    # The parent process may end without a signal.
     sys.stdin.read()
     os._exit(0)
 

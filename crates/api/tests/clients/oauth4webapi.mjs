@@ -1,5 +1,5 @@
 // The service as seen by oauth4webapi, also as the authority whose tokens another resource server
-// checks; client_talk.mjs tells what comes in and what goes out.
+// checks; client_talk.mjs describes input and output.
 
 import { deepEqual, equal } from 'node:assert/strict';
 
@@ -66,7 +66,7 @@ function calls(server, { baseUrl, clientId }, authentication, options) {
   };
 }
 
-/** Another resource server takes the token for what RFC 9068 describes, by the published keys. */
+/** Another resource server validates the token by RFC 9068 with the published keys. */
 async function checkToken(server, { resource }, { grant }, { baseUrl, clientId, scope }) {
   const { access_token: token } = await grant({ scope });
   const request = new Request(baseUrl, { headers: { authorization: `Bearer ${token}` } });
@@ -75,13 +75,13 @@ async function checkToken(server, { resource }, { grant }, { baseUrl, clientId, 
   equal(claims.exp - claims.iat, 600);
 }
 
-/** The challenge of an answer to a call that the scope does not allow. */
+/** The challenge in the response to a call without the scope. */
 async function forbidden({ grant, call }, { scope }) {
   const { access_token: token } = await grant({ scope });
   return refusal(call(token, 'POST'));
 }
 
-/** What the library makes of the errors that the token endpoint answers. */
+/** The library's errors for error responses of the token endpoint. */
 async function refusals(server, order) {
   if (order.privateKey !== undefined) return {};
   const said = (authentication, scope) =>

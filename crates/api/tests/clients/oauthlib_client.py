@@ -23,7 +23,7 @@ def talk(order):
 
 
 def authentications(order, secret):
-    """What each method adds to a request."""
+    """The parameters that each method adds to a request."""
     return {
         "client_secret_basic": {"auth": HTTPBasicAuth(order["clientId"], secret)},
         "client_secret_post": {"include_client_id": True, "client_secret": secret},
@@ -66,7 +66,7 @@ def revoke(order, metadata, session):
 
 
 def refusals(order, metadata):
-    """What the library makes of the errors that the token endpoint answers."""
+    """The library's errors for error responses of the token endpoint."""
     wrong = authentications(order, order["clientSecret"] + "x")
     right = authentications(order, order["clientSecret"])
     unknown = {**order, "scope": "no:such"}

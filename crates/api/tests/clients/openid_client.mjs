@@ -1,4 +1,4 @@
-// The service as seen by openid-client; client_talk.mjs tells what comes in and what goes out.
+// The service as seen by openid-client; client_talk.mjs describes input and output.
 
 import { importJWK } from 'jose';
 import * as client from 'openid-client';
@@ -46,7 +46,7 @@ function calls(configuration, { baseUrl }) {
   };
 }
 
-/** What the library makes of the errors that the token endpoint answers. */
+/** The library's errors for error responses of the token endpoint. */
 async function refusals(order) {
   if (order.privateKey !== undefined) return {};
   const said = async (secret, scope) => {

@@ -1,4 +1,4 @@
-// Runs the documentation's snippets for pages, unchanged, behind a relay that can cut every connection.
+// Runs the JavaScript of the documentation, unchanged, behind a relay that can cut every connection.
 // Orders come in lines of JSON, and every answer is one line of JSON.
 import { connect, createServer } from "node:net";
 import { createInterface } from "node:readline";
@@ -76,19 +76,22 @@ const orders = {
   async relay({ port }) {
     service = `http://127.0.0.1:${await relay(port)}`;
   },
-  async chat({ source, token, question }) {
+  // Begins a chat; answers once the turn, or with `awaitText` some text, was shown.
+  async chat({ source, token, question, awaitText }) {
     const { chat } = await snippet(source);
     chatted = chat(service, async () => token, question, ({ turnId, text }) => tell({ turnId, text }));
     chatted.catch((error) => tell({ error: String(error) }));
-    await until(() => told.length > 0);
+    await until(() => (awaitText ? told.some(({ text }) => text) : told.length > 0));
   },
   async chatted() {
     return { told, reply: await chatted };
   },
-  // A chat of which only the end is of interest.
+  // A whole chat: its outcome, and the texts that the page showed.
   async ask({ source, token, question }) {
     const { chat } = await snippet(source);
-    return outcome(chat(service, async () => token, question, () => {}));
+    const shown = [];
+    const show = ({ text }) => shown.push(text);
+    return { ...(await outcome(chat(service, async () => token, question, show))), shown };
   },
   // A chat with a service that cannot be reached, or whose streams end too early, until the page
   // gives up at the last of so many calls.

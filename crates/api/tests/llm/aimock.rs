@@ -1,16 +1,16 @@
-//! The server aimock, which speaks as real ones do and breaks as it is told.
+//! The server aimock, which imitates real servers and injects failures.
 
 use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
-    ground::{Ground, KEY},
-    partner::Partner,
+    child_program::ChildProgram,
+    fixture::{Fixture, KEY},
 };
 
 const REPLY: &str = "Good morning! Your order is on its way, and will be with you tomorrow.";
 
-/// What it answers to which message.
+/// Its responses by message.
 fn fixtures() -> Value {
     let breaks = |message: &str, chaos: Value| {
         json!({
@@ -21,7 +21,7 @@ fn fixtures() -> Value {
         {"match": {"userMessage": "hello"}, "response": {"content": REPLY}, "chunkSize": 5},
         {"match": {"userMessage": "piece by piece"}, "response": {"content": REPLY},
          "chunkSize": 5, "latency": 20},
-        // Several seconds: who does not wait goes before the end.
+        // Several seconds: a client without a wait disconnects earlier.
         {"match": {"userMessage": "slowly"}, "response": {"content": REPLY}, "chunkSize": 1,
          "latency": 100},
         {"match": {"userMessage": "sum", "hasToolResult": false},
@@ -45,18 +45,18 @@ fn fixtures() -> Value {
     ])
 }
 
-async fn start() -> (Partner, String, Ground) {
+async fn start() -> (ChildProgram, String, Fixture) {
     let fixtures = fixtures().to_string();
-    let mut server = Partner::start("aimock_server.mjs", &[&fixtures]);
-    let url = server.says().await["url"]
+    let mut server = ChildProgram::start("aimock_server.mjs", &[&fixtures]);
+    let url = server.read_json().await["url"]
         .as_str()
         .expect("a URL")
         .to_owned();
-    let ground = Ground::start(&url, "gpt-mock").await;
-    (server, url, ground)
+    let fixture = Fixture::start(&url, "gpt-mock").await;
+    (server, url, fixture)
 }
 
-/// The requests that the server was sent, oldest first.
+/// The requests that the server received, oldest first.
 async fn asked(url: &str) -> Vec<Value> {
     let journal = reqwest::get(format!("{url}/__aimock/journal")).await;
     let journal: Value = journal.expect("an answer").json().await.expect("JSON");
@@ -64,20 +64,20 @@ async fn asked(url: &str) -> Vec<Value> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn it_answers_as_a_whole_and_as_a_stream_and_is_asked_as_openai_is() {
-    let (mut server, url, ground) = start().await;
+async fn replies_work_inline_and_streamed_with_openai_requests() {
+    let (mut server, url, fixture) = start().await;
     let llm = json!({"temperature": 0.5, "maxOutputTokens": 300, "stop": ["END"]});
-    let agent = ground.agent(json!({"llm": llm})).await;
-    let reply = ground.answers(&agent, "hello").await;
+    let agent = fixture.agent(json!({"llm": llm})).await;
+    let reply = fixture.answers(&agent, "hello").await;
     assert_eq!(reply["message"], REPLY);
     assert_eq!(reply["finishReason"], "stop");
-    let (reply, pieces) = ground.streams(&agent, "piece by piece").await;
+    let (reply, pieces) = fixture.streams(&agent, "piece by piece").await;
     assert_eq!(reply["message"], REPLY);
     assert!(pieces > 1, "it came in one piece");
-    let reply = ground.answers(&agent, "at length").await;
+    let reply = fixture.answers(&agent, "at length").await;
     assert_eq!(reply["finishReason"], "length");
     for _ in 0..3 {
-        assert_eq!(server.says().await, json!({"answer": "whole"}));
+        assert_eq!(server.read_json().await, json!({"answer": "whole"}));
     }
     let asked = asked(&url).await;
     let body = &asked[0]["body"];
@@ -95,16 +95,16 @@ async fn it_answers_as_a_whole_and_as_a_stream_and_is_asked_as_openai_is() {
         "{system}"
     );
     assert_eq!(messages[1], json!({"role": "user", "content": "hello"}));
-    ground.api.stop().await;
+    fixture.api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_tool_is_called_and_its_answer_read() {
-    let (_server, url, ground) = start().await;
-    let agent = ground.agent(json!({})).await;
-    let reply = ground.answers(&agent, "sum").await;
+async fn a_tool_is_called_and_its_result_used() {
+    let (_server, url, fixture) = start().await;
+    let agent = fixture.agent(json!({})).await;
+    let reply = fixture.answers(&agent, "sum").await;
     assert_eq!(reply["message"], "It is forty-two.");
-    let turn = ground.turn(&reply["turnId"]).await;
+    let turn = fixture.turn(&reply["turnId"]).await;
     let calls = turn["toolCalls"].as_array().expect("calls");
     assert_eq!(calls.len(), 1, "{turn}");
     assert_eq!(calls[0]["name"], "calculator", "{turn}");
@@ -116,69 +116,69 @@ async fn a_tool_is_called_and_its_answer_read() {
     assert_eq!(calls[0]["status"], "ok", "{turn}");
     let asked = asked(&url).await;
     let tools = asked[0]["body"]["tools"].as_array().expect("tools");
-    // The other capability has no tool behind it.
+    // No tool implements the other capability.
     assert_eq!(tools.len(), 1, "{tools:?}");
     assert_eq!(tools[0]["function"]["name"], "calculator");
-    ground.streams(&agent, "sum").await;
-    ground.api.stop().await;
+    fixture.streams(&agent, "sum").await;
+    fixture.api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancelled_turn_stops_the_model() {
-    let (mut server, _url, ground) = start().await;
-    let agent = ground.agent(json!({})).await;
-    ground.is_let_go(&agent, "slowly").await;
-    assert_eq!(server.says().await, json!({"answer": "cut"}));
-    ground.api.stop().await;
+    let (mut server, _url, fixture) = start().await;
+    let agent = fixture.agent(json!({})).await;
+    fixture.is_released(&agent, "slowly").await;
+    assert_eq!(server.read_json().await, json!({"answer": "cut"}));
+    fixture.api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_it_refuses_is_told_in_our_words() {
-    let (_server, url, ground) = start().await;
-    let agent = ground.agent(json!({"timeoutMs": 5_000})).await;
-    let limited = ground
+async fn errors_of_the_server_become_problems() {
+    let (_server, url, fixture) = start().await;
+    let agent = fixture.agent(json!({"timeoutMs": 5_000})).await;
+    let limited = fixture
         .fails(&agent, "often", ProblemCode::EngineUnavailable)
         .await;
     assert_eq!(limited.header("retry-after"), "90");
     let limited = asked(&url).await.len();
     assert_eq!(limited, 1, "it said when to come again, and that is later");
-    ground
+    fixture
         .fails(&agent, "forbidden", ProblemCode::EngineFailed)
         .await;
     let all = asked(&url).await.len();
     assert_eq!(all, 2, "what is refused is not repeated");
-    ground.api.stop().await;
+    fixture.api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_comes_to_nothing_is_told_in_time() {
-    let (_server, url, ground) = start().await;
-    let agent = ground.agent(json!({"timeoutMs": 20_000})).await;
-    ground
+async fn empty_and_unfinished_replies_fail_in_time() {
+    let (_server, url, fixture) = start().await;
+    let agent = fixture.agent(json!({"timeoutMs": 20_000})).await;
+    fixture
         .fails(&agent, "garbled", ProblemCode::EngineFailed)
         .await;
-    ground
+    fixture
         .fails(&agent, "breaks off", ProblemCode::EngineFailed)
         .await;
     let before = asked(&url).await.len();
     for message in ["dropped", "hangs up"] {
-        ground
+        fixture
             .fails(&agent, message, ProblemCode::EngineUnavailable)
             .await;
     }
-    // Nothing was said, so each was asked for three times.
+    // No text was sent, so each was retried twice.
     assert_eq!(asked(&url).await.len() - before, 6);
-    let hasty = ground.agent(json!({"timeoutMs": 1_000})).await;
-    ground
+    let hasty = fixture.agent(json!({"timeoutMs": 1_000})).await;
+    fixture
         .fails(&hasty, "late", ProblemCode::EngineTimeout)
         .await;
-    ground.api.stop().await;
+    fixture.api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_line_that_breaks_or_hangs_is_noticed() {
-    let (_server, _url, ground) = start().await;
-    ground.is_cut(json!({}), "hello").await;
-    ground.is_too_slow(json!({}), "hello").await;
-    ground.ends_with_a_stand_in(json!({})).await;
+async fn broken_and_hanging_connections_are_detected() {
+    let (_server, _url, fixture) = start().await;
+    fixture.is_cut(json!({}), "hello").await;
+    fixture.is_too_slow(json!({}), "hello").await;
+    fixture.falls_back(json!({})).await;
 }

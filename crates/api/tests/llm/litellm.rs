@@ -1,5 +1,5 @@
-//! The proxy `LiteLLM`, by itself and in front of another server. Starting it takes its time, so one
-//! test does everything.
+//! The proxy `LiteLLM`, by itself and in front of another server. Its start is slow, so one test
+//! does everything.
 
 use std::time::Duration;
 
@@ -7,16 +7,16 @@ use domain::ProblemCode;
 use serde_json::{Value, json};
 
 use crate::{
-    ground::{Ground, KEY},
-    partner::Partner,
+    child_program::ChildProgram,
+    fixture::{Fixture, KEY},
 };
 
 const REPLY: &str = "Good morning from elsewhere.";
 
-/// Long enough for a slow machine with much else to do.
+/// The timeout of a test that hangs, on a slow and busy machine.
 const STARTS: Duration = Duration::from_secs(110);
 
-/// What stands behind it for what it cannot make up itself.
+/// The server behind it, for replies that it cannot generate itself.
 fn fixtures() -> Value {
     json!([
         {"match": {"userMessage": "piece by piece"}, "response": {"content": REPLY},
@@ -53,45 +53,45 @@ fn configuration(behind: &str) -> Value {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_proxy_answers_streams_calls_tools_and_fails_as_any_server_does() {
+async fn the_proxy_replies_streams_calls_tools_and_fails_like_any_server() {
     let fixtures = fixtures().to_string();
-    let mut behind = Partner::start("aimock_server.mjs", &[&fixtures]);
-    let url = behind.says().await["url"].clone();
+    let mut behind = ChildProgram::start("aimock_server.mjs", &[&fixtures]);
+    let url = behind.read_json().await["url"].clone();
     let configuration = configuration(url.as_str().expect("a URL")).to_string();
-    let mut proxy = Partner::start("litellm_server.py", &[&configuration]);
-    let url = proxy.says_within(STARTS).await["url"].clone();
-    let ground = Ground::start(url.as_str().expect("a URL"), "made-up").await;
+    let mut proxy = ChildProgram::start("litellm_server.py", &[&configuration]);
+    let url = proxy.read_json_within(STARTS).await["url"].clone();
+    let fixture = Fixture::start(url.as_str().expect("a URL"), "made-up").await;
 
-    let agent = ground.agent(json!({})).await;
-    assert_eq!(ground.answers(&agent, "hello").await["message"], REPLY);
-    assert_eq!(ground.streams(&agent, "hello").await.0["message"], REPLY);
+    let agent = fixture.agent(json!({})).await;
+    assert_eq!(fixture.answers(&agent, "hello").await["message"], REPLY);
+    assert_eq!(fixture.streams(&agent, "hello").await.0["message"], REPLY);
 
-    let through = ground.agent(json!({"llm": {"model": "behind"}})).await;
-    let (reply, pieces) = ground.streams(&through, "piece by piece").await;
+    let through = fixture.agent(json!({"llm": {"model": "behind"}})).await;
+    let (reply, pieces) = fixture.streams(&through, "piece by piece").await;
     assert_eq!(reply["message"], REPLY);
     assert!(pieces > 1, "it came in one piece");
-    let reply = ground.answers(&through, "sum").await;
+    let reply = fixture.answers(&through, "sum").await;
     assert_eq!(reply["message"], "It is forty-two.");
-    let turn = ground.turn(&reply["turnId"]).await;
+    let turn = fixture.turn(&reply["turnId"]).await;
     assert_eq!(turn["toolCalls"][0]["status"], "ok", "{turn}");
 
-    fails(&ground).await;
-    ground.is_cut(json!({}), "hello").await;
-    ground.is_too_slow(json!({}), "hello").await;
-    ground.is_let_go(&through, "slowly").await;
-    ground.ends_with_a_stand_in(json!({})).await;
+    fails(&fixture).await;
+    fixture.is_cut(json!({}), "hello").await;
+    fixture.is_too_slow(json!({}), "hello").await;
+    fixture.is_released(&through, "slowly").await;
+    fixture.falls_back(json!({})).await;
 }
 
-/// What it cannot do is told in our words.
-async fn fails(ground: &Ground) {
+/// Unsupported requests become problems.
+async fn fails(fixture: &Fixture) {
     for (model, code) in [
         ("limited", ProblemCode::EngineUnavailable),
         ("broken", ProblemCode::EngineUnavailable),
         ("narrow", ProblemCode::EngineFailed),
         ("nowhere", ProblemCode::EngineFailed),
     ] {
-        let agent = ground.agent(json!({"llm": {"model": model}})).await;
-        let answer = ground.fails(&agent, "hello", code).await;
+        let agent = fixture.agent(json!({"llm": {"model": model}})).await;
+        let answer = fixture.fails(&agent, "hello", code).await;
         if code == ProblemCode::EngineUnavailable {
             answer.header("retry-after");
         }

@@ -1,26 +1,26 @@
-//! The engine `llm` against servers of language models that nobody here wrote. The service is the
-//! built one, with the settings of an operator; `tests/clients` holds the servers.
+//! The engine `llm` against real servers of language models. The service is the built one with an
+//! operator's settings; `tests/clients` contains the servers.
 
 mod aimock;
-mod ground;
+mod fixture;
 mod heavy;
 mod litellm;
-mod tap;
+mod proxy;
 
 #[path = "../api/answer.rs"]
 #[expect(dead_code, reason = "the tests of the interface use the rest")]
 mod answer;
+#[path = "../api/api_server.rs"]
+#[expect(dead_code, reason = "the tests of the interface use the rest")]
+mod api_server;
 #[path = "../api/caller.rs"]
 #[expect(dead_code, reason = "the tests of the interface use the rest")]
 mod caller;
+#[path = "../api/child_program.rs"]
+#[expect(dead_code, reason = "the tests of the interface use the rest")]
+mod child_program;
 #[path = "../api/documented.rs"]
 mod documented;
-#[path = "../api/harness.rs"]
-#[expect(dead_code, reason = "the tests of the interface use the rest")]
-mod harness;
-#[path = "../api/partner.rs"]
-#[expect(dead_code, reason = "the tests of the interface use the rest")]
-mod partner;
 #[path = "../api/redaction.rs"]
 mod redaction;
 #[path = "../api/sse_client.rs"]

@@ -1,18 +1,18 @@
-//! The example file, held to the code and to the compose file.
+//! Checks the example file against the code and the compose file.
 
 use std::{collections::BTreeSet, fs};
 
 use api::settings::{Settings, keys};
 
-use crate::given::{load, written};
+use crate::fixture::{load, written};
 
 fn in_repository(file: &str) -> String {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
     fs::read_to_string(format!("{root}/{file}")).expect("a file of the repository")
 }
 
-/// The settings in `.env.example`: each stands commented out, as `#NAME=default`, but what
-/// containers cannot start without.
+/// The settings in `.env.example`: each is commented out as `#NAME=default`, except those that
+/// containers need.
 fn documented() -> Vec<(String, String)> {
     in_repository(".env.example")
         .lines()

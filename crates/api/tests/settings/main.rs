@@ -1,6 +1,6 @@
-//! Configuration as an operator meets it: variables, a file, and what is said about mistakes.
+//! Configuration of an operator: variables, a file, and errors.
 
 mod example;
-mod given;
-mod read;
-mod refused;
+mod fixture;
+mod invalid;
+mod valid;

@@ -4,7 +4,7 @@ use std::{str::FromStr, thread};
 
 use sqlx::{AssertSqlSafe, ConnectOptions, Executor, postgres::PgConnectOptions};
 
-/// A database that is dropped with this.
+/// A database that is dropped together with this value.
 pub(crate) struct Database {
     server: PgConnectOptions,
     name: String,
@@ -27,12 +27,12 @@ impl Database {
         Self { server, name }
     }
 
-    /// What `DATABASE_URL` is to say.
+    /// The value of `DATABASE_URL`.
     pub(crate) fn url(&self) -> String {
         self.options().to_url_lossy().into()
     }
 
-    /// How it is reached.
+    /// The connection parameters.
     pub(crate) fn options(&self) -> PgConnectOptions {
         self.server.clone().database(&self.name)
     }
@@ -50,7 +50,7 @@ impl Drop for Database {
     fn drop(&mut self) {
         let server = self.server.clone();
         let drop_it = format!("drop database {} with (force)", self.name);
-        // A thread of its own, because this may be inside a runtime, where nothing may block.
+        // A separate thread, because the caller may be inside a runtime, which must not block.
         let dropping = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()

@@ -5,7 +5,7 @@ use tokio::net::TcpSocket;
 
 use crate::process::{folder, printed, refusal, run};
 
-/// Engines and servers of tools; nothing listens there.
+/// Engines and tool servers whose addresses have no listener.
 pub(crate) const PARTIES: [(&str, &str); 7] = [
     ("LLM__BASE_URL", "http://127.0.0.1:1/v1"),
     ("LLM__API_KEY", "sk-secret"),
@@ -17,7 +17,7 @@ pub(crate) const PARTIES: [(&str, &str); 7] = [
 ];
 
 #[test]
-fn what_is_wrong_with_the_configuration_is_named() {
+fn configuration_errors_are_named() {
     let folder = folder();
     let at = folder.path();
     assert_eq!(
@@ -30,23 +30,23 @@ fn what_is_wrong_with_the_configuration_is_named() {
         ("AUTH__BOOTSTRAP_KEY", "agk_secret"),
     ];
     for arguments in [&["config", "check"][..], &["serve"]] {
-        let told = refusal(at, arguments, &wrong);
+        let text = refusal(at, arguments, &wrong);
         for (name, value) in wrong {
-            assert!(told.contains(name), "{name} is missing in {told}");
+            assert!(text.contains(name), "{name} is missing in {text}");
             assert!(
-                name == "SERVER__PROT" || !told.contains(value),
-                "{value} is shown in {told}"
+                name == "SERVER__PROT" || !text.contains(value),
+                "{value} is shown in {text}"
             );
         }
     }
     let unknown = refusal(at, &["config", "check"], &[("ENGINES__DEFAULT", "oracle")]);
-    let expected = "ENGINES__DEFAULT must be the name of an engine that there is: rules";
+    let expected = "ENGINES__DEFAULT must be the name of an existing engine: rules";
     assert!(unknown.contains(expected), "{unknown}");
     assert!(!at.join("data").exists(), "nothing was opened");
 }
 
 #[test]
-fn a_program_of_tools_that_is_not_there_is_named() {
+fn a_missing_tool_program_is_named() {
     let folder = folder();
     let programs = [
         ("MCP__SERVERS__HERE__COMMAND", "sh"),
@@ -56,31 +56,31 @@ fn a_program_of_tools_that_is_not_there_is_named() {
         ),
         ("MCP__SERVERS__THERE__COMMAND", "/there/is/no/such/program"),
     ];
-    let told = refusal(folder.path(), &["config", "check"], &programs);
+    let text = refusal(folder.path(), &["config", "check"], &programs);
     for (name, value) in programs {
-        assert_eq!(told.contains(name), value != "sh", "{name}: {told}");
+        assert_eq!(text.contains(name), value != "sh", "{name}: {text}");
     }
 }
 
 #[test]
-fn a_good_configuration_is_told_with_the_names_of_engines_and_servers_of_tools() {
+fn a_valid_configuration_is_confirmed_with_engines_and_tool_servers() {
     let folder = folder();
     let output = run(folder.path(), &["config", "check"], &PARTIES);
     assert!(output.status.success(), "{output:?}");
-    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
     let named = "engines: llm (default), rules, spare; tool servers: files, remote";
-    assert_eq!(told, format!("the configuration is valid\n{named}\n"));
+    assert_eq!(text, format!("the configuration is valid\n{named}\n"));
     let chosen = [&PARTIES[..], &[("ENGINES__DEFAULT", "spare")]].concat();
     let output = run(folder.path(), &["config", "check"], &chosen);
-    let told = String::from_utf8(output.stdout).expect("UTF-8");
+    let text = String::from_utf8(output.stdout).expect("UTF-8");
     assert!(
-        told.contains("engines: llm, rules, spare (default); "),
-        "{told}"
+        text.contains("engines: llm, rules, spare (default); "),
+        "{text}"
     );
 }
 
 #[test]
-fn the_documents_are_printed_and_nothing_else() {
+fn only_the_documents_are_printed() {
     let folder = folder();
     for (command, version) in [("openapi", "3.1.0"), ("asyncapi", "3.0.0")] {
         let printed = printed(folder.path(), &[command]);
@@ -94,13 +94,13 @@ fn the_documents_are_printed_and_nothing_else() {
 }
 
 #[test]
-fn a_service_that_is_not_there_is_not_healthy() {
+fn a_missing_service_is_unhealthy() {
     let folder = folder();
-    // It is bound, so that nobody else takes it, and never listens.
+    // Bound, so that no other process uses the port, but never listening.
     let deaf = TcpSocket::new_v4().expect("a socket");
     deaf.bind("127.0.0.1:0".parse().expect("an address"))
         .expect("a free port");
     let url = format!("http://{}", deaf.local_addr().expect("its address"));
-    let told = refusal(folder.path(), &["healthcheck", "--url", &url], &[]);
-    assert!(told.contains(&url), "{told}");
+    let text = refusal(folder.path(), &["healthcheck", "--url", &url], &[]);
+    assert!(text.contains(&url), "{text}");
 }

@@ -1,21 +1,21 @@
-//! The first key of a store, when the first start does not go well.
+//! The first key of a store after a failed first start.
 
 use std::{net::TcpListener, path::Path};
 
 use crate::{
     postgres::Database,
-    process::{Running, folder, printed, refusal, service},
+    process::{RunningService, folder, printed, refusal, service},
     requests::{shown_at_first_start, status},
     unwritable_log::without_reader,
 };
 
-/// Fails unless the next start prints a valid key, which is the only one of the store.
+/// Asserts that the next start prints a valid key, the only one of the store.
 async fn assert_next_start_prints_the_key(folder: &Path) {
-    let first = Running::start(folder, &[]);
+    let first = RunningService::start(folder, &[]);
     first.abort();
     let (_, log) = first.ended();
     let (key, _) = shown_at_first_start(&log);
-    let second = Running::start(folder, &[]);
+    let second = RunningService::start(folder, &[]);
     assert_eq!(status(&second.url, &key, "/api/agents").await, 200);
     let listed = printed(folder, &["keys", "list"]);
     assert_eq!(listed.lines().count(), 1, "{listed}");
@@ -25,7 +25,7 @@ async fn assert_next_start_prints_the_key(folder: &Path) {
 }
 
 #[tokio::test]
-async fn a_start_whose_port_is_taken_leaves_the_first_key_to_the_next_one() {
+async fn a_start_on_a_used_port_leaves_the_first_key_to_the_next_start() {
     let folder = folder();
     let taken = TcpListener::bind("127.0.0.1:0").expect("a free port");
     let port = taken.local_addr().expect("its address").port().to_string();
@@ -36,10 +36,10 @@ async fn a_start_whose_port_is_taken_leaves_the_first_key_to_the_next_one() {
 }
 
 #[tokio::test]
-async fn a_start_that_cannot_print_leaves_the_first_key_to_the_next_one() {
+async fn a_start_that_cannot_print_leaves_the_first_key_to_the_next_start() {
     let folder = folder();
     let command = service(folder.path(), &[], &[("SERVER__PORT", "0")]);
-    let mut running = Running::of(without_reader(command));
+    let mut running = RunningService::of(without_reader(command));
     let ready = reqwest::get(format!("{}/readyz", running.url)).await;
     assert_eq!(ready.expect("an answer").status(), 200);
     running.abort();
@@ -56,9 +56,9 @@ async fn two_first_starts_on_one_postgres_database_print_one_key() {
         let mut command = service(folder.path(), &[], &settings);
         command.spawn().expect("the binary starts")
     };
-    // Both run before either is awaited.
+    // Both processes run at the same time.
     let logs = [start(), start()].map(|process| {
-        let running = Running::listening(process);
+        let running = RunningService::listening(process);
         running.abort();
         running.ended().1
     });

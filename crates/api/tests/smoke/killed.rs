@@ -1,4 +1,4 @@
-//! What is left of turns when their process is killed.
+//! Turns after their process was killed.
 
 use std::time::{Duration, Instant};
 
@@ -6,16 +6,16 @@ use scripted_engine::Script;
 use serde_json::Value;
 
 use crate::{
+    chat_client::{ChatClient, key, output, serving, stream_until_text, text},
     postgres::Database,
-    process::{Running, folder},
-    talk::{Talker, key, serving, spoken, text, told},
+    process::{RunningService, folder},
 };
 
-/// Within this time another process has taken over what a killed one has left.
+/// The time within which another process takes over the turns of a killed one.
 const TAKEN_OVER: Duration = Duration::from_secs(15);
 
-/// Kills it without a word, and waits until it is gone.
-fn kill(mut running: Running) {
+/// Kills the process, and waits for its end.
+fn kill(mut running: RunningService) {
     running.process.kill().expect("it can be killed");
     running.process.wait().expect("its end");
 }
@@ -25,46 +25,51 @@ fn endless() -> Script {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_next_process_ends_what_ran_and_runs_what_waited() {
+async fn the_next_process_fails_running_turns_and_runs_queued_ones() {
     let folder = folder();
     let key = key(folder.path());
     let first = serving(folder.path(), &key, None);
-    let talker = Talker::to(&first, &key);
-    let place = talker.place().await;
-    let endless = place.message(&endless());
-    let request = talker.chat(&endless).header("Idempotency-Key", "k");
-    let (_stream, lost) = spoken(request).await;
-    let waiting = talker.ask(&place.message(&Script::deltas(["Two."])));
-    let second = talker.turns("turn.queued", 1).await.remove(0);
-    let third = talker
-        .later(&place.message(&Script::deltas(["Three."])))
+    let chat_client = ChatClient::to(&first, &key);
+    let conversation_ref = chat_client.conversation_ref().await;
+    let endless = conversation_ref.message(&endless());
+    let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
+    let (_stream, lost) = stream_until_text(request).await;
+    let waiting = chat_client.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    let second = chat_client.turns("turn.queued", 1).await.remove(0);
+    let third = chat_client
+        .later(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     kill(first);
     waiting.await.expect_err("nobody answers any more");
 
     let next = serving(folder.path(), &key, None);
-    let talker = talker.at(&next);
-    let turn = talker.turn(&lost).await;
+    let chat_client = chat_client.at(&next);
+    let turn = chat_client.turn(&lost).await;
     assert_eq!(turn["status"], "failed", "at once");
     assert_eq!(turn["error"]["code"], "interrupted");
     assert_eq!(turn["reply"], Value::Null);
     for (id, reply) in [(second, "Two."), (text(&third["id"]), "Three.")] {
-        let turn = talker.ended(&id).await;
+        let turn = chat_client.ended(&id).await;
         assert_eq!(turn["reply"]["content"], reply, "{turn}");
     }
-    // The key is free: the same command begins another turn.
-    let request = talker.chat(&endless).header("Idempotency-Key", "k");
-    let (_, again) = told(request.header("Prefer", "respond-async")).await;
+    // The idempotency key is free: the same request starts another turn.
+    let request = chat_client.chat(&endless).header("Idempotency-Key", "k");
+    let (_, again) = output(request.header("Prefer", "respond-async")).await;
     assert_ne!(text(&again["id"]), lost);
-    assert_eq!(text(&again["conversationId"]), place.conversation);
+    assert_eq!(
+        text(&again["conversationId"]),
+        conversation_ref.conversation
+    );
     let path = format!("/api/turns/{}/cancel", text(&again["id"]));
-    told(talker.post(&path, &Value::Null)).await;
-    let reply = talker.ask(&place.message(&Script::deltas(["Well."]))).await;
+    output(chat_client.post(&path, &Value::Null)).await;
+    let reply = chat_client
+        .ask(&conversation_ref.message(&Script::deltas(["Well."])))
+        .await;
     let (status, reply) = reply.expect("an answer");
     assert_eq!((status, text(&reply["message"])), (200, "Well.".to_owned()));
-    talker.assert_each_turn_has_ended_once().await;
-    let said = talker.said(&place).await;
-    let replies: Vec<&str> = said
+    chat_client.assert_each_turn_has_ended_once().await;
+    let messages_of = chat_client.messages_of(&conversation_ref).await;
+    let replies: Vec<&str> = messages_of
         .iter()
         .map(|it| &**it)
         .filter(|it| !it.starts_with('{'))
@@ -82,15 +87,15 @@ async fn another_process_takes_over_in_time() {
     let url = database.url();
     let first = serving(folder.path(), &key, Some(&url));
     let other = serving(folder.path(), &key, Some(&url));
-    let talker = Talker::to(&first, &key);
-    let place = talker.place().await;
-    let request = talker.chat(&place.message(&endless()));
-    let (_stream, lost) = spoken(request.header("Idempotency-Key", "k")).await;
-    let survivor = talker.at(&other);
-    let waiting = survivor.ask(&place.message(&Script::deltas(["Two."])));
-    talker.turns("turn.queued", 1).await;
-    let third = talker
-        .later(&place.message(&Script::deltas(["Three."])))
+    let chat_client = ChatClient::to(&first, &key);
+    let conversation_ref = chat_client.conversation_ref().await;
+    let request = chat_client.chat(&conversation_ref.message(&endless()));
+    let (_stream, lost) = stream_until_text(request.header("Idempotency-Key", "k")).await;
+    let survivor = chat_client.at(&other);
+    let waiting = survivor.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    chat_client.turns("turn.queued", 1).await;
+    let third = chat_client
+        .later(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     kill(first);
     let since = Instant::now();

@@ -1,4 +1,4 @@
-//! What the log tells, and what it leaves alone.
+//! The contents of the log.
 
 use std::{
     fs::{self, Permissions},
@@ -9,12 +9,12 @@ use serde_json::{Value, json};
 
 use crate::{
     commands::PARTIES,
-    process::{Running, folder, printed, service},
+    process::{RunningService, folder, printed, service},
     requests::post,
 };
 
-/// Ends a service at once; answers the lines of its log.
-fn logged(running: Running) -> Vec<Value> {
+/// Stops a service; returns the lines of its log.
+fn logged(running: RunningService) -> Vec<Value> {
     running.abort();
     let (_, told) = running.ended();
     let lines = told.lines().filter(|line| line.starts_with('{'));
@@ -23,7 +23,7 @@ fn logged(running: Running) -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
+async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
     let folder = folder();
     let at = folder.path();
     fs::write(
@@ -31,13 +31,13 @@ async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
         "[log]\nlevel = \"info,application=debug\"\n",
     )
     .expect("a file");
-    let running = Running::start(at, &["--config", "told.toml"]);
+    let running = RunningService::start(at, &["--config", "told.toml"]);
     // {"alg":"ES256","typ":"at+jwt"}, {"iss":"https://id.example/"}
     let token = "eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.\
                  eyJpc3MiOiJodHRwczovL2lkLmV4YW1wbGUvIn0.AA";
     let request = reqwest::Client::new().get(format!("{}/api/agents", running.url));
-    let answer = request.bearer_auth(token).send().await.expect("an answer");
-    assert_eq!(answer.status(), 401);
+    let response = request.bearer_auth(token).send().await.expect("an answer");
+    assert_eq!(response.status(), 401);
     let lines = logged(running);
     let line = lines
         .iter()
@@ -51,27 +51,27 @@ async fn a_token_of_an_unknown_issuer_is_refused_with_a_line_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_failure_of_an_engine_names_what_it_was_asked_by() {
+async fn an_engine_failure_is_logged_with_the_request_id() {
     let folder = folder();
     let at = folder.path();
     let generated = printed(at, &["keys", "generate"]);
     let key = generated.trim_end();
-    // Nothing listens there.
+    // No server listens there.
     let settings = [
         ("SERVER__PORT", "0"),
         ("AUTH__BOOTSTRAP_KEY", key),
         ("LLM__BASE_URL", "http://127.0.0.1:1/v1"),
         ("LLM__MODEL", "any"),
     ];
-    let running = Running::of(service(at, &[], &settings));
+    let running = RunningService::of(service(at, &[], &settings));
     let agent = post(&running.url, key, "/api/agents", json!({"name": "Ada"})).await;
     let request = reqwest::Client::new().post(format!("{}/api/chat", running.url));
     let request = request.header("X-API-Key", key);
     let request = request.header("X-Request-Id", "found-again");
     let question = json!({"agentId": agent["id"], "message": "Hello"});
-    let answer = request.json(&question).send().await.expect("an answer");
-    assert_eq!(answer.status(), 503);
-    let problem: Value = answer.json().await.expect("JSON");
+    let response = request.json(&question).send().await.expect("an answer");
+    assert_eq!(response.status(), 503);
+    let problem: Value = response.json().await.expect("JSON");
     let lines = logged(running);
     let line = lines
         .iter()
@@ -90,10 +90,10 @@ async fn a_failure_of_an_engine_names_what_it_was_asked_by() {
 }
 
 #[test]
-fn a_start_names_the_engines_and_the_servers_of_tools() {
+fn the_start_logs_engines_and_tool_servers() {
     let folder = folder();
     let settings = [&PARTIES[..], &[("SERVER__PORT", "0")]].concat();
-    let lines = logged(Running::of(service(folder.path(), &[], &settings)));
+    let lines = logged(RunningService::of(service(folder.path(), &[], &settings)));
     let named = "engines: llm (default), rules, spare; tool servers: files, remote";
     assert!(
         lines.iter().any(|line| line["message"] == named),
@@ -102,10 +102,10 @@ fn a_start_names_the_engines_and_the_servers_of_tools() {
 }
 
 #[test]
-fn a_store_that_other_users_may_read_is_warned_about() {
+fn a_store_readable_by_other_users_logs_a_warning() {
     let folder = folder();
     let warnings = || {
-        let lines = logged(Running::start(folder.path(), &[])).into_iter();
+        let lines = logged(RunningService::start(folder.path(), &[])).into_iter();
         let modes = lines.filter(|line| line["level"] == "WARN" && line["mode"].is_string());
         let modes = modes.map(|line| (line["file"].clone(), line["mode"].clone()));
         modes.collect::<Vec<_>>()
@@ -117,23 +117,26 @@ fn a_store_that_other_users_may_read_is_warned_about() {
     assert_eq!(warned[0], (json!("data/agent-service.db"), json!("644")));
 }
 
-/// Whether a service wants requests. It does not when it has ended, either.
+/// Returns whether a service is ready; false also if it has ended.
 async fn is_ready(url: &str) -> bool {
-    let answer = reqwest::get(format!("{url}/readyz")).await;
-    answer.is_ok_and(|answer| answer.status() == 200)
+    let response = reqwest::get(format!("{url}/readyz")).await;
+    response.is_ok_and(|response| response.status() == 200)
 }
 
 #[tokio::test]
-async fn an_orderly_end_is_no_error() {
+async fn a_clean_shutdown_logs_no_error() {
     let folder = folder();
-    let running = Running::start(folder.path(), &[]);
+    let running = RunningService::start(folder.path(), &[]);
     running.stop();
     while is_ready(&running.url).await {
         tokio::task::yield_now().await;
     }
     let lines = logged(running);
-    let said = |text: &str| lines.iter().any(|line| line["message"] == text);
-    assert!(said("draining; a second signal aborts"), "{lines:?}");
+    let texts = |text: &str| lines.iter().any(|line| line["message"] == text);
+    assert!(
+        texts("shutdown requested; draining (a second signal aborts)"),
+        "{lines:?}"
+    );
     let errors: Vec<&Value> = lines
         .iter()
         .filter(|line| line["level"] == "ERROR")
@@ -142,7 +145,7 @@ async fn an_orderly_end_is_no_error() {
 }
 
 #[tokio::test]
-async fn no_ticket_stands_in_the_log_however_much_that_tells() {
+async fn no_ticket_is_logged_at_any_level() {
     let folder = folder();
     let (at, log) = (folder.path(), folder.path().join("log"));
     let generated = printed(at, &["keys", "generate"]);
@@ -153,9 +156,9 @@ async fn no_ticket_stands_in_the_log_however_much_that_tells() {
         ("LOG__LEVEL", "trace,actix_http=trace"),
     ];
     let mut command = service(at, &[], &settings);
-    // What it tells is more than a pipe holds.
+    // The output is larger than a pipe's buffer.
     command.stderr(fs::File::create(&log).expect("a file"));
-    let mut running = Running::of(command);
+    let mut running = RunningService::of(command);
     let made = post(&running.url, key, "/api/ws/tickets", json!({})).await;
     let good = made["ticket"].as_str().expect("a ticket");
     let guessed = format!("agt_{}", "Guess".repeat(9).split_at(43).0);
@@ -182,7 +185,7 @@ async fn no_ticket_stands_in_the_log_however_much_that_tells() {
 }
 
 #[tokio::test]
-async fn refused_cross_origin_requests_leave_a_line_with_the_origin() {
+async fn rejected_cross_origin_requests_are_logged_with_the_origin() {
     let folder = folder();
     let at = folder.path();
     let settings = [
@@ -190,13 +193,13 @@ async fn refused_cross_origin_requests_leave_a_line_with_the_origin() {
         ("SERVER__ALLOWED_ORIGINS", "https://shop.example"),
         ("LOG__LEVEL", "debug"),
     ];
-    let running = Running::of(service(at, &[], &settings));
+    let running = RunningService::of(service(at, &[], &settings));
     let client = reqwest::Client::new();
     let own = running.url.clone();
     for origin in ["https://shop.example", &own, "https://evil.example"] {
         let request = client.get(format!("{}/livez", running.url));
-        let answer = request.header("Origin", origin).send().await;
-        assert_eq!(answer.expect("an answer").status(), 200);
+        let response = request.header("Origin", origin).send().await;
+        assert_eq!(response.expect("an answer").status(), 200);
     }
     let preflight = client.request(
         reqwest::Method::OPTIONS,

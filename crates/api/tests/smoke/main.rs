@@ -1,5 +1,6 @@
-//! The built binary as an operator meets it: its commands, its first start, its end.
+//! Tests of the built binary: its commands, its first start, its end.
 
+mod chat_client;
 mod commands;
 mod first_key;
 mod killed;
@@ -12,7 +13,6 @@ mod scripted;
 mod serving;
 mod signing_keys;
 mod store_commands;
-mod talk;
 mod terminated;
 mod tool_servers;
 mod unwritable_log;

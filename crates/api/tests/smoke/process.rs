@@ -10,18 +10,18 @@ use tempfile::TempDir;
 
 const SERVICE: &str = env!("CARGO_BIN_EXE_agent-service");
 
-/// A command line of the service, in a folder and an environment of the test's own.
+/// A command of the service, in a separate folder and environment.
 pub(crate) fn service(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> Command {
     program(Path::new(SERVICE), folder, arguments, variables)
 }
 
-/// The same of the service that has the scripted engine as well.
+/// The same for the service with the scripted engine.
 pub(crate) fn scripted_service(
     folder: &Path,
     arguments: &[&str],
     variables: &[(&str, &str)],
 ) -> Command {
-    // Cargo tells tests where binaries are, and of examples only that they stand beside these.
+    // Cargo passes the paths of binaries to tests; examples are next to them.
     let path = Path::new(SERVICE).with_file_name("examples/scripted_service");
     assert!(
         path.exists(),
@@ -48,45 +48,45 @@ pub(crate) fn run(folder: &Path, arguments: &[&str], variables: &[(&str, &str)])
     command.output().expect("the binary starts")
 }
 
-/// What a command that succeeds prints.
+/// The output of a successful command.
 pub(crate) fn printed(folder: &Path, arguments: &[&str]) -> String {
     let output = run(folder, arguments, &[]);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{arguments:?}: {told}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{arguments:?}: {text}");
     String::from_utf8(output.stdout).expect("UTF-8")
 }
 
-/// What a command that fails says about it.
+/// The error output of a failed command.
 pub(crate) fn refusal(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let output = run(folder, arguments, variables);
-    let told = String::from_utf8(output.stderr).expect("UTF-8");
-    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {told}");
+    let text = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(1), "{arguments:?}: {text}");
     assert!(output.stdout.is_empty(), "{arguments:?} printed something");
-    told
+    text
 }
 
 pub(crate) fn folder() -> TempDir {
     tempfile::tempdir().expect("a folder for the test")
 }
 
-/// A service that is up. It is killed when the test fails before its end.
-pub(crate) struct Running {
+/// A running service, which is killed if the test fails.
+pub(crate) struct RunningService {
     pub(crate) process: Child,
     pub(crate) url: String,
 }
 
-impl Running {
+impl RunningService {
     /// Starts it on a free port and waits until it listens.
     pub(crate) fn start(folder: &Path, arguments: &[&str]) -> Self {
         Self::of(service(folder, arguments, &[("SERVER__PORT", "0")]))
     }
 
-    /// Runs a command line that serves and waits until it listens.
+    /// Runs a command that serves, and waits until it listens.
     pub(crate) fn of(mut command: Command) -> Self {
         Self::listening(command.spawn().expect("the binary starts"))
     }
 
-    /// Waits until a process that was started listens.
+    /// Waits until a started process listens.
     pub(crate) fn listening(mut process: Child) -> Self {
         let out = process.stdout.take().expect("its stdout");
         let mut line = String::new();
@@ -97,13 +97,13 @@ impl Running {
         Self { process, url }
     }
 
-    /// Has it end in order.
+    /// Requests a clean shutdown.
     pub(crate) fn stop(&self) {
         self.signal(&["TERM"]);
     }
 
-    /// Has it end at once. Both signals are sent by one shell: a service that has heard the first
-    /// one listens for the second for a few seconds only.
+    /// Stops it immediately. One shell sends both signals: after the first one, the service listens
+    /// for the second one for only a few seconds.
     pub(crate) fn abort(&self) {
         self.signal(&["TERM", "INT"]);
     }
@@ -119,17 +119,17 @@ impl Running {
         assert!(sent.expect("a shell").success());
     }
 
-    /// Waits for the end; answers the exit code and all it said on stderr.
+    /// Waits for the end; returns the exit code and the contents of stderr.
     pub(crate) fn ended(mut self) -> (Option<i32>, String) {
-        let mut told = String::new();
+        let mut text = String::new();
         let stderr = self.process.stderr.as_mut().expect("its stderr");
-        stderr.read_to_string(&mut told).expect("UTF-8");
+        stderr.read_to_string(&mut text).expect("UTF-8");
         let status = self.process.wait().expect("an end");
-        (status.code(), told)
+        (status.code(), text)
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningService {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();

@@ -1,4 +1,4 @@
-//! Requests as an operator sends them.
+//! Requests of an operator.
 
 use std::{
     io::{Read as _, Write as _},
@@ -8,17 +8,17 @@ use std::{
 use domain::{CredentialKind, CredentialSecret};
 use serde_json::Value;
 
-/// The minted key and the line to try it, out of what a first start says.
-pub(crate) fn shown_at_first_start(told: &str) -> (String, String) {
-    let lines = || told.lines().map(str::trim);
+/// The generated key and the example command in the output of a first start.
+pub(crate) fn shown_at_first_start(text: &str) -> (String, String) {
+    let lines = || text.lines().map(str::trim);
     let key = lines().find(|line| CredentialSecret::parse(CredentialKind::Key, line).is_ok());
     let curl = lines().find(|line| line.starts_with("curl "));
-    let key = key.unwrap_or_else(|| panic!("no key in {told}"));
-    let curl = curl.unwrap_or_else(|| panic!("no curl line in {told}"));
+    let key = key.unwrap_or_else(|| panic!("no key in {text}"));
+    let curl = curl.unwrap_or_else(|| panic!("no curl line in {text}"));
     (key.to_owned(), curl.to_owned())
 }
 
-/// The words of a command line whose quotes are single ones.
+/// The words of a command line with single quotes.
 fn words(line: &str) -> Vec<String> {
     let (mut words, mut rest) = (Vec::new(), line);
     while !rest.is_empty() {
@@ -50,26 +50,30 @@ pub(crate) async fn send_as_curl(line: &str) -> Value {
         request = request.header(name, value);
     }
     let request = request.body(behind("-d")[0].to_owned());
-    let answer = request.send().await.expect("an answer");
-    assert_eq!(answer.status(), 201);
-    answer.json().await.expect("JSON")
+    let response = request.send().await.expect("an answer");
+    assert_eq!(response.status(), 201);
+    response.json().await.expect("JSON")
 }
 
 pub(crate) async fn post(url: &str, key: &str, path: &str, body: Value) -> Value {
     let request = reqwest::Client::new().post(format!("{url}{path}"));
-    let answer = request.header("X-API-Key", key).json(&body).send().await;
-    let answer = answer.expect("an answer");
-    assert!(answer.status().is_success(), "{path}: {}", answer.status());
-    answer.json().await.expect("JSON")
+    let response = request.header("X-API-Key", key).json(&body).send().await;
+    let response = response.expect("an answer");
+    assert!(
+        response.status().is_success(),
+        "{path}: {}",
+        response.status()
+    );
+    response.json().await.expect("JSON")
 }
 
 pub(crate) async fn status(url: &str, key: &str, path: &str) -> u16 {
     let request = reqwest::Client::new().get(format!("{url}{path}"));
-    let answer = request.header("X-API-Key", key).send().await;
-    answer.expect("an answer").status().as_u16()
+    let response = request.header("X-API-Key", key).send().await;
+    response.expect("an answer").status().as_u16()
 }
 
-/// A connection that was used once and is kept for later.
+/// A keep-alive connection that was used once.
 pub(crate) fn kept_alive(url: &str) -> TcpStream {
     let address = url.trim_start_matches("http://");
     let mut connection = TcpStream::connect(address).expect("a connection");
@@ -77,11 +81,11 @@ pub(crate) fn kept_alive(url: &str) -> TcpStream {
     connection
         .write_all(request.as_bytes())
         .expect("it is sent");
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"}") {
+    let mut response = Vec::new();
+    while !response.ends_with(b"}") {
         let mut byte = [0];
         connection.read_exact(&mut byte).expect("an answer");
-        answer.push(byte[0]);
+        response.push(byte[0]);
     }
     connection
 }

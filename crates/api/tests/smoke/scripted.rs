@@ -1,15 +1,15 @@
-//! The service that has the scripted engine as well.
+//! The service with the scripted engine.
 
 use scripted_engine::Script;
 use serde_json::json;
 
 use crate::{
-    process::{Running, folder, printed, scripted_service},
+    process::{RunningService, folder, printed, scripted_service},
     requests::post,
 };
 
 #[tokio::test]
-async fn the_service_with_the_scripted_engine_takes_the_same_commands_and_follows_scripts() {
+async fn the_scripted_service_accepts_the_same_commands_and_follows_scripts() {
     let folder = folder();
     let at = folder.path();
     let scopes = "agents:write,chat:write";
@@ -22,7 +22,7 @@ async fn the_service_with_the_scripted_engine_takes_the_same_commands_and_follow
     assert!(printed(at, &["keys", "list"]).contains("ci"));
 
     let serve = scripted_service(at, &["serve"], &[("SERVER__PORT", "0")]);
-    let running = Running::of(serve);
+    let running = RunningService::of(serve);
     for engine in ["scripted", "rules"] {
         let draft = json!({"name": "Ada", "config": {"engine": engine}});
         let agent = post(&running.url, key.trim_end(), "/api/agents", draft).await;

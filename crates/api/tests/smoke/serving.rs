@@ -1,4 +1,4 @@
-//! How the service starts and ends.
+//! Starting and ending the service.
 
 use std::{
     io::{BufRead as _, BufReader, Read as _},
@@ -10,15 +10,15 @@ use domain::{CredentialKind, CredentialSecret};
 use serde_json::{Value, json};
 
 use crate::{
-    process::{Running, folder, printed, refusal, run, service},
+    process::{RunningService, folder, printed, refusal, run, service},
     requests::{kept_alive, post, send_as_curl, shown_at_first_start, status},
 };
 
 #[tokio::test]
-async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_none() {
+async fn only_the_first_start_prints_a_key_and_a_working_command() {
     let folder = folder();
     let at = folder.path();
-    let first = Running::start(at, &[]);
+    let first = RunningService::start(at, &[]);
     let url = first.url.clone();
     wait_until_healthy(at, &url);
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
@@ -28,8 +28,8 @@ async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_
     let mut idle = kept_alive(&url);
     first.stop();
     let ending = Instant::now();
-    let (code, told) = first.ended();
-    assert_eq!(code, Some(0), "{told}");
+    let (code, output) = first.ended();
+    assert_eq!(code, Some(0), "{output}");
     assert!(
         ending.elapsed() < Duration::from_secs(20),
         "an idle connection holds it up"
@@ -37,26 +37,26 @@ async fn a_first_start_shows_a_key_and_a_line_that_works_and_a_second_one_shows_
     let mut nothing = Vec::new();
     idle.read_to_end(&mut nothing).expect("an end in order");
     assert_eq!(nothing, b"");
-    let (key, curl) = shown_at_first_start(&told);
+    let (key, curl) = shown_at_first_start(&output);
     assert_eq!(
-        told.matches(&key).count(),
+        output.matches(&key).count(),
         2,
-        "alone and in the line: {told}"
+        "alone and in the line: {output}"
     );
 
-    let second = Running::start(at, &["serve", "--no-migrate"]);
+    let second = RunningService::start(at, &["serve", "--no-migrate"]);
     let agent = send_as_curl(&curl.replace(&url, &second.url)).await;
     let command = json!({"agentId": agent["id"], "message": "Who are you?"});
     let reply = post(&second.url, &key, "/api/chat", command).await;
     let message = reply["message"].as_str().expect("a reply");
     assert!(message.contains("Ada"), "{message}");
     second.abort();
-    let (code, told) = second.ended();
-    assert_eq!(code, Some(1), "a second signal aborts: {told}");
-    assert!(!told.contains("agk_"), "{told}");
+    let (code, output) = second.ended();
+    assert_eq!(code, Some(1), "a second signal aborts: {output}");
+    assert!(!output.contains("agk_"), "{output}");
 }
 
-/// Asks as a container's health check does, which waits for three seconds at a time.
+/// Polls like a container's health check, with timeouts of three seconds.
 fn wait_until_healthy(folder: &Path, url: &str) {
     let asking = Instant::now();
     loop {
@@ -64,44 +64,44 @@ fn wait_until_healthy(folder: &Path, url: &str) {
         if asked.stdout == b"ready\n" {
             return;
         }
-        let told = String::from_utf8_lossy(&asked.stderr);
-        assert!(asking.elapsed() < Duration::from_secs(30), "{told}");
+        let output = String::from_utf8_lossy(&asked.stderr);
+        assert!(asking.elapsed() < Duration::from_secs(30), "{output}");
     }
 }
 
 #[test]
-fn without_leave_to_migrate_a_new_store_is_refused() {
+fn without_permission_to_migrate_a_new_store_is_rejected() {
     let folder = folder();
     let at = folder.path();
-    let told = refusal(at, &["serve", "--no-migrate"], &[("SERVER__PORT", "0")]);
-    assert!(told.contains("agent-service migrate"), "{told}");
+    let output = refusal(at, &["serve", "--no-migrate"], &[("SERVER__PORT", "0")]);
+    assert!(output.contains("agent-service migrate"), "{output}");
     let first = printed(at, &["migrate"]);
     assert!(!first.starts_with('0'), "{first}");
-    assert_eq!(printed(at, &["migrate"]), "0 migration(s) carried out\n");
-    let running = Running::start(at, &["serve", "--no-migrate"]);
+    assert_eq!(printed(at, &["migrate"]), "0 migration(s) applied\n");
+    let running = RunningService::start(at, &["serve", "--no-migrate"]);
     assert!(
         running.url.starts_with("http://127.0.0.1:"),
         "{}",
         running.url
     );
-    let told = refusal(at, &["serve"], &[("SERVER__PORT", "0")]);
+    let output = refusal(at, &["serve"], &[("SERVER__PORT", "0")]);
     assert!(
-        told.contains("store"),
-        "one process serves a SQLite store: {told}"
+        output.contains("store"),
+        "one process serves a SQLite store: {output}"
     );
 }
 
 #[test]
-fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
+fn a_generated_key_is_not_accepted_from_other_machines() {
     let folder = folder();
     let at = folder.path();
     let anywhere = [("SERVER__HOST", "0.0.0.0"), ("SERVER__PORT", "0")];
-    let told = refusal(at, &[], &anywhere);
+    let output = refusal(at, &[], &anywhere);
     assert!(
-        told.contains("AUTH__BOOTSTRAP_KEY") && told.contains("keys generate"),
-        "{told}"
+        output.contains("AUTH__BOOTSTRAP_KEY") && output.contains("keys generate"),
+        "{output}"
     );
-    assert!(!told.contains("agk_"), "{told}");
+    assert!(!output.contains("agk_"), "{output}");
     let generated = printed(at, &["keys", "generate"]);
     let key = generated.trim_end();
     assert!(CredentialSecret::parse(CredentialKind::Key, key).is_ok());
@@ -113,7 +113,7 @@ fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
     let mut line = String::new();
     let out = process.stdout.take().expect("its stdout");
     BufReader::new(out).read_line(&mut line).expect("a line");
-    let running = Running {
+    let running = RunningService {
         process,
         url: line.trim_end().to_owned(),
     };
@@ -130,14 +130,14 @@ fn nobody_is_let_in_from_elsewhere_by_a_key_that_was_not_chosen() {
 }
 
 #[test]
-fn an_idle_service_ends_at_once_where_no_load_balancer_waits() {
+fn an_idle_service_without_drain_delay_ends_at_once() {
     let folder = folder();
     let settings = [("SERVER__PORT", "0"), ("SERVER__DRAIN_SECONDS", "0")];
-    let running = Running::of(service(folder.path(), &[], &settings));
+    let running = RunningService::of(service(folder.path(), &[], &settings));
     let since = Instant::now();
     running.stop();
-    let (code, told) = running.ended();
-    assert_eq!(code, Some(0), "{told}");
+    let (code, output) = running.ended();
+    assert_eq!(code, Some(0), "{output}");
     assert!(
         since.elapsed() < Duration::from_secs(3),
         "{:?}",
@@ -146,7 +146,7 @@ fn an_idle_service_ends_at_once_where_no_load_balancer_waits() {
 }
 
 #[tokio::test]
-async fn every_path_in_an_answer_begins_with_that_of_the_public_url() {
+async fn every_path_in_a_response_starts_with_the_public_path() {
     let folder = folder();
     let at = folder.path();
     let generated = printed(at, &["keys", "generate"]);
@@ -156,7 +156,7 @@ async fn every_path_in_an_answer_begins_with_that_of_the_public_url() {
         ("SERVER__PUBLIC_URL", "https://example.org/behind/a/proxy"),
         ("AUTH__BOOTSTRAP_KEY", key),
     ];
-    let running = Running::of(service(at, &[], &settings));
+    let running = RunningService::of(service(at, &[], &settings));
     let client = reqwest::Client::builder().redirect(reqwest::redirect::Policy::none());
     let client = client.build().expect("a client");
     let ask = |method: &str, path: &str, body: Option<Value>| {
@@ -169,8 +169,8 @@ async fn every_path_in_an_answer_begins_with_that_of_the_public_url() {
         };
         async { request.send().await.expect("an answer") }
     };
-    let header = |answer: &reqwest::Response, name: &str| {
-        answer.headers()[name].to_str().expect("text").to_owned()
+    let header = |response: &reqwest::Response, name: &str| {
+        response.headers()[name].to_str().expect("text").to_owned()
     };
     let made = ask("POST", "/api/agents", Some(json!({"name": "Ada"}))).await;
     let location = header(&made, "location");

@@ -1,4 +1,4 @@
-//! The keys that sign access tokens, by command.
+//! Commands for signing keys.
 
 use std::path::Path;
 
@@ -8,7 +8,7 @@ use crate::process::{folder, printed, refusal, run};
 const ENCRYPTION_KEY: &str = "7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u7u4=";
 const OTHER_KEY: &str = "IiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiIiI=";
 
-/// The ids of the listed keys, each with what is said of it.
+/// The ids of the listed keys, each with its description.
 fn listed(folder: &Path) -> Vec<(String, String)> {
     let all = printed(folder, &["signing-keys", "list"]);
     let lines = all.lines().map(|line| {
@@ -21,14 +21,14 @@ fn listed(folder: &Path) -> Vec<(String, String)> {
 fn rotated(folder: &Path, arguments: &[&str], variables: &[(&str, &str)]) -> String {
     let arguments = [&["signing-keys", "rotate"], arguments].concat();
     let output = run(folder, &arguments, variables);
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{told}");
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
     let kid = String::from_utf8(output.stdout).expect("UTF-8");
     kid.trim_end().to_owned()
 }
 
 #[test]
-fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
+fn signing_keys_are_rotated_and_dropped_directly_in_the_store() {
     let folder = folder();
     let folder = folder.path();
     printed(folder, &["migrate"]);
@@ -39,7 +39,7 @@ fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
         panic!("two keys");
     };
     assert_eq!((newest, before), (&second, &first));
-    assert!(state.ends_with("signs  stored as it is"), "{state}");
+    assert!(state.ends_with("signs  stored unencrypted"), "{state}");
     assert!(before_state.contains("counts until"), "{before_state}");
     let third = rotated(folder, &["--drop-old"], &[]);
     let all = listed(folder);
@@ -54,7 +54,7 @@ fn signing_keys_are_rotated_and_dropped_on_the_store_itself() {
 }
 
 #[test]
-fn who_cannot_read_the_key_that_signs_does_not_serve() {
+fn an_unreadable_signing_key_prevents_the_start() {
     let folder = folder();
     let folder = folder.path();
     printed(folder, &["migrate"]);
@@ -62,22 +62,22 @@ fn who_cannot_read_the_key_that_signs_does_not_serve() {
     assert!(listed(folder)[0].1.ends_with("stored encrypted"));
     for (wrong, why) in [("", "is not set"), (OTHER_KEY, "is not the one with which")] {
         let variables = [("SERVER__PORT", "0"), ("AUTH__ENCRYPTION_KEY", wrong)];
-        let told = refusal(folder, &["serve"], &variables);
+        let text = refusal(folder, &["serve"], &variables);
         let expected = format!("the signing key {kid} cannot be read");
-        assert!(told.contains(&expected), "{told}");
+        assert!(text.contains(&expected), "{text}");
         let why = format!("AUTH__ENCRYPTION_KEY {why}");
         assert_eq!(
-            told.matches(&why).count(),
+            text.matches(&why).count(),
             2,
-            "in the log and at the end: {told}"
+            "in the log and at the end: {text}"
         );
-        assert!(told.contains("signing-keys rotate"), "{told}");
-        assert!(!told.contains(OTHER_KEY), "{told}");
+        assert!(text.contains("signing-keys rotate"), "{text}");
+        assert!(!text.contains(OTHER_KEY), "{text}");
     }
 }
 
 #[test]
-fn who_rotates_without_the_encryption_key_is_warned_that_the_new_key_lies_open() {
+fn rotating_without_the_encryption_key_logs_a_warning() {
     let folder = folder();
     let folder = folder.path();
     printed(folder, &["migrate"]);
@@ -85,8 +85,8 @@ fn who_rotates_without_the_encryption_key_is_warned_that_the_new_key_lies_open()
         let variables = [("AUTH__ENCRYPTION_KEY", key)];
         let output = run(folder, &["signing-keys", "rotate"], &variables);
         assert!(output.status.success());
-        let told = String::from_utf8(output.stderr).expect("UTF-8");
-        told.contains("warning: AUTH__ENCRYPTION_KEY is not set")
+        let text = String::from_utf8(output.stderr).expect("UTF-8");
+        text.contains("warning: AUTH__ENCRYPTION_KEY is not set")
     };
     assert!(!warned(""), "nothing was encrypted before");
     assert!(!warned(ENCRYPTION_KEY));

@@ -1,14 +1,14 @@
-//! Commands on the store itself: keys, clients, tenants.
+//! Commands that change the store directly: keys, clients, tenants.
 
 use domain::{CredentialKind, CredentialSecret};
 
 use crate::{
-    process::{Running, folder, printed, refusal, run},
+    process::{RunningService, folder, printed, refusal, run},
     requests::status,
 };
 
 #[tokio::test]
-async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
+async fn keys_are_created_listed_and_revoked_directly_in_the_store() {
     let folder = folder();
     let at = folder.path();
     printed(at, &["migrate"]);
@@ -42,8 +42,8 @@ async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
     let unknown = refusal(at, &["keys", "revoke", "000000000000"], &[]);
     assert!(unknown.contains("000000000000"), "{unknown}");
 
-    // A store that has held a key mints none, so this start has nothing to show.
-    let running = Running::start(at, &[]);
+    // A store that has ever held a key generates none, so this start prints nothing.
+    let running = RunningService::start(at, &[]);
     assert_eq!(
         status(&running.url, made.trim_end(), "/api/agents").await,
         401
@@ -53,7 +53,7 @@ async fn keys_are_made_listed_and_revoked_on_the_store_itself() {
 }
 
 #[test]
-fn where_there_is_no_store_only_what_makes_something_makes_one() {
+fn only_creating_commands_create_a_missing_store() {
     let folder = folder();
     let at = folder.path();
     let file = at
@@ -72,25 +72,25 @@ fn where_there_is_no_store_only_what_makes_something_makes_one() {
         "tenants list",
     ] {
         let arguments: Vec<&str> = command.split(' ').collect();
-        let told = refusal(at, &arguments, &[]);
-        let expected = format!("there is no store at {};", file.display());
-        assert!(told.contains(&expected), "{command}: {told}");
+        let text = refusal(at, &arguments, &[]);
+        let expected = format!("no store exists at {};", file.display());
+        assert!(text.contains(&expected), "{command}: {text}");
         assert!(!at.join("data").exists(), "{command} made a folder");
     }
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
     for expected in ["which is new", ""] {
         let output = run(at, &create, &[]);
-        let told = String::from_utf8(output.stderr).expect("UTF-8");
-        let place = format!("store: {}", file.display());
-        let rest = told.trim_end().strip_prefix(&place);
-        let rest = rest.unwrap_or_else(|| panic!("{told}"));
-        assert!(rest.contains(expected), "{told}");
-        assert_eq!(rest.is_empty(), expected.is_empty(), "{told}");
+        let text = String::from_utf8(output.stderr).expect("UTF-8");
+        let conversation_ref = format!("store: {}", file.display());
+        let rest = text.trim_end().strip_prefix(&conversation_ref);
+        let rest = rest.unwrap_or_else(|| panic!("{text}"));
+        assert!(rest.contains(expected), "{text}");
+        assert_eq!(rest.is_empty(), expected.is_empty(), "{text}");
     }
 }
 
 #[tokio::test]
-async fn a_key_is_rotated_on_the_store_itself() {
+async fn a_key_is_rotated_directly_in_the_store() {
     let folder = folder();
     let at = folder.path();
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
@@ -108,7 +108,7 @@ async fn a_key_is_rotated_on_the_store_itself() {
         format!("{id}  …{}  valid  ci  agents:read\n", third.last4())
     );
 
-    let running = Running::start(at, &[]);
+    let running = RunningService::start(at, &[]);
     for (key, expected) in [
         (old.reveal(), 401),
         (second.trim_end(), 401),
@@ -124,7 +124,7 @@ async fn a_key_is_rotated_on_the_store_itself() {
 }
 
 #[test]
-fn clients_are_made_listed_rotated_and_revoked_on_the_store_itself() {
+fn clients_are_created_listed_rotated_and_revoked_directly_in_the_store() {
     let folder = folder();
     let at = folder.path();
     let create = [
@@ -170,12 +170,12 @@ fn clients_are_made_listed_rotated_and_revoked_on_the_store_itself() {
 }
 
 #[test]
-fn a_key_that_could_not_be_is_not_made() {
+fn an_invalid_key_is_not_created() {
     let folder = folder();
     let at = folder.path();
     let create = ["keys", "create", "--scopes", "agents:read", "--name"];
     let long = "x".repeat(129);
-    for (options, told) in [
+    for (options, text) in [
         (&[long.as_str()][..], "name at most 128 characters"),
         (&["ci\u{1b}[2J"], "name no control characters"),
         (
@@ -184,7 +184,7 @@ fn a_key_that_could_not_be_is_not_made() {
         ),
     ] {
         let refused = refusal(at, &[&create[..], options].concat(), &[]);
-        assert!(refused.contains(told), "{refused}");
+        assert!(refused.contains(text), "{refused}");
     }
     printed(at, &[&create[..], &["two\nlines"]].concat());
     let listed = printed(at, &["keys", "list"]);
@@ -193,7 +193,7 @@ fn a_key_that_could_not_be_is_not_made() {
 }
 
 #[test]
-fn tenants_are_made_and_listed() {
+fn tenants_are_created_and_listed() {
     let folder = folder();
     let at = folder.path();
     printed(at, &["tenants", "create", "acme"]);

@@ -1,62 +1,62 @@
-//! What becomes of turns when their process is told to end.
+//! Turns when their process is terminated.
 
 use std::time::{Duration, Instant};
 
 use scripted_engine::Script;
 
 use crate::{
+    chat_client::{ChatClient, key, serving, stream_until_text, text},
     process::folder,
-    talk::{Talker, key, serving, spoken, text},
 };
 
-/// Within this time a process has ended that was told to.
+/// The time within which a terminated process ends.
 const ENDED: Duration = Duration::from_secs(35);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_that_end_in_time_are_answered() {
+async fn turns_that_end_during_the_drain_are_answered() {
     let folder = folder();
     let key = key(folder.path());
     let running = serving(folder.path(), &key, None);
-    let talker = Talker::to(&running, &key);
-    // It goes on when nobody new is let in any more.
+    let chat_client = ChatClient::to(&running, &key);
+    // It continues after new requests are rejected.
     let script = Script::words(15).pause(Duration::from_millis(500));
-    let place = talker.place().await;
-    let (stream, _) = spoken(talker.chat(&place.message(&script))).await;
-    let elsewhere = talker.place().await;
-    let waiting = talker.ask(&elsewhere.message(&script));
-    let begun = talker.turns("turn.started", 2).await;
+    let conversation_ref = chat_client.conversation_ref().await;
+    let (stream, _) = stream_until_text(chat_client.chat(&conversation_ref.message(&script))).await;
+    let elsewhere = chat_client.conversation_ref().await;
+    let waiting = chat_client.ask(&elsewhere.message(&script));
+    let begun = chat_client.turns("turn.started", 2).await;
     running.stop();
     let since = Instant::now();
     let (status, reply) = waiting.await.expect("an answer");
     assert_eq!((status, text(&reply["message"])), (200, script.text()));
     let reply = stream.end("turn.completed").await;
     assert_eq!(text(&reply["message"]), script.text());
-    let (code, told) = running.ended();
-    assert_eq!(code, Some(0), "{told}");
+    let (code, output) = running.ended();
+    assert_eq!(code, Some(0), "{output}");
     assert!(since.elapsed() < ENDED, "{:?}", since.elapsed());
 
     let next = serving(folder.path(), &key, None);
-    let talker = talker.at(&next);
+    let chat_client = chat_client.at(&next);
     for turn in begun {
-        assert_eq!(talker.turn(&turn).await["status"], "completed");
+        assert_eq!(chat_client.turn(&turn).await["status"], "completed");
     }
-    talker.assert_each_turn_has_ended_once().await;
+    chat_client.assert_each_turn_has_ended_once().await;
     next.abort();
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_without_an_end_is_interrupted_and_what_waits_fails_with_it() {
+async fn an_endless_turn_is_interrupted_and_queued_turns_fail() {
     let folder = folder();
     let key = key(folder.path());
     let running = serving(folder.path(), &key, None);
-    let talker = Talker::to(&running, &key);
-    let place = talker.place().await;
-    let endless = place.message(&Script::deltas(["Once upon a time"]).hang());
-    let (stream, _) = spoken(talker.chat(&endless)).await;
-    let waiting = talker.ask(&place.message(&Script::deltas(["Two."])));
-    talker.turns("turn.queued", 1).await;
-    let unheard = talker
-        .later(&place.message(&Script::deltas(["Three."])))
+    let chat_client = ChatClient::to(&running, &key);
+    let conversation_ref = chat_client.conversation_ref().await;
+    let endless = conversation_ref.message(&Script::deltas(["Once upon a time"]).hang());
+    let (stream, _) = stream_until_text(chat_client.chat(&endless)).await;
+    let waiting = chat_client.ask(&conversation_ref.message(&Script::deltas(["Two."])));
+    chat_client.turns("turn.queued", 1).await;
+    let unheard = chat_client
+        .later(&conversation_ref.message(&Script::deltas(["Three."])))
         .await;
     running.stop();
     let since = Instant::now();
@@ -67,17 +67,19 @@ async fn a_turn_without_an_end_is_interrupted_and_what_waits_fails_with_it() {
         (status, text(&problem["code"])),
         (503, "interrupted".to_owned())
     );
-    let (code, told) = running.ended();
-    assert_eq!(code, Some(0), "{told}");
+    let (code, output) = running.ended();
+    assert_eq!(code, Some(0), "{output}");
     assert!(since.elapsed() < ENDED, "{:?}", since.elapsed());
 
     let next = serving(folder.path(), &key, None);
-    let talker = talker.at(&next);
-    // Nobody else could have run what nobody waited for.
-    let unheard = talker.turn(&text(&unheard["id"])).await;
+    let chat_client = chat_client.at(&next);
+    // No other process could have run the turn.
+    let unheard = chat_client.turn(&text(&unheard["id"])).await;
     assert_eq!(unheard["error"]["code"], "interrupted", "{unheard}");
-    talker.assert_each_turn_has_ended_once().await;
-    let last = talker.ask(&place.message(&Script::deltas(["Well."]))).await;
+    chat_client.assert_each_turn_has_ended_once().await;
+    let last = chat_client
+        .ask(&conversation_ref.message(&Script::deltas(["Well."])))
+        .await;
     assert_eq!(last.expect("an answer").0, 200);
     next.abort();
 }

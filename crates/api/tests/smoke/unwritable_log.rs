@@ -1,15 +1,15 @@
-//! A service whose log cannot be written.
+//! A service that cannot write its log.
 
 use std::{io::pipe, process::Command};
 
 use serde_json::json;
 
 use crate::{
-    process::{Running, folder, printed, service},
+    process::{RunningService, folder, printed, service},
     requests::post,
 };
 
-/// Connects stderr to a pipe that nobody reads.
+/// Connects stderr to a pipe without a reader.
 pub(crate) fn without_reader(mut command: Command) -> Command {
     let (reader, writer) = pipe().expect("a pipe");
     drop(reader);
@@ -23,11 +23,11 @@ async fn a_service_without_a_log_serves_counts_lost_lines_and_drains() {
     let generated = printed(folder.path(), &["keys", "generate"]);
     let key = generated.trim_end();
     let settings = [("SERVER__PORT", "0"), ("AUTH__BOOTSTRAP_KEY", key)];
-    let mut running = Running::of(without_reader(service(folder.path(), &[], &settings)));
+    let mut running = RunningService::of(without_reader(service(folder.path(), &[], &settings)));
     post(&running.url, key, "/api/agents", json!({"name": "Ada"})).await;
     let request = reqwest::Client::new().get(format!("{}/metrics", running.url));
-    let answer = request.header("X-API-Key", key).send().await;
-    let metrics = answer.expect("an answer").text().await.expect("text");
+    let response = request.header("X-API-Key", key).send().await;
+    let metrics = response.expect("an answer").text().await.expect("text");
     let dropped = metrics
         .lines()
         .find_map(|line| line.strip_prefix("log_lines_dropped "));

@@ -9,15 +9,16 @@ use std::{
 };
 
 use domain::{
-    Credential, CredentialKind, CredentialSecret, Principal, SecretDigest, Standing, Timestamp,
+    Credential, CredentialKind, CredentialSecret, CredentialSource, Principal, SecretDigest,
+    Timestamp,
 };
 use ports::{Clock, CredentialRepository, RepositoryError};
 use tokio::sync::watch;
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    AccessError, Entrant, EntrantWatch, LastUsed, PresentedCredential, StandingNow, looks::Looks,
-    memory::Memory, tokens::AccessTokens,
+    AccessError, AuthContext, CredentialStatus, CredentialWatch, LastUsed, PresentedCredential,
+    auth_cache::AuthCache, status_checks::StatusChecks, tokens::AccessTokens,
 };
 
 /// How often the store is asked whether a credential was taken back: one read of one row by its
@@ -32,8 +33,8 @@ pub struct Authenticator {
     tokens: Arc<AccessTokens>,
     clock: Arc<dyn Clock>,
     last_used: Arc<LastUsed>,
-    memory: Memory,
-    looks: Looks,
+    memory: AuthCache,
+    looks: StatusChecks,
     /// Tells of each change of the access version, once all that rests on it is read anew.
     changes: watch::Sender<()>,
     /// The store's access version when it was last read.
@@ -53,8 +54,8 @@ impl Authenticator {
         Self {
             credentials,
             tokens,
-            memory: Memory::new(Arc::clone(&clock)),
-            looks: Looks::new(),
+            memory: AuthCache::new(Arc::clone(&clock)),
+            looks: StatusChecks::new(),
             changes: watch::Sender::new(()),
             clock,
             last_used,
@@ -65,8 +66,8 @@ impl Authenticator {
 
     /// Lets a credential in that was verified a moment ago, from memory alone: without a
     /// signature check and without a query.
-    pub fn recognise(&self, credential: &PresentedCredential<'_>) -> Option<Arc<Entrant>> {
-        let entrant = self.memory.recall(&credential.fingerprint)?;
+    pub fn recognise(&self, credential: &PresentedCredential<'_>) -> Option<Arc<AuthContext>> {
+        let entrant = self.memory.get(&credential.fingerprint)?;
         self.is_watching()
             .then(|| self.entered(entrant, self.clock.now()))
     }
@@ -80,7 +81,7 @@ impl Authenticator {
     pub async fn authenticate(
         &self,
         credential: &PresentedCredential<'_>,
-    ) -> Result<Arc<Entrant>, AccessError> {
+    ) -> Result<Arc<AuthContext>, AccessError> {
         let PresentedCredential { text, fingerprint } = credential;
         let (now, epoch) = (self.clock.now(), self.memory.epoch());
         let verified = if text.starts_with(CredentialKind::Key.prefix()) {
@@ -94,19 +95,19 @@ impl Authenticator {
         let entrant = Arc::new(verified?);
         self.memory.keep(*fingerprint, &entrant, epoch);
         let ends_at = entrant.ends_at;
-        let found = StandingNow::Stands { ends_at };
+        let found = CredentialStatus::Stands { ends_at };
         self.looks.keep(&entrant.standing, epoch, found);
         Ok(self.entered(entrant, now))
     }
 
-    fn entered(&self, entrant: Arc<Entrant>, now: Timestamp) -> Arc<Entrant> {
+    fn entered(&self, entrant: Arc<AuthContext>, now: Timestamp) -> Arc<AuthContext> {
         if let Some(credential) = &entrant.credential {
             self.last_used.note(credential, now);
         }
         entrant
     }
 
-    async fn verify_key(&self, text: &str, now: Timestamp) -> Result<Entrant, AccessError> {
+    async fn verify_key(&self, text: &str, now: Timestamp) -> Result<AuthContext, AccessError> {
         let secret = CredentialSecret::parse(CredentialKind::Key, text)
             .map_err(|_malformed| AccessError::Invalid)?;
         let found = self
@@ -121,14 +122,14 @@ impl Authenticator {
     }
 
     /// Watches over an entrant while a socket or stream of its is open.
-    pub fn watch_over(self: &Arc<Self>, entrant: Arc<Entrant>) -> EntrantWatch {
+    pub fn watch_over(self: &Arc<Self>, entrant: Arc<AuthContext>) -> CredentialWatch {
         let changes = self.changes.subscribe();
-        EntrantWatch::new(Arc::clone(self), entrant, changes, self.now())
+        CredentialWatch::new(Arc::clone(self), entrant, changes, self.now())
     }
 
     /// Looks again at what an entrant's standing rests on, without its secret or token. What was
     /// found for others with the same counts until the access version changes.
-    pub async fn look_again(&self, entrant: &Entrant) -> Result<StandingNow, AccessError> {
+    pub async fn look_again(&self, entrant: &AuthContext) -> Result<CredentialStatus, AccessError> {
         let look = self.look(entrant);
         let found = if self.is_watching() {
             let epoch = self.memory.epoch();
@@ -139,13 +140,13 @@ impl Authenticator {
         Ok(found.at(self.now(), entrant))
     }
 
-    async fn look(&self, entrant: &Entrant) -> Result<StandingNow, AccessError> {
+    async fn look(&self, entrant: &AuthContext) -> Result<CredentialStatus, AccessError> {
         match &entrant.standing {
-            Standing::Key { id, digest } => {
+            CredentialSource::Key { id, digest } => {
                 let found = self.credentials.find(CredentialKind::Key, id).await?;
-                Ok(StandingNow::of_key(found.as_ref(), digest, self.now()))
+                Ok(CredentialStatus::of_key(found.as_ref(), digest, self.now()))
             }
-            Standing::OwnToken {
+            CredentialSource::OwnToken {
                 id,
                 client,
                 signing_key,
@@ -154,7 +155,7 @@ impl Authenticator {
                 let found = tokens.look_again(*id, client, signing_key, entrant.ends_at);
                 found.await
             }
-            Standing::ForeignToken => Ok(StandingNow::Stands {
+            CredentialSource::ForeignToken => Ok(CredentialStatus::Stands {
                 ends_at: entrant.ends_at,
             }),
         }
@@ -208,8 +209,8 @@ impl Authenticator {
     }
 }
 
-fn entrant(key: Credential, digest: SecretDigest, ends_at: Option<Timestamp>) -> Entrant {
-    Entrant {
+fn entrant(key: Credential, digest: SecretDigest, ends_at: Option<Timestamp>) -> AuthContext {
+    AuthContext {
         principal: Principal {
             id: key.principal(),
             tenant: key.tenant,
@@ -217,7 +218,7 @@ fn entrant(key: Credential, digest: SecretDigest, ends_at: Option<Timestamp>) ->
             user_id: None,
         },
         credential: Some(key.id.clone()),
-        standing: Standing::Key { id: key.id, digest },
+        standing: CredentialSource::Key { id: key.id, digest },
         allowed_origins: key.allowed_origins,
         limits: key.limits,
         ends_at,

@@ -10,9 +10,9 @@ use std::{
 };
 
 use domain::{LimitOverrides, Principal, Quota, QuotaHolder, RateLimits, RatePolicy};
-use ports::{Clock, RateLimiter, RateLimiterError, StreamSlot, Taken};
+use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 
-use super::Entrant;
+use super::AuthContext;
 
 /// How often the log says that nothing can be counted: each request would say it again.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
@@ -51,7 +51,7 @@ pub struct Count {
     pub quota: Quota,
     /// The outcome; `None` when a policy before it refused, so that nothing was asked of this
     /// one, or when the limiter could not be reached.
-    pub taken: Option<Taken>,
+    pub taken: Option<QuotaDecision>,
 }
 
 impl Count {
@@ -74,13 +74,13 @@ impl Limits {
     }
 
     /// The limits in force for an entrant.
-    pub fn of(&self, entrant: &Entrant) -> RateLimits {
+    pub fn of(&self, entrant: &AuthContext) -> RateLimits {
         self.defaults.overridden(&entrant.limits)
     }
 
     /// Takes one unit of each policy, in this order. The first that refuses ends it: of the
     /// policies behind it nothing is taken.
-    pub async fn take(&self, entrant: &Entrant, policies: &[RatePolicy]) -> Vec<Count> {
+    pub async fn take(&self, entrant: &AuthContext, policies: &[RatePolicy]) -> Vec<Count> {
         let holder = QuotaHolder::from(&entrant.principal);
         self.take_from(&holder, &entrant.limits, policies).await
     }
@@ -140,7 +140,7 @@ impl Limits {
         policy: RatePolicy,
         quota: Quota,
         units: NonZeroU32,
-    ) -> Option<Taken> {
+    ) -> Option<QuotaDecision> {
         match self.limiter.take(holder, policy, quota, units).await {
             Ok(taken) => Some(taken),
             Err(error) => {
@@ -154,7 +154,7 @@ impl Limits {
     /// slot when nothing can be counted.
     pub async fn open_stream(
         &self,
-        entrant: &Entrant,
+        entrant: &AuthContext,
     ) -> Result<Option<StreamSlot>, TooManyStreams> {
         let holder = QuotaHolder::from(&entrant.principal);
         let most = self.of(entrant).streams;

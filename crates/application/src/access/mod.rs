@@ -1,28 +1,28 @@
 //! Who is let in, and the keys they come with.
 
+mod auth_cache;
+mod auth_context;
 mod authenticator;
 mod bootstrap;
+mod credential_status;
+mod credential_watch;
 mod credentials;
-mod entrant;
-mod entrant_watch;
 pub mod jwt;
 mod last_used;
 mod limits;
-mod looks;
-mod memory;
 mod presented_credential;
 pub mod server;
-mod standing;
+mod status_checks;
 mod tickets;
 pub mod tokens;
 
+pub use auth_context::{AccessError, AuthContext};
 pub use authenticator::Authenticator;
 pub use bootstrap::Bootstrap;
+pub use credential_status::CredentialStatus;
+pub use credential_watch::{CredentialWatch, Over};
 pub use credentials::{CredentialError, CredentialService, MintedCredential, Rotation, operator};
-pub use entrant::{AccessError, Entrant};
-pub use entrant_watch::{EntrantWatch, Over};
 pub use last_used::LastUsed;
 pub use limits::{Count, Limits, TooManyLogBytes, TooManyStreams};
 pub use presented_credential::PresentedCredential;
-pub use standing::StandingNow;
 pub use tickets::{IssuedTicket, TicketError, Tickets};

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use domain::{Fault, FaultCode, Principal, Scope, Scopes, Ticket, TicketText, ticket};
 use ports::{IdSource, RepositoryError, TicketRepository};
 
-use super::{AccessError, Authenticator, Entrant, StandingNow};
+use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
 /// Why no ticket was handed out.
 #[derive(Debug, thiserror::Error)]
@@ -55,7 +55,7 @@ impl Tickets {
     /// them. A ticket that a page has fetched is good for pages of its origin alone.
     pub async fn issue(
         &self,
-        caller: &Entrant,
+        caller: &AuthContext,
         scopes: Option<Scopes>,
         origin: Option<&str>,
     ) -> Result<IssuedTicket, TicketError> {
@@ -91,7 +91,7 @@ impl Tickets {
         &self,
         text: &str,
         origin: Option<&str>,
-    ) -> Result<Arc<Entrant>, AccessError> {
+    ) -> Result<Arc<AuthContext>, AccessError> {
         let invalid = || AccessError::InvalidTicket;
         let text = TicketText::parse(text).map_err(|_malformed| invalid())?;
         let digest = text.digest();
@@ -101,14 +101,14 @@ impl Tickets {
         if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
             return Err(invalid());
         }
-        let entrant = Entrant::from(ticket);
+        let entrant = AuthContext::from(ticket);
         let ends_at = match self.authenticator.look_again(&entrant).await? {
-            StandingNow::Stands { ends_at } => ends_at,
-            StandingNow::Revoked | StandingNow::Ended => return Err(invalid()),
+            CredentialStatus::Stands { ends_at } => ends_at,
+            CredentialStatus::Revoked | CredentialStatus::Ended => return Err(invalid()),
         };
         let redeemed = self.repository.redeem(&digest).await?;
         redeemed.ok_or_else(invalid)?;
-        Ok(Arc::new(Entrant { ends_at, ..entrant }))
+        Ok(Arc::new(AuthContext { ends_at, ..entrant }))
     }
 }
 
@@ -128,7 +128,7 @@ fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
     }
 }
 
-impl From<Ticket> for Entrant {
+impl From<Ticket> for AuthContext {
     fn from(ticket: Ticket) -> Self {
         Self {
             principal: ticket.principal,

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{Agent, AgentId, AsOf, IdempotencyClaim, Listed, Page, Seq, Stamp, TenantId};
-use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Once, RepositoryError};
+use domain::{Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId};
+use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Idempotent, RepositoryError};
 
 use super::Caches;
 
@@ -41,10 +41,10 @@ impl AgentRepository for CachedAgents {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Committed>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Committed>, RepositoryError> {
         let outcome = self.inner.insert(tenant, agent, stamp, claim).await?;
-        if let Once::Done(committed) = &outcome {
+        if let Idempotent::Applied(committed) = &outcome {
             self.wrote(tenant, agent, *committed);
         }
         Ok(outcome)

@@ -4,17 +4,17 @@ use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{
-    AsOf, Conversation, ConversationHead, ConversationId, IdempotencyClaim, Listed, Message, Page,
-    Seq, Stamp, TenantId, Utterance,
+    AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, IdempotencyEntry,
+    Listed, Message, Page, Seq, Stamp, TenantId,
 };
 use ports::{
     Clock, Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery,
-    MessageQuery, Once, RepositoryError,
+    Idempotent, MessageQuery, RepositoryError,
 };
 
 use super::Caches;
 
-/// A [`ConversationRepository`] that answers `find_head` from memory.
+/// A [`ConversationRepository`] that answers `find_context` from memory.
 pub struct CachedConversations {
     inner: Arc<dyn ConversationRepository>,
     caches: Caches,
@@ -44,14 +44,14 @@ impl ConversationRepository for CachedConversations {
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Option<Committed>>, RepositoryError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let outcome = self
             .inner
             .insert(tenant, conversation, greeting, stamp, claim)
             .await?;
-        if let Once::Done(Some(committed)) = &outcome {
-            let head = ConversationHead {
+        if let Idempotent::Applied(Some(committed)) = &outcome {
+            let head = ConversationContext {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
@@ -76,11 +76,11 @@ impl ConversationRepository for CachedConversations {
         self.inner.find(tenant, id).await
     }
 
-    async fn find_head(
+    async fn find_context(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-    ) -> Result<AsOf<Option<Arc<ConversationHead>>>, RepositoryError> {
+    ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
         let key = (tenant.clone(), id);
         // The position first: a change between the two reads may be told twice, never missed.
         let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
@@ -94,7 +94,7 @@ impl ConversationRepository for CachedConversations {
             });
         }
         let ticket = self.caches.heads.begin_load(&key);
-        let found = self.inner.find_head(tenant, id).await?;
+        let found = self.inner.find_context(tenant, id).await?;
         if let Some(head) = &found.value
             && self.caches.applied.follow(tenant, found.position)
         {
@@ -157,7 +157,7 @@ impl ConversationRepository for CachedConversations {
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
-    ) -> Result<Vec<Utterance>, RepositoryError> {
+    ) -> Result<Vec<HistoryMessage>, RepositoryError> {
         self.inner.history(tenant, id, query).await
     }
 }

@@ -2,15 +2,16 @@
 //!
 //! Every entry carries the log position it reflects. What this process writes itself replaces or
 //! drops its entry before the write is answered; what others write is found in the log by
-//! [`LogTail`], which drops entries older than the change. A process that could not read the log
+//! [`CacheInvalidator`], which drops entries older than the change. A process that could not read the log
 //! for [`TRUSTED_FOR`] answers nothing from these caches.
 
 mod agents;
-mod applied_log;
 mod conversations;
-mod log_tail;
-mod stamped;
+mod histories;
+mod invalidator;
+mod log_progress;
 mod turns;
+mod versioned;
 pub(crate) mod weight;
 
 use std::{sync::Arc, time::Duration};
@@ -20,11 +21,12 @@ use ports::EventBus;
 
 use crate::chat::LiveTurns;
 pub use agents::CachedAgents;
-pub use applied_log::AppliedLog;
 pub use conversations::CachedConversations;
-pub use log_tail::LogTail;
-pub use stamped::StampedCache;
+pub(crate) use histories::HistoryCache;
+pub use invalidator::CacheInvalidator;
+pub use log_progress::LogProgress;
 pub use turns::CachedTurns;
+pub use versioned::VersionedCache;
 
 /// How long what was cached is trusted after the log was last read.
 pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
@@ -39,9 +41,9 @@ const HEAD_BYTES: u64 = 32 * 1024 * 1024;
 const EXPECTED_HEADS: usize = 100_000;
 
 /// Agents by tenant and id.
-pub type AgentCache = StampedCache<(TenantId, AgentId), domain::Agent>;
+pub type AgentCache = VersionedCache<(TenantId, AgentId), domain::Agent>;
 /// Conversation heads by tenant and id.
-pub type HeadCache = StampedCache<(TenantId, ConversationId), domain::ConversationHead>;
+pub type HeadCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
 
 /// What the caching decorators and the tail share.
 #[derive(Clone)]
@@ -51,7 +53,7 @@ pub struct Caches {
     /// Conversation heads.
     pub heads: Arc<HeadCache>,
     /// How far this process has applied each tenant's log.
-    pub applied: Arc<AppliedLog>,
+    pub applied: Arc<LogProgress>,
     /// The turns that this process runs or waits for: whoever ends one from outside stops it.
     pub live: Arc<LiveTurns>,
 }
@@ -60,9 +62,9 @@ impl Caches {
     /// Empty caches. What this process writes and applies to them is published on `bus`.
     pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
-            agents: Arc::new(StampedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
-            heads: Arc::new(StampedCache::new(HEAD_BYTES, EXPECTED_HEADS)),
-            applied: Arc::new(AppliedLog::new(bus)),
+            agents: Arc::new(VersionedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
+            heads: Arc::new(VersionedCache::new(HEAD_BYTES, EXPECTED_HEADS)),
+            applied: Arc::new(LogProgress::new(bus)),
             live: Arc::default(),
         }
     }

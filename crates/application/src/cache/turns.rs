@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use async_trait::async_trait;
-use domain::{AgentId, AsOf, ConversationHead, ConversationId, NodeId, Stamp, TenantId, TurnId};
+use domain::{AgentId, AsOf, ConversationContext, ConversationId, NodeId, Stamp, TenantId, TurnId};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Committed, Exchange, ExchangeOutcome, ExchangeTarget,
-    FinishOutcome, FinishTurn, FoundTurn, Reply, RepositoryError, TurnEnding, TurnRepository,
+    BeginOutcome, BeginTurn, CancelOutcome, Committed, CompletedTurn, ConversationTarget,
+    FinishOutcome, FinishTurn, FoundTurn, RecordTurnOutcome, Reply, RepositoryError, TurnEnding,
+    TurnRepository,
 };
 
 use super::Caches;
@@ -23,7 +24,7 @@ struct Asked {
     conversation: ConversationId,
     agent: AgentId,
     /// The head before the turn, if it is known.
-    before: Option<ConversationHead>,
+    before: Option<ConversationContext>,
 }
 
 impl CachedTurns {
@@ -32,9 +33,9 @@ impl CachedTurns {
         Self { inner, caches }
     }
 
-    fn asked(&self, question: &BeginTurn) -> Asked {
-        let before = match &question.target {
-            ExchangeTarget::New(conversation) => Some(ConversationHead {
+    fn asked(&self, begin: &BeginTurn) -> Asked {
+        let before = match &begin.target {
+            ConversationTarget::New(conversation) => Some(ConversationContext {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
@@ -42,19 +43,19 @@ impl CachedTurns {
                 turn_count: 0,
                 running_turn: None,
             }),
-            ExchangeTarget::Existing { id, turn_count } => self
-                .head(&question.tenant, *id)
+            ConversationTarget::Existing { id, turn_count } => self
+                .head(&begin.tenant, *id)
                 .filter(|head| head.turn_count == *turn_count),
         };
         Asked {
-            tenant: question.tenant.clone(),
-            conversation: question.target.id(),
-            agent: question.agent_id,
+            tenant: begin.tenant.clone(),
+            conversation: begin.target.id(),
+            agent: begin.agent_id,
             before,
         }
     }
 
-    fn head(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationHead> {
+    fn head(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
         self.caches
             .heads
             .get(&(tenant.clone(), id))
@@ -79,7 +80,7 @@ impl CachedTurns {
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        head: Option<ConversationHead>,
+        head: Option<ConversationContext>,
         committed: Committed,
     ) {
         match head {
@@ -97,27 +98,27 @@ impl CachedTurns {
 
 #[async_trait]
 impl TurnRepository for CachedTurns {
-    async fn record_exchange(
+    async fn record_completed_turn(
         &self,
-        exchange: Exchange,
-    ) -> Result<ExchangeOutcome, RepositoryError> {
-        let asked = self.asked(&exchange.question);
-        let outcome = self.inner.record_exchange(exchange).await;
+        exchange: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError> {
+        let asked = self.asked(&exchange.begin);
+        let outcome = self.inner.record_completed_turn(exchange).await;
         match &outcome {
-            Ok(ExchangeOutcome::Recorded {
+            Ok(RecordTurnOutcome::Recorded {
                 committed,
                 message_seq,
             }) => {
-                let head = asked.before.map(|head| ConversationHead {
+                let head = asked.before.map(|head| ConversationContext {
                     message_count: message_seq + 1,
                     turn_count: head.turn_count + 1,
                     ..head
                 });
                 self.wrote(&asked.tenant, asked.conversation, head, *committed);
             }
-            Ok(ExchangeOutcome::Repeated(_)) => {}
-            Ok(ExchangeOutcome::Busy) => self.drop_head(&asked.tenant, asked.conversation),
-            Ok(ExchangeOutcome::AgentNotFound | ExchangeOutcome::ConversationNotFound) => {
+            Ok(RecordTurnOutcome::Replayed(_)) => {}
+            Ok(RecordTurnOutcome::Busy) => self.drop_head(&asked.tenant, asked.conversation),
+            Ok(RecordTurnOutcome::AgentNotFound | RecordTurnOutcome::ConversationNotFound) => {
                 self.misled(asked, None);
             }
             Err(error) => self.misled(asked, Some(error)),
@@ -135,7 +136,7 @@ impl TurnRepository for CachedTurns {
                 message_seq,
                 turn_number,
             }) => {
-                let head = asked.before.map(|head| ConversationHead {
+                let head = asked.before.map(|head| ConversationContext {
                     message_count: *message_seq,
                     turn_count: turn_number + 1,
                     running_turn: Some(turn_id),
@@ -146,7 +147,7 @@ impl TurnRepository for CachedTurns {
             Ok(BeginOutcome::Queued(committed)) => {
                 self.wrote(&asked.tenant, asked.conversation, None, *committed);
             }
-            Ok(BeginOutcome::Repeated(_)) => {}
+            Ok(BeginOutcome::Replayed(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::NodeRefused) => {
                 self.drop_head(&asked.tenant, asked.conversation);
             }
@@ -170,7 +171,7 @@ impl TurnRepository for CachedTurns {
                 committed,
                 promoted: None,
             }) => {
-                let head = before.map(|head| ConversationHead {
+                let head = before.map(|head| ConversationContext {
                     message_count: head.message_count + answered,
                     running_turn: None,
                     ..head

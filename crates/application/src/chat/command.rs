@@ -48,7 +48,7 @@ impl ChatCommand {
 
 /// An answered chat and where its time went.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Chatted {
+pub struct CompletedChat {
     /// The reply.
     pub reply: ChatReply,
     /// Time spent in the store.
@@ -57,7 +57,7 @@ pub struct Chatted {
     pub engine: Duration,
 }
 
-impl Chatted {
+impl CompletedChat {
     /// A reply that was read from the store.
     pub(super) const fn replayed(reply: ChatReply) -> Self {
         Self {

@@ -1,4 +1,4 @@
-//! A turn as this process sees it while it lasts.
+//! The state of a turn while it lasts, as this process knows it.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -9,50 +9,49 @@ use tokio::{sync::Notify, time::Instant};
 use tokio_util::sync::CancellationToken;
 
 use super::{
-    command::Chatted,
+    command::CompletedChat,
     live_turns::LiveTurns,
-    looks::{Looks, Patience},
-    progress::Progress,
-    said::Said,
+    partial_reply::PartialReply,
+    turn_waiter::{PollBudget, StorePoller},
 };
 
-/// Which turn it is, and whom it concerns.
+/// The ids of a turn and of everything that it belongs to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TurnSubject {
-    /// Whose data.
+    /// The tenant.
     pub tenant: TenantId,
     /// The turn.
     pub turn_id: TurnId,
     /// Its conversation.
     pub conversation_id: ConversationId,
-    /// Who answers.
+    /// The agent that replies.
     pub agent_id: AgentId,
-    /// The person the conversation belongs to.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// Who asked.
+    /// The principal that sent the message.
     pub asker: PrincipalId,
-    /// The request that asked, if this process took it.
+    /// The request that sent the message, if this process received it.
     pub request_id: Option<String>,
 }
 
-/// How a turn ended.
+/// The end of a turn.
 #[derive(Debug, Clone, PartialEq)]
 pub enum TurnOutcome {
-    /// With an answer.
-    Completed(Chatted),
-    /// Without one.
+    /// The turn has a reply.
+    Completed(CompletedChat),
+    /// The turn has no reply.
     Failed(Problem),
-    /// By a caller or a deletion.
+    /// A caller or a deletion ended the turn.
     Cancelled,
 }
 
-/// A turn that this process runs, or that somebody here waits for.
+/// A turn that this process runs or waits for.
 pub struct LiveTurn {
     subject: Arc<TurnSubject>,
     stop: CancellationToken,
     progress: Mutex<Progress>,
     listeners: Mutex<Vec<Weak<Notify>>>,
-    looks: Mutex<Looks>,
+    poller: Mutex<StorePoller>,
     turns: Weak<LiveTurns>,
 }
 
@@ -63,24 +62,24 @@ impl LiveTurn {
             stop: CancellationToken::new(),
             progress: Mutex::default(),
             listeners: Mutex::default(),
-            looks: Mutex::new(Looks::new()),
+            poller: Mutex::new(StorePoller::new()),
             turns,
         }
     }
 
-    /// Which turn it is.
+    /// The turn's ids.
     pub fn subject(&self) -> &TurnSubject {
         &self.subject
     }
 
-    /// The same for those who find the turn by it.
+    /// The turn's ids, shared.
     pub(super) fn shared_subject(&self) -> Arc<TurnSubject> {
         Arc::clone(&self.subject)
     }
 
-    /// How far it has come.
+    /// The turn's progress.
     pub fn progress(&self) -> MutexGuard<'_, Progress> {
-        // Text is whole after every push, also after a panic elsewhere.
+        // The text is valid after every push, even after a panic elsewhere.
         self.progress.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -88,57 +87,57 @@ impl LiveTurn {
     pub fn listen(&self, listener: &Arc<Notify>) {
         let listener = Arc::downgrade(listener);
         let mut listeners = self.listeners();
-        // One that listens already is woken once, however often it asks.
+        // A listener that is registered twice is woken once.
         listeners.retain(|known| known.strong_count() > 0 && !known.ptr_eq(&listener));
         listeners.push(listener);
     }
 
-    /// Lets everybody who listens look again.
+    /// Wakes all listeners.
     pub fn wake(&self) {
         for listener in self.listeners().iter().filter_map(Weak::upgrade) {
             listener.notify_one();
         }
     }
 
-    /// Lets one of those who wait look into the store: there is word of a change.
-    pub(super) fn look_again(&self) {
-        self.looks().call_for();
+    /// Has one of the waiters poll the store: the event log has reported a change.
+    pub(super) fn request_poll(&self) {
+        self.poller().request();
         self.wake();
     }
 
-    /// When the store is asked the next time at the latest, if the turn does not run here.
-    pub(super) fn next_look(&self) -> Instant {
-        self.looks().next()
+    /// The latest time of the next poll, if the turn does not run here.
+    pub(super) fn next_poll(&self) -> Instant {
+        self.poller().next_poll()
     }
 
-    /// Whether it is for whoever asks to look into the store now.
-    pub(super) fn takes_look(&self) -> bool {
-        self.looks().take()
+    /// Returns whether the calling waiter is to poll the store now.
+    pub(super) fn takes_poll(&self) -> bool {
+        self.poller().take_turn()
     }
 
-    /// Notes whether the store has answered one who looked.
-    pub(super) fn looked(&self, has_answered: bool) -> Patience {
-        self.looks().note(has_answered)
+    /// Records whether the store has answered a poll.
+    pub(super) fn record_poll(&self, has_answered: bool) -> PollBudget {
+        self.poller().record(has_answered)
     }
 
-    /// The node id under which this process runs the turn, if it does.
+    /// The node id under which this process runs the turn, if it runs it.
     pub fn runs_under(&self) -> Option<NodeId> {
         self.progress().runs_under
     }
 
-    /// Whether it has ended, as far as this process knows.
+    /// Whether the turn has ended, as far as this process knows.
     pub fn has_ended(&self) -> bool {
         self.progress().outcome.is_some()
     }
 
-    /// Whether it waits in the queue, as far as this process knows.
+    /// Whether the turn is queued, as far as this process knows.
     pub fn is_queued(&self) -> bool {
         let progress = self.progress();
         progress.was_queued && progress.started.is_none() && progress.outcome.is_none()
     }
 
-    /// Whether this process runs it, or is about to begin it.
-    pub(super) fn is_of_here(&self) -> bool {
+    /// Whether this process runs the turn or is about to start it.
+    pub(super) fn is_local(&self) -> bool {
         let progress = self.progress();
         let was_stored =
             progress.was_queued || progress.started.is_some() || progress.outcome.is_some();
@@ -149,7 +148,7 @@ impl LiveTurn {
         self.progress().is_interrupted
     }
 
-    /// Ends with what the engine was asked elsewhere, too.
+    /// The token that stops the engine.
     pub(crate) fn stopped(&self) -> &CancellationToken {
         &self.stop
     }
@@ -165,63 +164,111 @@ impl LiveTurn {
         self.stop.cancel();
     }
 
-    /// What was said so far, for one who cancels the turn to keep: more than that is told to
-    /// nobody until it is known whether the turn goes on.
-    pub(crate) fn hold_text(&self) -> Said {
+    /// The reply so far, for a cancellation to store. No more of it is shown until it is known
+    /// whether the turn was cancelled.
+    pub(crate) fn hold_text(&self) -> PartialReply {
         let mut progress = self.progress();
         progress.hold();
-        progress.said.clone()
+        progress.reply.clone()
     }
 
-    /// The turn goes on, as far as one is concerned who wanted to cancel it.
+    /// Shows the text again, after a cancellation that did not take place.
     pub(crate) fn release_text(&self) {
         self.progress().release();
         self.wake();
     }
 
     pub(super) fn queued(&self) {
-        self.note(|progress| !std::mem::replace(&mut progress.was_queued, true));
+        self.update(|progress| !std::mem::replace(&mut progress.was_queued, true));
     }
 
-    /// This process runs it under `node` from now on; none when it does so no more, and only the
-    /// store knows how it stands.
+    /// Sets the node id under which this process runs the turn; `None` if it no longer runs it, and
+    /// only the store knows its state.
     pub(super) fn runs(&self, node: Option<NodeId>) {
         if node.is_none() {
-            self.looks().call_for();
+            self.poller().request();
         }
-        self.note(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
+        self.update(|progress| std::mem::replace(&mut progress.runs_under, node) != node);
     }
 
     pub(super) fn started(&self, started: TurnStarted) {
-        self.note(|progress| progress.started.replace(started) != Some(started));
+        self.update(|progress| progress.started.replace(started) != Some(started));
     }
 
-    /// It ended; the first end counts.
+    /// Ends the turn; only the first end counts.
     pub fn end(&self, outcome: TurnOutcome) {
-        self.note(|progress| {
+        self.update(|progress| {
             let is_first = progress.outcome.is_none();
             progress.outcome.get_or_insert(outcome);
             is_first
         });
     }
 
-    /// Notes how far it has come, and wakes those who wait if that is news: one who looks into the
-    /// store again and again must not be woken by seeing the same again.
-    fn note(&self, change: impl FnOnce(&mut Progress) -> bool) {
-        let is_news = change(&mut self.progress());
-        if is_news {
+    /// Changes the progress and wakes the listeners, unless nothing changed: polling the store must
+    /// not wake the poller.
+    fn update(&self, change: impl FnOnce(&mut Progress) -> bool) {
+        let has_changed = change(&mut self.progress());
+        if has_changed {
             self.wake();
         }
     }
 
-    fn looks(&self) -> MutexGuard<'_, Looks> {
-        self.looks.lock().unwrap_or_else(PoisonError::into_inner)
+    fn poller(&self) -> MutexGuard<'_, StorePoller> {
+        self.poller.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn listeners(&self) -> MutexGuard<'_, Vec<Weak<Notify>>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The progress of a turn.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Whether the turn is or was queued.
+    pub was_queued: bool,
+    /// The content of `turn.started`, once it has started.
+    pub started: Option<TurnStarted>,
+    /// The reply so far.
+    pub reply: PartialReply,
+    /// The end of the turn.
+    pub outcome: Option<TurnOutcome>,
+    /// The node id under which this process runs the turn.
+    pub(super) runs_under: Option<NodeId>,
+    /// Whether it is stopped because the process ends or has lost its lease.
+    pub(super) is_interrupted: bool,
+    /// The length of the text that may be shown while a cancellation is under way.
+    held_at: Option<usize>,
+    /// The number of cancellations under way.
+    cancellations: usize,
+}
+
+impl Progress {
+    /// The text that may be shown. While a cancellation is under way, and once it took place, that is
+    /// the text that the cancellation stores.
+    pub fn text(&self) -> &str {
+        let held_at = match &self.outcome {
+            Some(TurnOutcome::Completed(_) | TurnOutcome::Failed(_)) => None,
+            Some(TurnOutcome::Cancelled) | None => self.held_at,
+        };
+        let text = &self.reply.text;
+        held_at.map_or(text, |at| text.get(..at).unwrap_or_default())
+    }
+
+    /// Withholds the text that arrives from now on.
+    pub(super) fn hold(&mut self) {
+        self.cancellations += 1;
+        self.held_at.get_or_insert(self.reply.text.len());
+    }
+
+    /// Ends the withholding of one cancellation.
+    pub(super) fn release(&mut self) {
+        self.cancellations = self.cancellations.saturating_sub(1);
+        if self.cancellations == 0 {
+            self.held_at = None;
+        }
     }
 }
 

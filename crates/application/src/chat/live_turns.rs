@@ -1,40 +1,42 @@
-//! The turns that this process runs, and those that somebody here waits for.
+//! The turns that this process runs or waits for.
 
 use std::{
     collections::HashMap,
     sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
 };
 
-use domain::{AgentId, ConversationId, NodeId, Problem, ProblemCode, TenantId, TurnId};
+use domain::{
+    AgentId, ConversationId, NodeId, Problem, ProblemCode, TenantId, TurnId, TurnStarted,
+    TurnStatus,
+};
 use ports::FoundTurn;
 
 use super::{
+    finish::outcome_of,
     live_turn::{LiveTurn, TurnOutcome, TurnSubject},
-    stored,
 };
 
-/// The turns that this process runs, and those that somebody here waits for: each is known for as
-/// long as somebody holds it.
+/// The turns that this process runs or waits for. A turn is registered for as long as it is held.
 #[derive(Default)]
 pub struct LiveTurns {
-    turns: Mutex<HashMap<TurnId, Known>>,
+    turns: Mutex<HashMap<TurnId, KnownTurn>>,
 }
 
-/// A turn that is known.
-struct Known {
-    /// Looked at while all are locked, where a turn itself may not be let go.
+/// A registered turn.
+struct KnownTurn {
+    /// Read while the map is locked, when a turn itself must not be dropped.
     subject: Arc<TurnSubject>,
     turn: Weak<LiveTurn>,
 }
 
 impl LiveTurns {
-    /// The turn, if it is known here.
+    /// Returns the turn, if it is registered.
     pub fn get(&self, id: TurnId) -> Option<Arc<LiveTurn>> {
         let turns = self.lock();
         turns.get(&id).and_then(|known| known.turn.upgrade())
     }
 
-    /// The turn, known from now on if it was not.
+    /// Returns the turn, and registers it if necessary.
     pub fn enter(self: &Arc<Self>, subject: TurnSubject) -> Arc<LiveTurn> {
         let mut turns = self.lock();
         if let Some(known) = turns.get(&subject.turn_id).and_then(|it| it.turn.upgrade()) {
@@ -42,7 +44,7 @@ impl LiveTurns {
         }
         let id = subject.turn_id;
         let turn = Arc::new(LiveTurn::new(subject, Arc::downgrade(self)));
-        let entered = Known {
+        let entered = KnownTurn {
             subject: turn.shared_subject(),
             turn: Arc::downgrade(&turn),
         };
@@ -50,60 +52,60 @@ impl LiveTurns {
         turn
     }
 
-    /// A turn that was just found, known from now on if it was not; what does not run here is as it
-    /// was found.
+    /// Returns a turn that was just read, and registers it if necessary. One that does not run here
+    /// takes its stored state.
     pub(crate) fn enter_found(
         self: &Arc<Self>,
         tenant: &TenantId,
         found: FoundTurn,
     ) -> Arc<LiveTurn> {
-        let turn = self.enter(stored::subject_of(tenant, &found));
+        let turn = self.enter(subject_of(tenant, &found));
         if turn.runs_under().is_none() {
-            stored::tell(&turn, found);
+            report_stored(&turn, found);
         }
         turn
     }
 
-    /// Those that are known and for which `is_wanted` holds.
+    /// Returns the registered turns that match.
     pub fn matching(&self, is_wanted: impl Fn(&TurnSubject) -> bool) -> Vec<Arc<LiveTurn>> {
         let turns = self.lock();
         let wanted = turns.values().filter(|known| is_wanted(&known.subject));
         wanted.filter_map(|known| known.turn.upgrade()).collect()
     }
 
-    /// Looks at a turn again, of which the log says that somebody else has changed it. What this
-    /// process runs of it is stopped when it has ended.
+    /// Has a turn polled that another process has changed, and stops its engine here if it has
+    /// ended.
     pub fn changed_elsewhere(&self, id: TurnId, has_ended: bool) {
         if let Some(turn) = self.get(id) {
             if has_ended {
                 turn.stop();
             }
-            turn.look_again();
+            turn.request_poll();
         }
     }
 
-    /// Stops the engines of a deleted agent: its turns have ended with it.
+    /// Ends the turns of a deleted agent.
     pub fn stop_of_agent(&self, tenant: &TenantId, id: AgentId) {
         self.stop(|subject| subject.tenant == *tenant && subject.agent_id == id);
     }
 
-    /// Stops the engines of a deleted conversation: its turns have ended with it.
+    /// Ends the turns of a deleted conversation.
     pub fn stop_of_conversation(&self, tenant: &TenantId, id: ConversationId) {
         self.stop(|subject| subject.tenant == *tenant && subject.conversation_id == id);
     }
 
-    fn stop(&self, is_gone: impl Fn(&TurnSubject) -> bool) {
-        for turn in self.matching(is_gone) {
+    fn stop(&self, is_deleted: impl Fn(&TurnSubject) -> bool) {
+        for turn in self.matching(is_deleted) {
             turn.stop();
             turn.end(TurnOutcome::Cancelled);
         }
     }
 
-    /// Interrupts every turn that runs here under another id than the one that `now` answers: this
-    /// process was taken for dead, and the turns of its earlier ids are ended by others.
+    /// Interrupts every turn that runs here under another node id than `now` returns: the lease of
+    /// that id expired, and other processes end its turns.
     pub fn interrupt_but_under(&self, now: impl FnOnce() -> NodeId) {
         let running = self.running();
-        // Asked last: what runs under an id that is newer than this answer is not among them.
+        // Read last: turns that start under a newer id are not in `running`.
         let now = now();
         for (turn, node) in running {
             if node != now {
@@ -112,36 +114,35 @@ impl LiveTurns {
         }
     }
 
-    /// Interrupts every turn that runs here: the process ends.
+    /// Interrupts every turn that runs here, because the process ends.
     pub(super) fn interrupt_all(&self) {
         for (turn, _) in self.running() {
             turn.interrupt();
         }
     }
 
-    /// Whether this process runs a turn, or is about to.
+    /// Whether this process runs the turn or is about to start it.
     pub fn runs(&self, id: TurnId) -> bool {
-        self.get(id).is_some_and(|turn| turn.is_of_here())
+        self.get(id).is_some_and(|turn| turn.is_local())
     }
 
-    /// How many turns run here or are about to, or run elsewhere and are waited for here.
-    pub fn under_way(&self) -> usize {
+    /// The number of registered turns that are neither queued nor ended.
+    pub fn in_progress(&self) -> usize {
         let mut turns = self.all();
         turns.retain(|turn| !turn.is_queued() && !turn.has_ended());
         turns.len()
     }
 
-    /// Lets those go who wait here for turns that others run: the process ends, and what they wait
-    /// for is told by those.
-    pub fn let_go(&self) {
+    /// Ends the waits for turns of other processes, because this process ends.
+    pub fn end_remote_waits(&self) {
         for turn in self.all() {
-            if !turn.is_of_here() {
+            if !turn.is_local() {
                 turn.end(TurnOutcome::Failed(Problem::new(ProblemCode::Draining)));
             }
         }
     }
 
-    /// Those that wait in a queue while somebody here waits for their reply.
+    /// Returns the queued turns that this process waits for.
     pub fn queued(&self) -> Vec<Arc<LiveTurn>> {
         let mut turns = self.all();
         turns.retain(|turn| turn.is_queued());
@@ -150,7 +151,7 @@ impl LiveTurns {
 
     pub(super) fn forget(&self, id: TurnId) {
         let mut turns = self.lock();
-        // Another may have come in its place since.
+        // The same turn may have been registered again since.
         if turns
             .get(&id)
             .is_some_and(|known| known.turn.strong_count() == 0)
@@ -159,7 +160,7 @@ impl LiveTurns {
         }
     }
 
-    /// Those that run here, and under which id.
+    /// Returns the turns that run here with their node ids.
     fn running(&self) -> Vec<(Arc<LiveTurn>, NodeId)> {
         let with_node = |turn: Arc<LiveTurn>| {
             let node = turn.runs_under()?;
@@ -173,8 +174,49 @@ impl LiveTurns {
         turns.values().filter_map(|it| it.turn.upgrade()).collect()
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, Known>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<TurnId, KnownTurn>> {
         self.turns.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// The ids of a stored turn.
+fn subject_of(tenant: &TenantId, found: &FoundTurn) -> TurnSubject {
+    TurnSubject {
+        tenant: tenant.clone(),
+        turn_id: found.turn.id,
+        conversation_id: found.turn.conversation_id,
+        agent_id: found.turn.agent_id,
+        user_id: found.user_id.clone(),
+        asker: found.principal.clone(),
+        request_id: None,
+    }
+}
+
+/// Updates a turn that runs in another process to its stored state: its text arrives as one piece,
+/// once the reply is stored.
+pub(super) fn report_stored(live: &LiveTurn, found: FoundTurn) {
+    let FoundTurn {
+        turn, message_id, ..
+    } = found;
+    if turn.status == TurnStatus::Queued {
+        live.queued();
+        return;
+    }
+    if let (Some(agent_version), Some(_)) = (turn.agent_version, turn.started_at) {
+        let started = TurnStarted {
+            turn_id: turn.id,
+            conversation_id: turn.conversation_id,
+            message_id,
+            agent_id: turn.agent_id,
+            agent_version,
+        };
+        live.started(started);
+    }
+    if let Some(reply) = &turn.reply {
+        live.progress().reply.text.clone_from(&reply.content);
+    }
+    if let Some(outcome) = outcome_of(turn) {
+        live.end(outcome);
     }
 }
 
@@ -183,7 +225,7 @@ mod tests {
     use domain::TurnId;
     use uuid::Uuid;
 
-    use super::{super::stored_turn::subject, *};
+    use super::{super::tests::stored_turn::subject, *};
 
     fn of(number: u128) -> TurnSubject {
         TurnSubject {

@@ -1,50 +1,77 @@
-//! Chat: a message goes in, a turn is stored, the agent's reply comes out.
+//! Chat: a user's message becomes a stored turn, and an engine replies to it.
 //!
-//! [`ChatService::ask`] takes a message and answers once its turn is stored; the reply can be had
-//! from [`Asked`] as a whole or as it grows. Turns are run by [`TurnRunner`] in tasks of their
-//! own, whoever began them, and [`LiveTurns`] lets everybody in the process see how far they have
-//! come.
+//! [`ChatService::send`] accepts a message and returns an [`AcceptedTurn`] once its turn is stored;
+//! the reply is read from it as a whole or as it grows. A [`TurnRunner`] runs turns in tasks of
+//! their own, independent of any caller's connection. [`LiveTurns`] holds the progress of the turns
+//! that this process runs or waits for.
+//!
+//! `target` finds the conversation and the agent of a message, `start` answers it inline or starts
+//! its turn, `engine_chain` asks the engines, `finish` stores the end.
 
-mod answer;
-mod answering;
-mod asked;
-mod claim;
+mod accepted_turn;
 mod command;
+mod conversation_locks;
+mod engine_chain;
 mod error;
-mod finishing;
-mod followed;
-mod histories;
-mod lanes;
+mod finish;
 mod live_turn;
 mod live_turns;
-mod looks;
-mod place;
-mod ports;
-mod progress;
-mod reply_cursor;
-mod run_to_end;
+mod partial_reply;
 mod runner;
-mod said;
 mod service;
-mod signals;
-mod stored;
-#[cfg(test)]
-mod stored_turn;
-mod tool_meter;
+mod start;
+mod target;
+mod turn_events;
 mod turn_task;
-mod unfinished;
-mod written;
+mod turn_waiter;
 
-pub use asked::Asked;
-pub use command::{ChatCommand, Chatted, OnBusy};
+#[cfg(test)]
+mod tests;
+
+use std::sync::Arc;
+
+use ports::{
+    AgentRepository, Clock, ConversationRepository, IdSource, IdempotencyRepository, TurnRepository,
+};
+
+pub use accepted_turn::AcceptedTurn;
+pub use command::{ChatCommand, CompletedChat, OnBusy};
 pub use error::ChatError;
-pub use live_turn::{LiveTurn, TurnOutcome, TurnSubject};
+pub use live_turn::{LiveTurn, Progress, TurnOutcome, TurnSubject};
 pub use live_turns::LiveTurns;
-pub use ports::ChatPorts;
-pub use progress::Progress;
-pub use reply_cursor::{ReplyCursor, ReplyPiece};
+pub(crate) use partial_reply::OpenCallStatus;
+pub use partial_reply::{PartialReply, ToolEvent, ToolStep};
 pub use runner::TurnRunner;
-pub(crate) use said::Unreturned;
-pub use said::{Said, ToolEvent, ToolStep};
-pub use service::{ChatService, LONGEST_WAIT};
-pub use signals::{TurnSignal, TurnSignals};
+pub use service::{ChatService, MAX_QUEUE_TIME};
+pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
+
+use crate::{Engines, node::Node};
+
+/// The dependencies that all chats of a process share.
+pub struct ChatContext {
+    /// The stores, the clock and the ids.
+    pub ports: ChatPorts,
+    /// The reply engines.
+    pub engines: Arc<Engines>,
+    /// This process, as the store knows it.
+    pub node: Arc<Node>,
+    /// The turns that this process runs or waits for.
+    pub live: Arc<LiveTurns>,
+}
+
+/// The ports that chat uses.
+#[derive(Clone)]
+pub struct ChatPorts {
+    /// Agents, cached where possible.
+    pub agents: Arc<dyn AgentRepository>,
+    /// Conversations, their contexts cached where possible.
+    pub conversations: Arc<dyn ConversationRepository>,
+    /// Turns.
+    pub turns: Arc<dyn TurnRepository>,
+    /// Idempotency records.
+    pub claims: Arc<dyn IdempotencyRepository>,
+    /// Time.
+    pub clock: Arc<dyn Clock>,
+    /// Ids.
+    pub ids: Arc<dyn IdSource>,
+}

@@ -1,4 +1,4 @@
-//! Runs turns, whoever began them, each in a task that depends on no caller's connection.
+//! Runs turns, each in a task that is independent of any caller's connection.
 
 use std::{
     sync::{
@@ -14,43 +14,36 @@ use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
 use super::{
-    claim::Claim,
-    finishing::{Ended, Finishing},
-    histories::Histories,
+    ChatContext,
+    finish::{FinishedTurn, PendingFinishes, TurnFinisher},
     live_turn::{LiveTurn, TurnSubject},
     live_turns::LiveTurns,
-    ports::ChatPorts,
     turn_task::TurnTask,
-    unfinished::Unfinished,
 };
-use crate::{Engines, Toolbox, node::Node};
+use crate::{Toolbox, cache::HistoryCache, detach_on_drop::Background};
 
-/// Pause before an agent is asked for again that an absent store did not give.
-const PAUSE: Duration = Duration::from_millis(500);
+/// The pause before an agent is read again from an unavailable store.
+const RETRY_PAUSE: Duration = Duration::from_millis(500);
 
-/// Runs turns, whoever began them: a chat, the turn before, a cancellation, a sweep.
+/// Runs the turns that chats start, and those that are promoted from the queue.
 pub struct TurnRunner {
-    pub(super) ports: ChatPorts,
-    /// The agents as they are stored: one that was promoted runs with the version of that moment.
+    context: Arc<ChatContext>,
+    /// Agents without a cache: a promoted turn runs with the current version.
     stored_agents: Arc<dyn AgentRepository>,
-    pub(super) engines: Arc<Engines>,
     toolbox: Arc<Toolbox>,
-    pub(super) node: Arc<Node>,
-    pub(super) live: Arc<LiveTurns>,
-    pub(super) histories: Histories,
-    pub(super) unfinished: Arc<Unfinished>,
-    tasks: TaskTracker,
-    runtime: Handle,
+    pub(super) histories: HistoryCache,
+    pub(super) pending_finishes: Arc<PendingFinishes>,
+    background: Background,
     is_draining: AtomicBool,
     is_closed: AtomicBool,
 }
 
-/// A turn that is in progress in the store, and all that it takes to run it.
-pub(super) struct BegunTurn {
-    pub(super) claim: Claim,
+/// A turn that is in progress in the store, with everything that is needed to run it.
+pub(super) struct TurnInProgress {
+    pub(super) ownership: TurnOwnership,
     pub(super) started: TurnStarted,
     pub(super) request: ReplyRequest,
-    /// Why the agent's own engine gave no answer, if it was asked already.
+    /// The failure of the agent's own engine, if it was asked already.
     pub(super) failure: Option<Problem>,
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
@@ -58,108 +51,111 @@ pub(super) struct BegunTurn {
 }
 
 impl TurnRunner {
-    /// A runner whose turns are tasks of `tasks` on the runtime that this is called on.
+    /// Creates a runner whose turns are tasks of `tasks` on the current runtime.
     pub fn new(
-        ports: ChatPorts,
+        context: Arc<ChatContext>,
         stored_agents: Arc<dyn AgentRepository>,
-        engines: Arc<Engines>,
         toolbox: Arc<Toolbox>,
-        node: Arc<Node>,
-        live: Arc<LiveTurns>,
         tasks: TaskTracker,
     ) -> Self {
         Self {
-            ports,
+            context,
             stored_agents,
-            engines,
             toolbox,
-            node,
-            live,
-            histories: Histories::default(),
-            unfinished: Arc::default(),
-            tasks,
-            runtime: Handle::current(),
+            histories: HistoryCache::default(),
+            pending_finishes: Arc::default(),
+            background: Background::new(tasks, Handle::current()),
             is_draining: AtomicBool::new(false),
             is_closed: AtomicBool::new(false),
         }
     }
 
-    /// The turns that are known here.
-    pub fn live(&self) -> &Arc<LiveTurns> {
-        &self.live
+    /// The dependencies of chat.
+    pub fn context(&self) -> &Arc<ChatContext> {
+        &self.context
     }
 
-    /// The process goes away: turns that wait are left to others.
+    /// The turns that this process runs or waits for.
+    pub fn live(&self) -> &Arc<LiveTurns> {
+        &self.context.live
+    }
+
+    /// Leaves queued turns to other processes from now on, because this one ends.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::SeqCst);
     }
 
-    /// The process ends: turns that run are interrupted, and so is any that still begins.
+    /// Interrupts all turns that run or still start, because the process ends.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
-        self.live.interrupt_all();
+        self.live().interrupt_all();
     }
 
-    /// The node to which turns that wait may be promoted: this one, unless it goes away.
+    /// The node to which queued turns may be promoted: this one, unless it is draining.
     pub fn promotes_to(&self) -> Option<NodeId> {
-        (!self.is_draining.load(Ordering::SeqCst)).then(|| self.node.id())
+        (!self.is_draining.load(Ordering::SeqCst)).then(|| self.context.node.id())
     }
 
     pub(super) fn is_overloaded(&self) -> bool {
-        self.unfinished.is_full()
+        self.pending_finishes.is_full()
     }
 
-    /// Carries something out also when who waits for it goes away.
+    /// Where futures run to their end after their caller has dropped them.
+    pub(crate) fn background(&self) -> Background {
+        self.background.clone()
+    }
+
+    /// Runs a future to its end even if its caller stops waiting.
     pub(crate) fn in_background<T: Send + 'static>(
         &self,
         work: impl Future<Output = T> + Send + 'static,
     ) -> JoinHandle<T> {
-        self.tasks.spawn_on(work, &self.runtime)
+        self.background.spawn(work)
     }
 
-    /// Runs a turn to its end, and those that are promoted behind it.
-    pub(super) fn run(self: &Arc<Self>, begun: BegunTurn) {
-        // Before anybody can look for it: whoever waits need not ask the store.
-        begun.claim.live.started(begun.started);
+    /// Runs a turn to its end, then those that are promoted after it.
+    pub(super) fn run(self: &Arc<Self>, begun: TurnInProgress) {
+        // Set before anybody can find the turn, so that no waiter polls the store.
+        begun.ownership.live.started(begun.started);
         let runner = Arc::clone(self);
         self.in_background(async move {
-            let node = begun.claim.node;
+            let node = begun.ownership.node;
             let next = runner.perform(begun).await;
             runner.run_behind(next, node).await;
         });
     }
 
-    /// Runs a turn that waited and was promoted to `node`, and those behind it.
+    /// Runs a turn that was promoted to `node`, then those that are promoted after it.
     pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
-        // At once, or it could be taken for one that nobody runs.
-        let claim = self.claim_promoted(&promoted, node);
+        // Taken at once, or the turn could be taken for abandoned.
+        let ownership = self.own_promoted(&promoted, node);
         let runner = Arc::clone(self);
         self.in_background(async move {
-            let next = runner.perform_promoted(promoted, claim).await;
+            let next = runner.perform_promoted(promoted, ownership).await;
             runner.run_behind(next, node).await;
         });
     }
 
     async fn run_behind(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {
         while let Some(promoted) = next {
-            let claim = self.claim_promoted(&promoted, node);
-            next = self.perform_promoted(*promoted, claim).await;
+            let ownership = self.own_promoted(&promoted, node);
+            next = self.perform_promoted(*promoted, ownership).await;
         }
     }
 
-    /// Takes a turn on that is in progress under `node`.
-    pub(super) fn claim(&self, live: Arc<LiveTurn>, node: NodeId) -> Claim {
-        let claim = Claim::of(live, node);
-        // Either the claim is seen by who closes, or that is seen here.
+    /// Marks a turn as run by this process under `node`.
+    pub(super) fn take_ownership(&self, live: Arc<LiveTurn>, node: NodeId) -> TurnOwnership {
+        let ownership = TurnOwnership::new(live, node);
+        // Either `close` sees the ownership, or this sees `is_closed`.
         if self.is_closed.load(Ordering::SeqCst) {
-            claim.live.interrupt();
+            ownership.live.interrupt();
         }
-        claim
+        ownership
     }
 
-    fn claim_promoted(&self, promoted: &PromotedTurn, node: NodeId) -> Claim {
+    fn own_promoted(&self, promoted: &PromotedTurn, node: NodeId) -> TurnOwnership {
         let turn = &promoted.turn;
-        let live = self.live.enter(TurnSubject {
+        let live = self.live().enter(TurnSubject {
             tenant: promoted.tenant.clone(),
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
@@ -168,102 +164,108 @@ impl TurnRunner {
             asker: promoted.principal.clone(),
             request_id: None,
         });
-        self.claim(live, node)
+        self.take_ownership(live, node)
     }
 
-    /// Runs a turn to its end; answers the one that starts in its place.
-    async fn perform(&self, begun: BegunTurn) -> Option<Box<PromotedTurn>> {
-        let BegunTurn {
-            claim,
+    /// Runs a turn to its end, and returns the one that starts in its place.
+    async fn perform(&self, begun: TurnInProgress) -> Option<Box<PromotedTurn>> {
+        let TurnInProgress {
+            ownership,
             mut request,
             failure,
             message_seq,
             store_so_far,
-            ..
+            started,
         } = begun;
-        let had = self.toolbox.of(&request.agent);
-        (request.tools, request.unavailable_tools) = (had.tools, had.unavailable);
-        let mut chain = self.engines.chain(&request.tenant, &request.agent);
+        let tools = self.toolbox.of(&request.agent);
+        (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
+        let mut chain = self.context.engines.chain(&request.tenant, &request.agent);
         if failure.is_some() {
             chain.retain(|candidate| candidate.is_fallback);
         }
         let task = TurnTask {
-            finishing: Finishing {
+            finisher: TurnFinisher {
                 runner: self,
-                claim: &claim,
+                ownership: &ownership,
             },
             chain,
             request,
             failure,
             message_seq,
+            started,
             store_so_far,
         };
-        tell(&claim.live, task.run().await)
+        report_end(&ownership.live, task.run().await)
     }
 
     async fn perform_promoted(
         &self,
         promoted: PromotedTurn,
-        claim: Claim,
+        ownership: TurnOwnership,
     ) -> Option<Box<PromotedTurn>> {
-        match self.agent(&claim).await {
+        match self.find_agent(&ownership).await {
             Ok(agent) => {
-                let begun = begun(promoted, claim, agent);
-                begun.claim.live.started(begun.started);
+                let begun = in_progress(promoted, ownership, agent);
+                begun.ownership.live.started(begun.started);
                 self.perform(begun).await
             }
-            Err(ended) => tell(&claim.live, ended),
+            Err(ended) => report_end(&ownership.live, ended),
         }
     }
 
-    /// The agent of a turn, however long the store is away; or how the turn ended without.
-    async fn agent(&self, claim: &Claim) -> Result<Arc<Agent>, Ended> {
-        let (live, runner) = (&claim.live, self);
+    /// Reads the agent of a turn, however long the store is unavailable; or returns how the turn
+    /// ended meanwhile.
+    async fn find_agent(&self, ownership: &TurnOwnership) -> Result<Arc<Agent>, FinishedTurn> {
+        let (live, runner) = (&ownership.live, self);
         let subject = live.subject();
-        let finishing = Finishing { runner, claim };
+        let finisher = TurnFinisher { runner, ownership };
         loop {
             let found = self.stored_agents.find(&subject.tenant, subject.agent_id);
             match found.await.map(|found| found.value) {
                 Ok(Some(agent)) => return Ok(agent),
-                // Its turns ended with it.
-                Ok(None) => return Err(finishing.ended_elsewhere().await),
+                // The turn ended with its agent.
+                Ok(None) => return Err(finisher.ended_elsewhere().await),
                 Err(error) => {
                     tracing::warn!(
                         error = ports::error::chain(&error),
                         turn = %subject.turn_id,
-                        "the agent of a promoted turn cannot be read"
+                        "cannot read the agent of a promoted turn; retrying"
                     );
                     if !error.is_retryable() {
-                        return Err(finishing.fail(Problem::new(ProblemCode::Internal)).await);
+                        return Err(finisher.fail(Problem::new(ProblemCode::Internal)).await);
                     }
                 }
             }
             let pause = live
                 .stopped()
-                .run_until_cancelled(tokio::time::sleep(PAUSE));
+                .run_until_cancelled(tokio::time::sleep(RETRY_PAUSE));
             if pause.await.is_none() {
                 return Err(if live.is_interrupted() {
-                    finishing.fail(Problem::new(ProblemCode::Interrupted)).await
+                    finisher.fail(Problem::new(ProblemCode::Interrupted)).await
                 } else {
-                    finishing.ended_elsewhere().await
+                    finisher.ended_elsewhere().await
                 });
             }
         }
     }
 }
 
-/// Tells those who wait for a turn how it ended; answers the one that starts in its place.
-fn tell(live: &LiveTurn, ended: Ended) -> Option<Box<PromotedTurn>> {
+/// Reports the end of a turn to its waiters, and returns the turn that starts in its place.
+fn report_end(live: &LiveTurn, ended: FinishedTurn) -> Option<Box<PromotedTurn>> {
     if let Some(outcome) = ended.outcome {
         live.end(outcome);
     }
     ended.promoted
 }
 
-fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
+fn in_progress(
+    promoted: PromotedTurn,
+    ownership: TurnOwnership,
+    agent: Arc<Agent>,
+) -> TurnInProgress {
     let turn = promoted.turn;
-    BegunTurn {
-        claim,
+    TurnInProgress {
+        ownership,
         started: TurnStarted {
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
@@ -285,5 +287,26 @@ fn begun(promoted: PromotedTurn, claim: Claim, agent: Arc<Agent>) -> BegunTurn {
         failure: None,
         message_seq: promoted.message_seq,
         store_so_far: Duration::ZERO,
+    }
+}
+
+/// Marks a turn as run by this process until it is dropped, even by a panic: then waiters poll the
+/// store.
+pub(super) struct TurnOwnership {
+    pub(super) live: Arc<LiveTurn>,
+    /// The node id under which the turn runs: its fencing token.
+    pub(super) node: NodeId,
+}
+
+impl TurnOwnership {
+    pub(super) fn new(live: Arc<LiveTurn>, node: NodeId) -> Self {
+        live.runs(Some(node));
+        Self { live, node }
+    }
+}
+
+impl Drop for TurnOwnership {
+    fn drop(&mut self) {
+        self.live.runs(None);
     }
 }

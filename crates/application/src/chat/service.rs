@@ -1,125 +1,132 @@
-//! The use case itself: from a message to the turn that answers it.
+//! The chat use case: from a user's message to the turn that answers it.
 
 use std::{sync::Arc, time::Duration};
 
 use domain::{ConversationId, IdempotencyKey, MessageId, Principal, ProblemCode, Stamp, TurnId};
-use ports::{Once, RepositoryError};
+use ports::{Idempotent, RepositoryError};
+use tokio::time::timeout;
 
 use super::{
-    answering::{Exchanged, begin, exchange},
-    asked::Asked,
+    ChatContext,
+    accepted_turn::AcceptedTurn,
     command::ChatCommand,
+    conversation_locks::{ConversationLock, ConversationLocks},
     error::ChatError,
-    followed::FollowedTurn,
-    lanes::{LaneGuard, Lanes},
-    place::{Question, Resumption, place},
-    run_to_end::RunToEnd,
     runner::TurnRunner,
+    start::{InlineOutcome, Pass, answer_inline, start_turn},
+    target::{ChatAttempt, Resumption, resolve_target},
+    turn_waiter::TurnWaiter,
 };
 use crate::{
     IdempotencyRefused,
+    detach_on_drop::DetachOnDrop,
     idempotency::{self, judged},
 };
 
-/// How often a turn is computed again when others keep changing what it was computed from.
-const ATTEMPTS: usize = 20;
+/// The maximum number of passes, if concurrent writes keep changing the conversation.
+const MAX_PASSES: usize = 20;
 
-/// How long a turn may wait for the one before it.
-pub const LONGEST_WAIT: Duration = Duration::from_mins(10);
+/// The longest time for which a turn waits for the turns before it.
+pub const MAX_QUEUE_TIME: Duration = Duration::from_mins(10);
 
-/// The operation that a chat's idempotency key belongs to, on REST and on the socket.
+/// The operation that the idempotency keys of chats belong to, on REST and on sockets.
 const OPERATION: &str = "chat";
 
-/// Chat: a message goes in, a turn is stored, the agent's reply comes out.
+/// Stores a user's message as a turn and has an engine reply to it.
 pub struct ChatService {
-    intake: Arc<Intake>,
+    pipeline: Arc<ChatPipeline>,
 }
 
-/// The parts that a message needs on its way to its turn.
-struct Intake {
+/// The state that is shared by all messages.
+struct ChatPipeline {
+    context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    lanes: Lanes,
+    locks: ConversationLocks,
 }
 
 impl ChatService {
-    /// A service whose turns `runner` runs.
+    /// Creates a service whose turns `runner` runs.
     pub fn new(runner: Arc<TurnRunner>) -> Self {
         Self {
-            intake: Arc::new(Intake {
+            pipeline: Arc::new(ChatPipeline {
+                context: Arc::clone(runner.context()),
                 runner,
-                lanes: Lanes::default(),
+                locks: ConversationLocks::default(),
             }),
         }
     }
 
-    /// Takes a message. Once this has answered, the turn is stored. The message is taken and
-    /// answered whether or not the caller waits: when this is dropped, it continues in the
-    /// background.
-    pub fn ask(
+    /// Accepts a message; its turn is stored when this returns. If the future is dropped, it
+    /// continues in the background: an accepted message is always answered.
+    pub fn send(
         &self,
         caller: &Principal,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
-    ) -> impl Future<Output = Result<Asked, ChatError>> + Send + use<> {
-        let intake = Arc::clone(&self.intake);
-        let runner = Arc::clone(&intake.runner);
+    ) -> impl Future<Output = Result<AcceptedTurn, ChatError>> + Send + use<> {
+        let pipeline = Arc::clone(&self.pipeline);
+        let background = self.pipeline.runner.background();
         let caller = caller.clone();
-        let asking = async move { intake.ask(caller, command, key).await };
-        RunToEnd::new(asking, runner)
+        let sending = async move { pipeline.send(caller, command, key).await };
+        DetachOnDrop::new(sending, background)
     }
 }
 
-impl Intake {
-    async fn ask(
+impl ChatPipeline {
+    async fn send(
         &self,
         caller: Principal,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
-    ) -> Result<Asked, ChatError> {
+    ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
-        let mut question = self.question(caller, command, key);
-        let mut lane = None;
-        for _ in 0..ATTEMPTS {
-            let Some(met) = self.meet(&question, &mut lane).await.transpose() else {
-                let now = self.runner.ports.clock.now();
-                question = Arc::new(question.asked_again(now));
-                continue;
+        let mut attempt = Arc::new(self.new_attempt(caller, command, key));
+        let mut lock = None;
+        for _ in 0..MAX_PASSES {
+            let decided = match self.pass(&attempt, &mut lock).await {
+                Ok(Pass::Conflict) => {
+                    let now = self.context.ports.clock.now();
+                    attempt = Arc::new(attempt.restamped(now));
+                    continue;
+                }
+                Ok(Pass::Decided(decided)) => Ok(decided),
+                Err(error) => Err(error),
             };
-            lane = None;
-            if let Err(ChatError::ConversationNotFound) = &met
-                && question.resumption.is_in_conversation()
+            lock = None;
+            if let Err(ChatError::ConversationNotFound) = &decided
+                && attempt.resumption.is_in_conversation()
             {
                 // The conversation of the key's failed turn has been deleted since.
-                question = Arc::new(question.resumed(Resumption::Anew));
+                attempt = Arc::new(attempt.resumed(Resumption::RestartInNewConversation));
                 continue;
             }
-            let (claims, claim) = (&*self.runner.ports.claims, question.claim.as_ref());
-            let caller = &question.caller;
-            match judged(claims, &caller.tenant, claim, met).await? {
-                Once::Done(asked) => return Ok(asked),
-                Once::Repeated(record) => match (record.turn_id, record.released_into) {
-                    (Some(turn), _) => return self.replay(caller, turn).await,
-                    // Its turn failed and gave the key back: a new one begins where it was.
-                    (None, Some(conversation)) => {
-                        let goes_on = question.resumed(Resumption::In(conversation));
-                        question = Arc::new(goes_on);
-                    }
-                    (None, None) => return Err(IdempotencyRefused::InUse.into()),
-                },
+            let records = &*self.context.ports.claims;
+            let (tenant, entry) = (&attempt.caller.tenant, attempt.claim.as_ref());
+            let record = match judged(records, tenant, entry, decided).await? {
+                Idempotent::Applied(accepted) => return Ok(accepted),
+                Idempotent::Replayed(record) => record,
+            };
+            match (record.turn_id, record.released_into) {
+                (Some(turn), _) => return self.replay(&attempt.caller, turn).await,
+                // The key's turn failed and released the key: a new turn starts where it was.
+                (None, Some(conversation)) => {
+                    attempt = Arc::new(attempt.resumed(Resumption::ContinueIn(conversation)));
+                }
+                (None, None) => return Err(IdempotencyRefused::InUse.into()),
             }
         }
         Err(ChatError::Busy)
     }
 
-    fn question(
+    fn new_attempt(
         &self,
         caller: Principal,
         command: ChatCommand,
         key: Option<IdempotencyKey>,
-    ) -> Arc<Question> {
-        let ports = &self.runner.ports;
+    ) -> ChatAttempt {
+        let ports = &self.context.ports;
         let now = ports.clock.now();
-        Arc::new(Question {
+        ChatAttempt {
             claim: idempotency::claim(&caller, OPERATION, key, &command, now),
             stamp: Stamp {
                 time: now,
@@ -131,13 +138,13 @@ impl Intake {
             new_conversation: ConversationId::new(ports.ids.next_id()),
             resumption: Resumption::None,
             command,
-        })
+        }
     }
 
-    /// The turn that an earlier request with the same key began, however far it has come.
-    async fn replay(&self, caller: &Principal, id: TurnId) -> Result<Asked, ChatError> {
-        let TurnRunner { ports, live, .. } = &*self.runner;
-        // Once it has ended only the store knows whether it was deleted since.
+    /// Returns the turn that an earlier request with the same key started, in its current state.
+    async fn replay(&self, caller: &Principal, id: TurnId) -> Result<AcceptedTurn, ChatError> {
+        let ChatContext { ports, live, .. } = &*self.context;
+        // Only the store knows whether a turn that has ended was deleted since.
         let known = live.get(id).filter(|live| !live.has_ended());
         let (live, found) = if let Some(live) = known {
             (live, None)
@@ -147,82 +154,81 @@ impl Intake {
             let turn = found.turn.clone();
             (live.enter_found(&caller.tenant, found), Some(turn))
         };
-        let followed = FollowedTurn::new(live, Arc::clone(&ports.turns));
-        Ok(Asked::repeated(followed, found))
+        let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
+        Ok(AcceptedTurn::replayed(waiter, found))
     }
 
-    /// Takes the question as things are now. `None` when they have changed meanwhile: then it is to
-    /// be asked again, in the same lane.
-    async fn meet(
+    /// Makes one pass with the conversation and the agent as they are now. After a conflict, the
+    /// next pass keeps `lock`.
+    async fn pass(
         &self,
-        question: &Arc<Question>,
-        lane: &mut Option<LaneGuard>,
-    ) -> Result<Option<Once<Asked>>, ChatError> {
-        let runner = &self.runner;
-        if runner.is_overloaded() {
+        attempt: &Arc<ChatAttempt>,
+        lock: &mut Option<ConversationLock>,
+    ) -> Result<Pass, ChatError> {
+        if self.runner.is_overloaded() {
             return Err(ChatError::Overloaded);
         }
-        // Whether the caller may know of the conversation comes before whether it is busy.
-        let at = Arc::new(place(&runner.ports, question).await?);
-        let chain = runner.engines.chain(&question.caller.tenant, &at.agent);
+        // A caller that may not read the conversation must not learn that it is busy.
+        let target = Arc::new(resolve_target(&self.context.ports, attempt).await?);
+        let tenant = &attempt.caller.tenant;
+        let chain = self.context.engines.chain(tenant, &target.agent);
         if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
-            *lane = None;
-            return begin(runner, question, &at, None).await;
+            *lock = None;
+            return start_turn(&self.runner, attempt, &target, None).await;
         }
-        if lane.is_none() {
-            *lane = self.enter_lane(question).await?;
-            if lane.as_ref().is_some_and(|lane| lane.met_outage) {
-                let source = "a turn before this one found the store away".into();
+        if lock.is_none() {
+            *lock = self.lock_conversation(attempt).await?;
+            if lock.as_ref().is_some_and(|lock| lock.met_outage) {
+                let source = "the turn before this one could not be stored".into();
                 return Err(RepositoryError::Unavailable(source).into());
             }
-            if lane.as_ref().is_some_and(|lane| lane.waited) {
-                // What is known is of the turn before.
-                return Ok(None);
+            if lock.as_ref().is_some_and(|lock| lock.waited) {
+                // The target was resolved before the previous turn was stored.
+                return Ok(Pass::Conflict);
             }
         }
-        let first = chain.get(..1).unwrap_or_default();
-        match exchange(runner, question, &at, first).await {
-            Ok(Exchanged::Stored(asked)) => Ok(Some(asked)),
-            // Nothing is stored: the same message can be sent again.
-            Ok(Exchanged::Failed(problem))
+        let own_engine = chain.get(..1).unwrap_or_default();
+        let failure = match answer_inline(&self.context, attempt, &target, own_engine).await {
+            Ok(InlineOutcome::Stored(outcome)) => return Ok(Pass::Decided(outcome)),
+            // The store decides again, in one transaction.
+            Ok(InlineOutcome::Busy) => None,
+            Ok(InlineOutcome::Failed(problem))
                 if problem.code == ProblemCode::Overloaded && chain.len() == 1 =>
             {
-                Err(ChatError::Overloaded)
+                // Nothing is stored: the client can send the same message again.
+                return Err(ChatError::Overloaded);
             }
-            // A turn that is begun can be seen to fail, and asks the fallbacks.
-            Ok(Exchanged::Failed(problem)) => {
-                *lane = None;
-                begin(runner, question, &at, Some(problem)).await
-            }
-            // A turn that is begun is judged again under the lock.
-            Ok(Exchanged::Busy) => {
-                *lane = None;
-                begin(runner, question, &at, None).await
-            }
-            Err(ChatError::Store(RepositoryError::Stale { .. })) => Ok(None),
+            // A turn that is started records the failure, and tries the fallbacks.
+            Ok(InlineOutcome::Failed(problem)) => Some(problem),
+            Err(ChatError::Store(RepositoryError::Stale { .. })) => return Ok(Pass::Conflict),
             Err(error) => {
-                note_outage(lane.as_ref(), &error);
-                Err(error)
+                note_outage(lock.as_ref(), &error);
+                return Err(error);
             }
-        }
+        };
+        *lock = None;
+        start_turn(&self.runner, attempt, &target, failure).await
     }
 
-    /// Turns of engines that answer at once are computed one after the other: each would otherwise
-    /// be computed from what the one before is about to change.
-    async fn enter_lane(&self, question: &Question) -> Result<Option<LaneGuard>, ChatError> {
-        let Some(id) = question.conversation_id() else {
+    /// Waits for the earlier turns of engines that answer inline: each changes what the next one
+    /// is computed from.
+    async fn lock_conversation(
+        &self,
+        attempt: &ChatAttempt,
+    ) -> Result<Option<ConversationLock>, ChatError> {
+        let Some(id) = attempt.conversation_id() else {
             return Ok(None);
         };
-        let key = (question.caller.tenant.clone(), id);
-        let entered = self.lanes.enter(key, question.command.on_busy);
-        let lane = tokio::time::timeout(LONGEST_WAIT, entered).await;
-        let lane = lane.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
-        lane.map(Some).ok_or(ChatError::Busy)
+        let key = (attempt.caller.tenant.clone(), id);
+        let locking = self.locks.lock(key, attempt.command.on_busy);
+        let lock = timeout(MAX_QUEUE_TIME, locking).await;
+        let lock = lock.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
+        lock.map(Some).ok_or(ChatError::Busy)
     }
 }
 
-fn note_outage(lane: Option<&LaneGuard>, error: &ChatError) {
-    if let (Some(lane), ChatError::Store(RepositoryError::Unavailable(_))) = (lane, error) {
-        lane.note_outage();
+fn note_outage(lock: Option<&ConversationLock>, error: &ChatError) {
+    if let (Some(lock), ChatError::Store(RepositoryError::Unavailable(_))) = (lock, error) {
+        lock.note_outage();
     }
 }

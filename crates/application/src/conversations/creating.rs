@@ -1,10 +1,10 @@
 //! What makes a conversation.
 
 use domain::{
-    AgentId, Conversation, ConversationDraft, ConversationId, IdempotencyClaim, IdempotencyKey,
+    AgentId, Conversation, ConversationDraft, ConversationId, IdempotencyEntry, IdempotencyKey,
     Message, MessageId, Principal, Role, Stamp, Timestamp,
 };
-use ports::Once;
+use ports::Idempotent;
 use serde::Serialize;
 
 use super::{ConversationError, ConversationService, own_user_id};
@@ -45,8 +45,8 @@ impl ConversationService {
         caller: &Principal,
         new: NewConversation,
         stamp: &Stamp,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<Conversation>, ConversationError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Conversation>, ConversationError> {
         let user_id = own_user_id(caller, new.user_id.as_deref())?;
         let faults = new.draft.check();
         if !faults.is_empty() {
@@ -75,9 +75,9 @@ impl ConversationService {
             claim.as_ref(),
         );
         match inserted.await? {
-            Once::Done(Some(_)) => Ok(Once::Done(conversation)),
-            Once::Done(None) => Err(ConversationError::AgentNotFound),
-            Once::Repeated(record) => Ok(Once::Repeated(record)),
+            Idempotent::Applied(Some(_)) => Ok(Idempotent::Applied(conversation)),
+            Idempotent::Applied(None) => Err(ConversationError::AgentNotFound),
+            Idempotent::Replayed(record) => Ok(Idempotent::Replayed(record)),
         }
     }
 

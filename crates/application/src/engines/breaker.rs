@@ -69,7 +69,7 @@ enum Outcome<'a> {
 }
 
 /// Leave to ask an engine. Dropped unsaid, it tells nothing of the engine.
-pub(crate) struct Attempt {
+pub(crate) struct BreakerPermit {
     breaker: Arc<Breaker>,
     is_probe: bool,
 }
@@ -85,7 +85,7 @@ impl Breaker {
     }
 
     /// Leave to ask, or after what time to come again.
-    pub(crate) fn enter(self: &Arc<Self>) -> Result<Attempt, Duration> {
+    pub(crate) fn enter(self: &Arc<Self>) -> Result<BreakerPermit, Duration> {
         let mut state = self.state();
         let is_probe = match &*state {
             State::Closed(_) => false,
@@ -98,7 +98,7 @@ impl Breaker {
                 true
             }
         };
-        Ok(Attempt {
+        Ok(BreakerPermit {
             breaker: Arc::clone(self),
             is_probe,
         })
@@ -233,7 +233,7 @@ impl Window {
     }
 }
 
-impl Attempt {
+impl BreakerPermit {
     /// The engine has begun to answer: nobody need wait for the end of a probe.
     pub(crate) fn begin(&mut self) {
         if std::mem::take(&mut self.is_probe) {
@@ -268,7 +268,7 @@ impl Attempt {
     }
 }
 
-impl Drop for Attempt {
+impl Drop for BreakerPermit {
     fn drop(&mut self) {
         let mut state = self.breaker.state();
         if self.is_probe && matches!(*state, State::Probing(_)) {

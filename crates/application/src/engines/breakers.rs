@@ -5,7 +5,7 @@ use std::{convert::Infallible, sync::Arc, time::Duration};
 use domain::TenantId;
 use quick_cache::sync::Cache;
 
-use super::breaker::{Attempt, Breaker, OpenGauge};
+use super::breaker::{Breaker, BreakerPermit, OpenGauge};
 
 /// The maximum number of breakers of an engine beside that of its own model. The least used ones
 /// make room for others.
@@ -37,10 +37,10 @@ pub(crate) struct BreakerPair {
 }
 
 /// Leave to ask an engine. Dropped, it says nothing of the engine.
-pub(crate) struct Leave {
+pub(crate) struct AttemptPermit {
     tenant_id: TenantId,
-    shared: Attempt,
-    own: Option<Attempt>,
+    shared: BreakerPermit,
+    own: Option<BreakerPermit>,
     has_begun: bool,
 }
 
@@ -94,9 +94,9 @@ impl Breakers {
 
 impl BreakerPair {
     /// Leave to ask, or the time after which to come again.
-    pub(crate) fn enter(&self) -> Result<Leave, Duration> {
+    pub(crate) fn enter(&self) -> Result<AttemptPermit, Duration> {
         let own = self.own.as_ref().map(Breaker::enter).transpose()?;
-        Ok(Leave {
+        Ok(AttemptPermit {
             tenant_id: self.tenant_id.clone(),
             shared: self.shared.enter()?,
             own,
@@ -110,7 +110,7 @@ impl BreakerPair {
     }
 }
 
-impl Leave {
+impl AttemptPermit {
     /// The engine has begun to answer.
     pub(crate) fn begin(&mut self) {
         self.has_begun = true;

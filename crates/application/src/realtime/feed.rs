@@ -50,7 +50,7 @@ impl Feed {
     pub async fn run(self: Arc<Self>, bus: Arc<dyn EventBus>) {
         let mut signals = bus.subscribe();
         while let Some(Some(signal)) = self.stop.run_until_cancelled(signals.next()).await {
-            if let Signal::Grew { tenant, head } = signal {
+            if let Signal::LogAppended { tenant, head } = signal {
                 self.note_head(&tenant, head);
             }
         }

@@ -6,13 +6,13 @@ use domain::Seq;
 use ports::RepositoryError;
 use tokio::sync::watch;
 
-use super::{EventFilter, FedEvent, LogReader, PageSize, Read, Tail};
+use super::{EventFilter, LogReader, PageSize, Read, SerializedEvent, Tail};
 
 /// Something that a follower comes by.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed {
     /// Events, oldest first.
-    Events(Vec<Arc<FedEvent>>),
+    Events(Vec<Arc<SerializedEvent>>),
     /// There was nothing to show up to here.
     Position(Seq),
     /// Events were missed: the log did not reach to where the follower was. It goes on from the

@@ -7,8 +7,8 @@ use ports::{EventLog, EventPage, EventQuery, LogBounds, RepositoryError};
 use tokio::time::timeout;
 
 use super::{
-    EventFilter, FedEvent, Feed, Follower, PageSize, Tail, TailEvents,
-    store_pages::{FedPage, StorePages},
+    EventFilter, Feed, Follower, PageSize, SerializedEvent, Tail, TailEvents,
+    store_pages::{SerializedPage, StorePages},
 };
 
 /// The maximum time that a tail takes to catch up; longer than a call of a store.
@@ -20,7 +20,7 @@ pub enum Read {
     /// Events, oldest first.
     Events {
         /// Those that the filter shows.
-        events: Vec<Arc<FedEvent>>,
+        events: Vec<Arc<SerializedEvent>>,
         /// From where to read on.
         next: Seq,
         /// Whether that is as far as the log was known to go: more is there when the tail's
@@ -128,7 +128,7 @@ impl LogReader {
             return Ok(read);
         }
         let query = filter.query(since, size);
-        let page: FedPage = self.pages.read(tail.tenant(), query).await?;
+        let page: SerializedPage = self.pages.read(tail.tenant(), query).await?;
         let (first, head) = (page.first, page.head);
         if !LogBounds::new(first, head).reach(since) {
             return Ok(Read::Expired { first, head });
@@ -143,7 +143,7 @@ impl LogReader {
 
 /// The same from memory alone; `None` when the store must be asked. Waits for nothing.
 fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, size: PageSize) -> Option<Read> {
-    let is_wanted = |event: &FedEvent| filter.matches(&event.logged);
+    let is_wanted = |event: &SerializedEvent| filter.matches(&event.logged);
     let TailEvents { events, next } = tail.read(since, size, is_wanted)?;
     Some(Read::Events {
         events,

@@ -5,23 +5,23 @@
 //! any position: from the tail where it reaches back so far, else from the store. [`Follower`]
 //! does so again and again, and waits where there is nothing more.
 
-mod fed_event;
 mod feed;
 mod filter;
 mod follower;
 mod log_reader;
 mod page_size;
 mod ring;
+mod serialized_event;
 mod store_pages;
 mod tail;
 mod typing;
 mod typing_pace;
 
-pub use fed_event::FedEvent;
 pub use feed::Feed;
 pub use filter::{EventFilter, visibility};
 pub use follower::{Followed, Follower};
 pub use log_reader::{LogReader, Read};
 pub use page_size::PageSize;
+pub use serialized_event::SerializedEvent;
 pub use tail::{Tail, TailEvents};
-pub use typing::{Typing, TypingNews};
+pub use typing::{Typing, TypingUpdate};

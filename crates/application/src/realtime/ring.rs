@@ -4,7 +4,7 @@ use std::{collections::VecDeque, sync::Arc};
 
 use domain::Seq;
 
-use super::FedEvent;
+use super::SerializedEvent;
 
 /// Events kept at most.
 const MOST_EVENTS: usize = 1_024;
@@ -14,7 +14,7 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 /// The newest events of a log: all of them after `start`, up to and including `end`.
 #[derive(Debug)]
 pub(super) struct Ring {
-    events: VecDeque<Arc<FedEvent>>,
+    events: VecDeque<Arc<SerializedEvent>>,
     bytes: usize,
     start: Seq,
     end: Seq,
@@ -43,7 +43,7 @@ impl Ring {
 
     /// Takes in what the log holds after `end`, up to `end` as it is then. The oldest make room;
     /// what is deleted by now is emptied.
-    pub(super) fn extend(&mut self, events: Vec<FedEvent>, end: Seq) {
+    pub(super) fn extend(&mut self, events: Vec<SerializedEvent>, end: Seq) {
         for event in events {
             self.empty_what_is_deleted_by(&event);
             self.bytes += event.weight();
@@ -61,7 +61,7 @@ impl Ring {
         }
     }
 
-    fn empty_what_is_deleted_by(&mut self, deletion: &FedEvent) {
+    fn empty_what_is_deleted_by(&mut self, deletion: &SerializedEvent) {
         if !deletion.logged.event.kind.is_deletion() {
             return;
         }
@@ -76,7 +76,7 @@ impl Ring {
 
     /// The events after a position, oldest first; `None` when the ring does not reach back to it,
     /// or not yet forward to it.
-    pub(super) fn after(&self, since: Seq) -> Option<impl Iterator<Item = &Arc<FedEvent>>> {
+    pub(super) fn after(&self, since: Seq) -> Option<impl Iterator<Item = &Arc<SerializedEvent>>> {
         if since < self.start || since > self.end {
             return None;
         }

@@ -7,16 +7,16 @@ use ports::{EventLog, EventPage, EventQuery, RepositoryError};
 use tokio::{runtime::Handle, sync::Semaphore};
 use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
-use super::FedEvent;
+use super::SerializedEvent;
 
 /// Pages that are read at once. The smallest store has four connections that read, and a client
 /// that comes back to many streams at once must leave some of them to others.
 const READ_AT_ONCE: usize = 2;
 
 /// A page of the store, written out for those who follow.
-pub(super) struct FedPage {
+pub(super) struct SerializedPage {
     /// The events that the filter shows.
-    pub(super) events: Vec<Arc<FedEvent>>,
+    pub(super) events: Vec<Arc<SerializedEvent>>,
     /// From where to read on.
     pub(super) next: Seq,
     /// The oldest event still there.
@@ -25,9 +25,13 @@ pub(super) struct FedPage {
     pub(super) head: Seq,
 }
 
-impl From<EventPage> for FedPage {
+impl From<EventPage> for SerializedPage {
     fn from(page: EventPage) -> Self {
-        let fed = page.events.into_iter().map(FedEvent::from).map(Arc::new);
+        let fed = page
+            .events
+            .into_iter()
+            .map(SerializedEvent::from)
+            .map(Arc::new);
         Self {
             events: fed.collect(),
             next: page.next_since,

@@ -9,7 +9,7 @@ use domain::{Seq, TenantId, sizes::PAGE_BYTES};
 use ports::{EventLog, EventQuery, RepositoryError};
 use tokio::sync::{OnceCell, watch};
 
-use super::{FedEvent, PageSize, ring::Ring};
+use super::{PageSize, SerializedEvent, ring::Ring};
 
 /// Events read of the log in one call.
 const PAGE_EVENTS: usize = 500;
@@ -33,7 +33,7 @@ pub struct Tail {
 #[derive(Debug, Clone, PartialEq)]
 pub struct TailEvents {
     /// Those that were asked for, oldest first.
-    pub events: Vec<Arc<FedEvent>>,
+    pub events: Vec<Arc<SerializedEvent>>,
     /// From where to read on.
     pub next: Seq,
 }
@@ -72,7 +72,7 @@ impl Tail {
         &self,
         since: Seq,
         size: PageSize,
-        is_wanted: impl Fn(&FedEvent) -> bool,
+        is_wanted: impl Fn(&SerializedEvent) -> bool,
     ) -> Option<TailEvents> {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         let wanted = ring.after(since)?.filter(|event| is_wanted(event));
@@ -83,7 +83,7 @@ impl Tail {
             if events.len() >= size.events || (bytes > size.bytes && !events.is_empty()) {
                 let next = events
                     .last()
-                    .map_or(since, |last: &Arc<FedEvent>| last.seq());
+                    .map_or(since, |last: &Arc<SerializedEvent>| last.seq());
                 return Some(TailEvents { events, next });
             }
             events.push(Arc::clone(event));
@@ -169,7 +169,7 @@ impl Tail {
             if page.next_since <= since {
                 return Ok(());
             }
-            let fed = page.events.into_iter().map(FedEvent::from).collect();
+            let fed = page.events.into_iter().map(SerializedEvent::from).collect();
             self.update(|ring| ring.extend(fed, page.next_since));
         }
     }

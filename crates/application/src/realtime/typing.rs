@@ -5,7 +5,7 @@ use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
 
-use domain::{AgentId, ConversationHead, ConversationId, Principal, PrincipalId, TenantId};
+use domain::{AgentId, ConversationContext, ConversationId, Principal, PrincipalId, TenantId};
 use futures::StreamExt as _;
 use ports::{Clock, EventBus, EventVisibility, Signal};
 use tokio::sync::broadcast;
@@ -18,7 +18,7 @@ const WAITING: usize = 64;
 
 /// Somebody types in a conversation, or has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TypingNews {
+pub struct TypingUpdate {
     /// Where.
     pub conversation_id: ConversationId,
     /// Who answers there.
@@ -33,7 +33,7 @@ pub struct TypingNews {
     pub typing: bool,
 }
 
-impl TypingNews {
+impl TypingUpdate {
     /// Whether a reader is told, who listens through this connection: whoever told it knows.
     pub fn is_shown_to(&self, reader: &EventVisibility, connection_id: &str) -> bool {
         connection_id != self.connection_id && reader.shows_within(self.user_id.as_deref(), None)
@@ -44,7 +44,7 @@ impl TypingNews {
 pub struct Typing {
     bus: Arc<dyn EventBus>,
     pace: TypingPace,
-    listeners: Mutex<HashMap<TenantId, broadcast::Sender<Arc<TypingNews>>>>,
+    listeners: Mutex<HashMap<TenantId, broadcast::Sender<Arc<TypingUpdate>>>>,
 }
 
 impl Typing {
@@ -63,7 +63,7 @@ impl Typing {
         &self,
         caller: &Principal,
         connection_id: &str,
-        conversation: &ConversationHead,
+        conversation: &ConversationContext,
         typing: bool,
     ) {
         let typist = (caller.tenant.clone(), conversation.id, caller.id.clone());
@@ -82,7 +82,7 @@ impl Typing {
     }
 
     /// What is told of a tenant's conversations from now on.
-    pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingNews>> {
+    pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingUpdate>> {
         let mut listeners = self.listeners();
         if !listeners.contains_key(tenant) {
             // Where nobody types any more it is not noticed that the last listener has gone.
@@ -110,7 +110,7 @@ impl Typing {
             {
                 self.hand_on(
                     &tenant,
-                    TypingNews {
+                    TypingUpdate {
                         conversation_id,
                         agent_id,
                         user_id,
@@ -123,7 +123,7 @@ impl Typing {
         }
     }
 
-    fn hand_on(&self, tenant: &TenantId, news: TypingNews) {
+    fn hand_on(&self, tenant: &TenantId, news: TypingUpdate) {
         let mut listeners = self.listeners();
         let Some(sender) = listeners.get(tenant) else {
             return;
@@ -134,7 +134,7 @@ impl Typing {
         }
     }
 
-    fn listeners(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<TypingNews>>>> {
+    fn listeners(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<TypingUpdate>>>> {
         self.listeners
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -167,8 +167,8 @@ mod tests {
         }
     }
 
-    fn conversation(user: Option<&str>) -> ConversationHead {
-        ConversationHead {
+    fn conversation(user: Option<&str>) -> ConversationContext {
+        ConversationContext {
             id: ConversationId::new(Uuid::from_u128(1)),
             agent_id: AgentId::new(Uuid::from_u128(2)),
             user_id: user.map(ToOwned::to_owned),
@@ -204,8 +204,8 @@ mod tests {
     async fn told(
         typing: &Typing,
         caller: &Principal,
-        listener: &mut broadcast::Receiver<Arc<TypingNews>>,
-    ) -> Arc<TypingNews> {
+        listener: &mut broadcast::Receiver<Arc<TypingUpdate>>,
+    ) -> Arc<TypingUpdate> {
         loop {
             typing.tell(caller, HERE, &conversation(Some("ada")), true);
             tokio::task::yield_now().await;
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_user_is_told_of_its_own_conversations_and_of_none_without_the_scope() {
-        let news = TypingNews {
+        let news = TypingUpdate {
             conversation_id: conversation(None).id,
             agent_id: conversation(None).agent_id,
             user_id: Some("ada".to_owned()),

@@ -1,7 +1,7 @@
 //! Turns that would be lost with their process: found, ended, and handed over.
 
-mod own_turns;
+mod local_turns;
 mod sweeper;
 
-pub use own_turns::OwnTurns;
+pub use local_turns::LocalTurnReconciler;
 pub use sweeper::Sweeper;

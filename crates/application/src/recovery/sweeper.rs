@@ -8,8 +8,8 @@ use tokio_util::sync::CancellationToken;
 
 use crate::{
     background::{every, round},
-    cache::AppliedLog,
-    chat::{LONGEST_WAIT, TurnRunner},
+    cache::LogProgress,
+    chat::{MAX_QUEUE_TIME, TurnRunner},
     node::Node,
 };
 
@@ -26,7 +26,7 @@ pub struct Sweeper {
     recovery: Arc<dyn TurnRecovery>,
     runner: Arc<TurnRunner>,
     node: Arc<Node>,
-    applied: Arc<AppliedLog>,
+    applied: Arc<LogProgress>,
     clock: Arc<dyn Clock>,
 }
 
@@ -36,7 +36,7 @@ impl Sweeper {
         recovery: Arc<dyn TurnRecovery>,
         runner: Arc<TurnRunner>,
         node: Arc<Node>,
-        applied: Arc<AppliedLog>,
+        applied: Arc<LogProgress>,
         clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
@@ -68,7 +68,7 @@ impl Sweeper {
             tracing::warn!(marked, "processes were taken for dead");
         }
         let mut outcome = Ok(());
-        for tenant in self.recovery.tenants_to_sweep(LONGEST_WAIT).await? {
+        for tenant in self.recovery.tenants_to_sweep(MAX_QUEUE_TIME).await? {
             // What goes wrong in one tenant does not keep the others waiting.
             if let Some(swept) = round(self.sweep(&tenant)).await {
                 outcome = outcome.and(swept);
@@ -83,7 +83,7 @@ impl Sweeper {
             let sweep = Sweep {
                 tenant: tenant.clone(),
                 node,
-                longest_wait: LONGEST_WAIT,
+                longest_wait: MAX_QUEUE_TIME,
                 now: self.clock.now(),
                 limit: CHUNK,
             };

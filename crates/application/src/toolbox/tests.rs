@@ -1,8 +1,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
-use contract::samples;
-use ports::{Provided, ToolArguments, ToolDefinition, ToolError};
+use contract::fixture;
+use ports::{ProvidedTools, ToolArguments, ToolDefinition, ToolError};
 use serde_json::json;
 
 use super::*;
@@ -28,9 +28,9 @@ struct Provider(&'static [&'static str]);
 
 #[async_trait]
 impl ToolProvider for Provider {
-    fn provided(&self) -> Provided {
+    fn provided(&self) -> ProvidedTools {
         let capability = |name: &&str| info(name, CapabilityKind::Tool, true);
-        Provided {
+        ProvidedTools {
             capabilities: self.0.iter().map(capability).collect(),
             tools: self.0.iter().map(|name| definition(name)).collect(),
         }
@@ -49,7 +49,7 @@ fn toolbox() -> Toolbox {
 
 #[track_caller]
 fn assert_has(capabilities: &[&str], tools: &[&str]) {
-    let mut agent = samples::agent(1);
+    let mut agent = fixture::agent(1);
     agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
     let had = toolbox().of(&agent).tools;
     let names: Vec<_> = had
@@ -78,11 +78,11 @@ struct Away(&'static str, &'static [&'static str]);
 
 #[async_trait]
 impl ToolProvider for Away {
-    fn provided(&self) -> Provided {
+    fn provided(&self) -> ProvidedTools {
         let server = info(self.0, CapabilityKind::Server, false);
         let tools = self.1.iter();
         let tools = tools.map(|name| info(name, CapabilityKind::Tool, false));
-        Provided {
+        ProvidedTools {
             capabilities: std::iter::once(server).chain(tools).collect(),
             tools: Vec::new(),
         }
@@ -100,7 +100,7 @@ fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
     let built_in = Arc::new(Provider(&["calculator", "time"]));
     let toolbox = Toolbox::new(vec![built_in, known, never_there]);
     let unavailable_to = |capabilities: &[&str]| {
-        let mut agent = samples::agent(1);
+        let mut agent = fixture::agent(1);
         agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
         let had = toolbox.of(&agent);
         assert_eq!(had.tools.len(), 1, "the time alone");
@@ -118,10 +118,10 @@ struct Unsteady(AtomicBool);
 
 #[async_trait]
 impl ToolProvider for Unsteady {
-    fn provided(&self) -> Provided {
+    fn provided(&self) -> ProvidedTools {
         let is_there = !self.0.fetch_xor(true, Ordering::SeqCst);
         let tools = is_there.then(|| definition("mail/read"));
-        Provided {
+        ProvidedTools {
             capabilities: vec![
                 info("mail", CapabilityKind::Server, is_there),
                 info("mail/read", CapabilityKind::Tool, is_there),
@@ -138,7 +138,7 @@ impl ToolProvider for Unsteady {
 #[test]
 fn a_server_that_comes_and_goes_is_there_or_unavailable() {
     let toolbox = Toolbox::new(vec![Arc::new(Unsteady(AtomicBool::new(true)))]);
-    let mut agent = samples::agent(1);
+    let mut agent = fixture::agent(1);
     agent.capabilities = vec!["mail/read".to_owned()];
     for is_there in [false, true, false] {
         let had = toolbox.of(&agent);
@@ -149,7 +149,7 @@ fn a_server_that_comes_and_goes_is_there_or_unavailable() {
 
 #[tokio::test]
 async fn a_tool_is_called_where_it_is() {
-    let mut agent = samples::agent(1);
+    let mut agent = fixture::agent(1);
     agent.capabilities = vec!["time".to_owned()];
     let tool = toolbox().of(&agent).tools.remove(0);
     assert_eq!(tool.call(&ToolArguments::new()).await.unwrap(), "time of 2");

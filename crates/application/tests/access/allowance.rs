@@ -12,7 +12,7 @@ use std::{
 use application::access::Limits;
 use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RateLimits, RatePolicy};
-use ports::{Clock, RateLimiter, RateLimiterError, StreamSlot, Taken};
+use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 
 /// When a refused request may be sent again.
 pub(crate) const WAIT: Duration = Duration::from_millis(1_500);
@@ -52,13 +52,13 @@ impl RateLimiter for Allowance {
         policy: RatePolicy,
         _: Quota,
         _: NonZeroU32,
-    ) -> Result<Taken, RateLimiterError> {
+    ) -> Result<QuotaDecision, RateLimiterError> {
         assert_eq!(policy, RatePolicy::Requests);
         let order = Ordering::SeqCst;
         let before = self
             .0
             .fetch_update(order, order, |left| left.checked_sub(1));
-        Ok(Taken {
+        Ok(QuotaDecision {
             is_admitted: before.is_ok(),
             remaining: before.map_or(0, |before| before - 1),
             more_in: WAIT,

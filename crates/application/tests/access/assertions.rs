@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use application::access::server::{OAuthError, Presented};
+use application::access::server::{ClientCredentials, OAuthError};
 use domain::{Credential, credential::PublicKeys};
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use ports::NamedBy;
+use ports::UrlTrust;
 use serde_json::{Value, json};
 
 use crate::{
@@ -72,11 +72,11 @@ impl Given {
 }
 
 /// A client that shows an assertion and nothing else.
-fn asserted(assertion: &str) -> Presented {
-    Presented {
+fn asserted(assertion: &str) -> ClientCredentials {
+    ClientCredentials {
         assertion: Some(assertion.to_owned()),
         assertion_type: Some(TYPE.to_owned()),
-        ..Presented::default()
+        ..ClientCredentials::default()
     }
 }
 
@@ -200,11 +200,11 @@ async fn an_assertion_names_itself_and_its_client_twice() {
             assert!(!given.takes(&assertion).await, "{claim}: {value}");
         }
     }
-    let named = |client: &Credential| Presented {
+    let named = |client: &Credential| ClientCredentials {
         client_id: Some(client.id.to_string()),
         assertion: Some(given.assertion("1", |_| {})),
         assertion_type: Some(TYPE.to_owned()),
-        ..Presented::default()
+        ..ClientCredentials::default()
     };
     assert!(given.node.ask(&named(&given.client), |_| {}).await.is_ok());
     let outcome = given.node.ask(&named(&other), |_| {}).await;
@@ -268,7 +268,7 @@ async fn a_client_may_publish_its_keys_and_change_them() {
     let old = given.assertion("3", |_| {});
     assert!(!given.takes(&old).await);
     let asked = given.world.web.asked();
-    let by_tenant = |(_, named_by): &(String, NamedBy)| *named_by == NamedBy::Tenant;
+    let by_tenant = |(_, named_by): &(String, UrlTrust)| *named_by == UrlTrust::Tenant;
     assert!(
         !asked.is_empty() && asked.iter().all(by_tenant),
         "{asked:?}"

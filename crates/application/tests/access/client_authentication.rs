@@ -2,13 +2,13 @@
 
 use std::time::Duration;
 
-use application::access::server::{OAuthError, Presented};
+use application::access::server::{ClientCredentials, OAuthError};
 use domain::{
     Credential, CredentialKind, CredentialSecret, credential::PublicKeys,
     credential_secret::RANDOM_BYTES,
 };
 use jsonwebtoken::Algorithm;
-use ports::{NewProof, Once};
+use ports::{Idempotent, NewProof};
 
 use crate::{
     allowance::WAIT,
@@ -17,7 +17,7 @@ use crate::{
     world::{BEGINNING, World},
 };
 
-async fn is_refused(node: &Node, shown: &Presented) -> bool {
+async fn is_refused(node: &Node, shown: &ClientCredentials) -> bool {
     match node.ask(shown, |_| {}).await {
         Ok(_) => false,
         Err(OAuthError::InvalidClient) => true,
@@ -25,17 +25,17 @@ async fn is_refused(node: &Node, shown: &Presented) -> bool {
     }
 }
 
-fn with_secret(id: &str, secret: &str) -> [Presented; 2] {
+fn with_secret(id: &str, secret: &str) -> [ClientCredentials; 2] {
     let (id, secret) = (id.to_owned(), secret.to_owned());
     [
-        Presented {
+        ClientCredentials {
             basic: Some((id.clone(), secret.clone())),
-            ..Presented::default()
+            ..ClientCredentials::default()
         },
-        Presented {
+        ClientCredentials {
             client_id: Some(id),
             client_secret: Some(secret),
-            ..Presented::default()
+            ..ClientCredentials::default()
         },
     ]
 }
@@ -90,7 +90,7 @@ async fn whatever_is_wrong_the_refusal_is_the_same() {
             assert!(is_refused(&node, &shown).await, "{id} with {secret}");
         }
     }
-    assert!(is_refused(&node, &Presented::default()).await);
+    assert!(is_refused(&node, &ClientCredentials::default()).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
@@ -108,7 +108,7 @@ async fn a_rotated_secret_is_good_until_the_overlap_ends() {
     let rotated = credentials
         .rotate(kind, &client.tenant, &client.id, &proof, None)
         .await;
-    let Once::Done(Some(_)) = rotated.unwrap() else {
+    let Idempotent::Applied(Some(_)) = rotated.unwrap() else {
         panic!("the client is there, and no key was used");
     };
     world.clock.forward(Duration::from_millis(59_999));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use application::{
     Authenticator, CredentialService,
     access::{
-        AccessError, CredentialError, Entrant, LastUsed, MintedCredential, PresentedCredential,
+        AccessError, AuthContext, CredentialError, LastUsed, MintedCredential, PresentedCredential,
         Rotation, operator,
         tokens::{AccessTokens, Issuers, KeySets},
     },
@@ -130,7 +130,7 @@ async fn authenticator(world: &World, last_used: &Arc<LastUsed>) -> Arc<Authenti
 async fn enter(
     authenticator: &Authenticator,
     secret: &CredentialSecret,
-) -> Result<Arc<Entrant>, AccessError> {
+) -> Result<Arc<AuthContext>, AccessError> {
     let credential = PresentedCredential::new(secret.reveal());
     match authenticator.recognise(&credential) {
         Some(entrant) => Ok(entrant),
@@ -138,7 +138,7 @@ async fn enter(
     }
 }
 
-fn is_let_in(outcome: Result<Arc<Entrant>, AccessError>) -> bool {
+fn is_let_in(outcome: Result<Arc<AuthContext>, AccessError>) -> bool {
     match outcome {
         Ok(_) => true,
         Err(AccessError::Invalid) => false,

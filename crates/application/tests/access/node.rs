@@ -3,11 +3,11 @@
 use std::{sync::Arc, time::Duration};
 
 use application::access::{
-    AccessError, Authenticator, Entrant, LastUsed,
+    AccessError, AuthContext, Authenticator, LastUsed,
     jwt::UnverifiedToken,
     server::{
-        Assertions, AuthorizationServer, ClientAuthentication, EncryptionKey, IssuedToken,
-        OAuthError, OwnTokens, Presented, SigningKeyError, SigningKeys, TokenRequest,
+        Assertions, AuthorizationServer, ClientAuthentication, ClientCredentials, EncryptionKey,
+        IssuedToken, OAuthError, OwnTokens, SigningKeyError, SigningKeys, TokenRequest,
     },
     tokens::{AccessTokens, Issuers, KeySets},
 };
@@ -120,7 +120,7 @@ impl Node {
     /// What the token endpoint answers to a request that is good but for what `change` changes.
     pub(crate) async fn ask(
         &self,
-        shown: &Presented,
+        shown: &ClientCredentials,
         change: impl FnOnce(&mut TokenRequest),
     ) -> Result<IssuedToken, OAuthError> {
         let mut request = TokenRequest {
@@ -132,7 +132,7 @@ impl Node {
     }
 
     /// Whom a token lets in.
-    pub(crate) async fn enter(&self, token: &str) -> Result<Entrant, AccessError> {
+    pub(crate) async fn enter(&self, token: &str) -> Result<AuthContext, AccessError> {
         let token = UnverifiedToken::read(token).ok_or(AccessError::Invalid)?;
         self.tokens.verify(&token).await
     }
@@ -189,18 +189,18 @@ pub(crate) fn encryption_key(number: u8) -> EncryptionKey {
 }
 
 /// A client that shows its secret in `Authorization`.
-pub(crate) fn basic(secret: &CredentialSecret) -> Presented {
-    Presented {
+pub(crate) fn basic(secret: &CredentialSecret) -> ClientCredentials {
+    ClientCredentials {
         basic: Some((secret.id().to_string(), secret.reveal().to_owned())),
-        ..Presented::default()
+        ..ClientCredentials::default()
     }
 }
 
 /// A client that shows its secret in the form.
-pub(crate) fn post(client: &Credential, secret: &CredentialSecret) -> Presented {
-    Presented {
+pub(crate) fn post(client: &Credential, secret: &CredentialSecret) -> ClientCredentials {
+    ClientCredentials {
         client_id: Some(client.id.to_string()),
         client_secret: Some(secret.reveal().to_owned()),
-        ..Presented::default()
+        ..ClientCredentials::default()
     }
 }

@@ -7,10 +7,10 @@ use std::sync::{
 
 use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyClaim, Listed, Page, Seq, TenantId,
+    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Seq, TenantId,
     Timestamp,
 };
-use ports::{CredentialRepository, NewProof, Once, RepositoryError, ShowKey};
+use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
 use tokio::sync::RwLock;
 
 use crate::world::World;
@@ -111,11 +111,11 @@ macro_rules! handed_on {
 }
 
 handed_on! {
-    fn insert(credential: &Credential, claim: Option<&IdempotencyClaim>) -> Once<()>;
+    fn insert(credential: &Credential, claim: Option<&IdempotencyEntry>) -> Idempotent<()>;
     fn insert_first_key(key: &Credential, show: ShowKey) -> bool;
     fn has_ever_held_a_key() -> bool;
     fn list(kind: CredentialKind, tenant: &TenantId, after: Option<Seq>, limit: usize) -> Page<Listed<Credential>>;
-    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyClaim>) -> Once<Option<Credential>>;
+    fn rotate(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, proof: &NewProof, claim: Option<&IdempotencyEntry>) -> Idempotent<Option<Credential>>;
     fn revoke(kind: CredentialKind, tenant: &TenantId, id: &CredentialId, at: Timestamp) -> bool;
     fn touch(used: &[(CredentialId, Timestamp)]) -> ();
 }

@@ -3,16 +3,16 @@
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
 use application::access::{
-    AccessError, Entrant, EntrantWatch, Over, PresentedCredential, server::PreviousKeys,
+    AccessError, AuthContext, CredentialWatch, Over, PresentedCredential, server::PreviousKeys,
 };
-use domain::{LimitOverrides, Principal, PrincipalId, Scopes, Standing, Timestamp};
+use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scopes, Timestamp};
 use futures::poll;
 use tokio::time::{advance, pause};
 
 use crate::{
+    credential_status::{over, told, watched},
     node::{Node, basic},
     probed_credentials::ProbedCredentials,
-    standing::{over, told, watched},
     world::{BEGINNING, World},
 };
 
@@ -135,8 +135,8 @@ async fn a_newer_token_of_the_same_client_goes_on_beyond_the_end_of_the_older() 
 }
 
 /// A user of a foreign issuer, whose token ends then.
-fn user(tenant: &str, ends_at: Timestamp) -> Arc<Entrant> {
-    Arc::new(Entrant {
+fn user(tenant: &str, ends_at: Timestamp) -> Arc<AuthContext> {
+    Arc::new(AuthContext {
         principal: Principal {
             tenant: tenant.parse().expect("the id of a tenant"),
             id: PrincipalId::new("main~ada"),
@@ -144,7 +144,7 @@ fn user(tenant: &str, ends_at: Timestamp) -> Arc<Entrant> {
             user_id: Some("main~ada".to_owned()),
         },
         credential: None,
-        standing: Standing::ForeignToken,
+        standing: CredentialSource::ForeignToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(ends_at),
@@ -177,7 +177,7 @@ async fn the_user_of_the_same_name_in_another_tenant_is_another() {
     let world = World::new().await;
     let node = watching(&world).await;
     let end = BEGINNING + 600 * SECOND;
-    let mut watch: EntrantWatch = node.authenticator.watch_over(user("default", end));
+    let mut watch: CredentialWatch = node.authenticator.watch_over(user("default", end));
     let refused = watch.replace(user("other", end));
     assert!(matches!(refused, Err(AccessError::Invalid)), "{refused:?}");
     assert_eq!(watch.entrant(), &user("default", end));

@@ -8,21 +8,21 @@ use std::{
 use application::{
     Authenticator,
     access::{
-        AccessError, Entrant, IssuedTicket, MintedCredential, Over, PresentedCredential,
+        AccessError, AuthContext, IssuedTicket, MintedCredential, Over, PresentedCredential,
         TicketError, Tickets, operator,
     },
 };
 use async_trait::async_trait;
 use domain::{
-    CredentialKind, FaultCode, LimitOverrides, Principal, Scope, SecretDigest, Standing, Ticket,
-    Timestamp,
+    CredentialKind, CredentialSource, FaultCode, LimitOverrides, Principal, Scope, SecretDigest,
+    Ticket, Timestamp,
 };
 use ports::{Clock as _, RepositoryError, TicketRepository};
 
 use crate::{
+    credential_status::over,
     desk::{Desk, set, tenant, user},
     node::Node,
-    standing::over,
     world::{BEGINNING, World},
 };
 use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, EventsRead};
@@ -40,7 +40,7 @@ fn tickets(world: &World, authenticator: &Arc<Authenticator>) -> Tickets {
 }
 
 /// A key, and who has come with it.
-async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<Entrant>) {
+async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<AuthContext>) {
     let key = desk.key(scopes).await;
     let secret = key.secret.as_ref().expect("a secret");
     let presented = PresentedCredential::new(secret.reveal());
@@ -49,7 +49,7 @@ async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<Entrant
 }
 
 /// A ticket for all that the caller may, which no page has fetched.
-async fn ticket(tickets: &Tickets, caller: &Entrant) -> IssuedTicket {
+async fn ticket(tickets: &Tickets, caller: &AuthContext) -> IssuedTicket {
     let issued = tickets.issue(caller, None, None).await;
     issued.expect("the caller may")
 }
@@ -284,10 +284,10 @@ async fn the_ticket_of_a_user_is_the_users() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let ends_at: Timestamp = BEGINNING + 600 * SECOND;
-    let ada = Entrant {
+    let ada = AuthContext {
         principal: user(&[ConversationsAll, EventsRead]),
         credential: None,
-        standing: Standing::ForeignToken,
+        standing: CredentialSource::ForeignToken,
         allowed_origins: Vec::new(),
         limits: LimitOverrides::default(),
         ends_at: Some(ends_at),

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use application::access::{
-    AccessError, Entrant,
-    server::{OAuthError, Presented},
+    AccessError, AuthContext,
+    server::{ClientCredentials, OAuthError},
 };
 use domain::{
-    CredentialKind, LimitOverrides, Principal, PrincipalId, Scope, Scopes, Standing, TenantId,
+    CredentialKind, CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, Scopes,
+    TenantId,
 };
 use jsonwebtoken::{Algorithm, DecodingKey, Validation};
 use ports::Clock as _;
@@ -82,7 +83,7 @@ async fn a_token_lets_its_client_in_until_it_ends() {
     let token = node.token(&secret).await;
     let (header, claims) = read_elsewhere(&token, &node.server.published_keys()[0]);
     let text = |value: &Value| value.as_str().expect("text").to_owned();
-    let expected = Entrant {
+    let expected = AuthContext {
         principal: Principal {
             tenant: client.tenant.clone(),
             id: PrincipalId::new(format!("client:{}", client.id)),
@@ -90,7 +91,7 @@ async fn a_token_lets_its_client_in_until_it_ends() {
             user_id: None,
         },
         credential: Some(client.id.clone()),
-        standing: Standing::OwnToken {
+        standing: CredentialSource::OwnToken {
             id: text(&claims["jti"]).parse().expect("a UUID"),
             client: client.id.clone(),
             signing_key: text(&header["kid"]),
@@ -243,7 +244,7 @@ async fn nobody_revokes_the_token_of_another_client() {
     );
     let outcome = node
         .server
-        .revoke(&Presented::default(), Some(&token))
+        .revoke(&ClientCredentials::default(), Some(&token))
         .await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidClient)),
@@ -310,9 +311,9 @@ async fn a_client_was_last_used_when_it_asked() {
         found.unwrap().expect("the client").last_used_at
     };
     let (_, unused) = world.client(|_| {}).await;
-    let guessed = Presented {
+    let guessed = ClientCredentials {
         basic: Some((client.id.to_string(), unused.reveal().to_owned())),
-        ..Presented::default()
+        ..ClientCredentials::default()
     };
     node.ask(&guessed, |_| {}).await.unwrap_err();
     node.last_used.write().await.unwrap();

@@ -6,7 +6,7 @@ use std::{
 };
 
 use async_trait::async_trait;
-use ports::{DocumentError, DocumentSource, NamedBy};
+use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -14,7 +14,7 @@ use tokio::sync::watch;
 #[derive(Default)]
 pub(crate) struct Web {
     documents: Mutex<HashMap<String, Value>>,
-    asked: Mutex<Vec<(String, NamedBy)>>,
+    asked: Mutex<Vec<(String, UrlTrust)>>,
     is_held_up: watch::Sender<bool>,
 }
 
@@ -35,7 +35,7 @@ impl Web {
     }
 
     /// What was asked for so far, and who had named it.
-    pub(crate) fn asked(&self) -> Vec<(String, NamedBy)> {
+    pub(crate) fn asked(&self) -> Vec<(String, UrlTrust)> {
         lock(&self.asked).clone()
     }
 }
@@ -46,7 +46,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[async_trait]
 impl DocumentSource for Web {
-    async fn fetch(&self, url: &str, named_by: NamedBy) -> Result<Value, DocumentError> {
+    async fn fetch(&self, url: &str, named_by: UrlTrust) -> Result<Value, DocumentError> {
         lock(&self.asked).push((url.to_owned(), named_by));
         let mut held_up = self.is_held_up.subscribe();
         let let_go = held_up.wait_for(|is_held_up| !is_held_up).await;

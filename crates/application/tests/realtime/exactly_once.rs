@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, FedEvent, Followed, Read};
+use application::realtime::{EventFilter, Followed, Read, SerializedEvent};
 use domain::Seq;
 use proptest::{collection::vec, option, prelude::*};
 use tokio::{task::JoinSet, time::Duration};
@@ -115,7 +115,7 @@ fn assert_missed(log: &FakeLog, from: Seq, head_before: Seq) {
     );
 }
 
-fn told(events: &[Arc<FedEvent>]) -> Vec<Seq> {
+fn told(events: &[Arc<SerializedEvent>]) -> Vec<Seq> {
     events.iter().map(|event| event.seq()).collect()
 }
 

@@ -3,7 +3,7 @@
 
 mod exactly_once;
 mod fake_log;
-mod log_tail;
+mod invalidator;
 mod over_a_store;
 mod samples;
 mod store_pages;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, FedEvent, Feed, Tail};
-use contract::samples;
+use application::realtime::{EventFilter, Feed, SerializedEvent, Tail};
+use contract::fixture;
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
-use ports::{EventVisibility, Exchange, ExchangeTarget, LogBounds, LoggedEvent, Storage};
+use ports::{CompletedTurn, ConversationTarget, EventVisibility, LogBounds, LoggedEvent, Storage};
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
@@ -35,7 +35,7 @@ impl Followed {
             Handle::current(),
             CancellationToken::new(),
         );
-        let tail = feed.tail(&samples::tenant()).await.expect("a tail");
+        let tail = feed.tail(&fixture::tenant()).await.expect("a tail");
         Self {
             storage,
             feed,
@@ -46,9 +46,9 @@ impl Followed {
 
     /// Waits until the tail has read all there is.
     async fn read(&self) {
-        let bounds = self.storage.events.bounds(&samples::tenant()).await;
+        let bounds = self.storage.events.bounds(&fixture::tenant()).await;
         let LogBounds { head, .. } = bounds.expect("the store answers");
-        self.feed.note_head(&samples::tenant(), head);
+        self.feed.note_head(&fixture::tenant(), head);
         let mut positions = self.tail.positions();
         let reached = positions.wait_for(|position| *position == head);
         let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
@@ -56,16 +56,16 @@ impl Followed {
     }
 
     async fn made(&self, number: u32) -> Agent {
-        let (agent, stamp) = (samples::agent(number), samples::stamp(0));
-        let (agents, tenant) = (&self.storage.agents, samples::tenant());
+        let (agent, stamp) = (fixture::agent(number), fixture::stamp(0));
+        let (agents, tenant) = (&self.storage.agents, fixture::tenant());
         let made = agents.insert(&tenant, &agent, &stamp, None).await;
         made.expect("the agent is made");
         self.read().await;
         agent
     }
 
-    async fn asked(&self, exchange: Exchange) {
-        let recorded = self.storage.turns.record_exchange(exchange).await;
+    async fn asked(&self, exchange: CompletedTurn) {
+        let recorded = self.storage.turns.record_completed_turn(exchange).await;
         recorded.expect("the exchange is recorded");
         self.read().await;
     }
@@ -77,30 +77,30 @@ impl Followed {
             let agent = followed.made(number).await;
             let talk = Conversation {
                 user_id: user.map(ToOwned::to_owned),
-                ..samples::conversation(number, agent.id)
+                ..fixture::conversation(number, agent.id)
             };
-            let target = ExchangeTarget::New(talk.clone());
+            let target = ConversationTarget::New(talk.clone());
             followed
-                .asked(samples::exchange(number, &agent, target))
+                .asked(fixture::exchange(number, &agent, target))
                 .await;
-            let mut later = samples::exchange(10 + number, &agent, samples::existing(&talk, 1));
-            later.question.stamp.actor = PrincipalId::new("main~bob");
+            let mut later = fixture::exchange(10 + number, &agent, fixture::existing(&talk, 1));
+            later.begin.stamp.actor = PrincipalId::new("main~bob");
             followed.asked(later).await;
         }
         followed
     }
 
     async fn deleted_conversation(&self, number: u32) {
-        let (tenant, id) = (samples::tenant(), samples::conversation_id(number));
-        let stamp = samples::stamp(100);
+        let (tenant, id) = (fixture::tenant(), fixture::conversation_id(number));
+        let stamp = fixture::stamp(100);
         let deleted = self.storage.conversations.delete(&tenant, id, None, &stamp);
         deleted.await.expect("the conversation is deleted");
         self.read().await;
     }
 
     async fn deleted_agent(&self, number: u32) {
-        let (tenant, id) = (samples::tenant(), samples::agent_id(number));
-        let stamp = samples::stamp(200);
+        let (tenant, id) = (fixture::tenant(), fixture::agent_id(number));
+        let stamp = fixture::stamp(200);
         let deleted = self.storage.agents.delete(&tenant, id, None, &stamp);
         deleted.await.expect("the agent is deleted");
         self.read().await;
@@ -108,14 +108,14 @@ impl Followed {
 
     /// What memory and the store show of the whole log.
     async fn both(&self, filter: &EventFilter) -> (Vec<LoggedEvent>, Vec<LoggedEvent>) {
-        let shown = |event: &FedEvent| filter.matches(&event.logged);
+        let shown = |event: &SerializedEvent| filter.matches(&event.logged);
         let read = self
             .tail
             .read(Seq(0), events(1_000), shown)
             .expect("all is held");
         let held = read.events.iter().map(|fed| fed.logged.clone()).collect();
         let query = filter.query(Seq(0), events(1_000));
-        let page = self.storage.events.page(&samples::tenant(), &query).await;
+        let page = self.storage.events.page(&fixture::tenant(), &query).await;
         (held, page.expect("the store answers").events)
     }
 }
@@ -128,7 +128,7 @@ fn everything() -> EventFilter {
         visibility: EventVisibility {
             agents: true,
             conversations: true,
-            principal: samples::principal(),
+            principal: fixture::principal(),
             user_id: None,
         },
     }
@@ -146,7 +146,7 @@ fn types() -> [Vec<EventType>; 3] {
 fn views() -> Vec<EventVisibility> {
     let mut views = Vec::new();
     for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
-        for principal in [samples::principal(), PrincipalId::new("main~bob")] {
+        for principal in [fixture::principal(), PrincipalId::new("main~bob")] {
             for user in [None, Some("ada"), Some("bob"), Some("")] {
                 views.push(EventVisibility {
                     agents,
@@ -175,8 +175,8 @@ async fn memory_and_store_choose_the_same_events() {
             ] {
                 let filter = EventFilter {
                     types: types.clone(),
-                    agent_id: agent.map(samples::agent_id),
-                    conversation_id: talk.map(samples::conversation_id),
+                    agent_id: agent.map(fixture::agent_id),
+                    conversation_id: talk.map(fixture::conversation_id),
                     visibility: visibility.clone(),
                 };
                 let (held, stored) = followed.both(&filter).await;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::realtime::{FedEvent, Followed, PageSize, Read, Tail};
+use application::realtime::{Followed, PageSize, Read, SerializedEvent, Tail};
 use domain::{EventData, EventType, Seq};
 use tokio::time::{Duration, Instant};
 
@@ -75,7 +75,7 @@ async fn the_envelope_is_written_once_for_all() {
             .events
             .remove(0)
     };
-    let (one, other): (Arc<FedEvent>, Arc<FedEvent>) = (read(), read());
+    let (one, other): (Arc<SerializedEvent>, Arc<SerializedEvent>) = (read(), read());
     assert!(Arc::ptr_eq(&one.json, &other.json));
     let envelope = serde_json::to_string(&one.logged.event).unwrap();
     assert_eq!(*one.json, *envelope);
@@ -233,7 +233,7 @@ async fn keeps_no_more_than_4_mib() {
 async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
     let world = World::new();
     let tail = filled(&world, 10).await;
-    let is_even = |event: &FedEvent| event.seq().0 % 2 == 0;
+    let is_even = |event: &SerializedEvent| event.seq().0 % 2 == 0;
     let seqs = |since, limit| {
         let read = tail.read(Seq(since), events(limit), is_even).unwrap();
         let seqs: Vec<_> = read.events.iter().map(|event| event.seq().0).collect();

@@ -2,7 +2,7 @@
 
 use std::pin::pin;
 
-use contract::samples;
+use contract::fixture;
 use domain::HistoryLimits;
 use futures::FutureExt as _;
 use ports::HistoryQuery;
@@ -26,7 +26,7 @@ async fn a_message_whose_caller_has_gone_is_answered_all_the_same() {
         before: i64::MAX,
         limits: HistoryLimits::default(),
     };
-    let (tenant, conversations) = (samples::tenant(), &world.storage.conversations);
+    let (tenant, conversations) = (fixture::tenant(), &world.storage.conversations);
     let said = conversations.history(&tenant, conversation, &query);
     assert_eq!(said.await.unwrap().len(), 2);
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use application::{
     TurnError,
-    chat::{Asked, ReplyPiece, TurnSignal},
+    chat::{AcceptedTurn, ReplyPiece, TurnEvent},
 };
 use domain::{FinishReason, Turn, TurnId, TurnStatus};
 use scripted_engine::Script;
@@ -24,7 +24,7 @@ struct Cancelling {
     process: Arc<Process>,
     store: Arc<Held>,
     turn: TurnId,
-    told: tokio::task::JoinHandle<Vec<TurnSignal>>,
+    told: tokio::task::JoinHandle<Vec<TurnEvent>>,
     cancellation: tokio::task::JoinHandle<Result<Turn, TurnError>>,
 }
 
@@ -56,7 +56,7 @@ impl Cancelling {
     }
 
     /// The turn as it ended, and the text that was told.
-    async fn ended(self) -> (Turn, String, TurnSignal) {
+    async fn ended(self) -> (Turn, String, TurnEvent) {
         self.store.go_on.notify_one();
         let cancelled = in_time(self.cancellation).await.expect("no panic");
         let turn = cancelled.expect("the store answers");
@@ -77,20 +77,20 @@ impl Cancelling {
 }
 
 /// The text that was told, and the end.
-async fn all_told(told: tokio::task::JoinHandle<Vec<TurnSignal>>) -> (String, TurnSignal) {
+async fn all_told(told: tokio::task::JoinHandle<Vec<TurnEvent>>) -> (String, TurnEvent) {
     let mut told = in_time(told).await.expect("no panic");
     let end = told.pop().expect("an end");
     let text = told.into_iter().filter_map(|signal| match signal {
-        TurnSignal::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
+        TurnEvent::Reply(ReplyPiece::Delta(delta)) => Some(delta.text),
         _ => None,
     });
     (text.collect(), end)
 }
 
-async fn all(asked: Asked) -> Vec<TurnSignal> {
-    let mut signals = asked.signals();
+async fn all(asked: AcceptedTurn) -> Vec<TurnEvent> {
+    let mut events = asked.events();
     let mut all = Vec::new();
-    while let Some(signal) = signals.next().await {
+    while let Some(signal) = events.next().await {
         all.push(signal.expect("the store answers"));
     }
     all
@@ -101,7 +101,7 @@ async fn until_said(process: &Process, turn: TurnId, text: &str) {
     let live = process.runner.live().get(turn).expect("it runs here");
     let woken = Arc::new(Notify::new());
     live.listen(&woken);
-    while live.progress().said.text != text {
+    while live.progress().reply.text != text {
         in_time(woken.notified()).await;
     }
 }
@@ -115,7 +115,7 @@ async fn what_is_said_while_it_is_cancelled_is_neither_told_nor_kept() {
     let (turn, text, end) = cancelling.ended().await;
     assert_eq!((turn.status, turn.reply), (TurnStatus::Cancelled, None));
     assert_eq!(text, "");
-    assert!(matches!(end, TurnSignal::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn a_turn_that_ends_before_it_is_cancelled_is_told_whole() {
     let (turn, text, end) = cancelling.ended().await;
     assert_eq!(turn.status, TurnStatus::Completed);
     assert_eq!(text, "Well.");
-    assert!(matches!(end, TurnSignal::Completed(reply) if reply.message == "Well."));
+    assert!(matches!(end, TurnEvent::Completed(reply) if reply.message == "Well."));
 }
 
 #[tokio::test]
@@ -169,7 +169,7 @@ async fn a_cancellation_that_the_store_did_not_take_keeps_nothing_from_being_tol
     let reply = turn.reply.expect("what was said");
     let (text, end) = all_told(cancelling.told).await;
     assert_eq!((reply.content.as_str(), text.as_str()), ("Well.", "Well."));
-    assert!(matches!(end, TurnSignal::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
 }
 
 #[tokio::test]
@@ -181,5 +181,5 @@ async fn a_cancellation_that_was_stored_without_an_answer_ends_the_turn() {
     cancelling.fails(Lost::Answer).await;
     let (text, end) = all_told(cancelling.told).await;
     assert_eq!(text, "");
-    assert!(matches!(end, TurnSignal::Cancelled { .. }), "{end:?}");
+    assert!(matches!(end, TurnEvent::Cancelled { .. }), "{end:?}");
 }

@@ -35,8 +35,8 @@ async fn nothing_is_left_of_a_thousand_turns_however_they_ended() {
             // Nobody waits for it.
             0 => drop(asked),
             1 => {
-                let mut signals = asked.signals();
-                signals.next().await.expect("it begins").expect("a store");
+                let mut events = asked.events();
+                events.next().await.expect("it begins").expect("a store");
             }
             _ if number % 4 != 2 => {
                 let _answer = asked.reply().await;

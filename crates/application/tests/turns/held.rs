@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 use async_trait::async_trait;
 use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
 use ports::{
-    BeginOutcome, BeginTurn, CancelOutcome, Exchange, ExchangeOutcome, FinishOutcome, FinishTurn,
-    FoundTurn, Reply, RepositoryError, TurnRepository,
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
+    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
 };
 use tokio::sync::Notify;
 
@@ -43,11 +43,11 @@ impl Held {
 
 #[async_trait]
 impl TurnRepository for Held {
-    async fn record_exchange(
+    async fn record_completed_turn(
         &self,
-        exchange: Exchange,
-    ) -> Result<ExchangeOutcome, RepositoryError> {
-        self.turns.record_exchange(exchange).await
+        exchange: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError> {
+        self.turns.record_completed_turn(exchange).await
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {

@@ -4,13 +4,13 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use application::{
     ChatCommand, ChatError, ChatService, Engines, TurnService,
-    cache::{CachedAgents, CachedConversations, CachedTurns, Caches, LogTail},
-    chat::{Asked, ChatPorts, OnBusy, TurnRunner},
+    cache::{CacheInvalidator, CachedAgents, CachedConversations, CachedTurns, Caches},
+    chat::{AcceptedTurn, ChatContext, ChatPorts, OnBusy, TurnRunner},
     node::Node,
     realtime::Feed,
-    recovery::{OwnTurns, Sweeper},
+    recovery::{LocalTurnReconciler, Sweeper},
 };
-use contract::samples;
+use contract::fixture;
 use domain::{ConversationId, Principal, Scopes, config::Metadata};
 use local_bus::LocalBus;
 use ports::{Clock, EventBus, IdSource, ReplyEngine};
@@ -27,9 +27,9 @@ pub(crate) struct Process {
     pub(crate) runner: Arc<TurnRunner>,
     pub(crate) chat: ChatService,
     pub(crate) turns: TurnService,
-    pub(crate) own: OwnTurns,
+    pub(crate) own: LocalTurnReconciler,
     pub(crate) sweeper: Sweeper,
-    pub(crate) tail: LogTail,
+    pub(crate) tail: CacheInvalidator,
     pub(crate) tasks: TaskTracker,
 }
 
@@ -48,13 +48,16 @@ impl Process {
         let node = Node::register(Arc::clone(&storage.nodes), ids.clone()).await;
         let node = Arc::new(node.expect("the store answers"));
         let tasks = TaskTracker::new();
+        let context = Arc::new(ChatContext {
+            ports: ports.clone(),
+            engines: Arc::new(engines.expect("there is the default")),
+            node: Arc::clone(&node),
+            live: Arc::clone(&caches.live),
+        });
         let runner = Arc::new(TurnRunner::new(
-            ports.clone(),
+            context,
             Arc::clone(&storage.agents),
-            Arc::new(engines.expect("there is the default")),
             Arc::default(),
-            Arc::clone(&node),
-            Arc::clone(&caches.live),
             tasks.clone(),
         ));
         let recovery = || Arc::clone(&storage.recovery);
@@ -68,7 +71,7 @@ impl Process {
                 clock.clone(),
                 ids,
             ),
-            own: OwnTurns::new(
+            own: LocalTurnReconciler::new(
                 recovery(),
                 Arc::clone(&ports.turns),
                 Arc::clone(&runner),
@@ -97,7 +100,7 @@ impl Process {
         world: &World,
         conversation_id: Option<ConversationId>,
         script: &Script,
-    ) -> Result<Asked, ChatError> {
+    ) -> Result<AcceptedTurn, ChatError> {
         let command = ChatCommand {
             agent_id: world.agent.id,
             message: script.to_message(),
@@ -107,26 +110,31 @@ impl Process {
             on_busy: OnBusy::Queue,
             request_id: None,
         };
-        self.chat.ask(&caller(), command, None).await
+        self.chat.send(&caller(), command, None).await
     }
 }
 
 /// Who may do everything.
 pub(crate) fn caller() -> Principal {
     Principal {
-        tenant: samples::tenant(),
-        id: samples::principal(),
+        tenant: fixture::tenant(),
+        id: fixture::principal(),
         scopes: Scopes::all(),
         user_id: None,
     }
 }
 
-fn tail(world: &World, caches: &Caches, bus: Arc<dyn EventBus>, tasks: &TaskTracker) -> LogTail {
+fn tail(
+    world: &World,
+    caches: &Caches,
+    bus: Arc<dyn EventBus>,
+    tasks: &TaskTracker,
+) -> CacheInvalidator {
     let events = || Arc::clone(&world.storage.events);
     let (tasks, stop) = (tasks.clone(), CancellationToken::new());
     let feed = Feed::new(events(), tasks, Handle::current(), stop);
     let clock: Arc<dyn Clock> = world.clock.clone();
-    LogTail::new(events(), caches.clone(), clock, bus, Arc::new(feed))
+    CacheInvalidator::new(events(), caches.clone(), clock, bus, Arc::new(feed))
 }
 
 fn over_caches(world: &World, caches: &Caches) -> ChatPorts {

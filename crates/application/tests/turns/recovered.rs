@@ -3,7 +3,7 @@
 use std::{collections::HashSet, time::Duration};
 
 use application::ChatError;
-use contract::samples;
+use contract::fixture;
 use domain::{ProblemCode, TurnStatus};
 use ports::{BeginOutcome, BeginTurn};
 use scripted_engine::Script;
@@ -28,12 +28,12 @@ async fn a_turn_that_is_unknown_twice_is_failed_and_what_waits_behind_it_is_run(
     let process = Process::start(&world).await;
     let lost = BeginTurn {
         node: process.node.id(),
-        claim: Some(samples::claim("k")),
-        ..world.question(1, &Script::silence())
+        claim: Some(fixture::claim("k")),
+        ..world.begin_turn(1, &Script::silence())
     };
     let begun = world.begin(lost.clone()).await;
     assert!(matches!(begun, BeginOutcome::Started { .. }), "{begun:?}");
-    let waiting = world.question(2, &Script::deltas(["Two."]));
+    let waiting = world.begin_turn(2, &Script::deltas(["Two."]));
     let waiting = BeginTurn {
         node: process.node.id(),
         ..waiting
@@ -51,7 +51,7 @@ async fn a_turn_that_is_unknown_twice_is_failed_and_what_waits_behind_it_is_run(
     let failed = world.turn(lost.turn_id).await.turn;
     assert_eq!(failed.status, TurnStatus::Failed);
     assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
-    let claim = samples::claim("k");
+    let claim = fixture::claim("k");
     let released = world.storage.claims.find(&lost.tenant, &claim).await;
     let released = released.expect("the store answers").expect("the record");
     assert_eq!(released.released_into, Some(world.conversation.id));
@@ -87,12 +87,12 @@ async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
     let dead = Process::start(&world).await;
     let lost = BeginTurn {
         node: dead.node.id(),
-        ..world.question(1, &Script::silence())
+        ..world.begin_turn(1, &Script::silence())
     };
     world.begin(lost.clone()).await;
     let waiting = BeginTurn {
         node: dead.node.id(),
-        ..world.question(2, &Script::deltas(["Well"]).hang())
+        ..world.begin_turn(2, &Script::deltas(["Well"]).hang())
     };
     world.begin(waiting.clone()).await;
 

@@ -8,9 +8,9 @@ use std::{
     time::Duration,
 };
 
-use contract::samples;
+use contract::fixture;
 use domain::{Agent, Conversation, Timestamp, TurnId};
-use ports::{BeginOutcome, BeginTurn, Clock, ExchangeTarget, FoundTurn, IdSource, Storage};
+use ports::{BeginOutcome, BeginTurn, Clock, ConversationTarget, FoundTurn, IdSource, Storage};
 use scripted_engine::Script;
 use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
@@ -63,11 +63,11 @@ impl World {
         let store = store.expect("a store");
         store.migrate().await.expect("a schema");
         let storage = store.storage();
-        let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
-        let agent = samples::agent(1);
+        let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
+        let agent = fixture::agent(1);
         let made = storage.agents.insert(&tenant, &agent, &stamp, None).await;
         made.expect("the agent is made");
-        let conversation = samples::conversation(1, agent.id);
+        let conversation = fixture::conversation(1, agent.id);
         let conversations = &storage.conversations;
         let made = conversations.insert(&tenant, &conversation, None, &stamp, None);
         made.await.expect("the conversation is made");
@@ -82,25 +82,25 @@ impl World {
     }
 
     /// A question of another process, for the engine that follows scripts.
-    pub(crate) fn question(&self, number: u32, script: &Script) -> BeginTurn {
-        let target = ExchangeTarget::Existing {
+    pub(crate) fn begin_turn(&self, number: u32, script: &Script) -> BeginTurn {
+        let target = ConversationTarget::Existing {
             id: self.conversation.id,
             turn_count: 0,
         };
         BeginTurn {
             input: script.to_message(),
-            ..samples::question(number, &self.agent, target)
+            ..fixture::begin_turn(number, &self.agent, target)
         }
     }
 
     /// Begins or queues a turn without telling the process under whose id it is.
-    pub(crate) async fn begin(&self, question: BeginTurn) -> BeginOutcome {
-        let begun = self.storage.turns.begin_turn(question).await;
+    pub(crate) async fn begin(&self, begin: BeginTurn) -> BeginOutcome {
+        let begun = self.storage.turns.begin_turn(begin).await;
         begun.expect("the store answers")
     }
 
     pub(crate) async fn turn(&self, id: TurnId) -> FoundTurn {
-        let found = self.storage.turns.find(&samples::tenant(), id).await;
+        let found = self.storage.turns.find(&fixture::tenant(), id).await;
         found.expect("the store answers").value.expect("the turn")
     }
 }

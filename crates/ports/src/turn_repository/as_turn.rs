@@ -1,11 +1,11 @@
-//! What a question and its answer are as a turn: the same for every store, and for who asked.
+//! Conversions between the writes of a turn and the turn that is read.
 
-use domain::{Message, Role, Timestamp, Turn, TurnStatus};
+use domain::{ChatReply, Message, Role, Timestamp, ToolCall, Turn, TurnStarted, TurnStatus};
 
-use super::{BeginTurn, Exchange, Reply};
+use super::{BeginTurn, CompletedTurn, Reply};
 
 impl BeginTurn {
-    /// The turn while it waits.
+    /// Returns the turn in its queued state.
     pub fn queued(&self) -> Turn {
         Turn {
             id: self.turn_id,
@@ -28,7 +28,7 @@ impl BeginTurn {
         }
     }
 
-    /// The turn when it starts at once.
+    /// Returns the turn as it is if it starts at once.
     pub fn started(&self) -> Turn {
         Turn {
             status: TurnStatus::InProgress,
@@ -39,10 +39,10 @@ impl BeginTurn {
     }
 }
 
-impl Exchange {
-    /// The turn as it is found later; `message_seq` is the place of the user's message.
+impl CompletedTurn {
+    /// Returns the completed turn; `message_seq` is the `seq` of the user's message.
     pub fn turn(&self, message_seq: i64) -> Turn {
-        let started = self.question.started();
+        let started = self.begin.started();
         let message = self
             .reply
             .message(&started, message_seq + 1, self.finished_at);
@@ -61,7 +61,37 @@ impl Exchange {
 }
 
 impl Reply {
-    /// The agent's message at the end of `turn`.
+    /// Returns the reply in the form that clients receive.
+    pub fn chat_reply(&self, turn: &TurnStarted, created_at: Timestamp) -> ChatReply {
+        ChatReply {
+            message: self.content.clone(),
+            conversation_id: turn.conversation_id,
+            turn_id: turn.turn_id,
+            message_id: self.message_id,
+            agent_id: turn.agent_id,
+            agent_version: turn.agent_version,
+            engine: self.engine.clone(),
+            degraded: self.degraded,
+            finish_reason: self.finish_reason,
+            usage: self.usage,
+            created_at,
+        }
+    }
+
+    /// Creates the stored reply from a reply in the form of clients, and its tool calls.
+    pub fn of_chat(reply: ChatReply, tool_calls: Vec<ToolCall>) -> Self {
+        Self {
+            message_id: reply.message_id,
+            content: reply.message,
+            engine: reply.engine,
+            degraded: reply.degraded,
+            finish_reason: reply.finish_reason,
+            usage: reply.usage,
+            tool_calls,
+        }
+    }
+
+    /// Returns the agent's message at the end of `turn`.
     pub fn message(&self, turn: &Turn, seq: i64, at: Timestamp) -> Message {
         Message {
             id: self.message_id,

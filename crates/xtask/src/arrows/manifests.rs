@@ -1,14 +1,14 @@
-//! What the manifests say.
+//! The dependencies that manifests declare.
 
 use std::path::PathBuf;
 
 use anyhow::{Context as _, Result};
+use dev_tools::process::{cargo, output};
 use serde::Deserialize;
 
 use super::table::{allows, layer};
-use crate::process::{cargo, output};
 
-/// One of our crates.
+/// A crate of the workspace.
 #[derive(Clone, Deserialize)]
 pub(super) struct Package {
     pub(super) name: String,
@@ -20,7 +20,7 @@ pub(super) struct Package {
 #[derive(Clone, Deserialize)]
 struct Dependency {
     name: String,
-    /// Absent for an ordinary one, else `dev` or `build`.
+    /// Absent for a normal dependency, otherwise `dev` or `build`.
     kind: Option<String>,
 }
 
@@ -31,7 +31,7 @@ struct Target {
 }
 
 impl Package {
-    /// The name under which source code knows it.
+    /// The name of the crate in source code.
     pub(super) fn name_in_code(&self) -> String {
         let library = self
             .targets
@@ -55,7 +55,7 @@ pub(super) fn packages() -> Result<Vec<Package>> {
     Ok(metadata.packages)
 }
 
-/// What this crate's manifest declares against the table; its tests may use what they like.
+/// Dependencies of a manifest that the table forbids; those of tests are free.
 pub(super) fn faults(package: &Package) -> Vec<String> {
     let Some(layer) = layer(&package.name) else {
         return vec![format!(

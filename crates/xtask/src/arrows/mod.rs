@@ -1,6 +1,6 @@
 //! `cargo xtask arrows`: fails on a dependency between crates that the architecture forbids.
 //!
-//! [`table`] is the architecture; [`manifests`] and [`source`] say what depends on what.
+//! [`table`] is the architecture; [`manifests`] and [`source`] find the dependencies.
 
 mod manifests;
 mod source;
@@ -19,7 +19,7 @@ pub(crate) fn run() -> Result<()> {
         faults.extend(source::faults(package, &packages)?);
     }
     if faults.is_empty() {
-        println!("{} crates keep to the architecture", packages.len());
+        println!("{} crates follow the architecture", packages.len());
         return Ok(());
     }
     bail!("{} forbidden\n  {}", faults.len(), faults.join("\n  "))

@@ -1,4 +1,4 @@
-//! What the source code says: the crates that its paths begin with.
+//! The crates that source code uses: the first names of its paths.
 
 use std::{
     collections::BTreeMap,
@@ -15,12 +15,12 @@ use super::{
     tokens::{Piece, Token, tokens},
 };
 
-/// Keywords that a path from `::` may follow.
+/// Keywords that may precede a path with a leading `::`.
 const BEFORE_A_PATH: &[&str] = &[
     "as", "dyn", "else", "for", "impl", "in", "mut", "return", "use",
 ];
 
-/// What the code of this crate names against the table, its tests aside.
+/// Crates in the code of a package that the table forbids; those in tests are free.
 pub(super) fn faults(package: &Package, packages: &[Package]) -> Result<Vec<String>> {
     let (Some(layer), Some(folder)) = (layer(&package.name), package.manifest_path.parent()) else {
         return Ok(vec![]);
@@ -49,13 +49,13 @@ pub(super) fn faults(package: &Package, packages: &[Package]) -> Result<Vec<Stri
     Ok(faults)
 }
 
-/// The package behind a name in code.
+/// The package of a crate name in code.
 fn package_name(name: &str, ours: &BTreeMap<String, &str>) -> String {
     ours.get(name)
         .map_or_else(|| name.replace('_', "-"), |package| (*package).to_owned())
 }
 
-/// The files below a folder by their path in it, except those that hold tests alone.
+/// Returns the source files of a folder by their path in it, without files of tests.
 fn shipped_files(folder: &Path) -> Result<BTreeMap<PathBuf, String>> {
     let mut files = BTreeMap::new();
     read_folder(folder, Path::new(""), &mut files)?;
@@ -95,7 +95,7 @@ fn read_folder(root: &Path, inside: &Path, files: &mut BTreeMap<PathBuf, String>
     Ok(())
 }
 
-/// Where the files of the modules stand that this file declares.
+/// The folder of the files of the modules that a file declares.
 fn folder_of_modules(path: &Path) -> PathBuf {
     let module = path.with_extension("");
     let is_root = ["lib", "main", "mod"]
@@ -108,11 +108,12 @@ fn folder_of_modules(path: &Path) -> PathBuf {
     }
 }
 
-/// The first names of all paths and imports, and their lines; a module of the file hides a crate.
+/// Returns the first names of all paths and imports, with their lines. A module of the file hides a
+/// crate of its name.
 fn crates_named<'a>(tokens: &[Token<'a>]) -> Vec<(&'a str, usize)> {
     let piece = |position: usize| tokens.get(position).map(|token| token.piece);
     let mut found = Vec::new();
-    // For each open brace whether it continues a path, as in `use a::{b, c}`.
+    // For each open brace, whether it continues a path, as in `use a::{b, c}`.
     let mut braces = Vec::new();
     for (position, token) in tokens.iter().enumerate() {
         let before = position.checked_sub(1).and_then(piece);
@@ -147,7 +148,7 @@ fn modules_declared<'a>(tokens: &[Token<'a>]) -> Vec<&'a str> {
     names.collect()
 }
 
-/// Whether a `::` before this name has something before itself: `a::name`, but not `(::name`.
+/// Whether the `::` before this name follows another name: `a::name`, but not `(::name`.
 fn continues_a_path(tokens: &[Token<'_>], position: usize) -> bool {
     let piece_before = |distance: usize| {
         position

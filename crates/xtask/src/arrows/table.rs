@@ -1,10 +1,10 @@
-//! What may depend on what. This table is the architecture: change it only on purpose.
+//! The allowed dependencies. This table is the architecture: change it only on purpose.
 
-/// One of our crates, and which of the others it may use.
+/// A crate of the workspace and the crates that it may use.
 pub(super) struct Layer {
     pub(super) package: &'static str,
     pub(super) may_use: &'static [&'static str],
-    /// What only its wiring may name.
+    /// The crates that only its wiring may use.
     pub(super) may_wire: &'static [&'static str],
 }
 
@@ -36,9 +36,16 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("local_limiter", &["domain", "ports"]),
     Layer::new("local_bus", &["domain", "ports"]),
     Layer::new("web_documents", &["domain", "ports"]),
+    Layer::new("http_listener", &[]),
     Layer {
         package: "agent-service",
-        may_use: &["domain", "ports", "application", "cpu_pool"],
+        may_use: &[
+            "domain",
+            "ports",
+            "application",
+            "cpu_pool",
+            "http_listener",
+        ],
         may_wire: &[
             "postgres_store",
             "sqlite_store",
@@ -51,27 +58,33 @@ pub(super) const LAYERS: &[Layer] = &[
             "web_documents",
         ],
     },
-    Layer::new("xtask", &[]),
+    // Developer tools, which use the service as a process, from outside.
+    Layer::new("dev_tools", &[]),
+    Layer::new("dev_load", &["dev_tools"]),
+    Layer::new("dev_bench", &["dev_tools", "dev_load"]),
+    Layer::new("dev_faults", &["dev_tools", "dev_load"]),
+    Layer::new("xtask", &["dev_tools"]),
 ];
 
-/// The wiring of a crate: this file of its sources, or all below the folder of this name.
+/// The module of a crate's wiring: a file of its sources, or a folder.
 pub(super) const WIRING: &str = "wiring";
 
-/// Crates of others that belong to a layer: those whose name begins so, and who may use them.
+/// Third-party crates, by the first words of their names, and the crates that may use them.
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["postgres_store", "sqlite_store"]),
-    ("actix", &["agent-service"]),
-    ("jsonwebtoken", &["application", "xtask"]),
+    ("actix", &["agent-service", "http_listener"]),
+    ("jsonwebtoken", &["application", "dev_bench"]),
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
     ("tracing-subscriber", &["agent-service"]),
     ("governor", &["local_limiter", "agent-service"]),
     (
         "reqwest",
-        &["web_documents", "llm_engine", "mcp_tools", "xtask"],
+        &["web_documents", "llm_engine", "mcp_tools", "dev_load"],
     ),
     ("rmcp", &["mcp_tools"]),
-    // The inside waits for nothing: what does is a port's implementation or a use case.
+    // The domain and the ports are synchronous or traits alone; use cases and adapters need a
+    // runtime.
     (
         "tokio",
         &[
@@ -88,19 +101,21 @@ const HOMES: &[(&str, &[&str])] = &[
             "local_limiter",
             "local_bus",
             "web_documents",
+            "http_listener",
             "agent-service",
-            "xtask",
+            "dev_load",
+            "dev_bench",
+            "dev_faults",
         ],
     ),
 ];
 
-/// The rules for one of our crates, if the table knows it.
+/// The rules for a crate of the workspace, if the table contains it.
 pub(super) fn layer(package: &str) -> Option<&'static Layer> {
     LAYERS.iter().find(|layer| layer.package == package)
 }
 
-/// Whether `user` may depend on a package; `in_wiring` is whether it does so where things are put
-/// together.
+/// Whether `user` may depend on a package, `in_wiring` or elsewhere.
 pub(super) fn allows(user: &Layer, dependency: &str, in_wiring: bool) -> bool {
     if layer(dependency).is_some() {
         return dependency == user.package
@@ -115,8 +130,8 @@ pub(super) fn allows(user: &Layer, dependency: &str, in_wiring: bool) -> bool {
         .all(|(_, homes)| homes.contains(&user.package))
 }
 
-/// Whether the words of a crate's name begin with those of `prefix`: `sqlx-core` with `sqlx`, but
-/// `configparser` not with `config`.
+/// Whether the first words of a crate's name are those of `prefix`: `sqlx-core` matches `sqlx`, but
+/// `configparser` does not match `config`.
 fn begins_with(name: &str, prefix: &str) -> bool {
     name.strip_prefix(prefix)
         .is_some_and(|rest| rest.is_empty() || rest.starts_with('-'))
@@ -145,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn the_domain_uses_nobody() {
+    fn the_domain_uses_no_other_crate() {
         for other in LAYERS.iter().filter(|layer| layer.package != "domain") {
             assert!(
                 !allowed("domain", other.package),
@@ -156,14 +171,14 @@ mod tests {
     }
 
     #[test]
-    fn ports_do_not_know_their_users() {
+    fn ports_do_not_use_their_users() {
         assert!(allowed("ports", "domain"));
         assert!(!allowed("ports", "application"));
         assert!(!allowed("ports", "relational"));
     }
 
     #[test]
-    fn use_cases_do_not_know_adapters_nor_http() {
+    fn use_cases_use_neither_adapters_nor_http() {
         for forbidden in ADAPTERS.iter().chain(&["agent-service"]) {
             assert!(
                 !allowed("application", forbidden),
@@ -175,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn adapters_do_not_know_use_cases_nor_each_other() {
+    fn adapters_use_neither_use_cases_nor_each_other() {
         for adapter in ADAPTERS {
             assert!(!allowed(adapter, "application"), "{adapter} → application");
             assert!(
@@ -189,7 +204,7 @@ mod tests {
     }
 
     #[test]
-    fn only_stores_know_sql() {
+    fn only_stores_use_sql() {
         assert!(allowed("sqlite_store", "sqlx"));
         for layer in LAYERS
             .iter()
@@ -205,7 +220,7 @@ mod tests {
     }
 
     #[test]
-    fn only_the_api_knows_http() {
+    fn only_the_api_uses_http() {
         assert!(allowed("agent-service", "actix-web"));
         for layer in LAYERS
             .iter()
@@ -220,17 +235,20 @@ mod tests {
     }
 
     #[test]
-    fn the_inside_waits_for_nothing() {
+    fn domain_and_ports_need_no_runtime() {
         assert!(!allowed("domain", "tokio"));
         assert!(!allowed("ports", "tokio-util"));
     }
 
     #[test]
-    fn nobody_ships_what_is_for_tests_or_the_developer_commands() {
-        for layer in LAYERS {
-            for tool in ["contract", "scripted_engine", "xtask"]
-                .iter()
-                .filter(|tool| **tool != layer.package)
+    fn no_crate_of_the_service_uses_crates_for_tests_or_developers() {
+        let is_tool = |package: &str| package == "xtask" || package.starts_with("dev_");
+        let tools = || LAYERS.iter().filter(|layer| is_tool(layer.package));
+        for layer in LAYERS.iter().filter(|layer| !is_tool(layer.package)) {
+            for tool in ["contract", "scripted_engine"]
+                .into_iter()
+                .filter(|tool| *tool != layer.package)
+                .chain(tools().map(|tool| tool.package))
             {
                 assert!(!allows(layer, tool, true), "{} → {tool}", layer.package);
             }
@@ -238,14 +256,29 @@ mod tests {
     }
 
     #[test]
-    fn adapters_are_named_in_the_wiring_alone() {
+    fn developer_tools_use_no_crate_of_the_service() {
+        let tools = ["xtask", "dev_tools", "dev_load", "dev_bench", "dev_faults"];
+        for tool in tools.map(|tool| layer(tool).unwrap()) {
+            for other in LAYERS.iter().filter(|it| !tools.contains(&it.package)) {
+                let name = tool.package;
+                assert!(
+                    !allows(tool, other.package, true),
+                    "{name} → {}",
+                    other.package
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn adapters_are_used_in_the_wiring_alone() {
         let api = layer("agent-service").unwrap();
         assert!(allows(api, "postgres_store", true));
         assert!(!allows(api, "postgres_store", false));
     }
 
     #[test]
-    fn a_name_that_only_looks_alike_is_free() {
+    fn a_similar_name_is_free() {
         assert!(allowed("domain", "serde"));
         assert!(allowed("domain", "configparser"));
     }

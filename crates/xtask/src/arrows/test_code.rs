@@ -1,15 +1,15 @@
-//! Finding the code that is compiled for tests alone: it may use what it likes.
+//! Finds code that is compiled only for tests, which may use any crate.
 
 use super::tokens::{Piece, Token};
 
 /// A source file without its tests.
 pub(super) struct Shipped<'a> {
     pub(super) tokens: Vec<Token<'a>>,
-    /// Modules that are declared here and stand in files of their own, for tests alone.
+    /// The modules that are declared here, have files of their own, and exist only for tests.
     pub(super) test_modules: Vec<&'a str>,
 }
 
-/// Leaves out every item under `#[cfg(test)]`.
+/// Removes every item under `#[cfg(test)]`.
 pub(super) fn without_tests<'a>(tokens: &[Token<'a>]) -> Shipped<'a> {
     let mut shipped = Shipped {
         tokens: Vec::new(),
@@ -44,7 +44,7 @@ fn begins_with(tokens: &[Token<'_>], source: &str) -> bool {
             .all(|(left, right)| left.piece == right.piece)
 }
 
-/// Up to the semicolon, or the end of the block, that ends the item; the attributes before it hold
+/// Skips to the semicolon or the end of the block that ends the item; its attributes contain
 /// neither.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let mut depth = 0_usize;

@@ -1,24 +1,24 @@
-//! Rust source as far as paths are concerned: names and punctuation, without comments and texts.
+//! A tokenizer that keeps names and punctuation, and skips comments and literals.
 
-/// A piece of source.
+/// A token.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     /// A name or a keyword.
     Word(&'a str),
     /// `::`
     PathSeparator,
-    /// Any other character that is not white space.
+    /// Another character that is not white space.
     Mark(char),
 }
 
-/// A piece and the line it stands in.
+/// A token and its line.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Token<'a> {
     pub(super) piece: Piece<'a>,
     pub(super) line: usize,
 }
 
-/// Cuts source into pieces. Source that does not compile gives some pieces or other.
+/// Splits source into tokens. The result for invalid source is unspecified.
 pub(super) fn tokens(source: &str) -> Vec<Token<'_>> {
     let mut found = Vec::new();
     let mut rest = source;
@@ -48,7 +48,8 @@ fn is_word(character: char) -> bool {
     character == '_' || character.is_alphanumeric()
 }
 
-/// How long the white space, comment, text or lifetime is that stands here, if one does.
+/// The length of the white space, comment, literal or lifetime at the start of the text, if there
+/// is one.
 fn length_without_meaning(rest: &str, first: char) -> Option<usize> {
     if first.is_whitespace() {
         return Some(first.len_utf8());
@@ -84,7 +85,7 @@ fn block_comment(rest: &str) -> usize {
     rest.len()
 }
 
-/// `r"…"`, `br#"…"#` and the like.
+/// Raw strings: `r"…"`, `br#"…"#` and the like.
 fn raw_text(rest: &str) -> Option<usize> {
     let prefix = ["r", "br", "cr"].into_iter().find(|prefix| {
         let after = rest.strip_prefix(prefix);
@@ -103,7 +104,7 @@ fn raw_text(rest: &str) -> Option<usize> {
     )
 }
 
-/// `"…"` and its kin, `'x'`, and lifetimes.
+/// Strings, `'x'`, and lifetimes.
 fn quoted(rest: &str) -> Option<usize> {
     let prefix = ["", "b", "c"].into_iter().find(|prefix| {
         rest.strip_prefix(prefix)
@@ -126,7 +127,7 @@ fn quoted(rest: &str) -> Option<usize> {
     Some(rest.len())
 }
 
-/// Whether a single quote begins `'name` and not `'n'`.
+/// Whether a single quote begins a lifetime and not a character.
 fn is_lifetime(body: &str) -> bool {
     let mut characters = body.chars().skip(1);
     characters.next().is_some_and(is_word) && characters.next() != Some('\'')

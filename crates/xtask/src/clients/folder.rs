@@ -1,4 +1,4 @@
-//! The folder with everything that the programs need.
+//! The folder of the programs and their libraries.
 
 use std::{
     fs::{self, File},
@@ -7,22 +7,21 @@ use std::{
 };
 
 use anyhow::{Context as _, Result};
-
-use crate::process::output;
+use dev_tools::process::output;
 
 /// Libraries that are fetched together.
 pub(super) struct Libraries {
-    /// What decides which they are.
+    /// The files that determine the libraries.
     inputs: &'static [&'static str],
-    /// Holds, once they are there, everything that they were chosen by.
+    /// The file that holds the inputs of the fetched libraries.
     stamp: &'static str,
-    /// Whether npm fetches some.
+    /// Whether npm fetches some of them.
     has_node: bool,
-    /// Virtual environments, and what is asked for in each.
+    /// Virtual environments and their requirements.
     environments: &'static [(&'static str, &'static str)],
 }
 
-/// What every run of the tests needs.
+/// The libraries of every test run.
 pub(super) const EVERYDAY: Libraries = Libraries {
     inputs: &[
         "package.json",
@@ -39,7 +38,7 @@ pub(super) const EVERYDAY: Libraries = Libraries {
     ],
 };
 
-/// What only heavy tests need: a server that runs language models, built here from its source.
+/// The libraries of heavy tests: a language model server that is built from its source.
 pub(super) const HEAVY: Libraries = Libraries {
     inputs: &["requirements-models.txt"],
     stamp: "stamp-heavy",
@@ -47,7 +46,7 @@ pub(super) const HEAVY: Libraries = Libraries {
     environments: &[("venv-models", "requirements-models.txt")],
 };
 
-/// Copies the programs into the folder and fetches the libraries, unless it has them already.
+/// Copies the programs into the folder, and fetches the libraries unless they are up to date.
 pub(super) fn prepare(
     programs: &Path,
     folder: &Path,
@@ -55,7 +54,7 @@ pub(super) fn prepare(
     libraries: &Libraries,
 ) -> Result<()> {
     fs::create_dir_all(folder).context("cannot make the folder of the client libraries")?;
-    // Two runs at once would fetch into each other's hands.
+    // Concurrent runs must not fetch into the same folder.
     let lock = File::create(folder.join("lock")).context("cannot make a lock file")?;
     lock.lock().context("cannot take the lock file")?;
 
@@ -88,7 +87,8 @@ fn copy(programs: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The path is part of it, since virtual environments do not survive a move.
+/// Returns the content of the stamp. It contains the path, since virtual environments cannot be
+/// moved.
 fn stamp(folder: &Path, versions: &str, libraries: &Libraries) -> Result<String> {
     let mut stamp = format!("{}\n{versions}", folder.display());
     for name in libraries.inputs {

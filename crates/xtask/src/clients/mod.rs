@@ -1,5 +1,5 @@
-//! Foreign software for the tests: programs that talk to the service by OAuth libraries of others,
-//! and servers of others that the service talks to.
+//! Third-party software for the tests: programs that use the service through OAuth libraries, and
+//! servers that the service connects to.
 
 mod folder;
 mod tools;
@@ -7,23 +7,23 @@ mod tools;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
+use dev_tools::{environment, process::root};
 
-use crate::{environment, process::root};
-
-/// Names the folder with the programs and the libraries that they need.
+/// The variable with the folder of the programs and their libraries.
 pub(crate) const FOLDER_VARIABLE: &str = "TEST_CLIENTS";
 
-/// The programs, ready to be started.
+/// The installed programs.
 pub(crate) struct Clients {
     folder: PathBuf,
 }
 
 impl Clients {
-    /// Takes the folder that `TEST_CLIENTS` names, else prepares one below `target`, with libraries
-    /// from the registries of npm and pip when what is needed has changed. Heavy tests need more.
+    /// Uses the folder of `TEST_CLIENTS`, or else prepares one below `target`, with libraries from
+    /// the registries of npm and pip if their versions have changed. Heavy tests need more
+    /// libraries.
     pub(crate) fn provide(install: bool, heavy: bool) -> Result<Self> {
         if let Some(folder) = environment::variable(FOLDER_VARIABLE) {
-            println!("using the folder that {FOLDER_VARIABLE} names");
+            println!("using the folder of {FOLDER_VARIABLE}");
             return Ok(Self {
                 folder: folder.into(),
             });
@@ -38,7 +38,7 @@ impl Clients {
         Ok(Self { folder })
     }
 
-    /// Where they are.
+    /// The folder of the programs.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }

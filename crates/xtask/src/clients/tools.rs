@@ -3,8 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Result, bail};
-
-use crate::{install::debian_packages, process::output};
+use dev_tools::{install::debian_packages, process::output};
 
 const OLDEST_NODE: u32 = 20;
 
@@ -13,21 +12,21 @@ const PYTHON_CHECK: &str = "import ensurepip, sys, venv
 assert sys.version_info >= (3, 11)
 print(sys.version)";
 
-const WHAT_TO_DO: &str = "\
-the tests talk to the service by client libraries of others, which need Node.js 20 or newer with npm,
-and Python 3.11 or newer with venv. Do one of these:
+const REQUIREMENTS: &str = "\
+the tests use third-party client libraries, which need Node.js 20 or newer with npm, and Python 3.11
+or newer with venv. Do one of these:
   - install them; the tests fetch the libraries themselves
       Debian 13, Ubuntu:  apt-get install nodejs npm python3-venv    (or: cargo xtask test --install)
       Debian 12:          apt-get install python3-venv; Node.js from https://nodejs.org
       Fedora:             dnf install nodejs-npm python3
       macOS:              brew install node python
-  - test a package that needs none of it: cargo xtask test -- -p domain";
+  - test a package without these requirements: cargo xtask test -- -p domain";
 
-/// One tool.
+/// A tool.
 struct Tool {
     name: &'static str,
     package: &'static str,
-    /// What it says of itself, if it is there and new enough.
+    /// Returns the version of the tool if it is installed and new enough.
     version: fn() -> Option<String>,
 }
 
@@ -40,26 +39,26 @@ const TOOLS: [Tool; 3] = [
     Tool {
         name: "npm",
         package: "npm",
-        version: || said("npm", &["--version"]),
+        version: || output_of("npm", &["--version"]),
     },
     Tool {
         name: "Python with venv",
         package: "python3-venv",
-        version: || said("python3", &["-c", PYTHON_CHECK]),
+        version: || output_of("python3", &["-c", PYTHON_CHECK]),
     },
 ];
 
-/// Finds the tools, after installing what is missing if that is allowed, and answers which versions
-/// there are: with others the libraries have to be fetched anew.
+/// Finds the tools, after installing missing ones if that is allowed, and returns their versions:
+/// libraries belong to one version.
 pub(super) fn provide(install: bool) -> Result<String> {
     let missing = missing();
     if install && !missing.is_empty() {
         let packages: Vec<_> = missing.iter().map(|tool| tool.package).collect();
-        debian_packages(&packages, WHAT_TO_DO)?;
+        debian_packages(&packages, REQUIREMENTS)?;
     }
     let missing: Vec<_> = self::missing().iter().map(|tool| tool.name).collect();
     if !missing.is_empty() {
-        bail!("missing or too old: {}\n{WHAT_TO_DO}", missing.join(", "));
+        bail!("missing or too old: {}\n{REQUIREMENTS}", missing.join(", "));
     }
     Ok(TOOLS.iter().filter_map(|tool| (tool.version)()).collect())
 }
@@ -70,16 +69,16 @@ fn missing() -> Vec<&'static Tool> {
 }
 
 fn node() -> Option<String> {
-    said("node", &["--version"]).filter(|version| major_of(version) >= Some(OLDEST_NODE))
+    output_of("node", &["--version"]).filter(|version| major_of(version) >= Some(OLDEST_NODE))
 }
 
-/// The 20 in `v20.20.2`.
+/// Parses the 20 in `v20.20.2`.
 fn major_of(version: &str) -> Option<u32> {
     let (major, _) = version.strip_prefix('v')?.split_once('.')?;
     major.parse().ok()
 }
 
-fn said(program: &str, arguments: &[&str]) -> Option<String> {
+fn output_of(program: &str, arguments: &[&str]) -> Option<String> {
     output(Command::new(program).args(arguments)).ok()
 }
 

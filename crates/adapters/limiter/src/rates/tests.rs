@@ -1,18 +1,18 @@
-//! Policies, quotas, and what is left of them.
+//! Tests of policies, quotas and the removal of idle ones.
 
 use std::time::Duration;
 
 use governor::clock::FakeRelativeClock;
 
 use super::*;
-use crate::sample::holder;
+use crate::fixture::holder;
 
 fn ada() -> QuotaHolder {
     holder("ada")
 }
 
 #[test]
-fn policies_with_the_same_quota_are_counted_apart() {
+fn policies_with_the_same_quota_are_counted_separately() {
     let rates = Rates::<FakeRelativeClock>::default();
     let quota = Quota::new(60, 1);
     assert!(
@@ -38,7 +38,7 @@ fn policies_with_the_same_quota_are_counted_apart() {
 }
 
 #[test]
-fn a_changed_quota_is_in_force_at_once() {
+fn a_changed_quota_applies_at_once() {
     let rates = Rates::<FakeRelativeClock>::default();
     let take = |quota| rates.take(&ada(), RatePolicy::Chat, quota, NonZeroU32::MIN);
     assert!(take(Quota::new(60, 1)).is_admitted);
@@ -52,7 +52,7 @@ fn a_changed_quota_is_in_force_at_once() {
 }
 
 #[test]
-fn a_sweep_drops_the_quotas_that_nobody_uses() {
+fn a_sweep_removes_unused_quotas() {
     let rates = Rates::<FakeRelativeClock>::default();
     for burst in 1..=10_000 {
         let quota = Quota::new(600, burst);
@@ -74,17 +74,17 @@ fn a_sweep_drops_the_quotas_that_nobody_uses() {
     assert_eq!(rates.len(), 1);
     assert!(rates.read().capacity() < 10);
     let next = rates.take(&ada(), RatePolicy::Chat, used, NonZeroU32::MIN);
-    assert_eq!(next.remaining, 3, "what was taken is not forgotten");
+    assert_eq!(next.remaining, 3, "usage is kept");
 }
 
 #[test]
-fn a_sweep_beside_a_taker_loses_nothing_that_was_taken() {
+fn a_concurrent_sweep_loses_no_usage() {
     let rates = Rates::<FakeRelativeClock>::default();
     let take = || rates.take(&ada(), RatePolicy::Chat, Quota::new(60, 1), NonZeroU32::MIN);
     std::thread::scope(|scope| {
         let taker = scope.spawn(|| {
             for round in 0..20_000 {
-                // The sweeper may be dropping the limiter while it is used again.
+                // The sweep may drop the limiter while it is used again.
                 assert!(take().is_admitted, "round {round}");
                 assert!(!take().is_admitted, "round {round}");
                 rates.clock.advance(Duration::from_secs(10));

@@ -1,13 +1,13 @@
-//! Tools: which are offered, how calls are put together, judged, carried out and told.
+//! Tools: the ones offered to the model, and the assembly, check and execution of its calls.
 
 mod call;
-mod calls_made;
+mod large_integers;
 mod names;
-mod numbers;
-mod schemas;
+mod schema_cache;
+mod tool_call_accumulator;
 mod toolbox;
 
-pub(crate) use call::{Carried, Judged, carry_out};
-pub(crate) use calls_made::{Call, CallsMade};
-pub(crate) use schemas::Schemas;
+pub(crate) use call::{CallResult, CheckedCall, execute};
+pub(crate) use schema_cache::SchemaCache;
+pub(crate) use tool_call_accumulator::{Call, ToolCallAccumulator};
 pub(crate) use toolbox::Toolbox;

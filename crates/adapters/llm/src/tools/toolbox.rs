@@ -1,4 +1,4 @@
-//! The tools of an agent, as a model is offered them.
+//! The tools that a model is offered in a turn.
 
 use std::{collections::HashSet, sync::Arc};
 
@@ -7,58 +7,61 @@ use serde_json::{Value, json};
 
 use super::{
     names::function_names,
-    schemas::{Schema, Schemas},
+    schema_cache::{Schema, SchemaCache},
 };
 use crate::wire::{Function, Tool};
 
-/// The most tools that are offered: with more, `OpenAI` and others refuse the question altogether.
-const MOST_TOOLS: usize = 128;
+/// The maximum number of tools in a request: `OpenAI` and others reject requests with more.
+const MAX_TOOLS: usize = 128;
 
 /// The tools that are offered in a turn.
 pub(crate) struct Toolbox {
-    offered: Vec<Offered>,
+    offered: Vec<OfferedTool>,
     functions: Vec<Tool>,
-    /// Tools that do not work: the functions that they would be, and their names.
+    /// Unavailable tools: their function names and their names.
     unavailable: Vec<(String, String)>,
 }
 
-/// A tool, and what its arguments have to be like.
-pub(crate) struct Offered {
+/// A tool and the compiled schema of its arguments.
+pub(crate) struct OfferedTool {
     function: String,
     pub(crate) tool: AgentTool,
     pub(crate) schema: Arc<Schema>,
 }
 
 impl Toolbox {
-    /// The tools of this list whose schemas can be used, each once, and no more of them than a
-    /// question may have.
-    /// Of those that do not work, only the names are known.
-    pub(crate) async fn of(tools: &[AgentTool], unavailable: &[String], schemas: &Schemas) -> Self {
+    /// Selects the tools with usable schemas, without duplicates, up to the maximum of a request.
+    /// Only the names of unavailable tools are kept.
+    pub(crate) async fn new(
+        tools: &[AgentTool],
+        unavailable: &[String],
+        schema_cache: &SchemaCache,
+    ) -> Self {
         let mut seen = HashSet::new();
         let mut usable = Vec::new();
         for tool in tools {
-            if usable.len() == MOST_TOOLS {
+            if usable.len() == MAX_TOOLS {
                 tracing::debug!(
                     tools = tools.len(),
-                    "not all tools of the agent are offered"
+                    "agent has more tools than a request may contain; the rest are not offered"
                 );
                 break;
             }
             if seen.insert(tool.definition.name.as_str())
-                && let Some(schema) = schemas.of(&tool.definition).await
+                && let Some(schema) = schema_cache.get(&tool.definition).await
             {
                 usable.push((tool.clone(), schema));
             }
         }
         let names: Vec<_> = usable.iter().map(|(tool, _)| name(tool)).collect();
         let functions = function_names(&names);
-        let offer = |((tool, schema), function)| Offered {
+        let offer = |((tool, schema), function)| OfferedTool {
             function,
             tool,
             schema,
         };
         let offered: Vec<_> = usable.into_iter().zip(functions).map(offer).collect();
-        let functions = offered.iter().map(Offered::to_function).collect();
+        let functions = offered.iter().map(OfferedTool::to_function).collect();
         let names: Vec<_> = unavailable.iter().map(String::as_str).collect();
         let unavailable = function_names(&names).into_iter().zip(unavailable.to_vec());
         Self {
@@ -72,20 +75,21 @@ impl Toolbox {
         &self.functions
     }
 
-    /// The names of the capabilities behind the tools.
+    /// The capabilities of the tools.
     pub(crate) fn names(&self) -> Vec<&str> {
         self.offered.iter().map(|offer| name(&offer.tool)).collect()
     }
 
-    /// The tool that the model calls so, if there is one that does not work at the moment.
+    /// Finds an unavailable tool by its function name or its name.
     pub(crate) fn find_unavailable(&self, function: &str) -> Option<&str> {
-        let mut known = self.unavailable.iter();
-        let found = known.find(|(sayable, name)| sayable == function || name == function);
+        let mut candidates = self.unavailable.iter();
+        let found =
+            candidates.find(|(function_name, name)| function_name == function || name == function);
         found.map(|(_, name)| name.as_str())
     }
 
-    /// What the model calls so.
-    pub(crate) fn find(&self, function: &str) -> Option<&Offered> {
+    /// Finds a tool by its function name.
+    pub(crate) fn find(&self, function: &str) -> Option<&OfferedTool> {
         self.offered.iter().find(|offer| offer.function == function)
     }
 }
@@ -94,7 +98,7 @@ fn name(tool: &AgentTool) -> &str {
     &tool.definition.name
 }
 
-impl Offered {
+impl OfferedTool {
     fn to_function(&self) -> Tool {
         let definition: &ToolDefinition = &self.tool.definition;
         Tool {
@@ -102,15 +106,15 @@ impl Offered {
             function: Function {
                 name: self.function.clone(),
                 description: definition.description.clone(),
-                parameters: of_an_object(&definition.input_schema),
+                parameters: object_schema(&definition.input_schema),
             },
         }
     }
 }
 
-/// Some servers refuse a question altogether if the parameters of one function do not say that they
-/// are an object, and with which properties.
-fn of_an_object(schema: &Value) -> Value {
+/// Adds `type` and `properties` if they are missing: some servers reject a whole request if the
+/// parameters of one function lack them.
+fn object_schema(schema: &Value) -> Value {
     let mut schema = schema.clone();
     if let Some(members) = schema.as_object_mut() {
         members.entry("type").or_insert(json!("object"));

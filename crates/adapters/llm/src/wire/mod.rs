@@ -1,12 +1,13 @@
-//! What is sent and what comes back, in the form of `OpenAI`'s chat completions. None of it has
-//! `Debug`: it is made of prompts, answers and arguments, which no log may hold.
+//! Requests and responses in the format of `OpenAI`'s chat completions. No type implements `Debug`:
+//! they contain prompts, replies and arguments, which must not be logged.
 
-mod received;
-mod sent;
+mod request;
+mod response;
 mod surrogates;
 
-pub(crate) use received::{CallPart, Chunk, Content, Part};
-pub(crate) use sent::{
-    CallMade, Function, FunctionCalled, PromptMessage, Question, Settings, StreamOptions, Tool,
+pub(crate) use request::{
+    AssistantToolCall, CompletionRequest, Function, FunctionCall, PromptMessage, Settings,
+    StreamOptions, Tool,
 };
-pub(crate) use surrogates::without_halves;
+pub(crate) use response::{CallPart, Chunk, Content, Part};
+pub(crate) use surrogates::replace_lone_surrogates;

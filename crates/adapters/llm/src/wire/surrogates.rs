@@ -1,11 +1,11 @@
-//! Characters that a server cut in half.
+//! Repair of lone surrogates in JSON.
 //!
-//! Languages whose texts are UTF-16 let their programs cut a character in two, and write each half
-//! down as an escape of JSON, which alone is no character.
+//! Servers in languages with UTF-16 strings can split a character between two chunks and escape
+//! each half on its own, which is not valid JSON text.
 
-/// The same JSON with the character U+FFFD in place of each such half; `None` when there is none.
-pub(crate) fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
-    let mut mended = None;
+/// Returns the JSON with U+FFFD in place of each lone surrogate; `None` if there is none.
+pub(crate) fn replace_lone_surrogates(json: &[u8]) -> Option<Vec<u8>> {
+    let mut repaired = None;
     let mut position = 0;
     while position < json.len() {
         if json[position] != b'\\' {
@@ -19,18 +19,18 @@ pub(crate) fn without_halves(json: &[u8]) -> Option<Vec<u8>> {
                 position += 12;
             }
             Some(0xd800..=0xdfff) => {
-                let mended = mended.get_or_insert_with(|| json.to_vec());
-                mended[position + 2..position + 6].copy_from_slice(b"fffd");
+                let repaired = repaired.get_or_insert_with(|| json.to_vec());
+                repaired[position + 2..position + 6].copy_from_slice(b"fffd");
                 position += 6;
             }
-            // The next byte may be another backslash, which begins nothing.
+            // The next byte may be a backslash that is itself escaped.
             _ => position += 2,
         }
     }
-    mended
+    repaired
 }
 
-/// The number of the escape `\u….` that stands there.
+/// Returns the value of the escape `\u….` at this position.
 fn escaped(json: &[u8], position: usize) -> Option<u16> {
     let digits = json.get(position..position + 6)?.strip_prefix(b"\\u")?;
     let is_hexadecimal = digits.iter().all(u8::is_ascii_hexdigit);
@@ -53,8 +53,8 @@ mod tests {
     #[case(r#""\ud83e\ud83e\udd8a""#, Some(r#""\ufffd\ud83e\udd8a""#))]
     #[case(r#""\ud83e\\udd8a""#, Some(r#""\ufffd\\udd8a""#))]
     #[case(r#""\udd8a\ud83e"#, Some(r#""\ufffd\ufffd"#))]
-    fn halves_become_a_character(#[case] json: &str, #[case] expected: Option<&str>) {
-        let mended = without_halves(json.as_bytes());
-        assert_eq!(mended.as_deref(), expected.map(str::as_bytes));
+    fn lone_surrogates_are_replaced(#[case] json: &str, #[case] expected: Option<&str>) {
+        let repaired = replace_lone_surrogates(json.as_bytes());
+        assert_eq!(repaired.as_deref(), expected.map(str::as_bytes));
     }
 }

@@ -1,4 +1,4 @@
-//! Servers that do not answer, or answer what they may not.
+//! Servers that do not respond, or violate the protocol.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -12,22 +12,22 @@ use tokio::{
 };
 
 use crate::{
-    given::{engine_with, given, hear, heard, options},
+    fixture::{collect_reply, engine_with, fixture, options, reply_to},
     upstream::{
-        Answer, Step, Upstream, delta, done, end, event, finish, head, piece, saying, status,
-        stream, stream_head, whole,
+        Response, Step, Upstream, delta, done, end, event, finish, head, piece, status, stream,
+        stream_head, text_stream, whole,
     },
 };
 
 const SHORT: Duration = Duration::from_millis(50);
 
 #[tokio::test]
-async fn a_server_that_is_not_there_is_unavailable() {
-    let gone = Upstream::answering([saying("Hi")]).await.base_url();
-    let engine = llm_engine::LlmReplyEngine::new(options(gone)).unwrap();
-    let said = hear(&engine, request(0)).await;
-    assert!(matches!(said.error, Some(ReplyError::Unavailable(_))));
-    let failure = said.failure();
+async fn a_stopped_server_is_unavailable() {
+    let wait_for_close = Upstream::start([text_stream("Hi")]).await.base_url();
+    let engine = llm_engine::LlmReplyEngine::new(options(wait_for_close)).unwrap();
+    let reply = collect_reply(&engine, request(0)).await;
+    assert!(matches!(reply.error, Some(ReplyError::Unavailable(_))));
+    let failure = reply.failure();
     assert!(
         failure.starts_with("the engine is unavailable: the upstream cannot be reached: "),
         "{failure}"
@@ -35,7 +35,7 @@ async fn a_server_that_is_not_there_is_unavailable() {
     assert!(!failure.contains("127.0.0.1"), "{failure}");
 }
 
-/// A server that takes no connection any more: its queue is full, and further ones get no answer.
+/// A server that accepts no more connections: its queue is full, and further attempts time out.
 async fn full() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
     let socket = TcpSocket::new_v4().expect("a socket");
     let any = SocketAddr::from(([127, 0, 0, 1], 0));
@@ -50,16 +50,16 @@ async fn full() -> (SocketAddr, TcpListener, Vec<TcpStream>) {
 }
 
 #[tokio::test]
-async fn a_server_that_takes_no_connection_is_unavailable() {
+async fn a_server_that_accepts_no_connection_is_unavailable() {
     let (address, _listener, _waiting) = full().await;
     let mut options = options(format!("http://{address}/v1"));
     options.times.connect = SHORT;
     let engine = llm_engine::LlmReplyEngine::new(options).unwrap();
     let began = Instant::now();
-    let said = hear(&engine, request(0)).await;
+    let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(said.error, Some(ReplyError::Unavailable(_))),
-        "{said:?}"
+        matches!(reply.error, Some(ReplyError::Unavailable(_))),
+        "{reply:?}"
     );
     assert!(began.elapsed() >= 3 * SHORT, "it is tried three times");
 }
@@ -68,111 +68,120 @@ async fn a_server_that_takes_no_connection_is_unavailable() {
 #[case::before_the_head(vec![Step::Hang])]
 #[case::before_the_first_line(vec![stream_head(), Step::Hang])]
 #[case::within_the_first_line(vec![stream_head(), piece("data: "), Step::Hang])]
-#[case::before_a_whole_answer(vec![head("application/json"), Step::Hang])]
+#[case::before_an_unstreamed_body(vec![head("application/json"), Step::Hang])]
 #[tokio::test]
-async fn a_server_that_hangs_takes_too_long(#[case] answer: Answer) {
-    let upstream = Upstream::answering([answer]).await;
+async fn a_server_that_hangs_times_out(#[case] response: Response) {
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| times.first_byte = SHORT);
-    let said = hear(&engine, request(0)).await;
-    assert!(matches!(said.error, Some(ReplyError::TimedOut)), "{said:?}");
-    assert_eq!(upstream.asked().len(), 1, "time is not asked for again");
+    let reply = collect_reply(&engine, request(0)).await;
+    assert!(
+        matches!(reply.error, Some(ReplyError::TimedOut)),
+        "{reply:?}"
+    );
+    assert_eq!(upstream.requests().len(), 1, "a timeout is not retried");
 }
 
 #[rstest]
 #[case::in_a_stream(vec![stream_head(), event(&delta("Hi")), Step::Hang], "Hi")]
-#[case::in_a_whole_answer(vec![head("application/json"), piece("{"), Step::Hang], "")]
+#[case::in_an_unstreamed_body(vec![head("application/json"), piece("{"), Step::Hang], "")]
 #[tokio::test]
-async fn a_server_that_falls_silent_takes_too_long(#[case] answer: Answer, #[case] text: &str) {
-    let upstream = Upstream::answering([answer]).await;
+async fn a_server_that_stops_sending_times_out(#[case] response: Response, #[case] text: &str) {
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| times.idle = SHORT);
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), text);
-    assert!(matches!(said.error, Some(ReplyError::TimedOut)), "{said:?}");
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), text);
+    assert!(
+        matches!(reply.error, Some(ReplyError::TimedOut)),
+        "{reply:?}"
+    );
 }
 
-/// A byte every 5 ms never lets 50 ms pass in silence, and yet says nothing.
+/// A byte every 5 ms is never 50 ms apart from the next, and yet completes no line.
 #[tokio::test]
-async fn bytes_that_make_no_line_do_not_count_as_speaking() {
-    let mut answer = vec![stream_head(), event(&delta("Hi"))];
+async fn an_incomplete_line_does_not_extend_the_timeout() {
+    let mut response = vec![stream_head(), event(&delta("Hi"))];
     for _ in 0..1000 {
-        answer.extend([Step::Pause(Duration::from_millis(5)), piece("d")]);
+        response.extend([Step::Pause(Duration::from_millis(5)), piece("d")]);
     }
-    let upstream = Upstream::answering([answer]).await;
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| times.idle = SHORT);
     let began = Instant::now();
-    let said = hear(&engine, request(0)).await;
-    assert!(matches!(said.error, Some(ReplyError::TimedOut)), "{said:?}");
+    let reply = collect_reply(&engine, request(0)).await;
+    assert!(
+        matches!(reply.error, Some(ReplyError::TimedOut)),
+        "{reply:?}"
+    );
     assert!(began.elapsed() < Duration::from_secs(4));
 }
 
 #[tokio::test]
-async fn comments_keep_an_answer_alive() {
-    let mut answer = vec![stream_head()];
+async fn comments_extend_the_timeout() {
+    let mut response = vec![stream_head()];
     for _ in 0..20 {
-        answer.extend([Step::Pause(Duration::from_millis(50)), piece(": wait\n\n")]);
+        response.extend([Step::Pause(Duration::from_millis(50)), piece(": wait\n\n")]);
     }
-    answer.extend([event(&delta("Hi")), event(&finish("stop")), done(), end()]);
-    let upstream = Upstream::answering([answer]).await;
+    response.extend([event(&delta("Hi")), event(&finish("stop")), done(), end()]);
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| {
         times.first_byte = Duration::from_millis(800);
         times.idle = Duration::from_millis(800);
     });
-    assert_eq!(hear(&engine, request(0)).await.text(), "Hi");
+    assert_eq!(collect_reply(&engine, request(0)).await.text(), "Hi");
 }
 
 #[rstest]
 #[case::malformed_json(vec![stream_head(), event(&delta("Hi")), piece("data: {\"choices\n\n"), end()])]
-#[case::json_of_another_kind(vec![stream_head(), event(&delta("Hi")), event(&json!("text")), end()])]
+#[case::json_of_another_type(vec![stream_head(), event(&delta("Hi")), event(&json!("text")), end()])]
 #[case::a_member_of_another_type(vec![stream_head(), event(&delta("Hi")), event(&json!({"choices": [{"delta": {"content": 5}}]})), end()])]
-#[case::no_text_at_all(vec![stream_head(), event(&delta("Hi")), Step::Send(b"8\r\ndata: \xff\n\r\n2\r\n\n\n\r\n".to_vec()), end()])]
+#[case::invalid_utf_8(vec![stream_head(), event(&delta("Hi")), Step::Send(b"8\r\ndata: \xff\n\r\n2\r\n\n\n\r\n".to_vec()), end()])]
 #[tokio::test]
-async fn a_malformed_answer_fails_and_is_not_requested_again(#[case] answer: Answer) {
-    let (upstream, engine) = given([answer]).await;
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), "Hi");
+async fn a_malformed_response_fails_and_is_not_retried(#[case] response: Response) {
+    let (upstream, engine) = fixture([response]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Hi");
     assert!(
-        matches!(said.error, Some(ReplyError::BadAnswer(_))),
-        "{said:?}"
+        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
+        "{reply:?}"
     );
-    assert_eq!(upstream.asked().len(), 1);
+    assert_eq!(upstream.requests().len(), 1);
 }
 
 #[rstest]
-#[case::no_reason_for_its_end(vec![stream_head(), event(&delta("Hi")), done(), end()])]
-#[case::no_end_but_of_the_connection(vec![stream_head(), event(&delta("Hi")), end()])]
+#[case::no_finish_reason(vec![stream_head(), event(&delta("Hi")), done(), end()])]
+#[case::no_end_of_stream(vec![stream_head(), event(&delta("Hi")), end()])]
 #[case::cut(vec![stream_head(), event(&delta("Hi")), Step::Cut])]
 #[case::cut_within_an_event(vec![stream_head(), event(&delta("Hi")), piece("data: {\"cho"), Step::Cut])]
 #[tokio::test]
-async fn an_answer_that_is_cut_off_is_retryable_and_not_requested_again(#[case] answer: Answer) {
-    let (upstream, engine) = given([answer]).await;
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), "Hi");
-    let error = said.error.expect("an error");
+async fn an_interrupted_response_is_retryable_and_not_retried_here(#[case] response: Response) {
+    let (upstream, engine) = fixture([response]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Hi");
+    let error = reply.error.expect("an error");
     assert!(matches!(error, ReplyError::CutOff(_)), "{error:?}");
     assert!(error.is_retryable());
-    assert_eq!(upstream.asked().len(), 1);
+    assert_eq!(upstream.requests().len(), 1);
 }
 
 #[rstest]
-#[case::one_event(vec![stream_head(), piece("data: "), Step::Endlessly(filling("a"))])]
-#[case::one_comment(vec![stream_head(), piece(": "), Step::Endlessly(filling("a"))])]
-#[case::lines_of_data(vec![stream_head(), Step::Endlessly(filling("data: a\n"))])]
-#[case::text(vec![stream_head(), Step::Endlessly(filling(&format!("data: {}\n\n", delta("a lot of text"))))])]
-#[case::a_whole_answer(vec![head("application/json"), Step::Endlessly(filling(" "))])]
+#[case::one_event(vec![stream_head(), piece("data: "), Step::Repeat(filling("a"))])]
+#[case::one_comment(vec![stream_head(), piece(": "), Step::Repeat(filling("a"))])]
+#[case::lines_of_data(vec![stream_head(), Step::Repeat(filling("data: a\n"))])]
+#[case::text(vec![stream_head(), Step::Repeat(filling(&format!("data: {}\n\n", delta("a lot of text"))))])]
+#[case::an_unstreamed_body(vec![head("application/json"), Step::Repeat(filling(" "))])]
 #[tokio::test]
-async fn an_endless_answer_is_bad(#[case] answer: Answer) {
-    let (upstream, engine) = given([answer]).await;
-    let said = hear(&engine, request(0)).await;
+async fn an_endless_response_is_rejected(#[case] response: Response) {
+    let (upstream, engine) = fixture([response]).await;
+    let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(said.error, Some(ReplyError::BadAnswer(_))),
+        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
         "{:?}",
-        said.error
+        reply.error
     );
-    assert!(said.text().len() <= 1024 * 1024);
-    upstream.until_abandoned().await;
+    assert!(reply.text().len() <= 1024 * 1024);
+    upstream.wait_until_abandoned().await;
 }
 
-/// A piece of some KiB that consists of this.
+/// A chunk of several KiB that repeats this text.
 fn filling(text: &str) -> Vec<u8> {
     let Step::Send(bytes) = piece(&text.repeat(16 * 1024 / text.len())) else {
         unreachable!("a piece is sent")
@@ -190,25 +199,25 @@ fn filling(text: &str) -> Vec<u8> {
 #[case(301)]
 #[case(307)]
 #[tokio::test]
-async fn a_refusal_is_not_asked_for_again(#[case] number: u16) {
+async fn a_rejected_request_is_not_repeated(#[case] number: u16) {
     let location = "location: http://127.0.0.1:1/\r\n";
-    let (upstream, engine) = given([whole(number, location, &json!({}))]).await;
-    let said = hear(&engine, request(0)).await;
+    let (upstream, engine) = fixture([whole(number, location, &json!({}))]).await;
+    let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(said.error, Some(ReplyError::Refused(_))),
-        "{said:?}"
+        matches!(reply.error, Some(ReplyError::Refused(_))),
+        "{reply:?}"
     );
     assert_eq!(
-        said.failure(),
-        format!("the engine refused: the upstream answered {number}")
+        reply.failure(),
+        format!("the engine refused: the upstream returned {number}")
     );
-    assert_eq!(upstream.asked().len(), 1);
+    assert_eq!(upstream.requests().len(), 1);
 }
 
 #[tokio::test]
-async fn a_server_that_ran_out_of_time_took_too_long() {
-    let said = heard([status(408)]).await;
-    assert!(matches!(said.error, Some(ReplyError::TimedOut)));
+async fn status_408_is_a_timeout() {
+    let reply = reply_to([status(408)]).await;
+    assert!(matches!(reply.error, Some(ReplyError::TimedOut)));
 }
 
 #[rstest]
@@ -217,12 +226,12 @@ async fn a_server_that_ran_out_of_time_took_too_long() {
 #[case("application/problem+json")]
 #[case("")]
 #[tokio::test]
-async fn an_answer_of_another_type_is_bad(#[case] media_type: &str) {
-    let answer = vec![head(media_type), piece("{}"), end()];
-    let said = heard([answer]).await;
+async fn a_response_of_another_type_is_rejected(#[case] media_type: &str) {
+    let response = vec![head(media_type), piece("{}"), end()];
+    let reply = reply_to([response]).await;
     assert!(
-        matches!(said.error, Some(ReplyError::BadAnswer(_))),
-        "{said:?}"
+        matches!(reply.error, Some(ReplyError::BadAnswer(_))),
+        "{reply:?}"
     );
 }
 
@@ -233,24 +242,24 @@ async fn an_answer_of_another_type_is_bad(#[case] media_type: &str) {
 #[case(json!("out of memory"), "unavailable", 3)]
 #[case(json!({"code": 429}), "rate limited", 3)]
 #[tokio::test]
-async fn an_error_within_a_stream_is_the_same_as_before_it(
+async fn an_error_in_a_stream_is_treated_like_an_error_response(
     #[case] error: Value,
     #[case] expected: &str,
     #[case] times: usize,
 ) {
-    let (upstream, engine) = given([stream(&[json!({"error": error})])]).await;
-    let said = hear(&engine, request(0)).await;
-    let failure = said.failure();
+    let (upstream, engine) = fixture([stream(&[json!({"error": error})])]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    let failure = reply.failure();
     assert!(failure.contains(expected), "{failure}");
-    assert_eq!(upstream.asked().len(), times);
+    assert_eq!(upstream.requests().len(), times);
 }
 
 #[tokio::test]
-async fn an_error_after_the_first_delta_fails_what_was_begun() {
+async fn an_error_after_the_first_delta_fails_the_reply() {
     let error = json!({"error": {"message": "overloaded", "code": 502}});
-    let (upstream, engine) = given([stream(&[delta("Hi"), error])]).await;
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), "Hi");
-    assert!(matches!(said.error, Some(ReplyError::Unavailable(_))));
-    assert_eq!(upstream.asked().len(), 1);
+    let (upstream, engine) = fixture([stream(&[delta("Hi"), error])]).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Hi");
+    assert!(matches!(reply.error, Some(ReplyError::Unavailable(_))));
+    assert_eq!(upstream.requests().len(), 1);
 }

@@ -1,4 +1,4 @@
-//! What the log tells, and what it must not.
+//! The content of the log.
 
 use std::{
     io::{self, Write},
@@ -13,18 +13,18 @@ use serde_json::json;
 use tracing::{Level, subscriber::DefaultGuard};
 
 use crate::{
-    given::{KEY, hear, options},
-    tools::{Bench, tool},
-    upstream::{Upstream, calling, delta, status, stream, whole},
+    fixture::{KEY, collect_reply, options},
+    tools::{FakeTools, tool},
+    upstream::{Upstream, call_stream, delta, status, stream, whole},
 };
 
-/// All that is logged on this thread.
+/// Everything that is logged on this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
-    /// Begins to listen, to the least of words; ends with what it answers.
-    fn listen(&self) -> DefaultGuard {
+    /// Captures the log at all levels until the guard is dropped.
+    fn capture(&self) -> DefaultGuard {
         let log = self.clone();
         let subscriber = tracing_subscriber::fmt()
             .with_max_level(Level::TRACE)
@@ -50,7 +50,7 @@ impl Write for Log {
     }
 }
 
-/// A message to an agent that has a tool, every word of which is a secret, and a model.
+/// A message to an agent with a model and a tool, in which every word is a secret.
 fn secret_request(model: &str) -> ReplyRequest {
     let mut request = request(0);
     let agent = Arc::make_mut(&mut request.agent);
@@ -62,62 +62,69 @@ fn secret_request(model: &str) -> ReplyRequest {
         ..LlmSettings::default()
     });
     request.message = "secret-message".into();
-    request.tools = vec![tool(&Arc::<Bench>::default(), "fails")];
+    request.tools = vec![tool(&Arc::<FakeTools>::default(), "fails")];
     request
 }
 
 #[tokio::test]
-async fn tells_the_operator_what_an_upstream_does_not_know() {
+async fn an_unknown_path_or_model_is_logged() {
     let log = Log::default();
-    let _listening = log.listen();
+    let _capture = log.capture();
     let error = json!({"error": {"message": "secret-message\n at the upstream"}});
-    let upstream = Upstream::answering([whole(404, "", &error)]).await;
+    let upstream = Upstream::start([whole(404, "", &error)]).await;
     let address = upstream.base_url() + "/misspelt?key=secret-of-the-address";
     let engine = LlmReplyEngine::new(options(address)).unwrap();
-    let said = hear(&engine, secret_request("no-such\u{1b}\nmodel")).await;
-    let expected = "the engine refused: the upstream answered 404";
-    assert_eq!(said.failure(), expected);
+    let reply = collect_reply(&engine, secret_request("no-such\u{1b}\nmodel")).await;
+    let expected = "the engine refused: the upstream returned 404";
+    assert_eq!(reply.failure(), expected);
     let log = log.text();
-    let told: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
-    let [told] = told[..] else { panic!("{log}") };
-    assert!(told.contains("engine=\"spare\""), "{told}");
-    assert!(told.contains("the upstream answered 404"), "{told}");
-    assert!(told.contains("/v1/misspelt/chat/completions"), "{told}");
+    let warning: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();
+    let [warning] = warning[..] else {
+        panic!("{log}")
+    };
+    assert!(warning.contains("engine=\"spare\""), "{warning}");
+    assert!(warning.contains("the upstream returned 404"), "{warning}");
     assert!(
-        told.contains("no-such") && told.contains("nmodel"),
-        "{told}"
+        warning.contains("/v1/misspelt/chat/completions"),
+        "{warning}"
     );
-    assert!(!told.contains('\u{1b}'), "{told}");
+    assert!(
+        warning.contains("no-such") && warning.contains("nmodel"),
+        "{warning}"
+    );
+    assert!(!warning.contains('\u{1b}'), "{warning}");
     assert!(!log.contains("secret"), "{log}");
 }
 
 #[tokio::test]
-async fn tells_nothing_of_what_is_said() {
+async fn messages_and_secrets_are_not_logged() {
     let log = Log::default();
-    let _listening = log.listen();
+    let _capture = log.capture();
     let failed =
         json!({"error": {"message": "secret-message", "code": "secret words", "type": KEY}});
-    let answers = [
+    let responses = [
         whole(503, "", &failed),
-        calling(&[
+        call_stream(&[
             ("a", "fails", r#"{"a": "secret-argument"}"#),
             ("b", "secret-tool", "secret, and no JSON"),
         ]),
         status(500),
         stream(&[delta("secret-answer"), json!("secret, and no answer")]),
     ];
-    let upstream = Upstream::answering(answers).await;
+    let upstream = Upstream::start(responses).await;
     let address = upstream.base_url() + "?key=secret-of-the-address";
     let engine = LlmReplyEngine::new(options(address)).unwrap();
-    let said = hear(&engine, secret_request("model")).await;
-    let failure = said.failure();
+    let reply = collect_reply(&engine, secret_request("model")).await;
+    let failure = reply.failure();
     assert!(
         failure.contains("malformed") && !failure.contains("secret"),
         "{failure}"
     );
-    assert_eq!(upstream.asked().len(), 4);
+    assert_eq!(upstream.requests().len(), 4);
     let log = log.text();
-    let repeat = log.lines().find(|line| line.contains("asked again"));
+    let repeat = log
+        .lines()
+        .find(|line| line.contains("LLM request failed; retrying"));
     let repeat = repeat.unwrap_or_else(|| panic!("{log}"));
     assert!(repeat.contains("engine=\"spare\""), "{repeat}");
     assert!(!log.contains("secret") && !log.contains(KEY), "{log}");

@@ -1,17 +1,17 @@
-//! The engine against servers that answer as they should, and as they should not.
+//! The engine against servers that work, and against servers that fail.
 
 mod errors;
-mod given;
+mod fixture;
 mod logs;
 mod models;
 mod prompts;
-mod repeats;
+mod retries;
 mod secrets;
 mod settings;
 mod streams;
-mod tool_ends;
 mod tool_faults;
+mod tool_limits;
 mod tool_use;
 mod tools;
+mod unstreamed;
 mod upstream;
-mod whole_answers;

@@ -9,11 +9,11 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::{
-    given::{KEY, engine_with, given},
-    upstream::{Answer, Step, Upstream, status, whole},
+    fixture::{KEY, engine_with, fixture},
+    upstream::{Response, Step, Upstream, status, whole},
 };
 
-fn list(names: &[&str]) -> Answer {
+fn list(names: &[&str]) -> Response {
     let models = names
         .iter()
         .map(|name| json!({"id": name, "object": "model"}));
@@ -22,29 +22,30 @@ fn list(names: &[&str]) -> Answer {
 }
 
 #[tokio::test]
-async fn tells_the_models_that_an_agent_can_choose() {
+async fn models_that_an_agent_can_choose_are_listed() {
     let long = "a".repeat(257);
-    let (upstream, engine) = given([list(&["b", "a", "b", "", "c\nd", &long])]).await;
+    let (upstream, engine) = fixture([list(&["b", "a", "b", "", "c\nd", &long])]).await;
     let models = engine.models().await;
     assert_eq!(models, Some(vec!["a".to_owned(), "b".to_owned()]));
-    let asked = upstream.asked().remove(0);
-    assert_eq!(asked.line, "GET /v1/models");
+    let received = upstream.requests().remove(0);
+    assert_eq!(received.line, "GET /v1/models");
     let bearer = format!("Bearer {KEY}");
-    assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
+    assert_eq!(received.header("authorization"), Some(bearer.as_str()));
 }
 
 #[tokio::test]
-async fn asks_once_for_many_who_want_to_know() {
-    let (upstream, engine) = given([list(&["a"])]).await;
-    let told = join_all((0..32).map(|_| engine.models())).await;
+async fn concurrent_callers_share_one_request() {
+    let (upstream, engine) = fixture([list(&["a"])]).await;
+    let lists = join_all((0..32).map(|_| engine.models())).await;
     assert!(
-        told.iter()
+        lists
+            .iter()
             .all(|models| *models == Some(vec!["a".to_owned()]))
     );
-    assert_eq!(upstream.asked().len(), 1);
+    assert_eq!(upstream.requests().len(), 1);
 }
 
-/// Lets so much time pass, for everything in this process.
+/// Advances the time of the runtime.
 async fn pass(time: Duration) {
     tokio::time::pause();
     tokio::time::advance(time).await;
@@ -54,30 +55,33 @@ async fn pass(time: Duration) {
 const MINUTE: Duration = Duration::from_mins(1);
 
 #[tokio::test]
-async fn tells_the_old_list_while_the_new_one_is_fetched() {
+async fn the_old_list_is_returned_while_the_new_one_is_fetched() {
     let new = [vec![Step::Gate], list(&["new"])].concat();
-    let (upstream, engine) = given([list(&["old"]), new]).await;
+    let (upstream, engine) = fixture([list(&["old"]), new]).await;
     let old = Some(vec!["old".to_owned()]);
     assert_eq!(engine.models().await, old);
     pass(4 * MINUTE).await;
     assert_eq!(engine.models().await, old);
-    assert_eq!(upstream.asked().len(), 1);
+    assert_eq!(upstream.requests().len(), 1);
     pass(MINUTE).await;
     let again = Instant::now();
     assert_eq!(engine.models().await, old);
-    assert!(again.elapsed() < Duration::from_secs(1), "nobody waits");
-    upstream.until_asked(2).await;
+    assert!(
+        again.elapsed() < Duration::from_secs(1),
+        "the call does not wait for the fetch"
+    );
+    upstream.wait_for_requests(2).await;
     upstream.open_gate();
     while engine.models().await == old {
         tokio::task::yield_now().await;
     }
     assert_eq!(engine.models().await, Some(vec!["new".to_owned()]));
-    assert_eq!(upstream.asked().len(), 2);
+    assert_eq!(upstream.requests().len(), 2);
 }
 
 #[tokio::test]
-async fn a_server_that_told_no_list_is_asked_again_after_a_while() {
-    let (upstream, engine) = given([status(503), list(&["a"]), status(503)]).await;
+async fn a_failed_fetch_is_repeated_after_a_while() {
+    let (upstream, engine) = fixture([status(503), list(&["a"]), status(503)]).await;
     assert_eq!(engine.models().await, None);
     let known = Some(vec!["a".to_owned()]);
     pass(MINUTE / 2).await;
@@ -86,32 +90,36 @@ async fn a_server_that_told_no_list_is_asked_again_after_a_while() {
     }
     pass(5 * MINUTE).await;
     assert_eq!(engine.models().await, known);
-    upstream.until_asked(3).await;
-    assert_eq!(engine.models().await, known, "it still has what it had");
+    upstream.wait_for_requests(3).await;
+    assert_eq!(engine.models().await, known, "the old list is kept");
 }
 
 #[rstest]
 #[case::no_list(status(404))]
 #[case::not_now(status(503))]
 #[case::nonsense(whole(200, "", &json!({"data": "none"})))]
-#[case::without_end(vec![crate::upstream::head("application/json"), Step::Endlessly(b"4\r\n    \r\n".repeat(1000))])]
+#[case::without_end(vec![crate::upstream::head("application/json"), Step::Repeat(b"4\r\n    \r\n".repeat(1000))])]
 #[tokio::test]
-async fn a_server_without_a_list_has_none(#[case] answer: Answer) {
-    let (upstream, engine) = given([answer]).await;
+async fn a_server_without_a_list_has_none(#[case] response: Response) {
+    let (upstream, engine) = fixture([response]).await;
     assert_eq!(engine.models().await, None);
     assert_eq!(engine.models().await, None);
-    assert_eq!(upstream.asked().len(), 1, "it is not asked again at once");
+    assert_eq!(
+        upstream.requests().len(),
+        1,
+        "the list is not requested again at once"
+    );
 }
 
 #[tokio::test]
-async fn a_server_that_hangs_delays_the_first_who_asks_alone() {
-    let upstream = Upstream::answering([vec![Step::Hang]]).await;
+async fn a_server_that_hangs_delays_only_the_first_caller() {
+    let upstream = Upstream::start([vec![Step::Hang]]).await;
     let limit = Duration::from_millis(500);
     let engine = engine_with(&upstream, |times| times.models = limit);
     let began = Instant::now();
     assert_eq!(engine.models().await, None::<Vec<String>>);
     assert!(began.elapsed() >= limit);
-    upstream.until_abandoned().await;
+    upstream.wait_until_abandoned().await;
     let again = Instant::now();
     assert_eq!(engine.models().await, None::<Vec<String>>);
     assert!(again.elapsed() < limit, "{:?}", again.elapsed());

@@ -1,4 +1,4 @@
-//! What is asked for, and how.
+//! The parameters and headers of requests.
 
 use std::sync::Arc;
 
@@ -9,34 +9,34 @@ use rstest::rstest;
 use serde_json::{Value, json};
 
 use crate::{
-    given::{KEY, given, hear, options},
-    upstream::{Upstream, saying},
+    fixture::{KEY, collect_reply, fixture, options},
+    upstream::{Upstream, text_stream},
 };
 
-/// The body of a question of an agent with these settings, without its messages.
-async fn asked(settings: Option<LlmSettings>) -> Value {
-    let (upstream, engine) = given([saying("Hi")]).await;
+/// Returns the body of a request of an agent with these settings, without its messages.
+async fn request_body(settings: Option<LlmSettings>) -> Value {
+    let (upstream, engine) = fixture([text_stream("Hi")]).await;
     let mut request = request(0);
     Arc::make_mut(&mut request.agent).config.llm = settings;
-    hear(&engine, request).await;
+    collect_reply(&engine, request).await;
     let mut body = upstream.bodies().remove(0);
     body.as_object_mut().expect("an object").remove("messages");
     body
 }
 
 #[tokio::test]
-async fn asks_the_operators_model_for_a_stream_and_its_usage() {
+async fn the_default_request_has_the_operators_model_and_a_stream_with_usage() {
     let expected = json!({
         "model": "model-of-the-operator",
         "stream": true,
         "stream_options": {"include_usage": true},
     });
-    assert_eq!(asked(None).await, expected);
-    assert_eq!(asked(Some(LlmSettings::default())).await, expected);
+    assert_eq!(request_body(None).await, expected);
+    assert_eq!(request_body(Some(LlmSettings::default())).await, expected);
 }
 
 #[tokio::test]
-async fn asks_as_the_agent_wants() {
+async fn the_agents_settings_are_sent() {
     let settings = LlmSettings {
         model: Some("model-of-the-agent".to_owned()),
         temperature: Some(-0.0),
@@ -45,7 +45,7 @@ async fn asks_as_the_agent_wants() {
         seed: Some(-9_007_199_254_740_991),
         stop: Some(vec!["END".to_owned()]),
     };
-    let asked = asked(Some(settings)).await;
+    let body = request_body(Some(settings)).await;
     let expected = json!({
         "model": "model-of-the-agent",
         "stream": true,
@@ -56,57 +56,57 @@ async fn asks_as_the_agent_wants() {
         "seed": -9_007_199_254_740_991_i64,
         "stop": ["END"],
     });
-    assert_eq!(asked, expected);
-    assert_eq!(asked["temperature"].to_string(), "0.0");
+    assert_eq!(body, expected);
+    assert_eq!(body["temperature"].to_string(), "0.0");
 }
 
 #[tokio::test]
-async fn no_text_to_stop_at_is_not_sent() {
+async fn an_empty_stop_list_is_not_sent() {
     let settings = LlmSettings {
         stop: Some(Vec::new()),
         ..LlmSettings::default()
     };
-    assert!(asked(Some(settings)).await.get("stop").is_none());
+    assert!(request_body(Some(settings)).await.get("stop").is_none());
 }
 
 #[tokio::test]
 async fn the_key_is_a_bearer_token() {
-    let (upstream, engine) = given([saying("Hi")]).await;
-    hear(&engine, request(0)).await;
-    let asked = upstream.asked().remove(0);
-    assert_eq!(asked.line, "POST /v1/chat/completions");
+    let (upstream, engine) = fixture([text_stream("Hi")]).await;
+    collect_reply(&engine, request(0)).await;
+    let received = upstream.requests().remove(0);
+    assert_eq!(received.line, "POST /v1/chat/completions");
     let bearer = format!("Bearer {KEY}");
-    assert_eq!(asked.header("authorization"), Some(bearer.as_str()));
-    assert_eq!(asked.header("content-type"), Some("application/json"));
+    assert_eq!(received.header("authorization"), Some(bearer.as_str()));
+    assert_eq!(received.header("content-type"), Some("application/json"));
     assert_eq!(
-        asked.header("accept"),
+        received.header("accept"),
         Some("text/event-stream, application/json")
     );
 }
 
 #[tokio::test]
-async fn an_empty_key_is_none() {
-    let upstream = Upstream::answering([saying("Hi")]).await;
+async fn an_empty_key_is_not_sent() {
+    let upstream = Upstream::start([text_stream("Hi")]).await;
     let mut options = options(upstream.base_url());
     options.api_key = Some("".into());
     let engine = LlmReplyEngine::new(options).unwrap();
-    hear(&engine, request(0)).await;
-    assert_eq!(upstream.asked()[0].header("authorization"), None);
+    collect_reply(&engine, request(0)).await;
+    assert_eq!(upstream.requests()[0].header("authorization"), None);
 }
 
 #[tokio::test]
-async fn a_deployment_at_azure_has_the_key_in_a_header_of_its_own() {
-    let upstream = Upstream::answering([saying("Hi")]).await;
+async fn an_azure_deployment_receives_the_key_in_its_own_header() {
+    let upstream = Upstream::start([text_stream("Hi")]).await;
     let base = upstream
         .base_url()
         .replace("/v1", "/openai/deployments/mine");
     let engine = LlmReplyEngine::new(options(base + "?api-version=2024-10-21")).unwrap();
-    hear(&engine, request(0)).await;
-    let asked = upstream.asked().remove(0);
+    collect_reply(&engine, request(0)).await;
+    let received = upstream.requests().remove(0);
     let expected = "POST /openai/deployments/mine/chat/completions?api-version=2024-10-21";
-    assert_eq!(asked.line, expected);
-    assert_eq!(asked.header("api-key"), Some(KEY));
-    assert_eq!(asked.header("authorization"), None);
+    assert_eq!(received.line, expected);
+    assert_eq!(received.header("api-key"), Some(KEY));
+    assert_eq!(received.header("authorization"), None);
 }
 
 #[rstest]
@@ -118,31 +118,34 @@ async fn a_deployment_at_azure_has_the_key_in_a_header_of_its_own() {
     "POST /v1/openai/chat/completions?api-version=preview"
 )]
 #[tokio::test]
-async fn asks_below_the_base_url(#[case] more: &str, #[case] expected: &str) {
-    let upstream = Upstream::answering([saying("Hi")]).await;
+async fn requests_go_to_a_path_below_the_base_url(#[case] more: &str, #[case] expected: &str) {
+    let upstream = Upstream::start([text_stream("Hi")]).await;
     let mut options = options(upstream.base_url() + more);
     options.api_key = None;
     options.model = None;
     let engine = LlmReplyEngine::new(options).unwrap();
-    hear(&engine, request(0)).await;
-    let asked = upstream.asked().remove(0);
-    assert_eq!(asked.line, expected);
-    assert_eq!(asked.header("authorization"), None);
-    assert!(asked.body.get("model").is_none());
+    collect_reply(&engine, request(0)).await;
+    let received = upstream.requests().remove(0);
+    assert_eq!(received.line, expected);
+    assert_eq!(received.header("authorization"), None);
+    assert!(received.body.get("model").is_none());
 }
 
 #[tokio::test]
-async fn asks_through_the_proxy_that_it_is_given() {
-    let proxy = Upstream::answering([saying("Hi")]).await;
+async fn requests_go_through_the_proxy() {
+    let proxy = Upstream::start([text_stream("Hi")]).await;
     let mut options = options("http://model.invalid/v1");
     let address = proxy.base_url().replace("http://", "http://ada:word@");
     options.proxy = Some(address.into());
     let engine = LlmReplyEngine::new(options).unwrap();
-    assert_eq!(hear(&engine, request(0)).await.text(), "Hi");
-    let asked = proxy.asked().remove(0);
-    assert_eq!(asked.line, "POST http://model.invalid/v1/chat/completions");
+    assert_eq!(collect_reply(&engine, request(0)).await.text(), "Hi");
+    let received = proxy.requests().remove(0);
     assert_eq!(
-        asked.header("proxy-authorization"),
+        received.line,
+        "POST http://model.invalid/v1/chat/completions"
+    );
+    assert_eq!(
+        received.header("proxy-authorization"),
         Some("Basic YWRhOndvcmQ=")
     );
 }

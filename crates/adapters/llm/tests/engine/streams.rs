@@ -1,4 +1,4 @@
-//! Answers that come as streams.
+//! Streamed responses.
 
 use std::time::Duration;
 
@@ -10,15 +10,16 @@ use rstest::rstest;
 use serde_json::json;
 
 use crate::{
-    given::{engine_with, given, hear, heard},
+    fixture::{collect_reply, engine_with, fixture, reply_to},
     upstream::{
-        Step, Upstream, delta, done, end, event, finish, piece, saying, stream, stream_head, usage,
+        Step, Upstream, delta, done, end, event, finish, piece, stream, stream_head, text_stream,
+        usage,
     },
 };
 
 #[tokio::test]
-async fn says_deltas_as_they_come_and_then_how_it_ended() {
-    let said = heard([stream(&[
+async fn deltas_are_followed_by_the_end() {
+    let reply = reply_to([stream(&[
         json!({"choices": [{"index": 0, "delta": {"role": "assistant", "content": ""}}]}),
         delta("Hel"),
         delta("lo"),
@@ -27,24 +28,24 @@ async fn says_deltas_as_they_come_and_then_how_it_ended() {
         usage(12, 3),
     ])])
     .await;
-    assert_eq!(said.deltas(), ["Hel", "lo"]);
+    assert_eq!(reply.deltas(), ["Hel", "lo"]);
     let counted = Usage {
         input_tokens: 12,
         output_tokens: 3,
     };
-    assert_eq!(said.end(), (FinishReason::Stop, Some(counted)));
-    assert_eq!(said.chunks.len(), 3);
+    assert_eq!(reply.end(), (FinishReason::Stop, Some(counted)));
+    assert_eq!(reply.chunks.len(), 3);
 }
 
 #[tokio::test]
-async fn halves_of_characters_do_not_cost_the_answer() {
+async fn lone_surrogates_do_not_fail_the_reply() {
     let half = |escape: &str| {
         let text = delta("a")
             .to_string()
             .replace("\"a\"", &format!("\"{escape}\""));
         piece(&format!("data: {text}\n\n"))
     };
-    let said = heard([vec![
+    let reply = reply_to([vec![
         stream_head(),
         event(&delta("A fox: ")),
         half("\\ud83e"),
@@ -53,13 +54,13 @@ async fn halves_of_characters_do_not_cost_the_answer() {
         end(),
     ]])
     .await;
-    assert_eq!(said.text(), "A fox: \u{fffd}\u{fffd}!");
-    assert_eq!(said.end().0, FinishReason::Stop);
+    assert_eq!(reply.text(), "A fox: \u{fffd}\u{fffd}!");
+    assert_eq!(reply.end().0, FinishReason::Stop);
 }
 
 #[tokio::test]
-async fn says_a_delta_while_the_next_is_still_to_come() {
-    let answer = vec![
+async fn a_delta_is_sent_before_the_next_arrives() {
+    let response = vec![
         stream_head(),
         event(&delta("first")),
         Step::Gate,
@@ -68,7 +69,7 @@ async fn says_a_delta_while_the_next_is_still_to_come() {
         done(),
         end(),
     ];
-    let (upstream, engine) = given([answer]).await;
+    let (upstream, engine) = fixture([response]).await;
     let mut stream = engine.reply(request(0)).await.unwrap();
     let first = stream.next().await.unwrap().unwrap();
     assert_eq!(first, ReplyChunk::Delta("first".to_owned()));
@@ -84,43 +85,43 @@ async fn says_a_delta_while_the_next_is_still_to_come() {
 #[case::cut_after_the_reason(vec![stream_head(), event(&delta("Hi")), event(&finish("length")), Step::Cut])]
 #[case::in_one_piece(vec![stream_head(), piece(&format!(": hello\r\n\r\ndata:{}\r\n\r\ndata:{}\r\n\r\ndata:[DONE]\r\n\r\n", delta("Hi"), finish("length"))), end()])]
 #[tokio::test]
-async fn an_answer_with_a_reason_for_its_end_is_whole(#[case] answer: Vec<Step>) {
-    let said = heard([answer]).await;
-    assert_eq!(said.text(), "Hi");
-    assert_eq!(said.end(), (FinishReason::Length, None));
+async fn a_response_with_a_finish_reason_is_complete(#[case] response: Vec<Step>) {
+    let reply = reply_to([response]).await;
+    assert_eq!(reply.text(), "Hi");
+    assert_eq!(reply.end(), (FinishReason::Length, None));
 }
 
 #[tokio::test]
-async fn does_not_wait_long_for_what_comes_after_the_reason() {
-    let answer = vec![
+async fn the_wait_for_the_trailer_is_limited() {
+    let response = vec![
         stream_head(),
         event(&delta("Hi")),
         event(&finish("stop")),
         Step::Hang,
     ];
-    let upstream = Upstream::answering([answer]).await;
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.end(), (FinishReason::Stop, None));
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.end(), (FinishReason::Stop, None));
 }
 
 #[tokio::test]
-async fn comments_after_the_reason_hold_nobody_up() {
-    let answer = vec![
+async fn comments_do_not_extend_the_wait_for_the_trailer() {
+    let response = vec![
         stream_head(),
         event(&delta("Hi")),
         event(&finish("stop")),
-        Step::Endlessly(b"e\r\n: keep-alive\n\n\r\n".to_vec()),
+        Step::Repeat(b"e\r\n: keep-alive\n\n\r\n".to_vec()),
     ];
-    let upstream = Upstream::answering([answer]).await;
+    let upstream = Upstream::start([response]).await;
     let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(50));
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), "Hi");
-    assert_eq!(said.end(), (FinishReason::Stop, None));
-    upstream.until_abandoned().await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), "Hi");
+    assert_eq!(reply.end(), (FinishReason::Stop, None));
+    upstream.wait_until_abandoned().await;
 }
 
-/// A piece of an answer with a reason for its end, as some servers give it with every piece.
+/// A chunk with a finish reason, as some servers send it with every chunk.
 fn ending(member: &str, text: &str) -> String {
     let choice = json!({"index": 0, "delta": {member: text}, "finish_reason": "stop"});
     format!("data: {}\n\n", json!({"choices": [choice]}))
@@ -130,7 +131,7 @@ fn ending(member: &str, text: &str) -> String {
 #[case::with_every_piece(ending("content", "H") + &ending("content", "i"))]
 #[case::with_a_thought(ending("reasoning_content", "hm"))]
 #[tokio::test]
-async fn a_reason_that_is_none_cuts_no_answer(#[case] begin: String) {
+async fn a_finish_reason_with_every_chunk_does_not_end_the_reply(#[case] begin: String) {
     let said_before = if begin.contains("reasoning") {
         ""
     } else {
@@ -144,15 +145,15 @@ async fn a_reason_that_is_none_cuts_no_answer(#[case] begin: String) {
         .chain(rest)
         .collect();
     let cut = vec![stream_head(), piece(&begin), Step::Cut];
-    let upstream = Upstream::answering([whole, cut]).await;
+    let upstream = Upstream::start([whole, cut]).await;
     let engine = engine_with(&upstream, |times| times.trailer = Duration::from_millis(20));
-    let said = hear(&engine, request(0)).await;
-    assert_eq!(said.text(), format!("{said_before}, Ada"));
-    assert_eq!(said.end().0, FinishReason::Stop);
-    let said = hear(&engine, request(0)).await;
+    let reply = collect_reply(&engine, request(0)).await;
+    assert_eq!(reply.text(), format!("{said_before}, Ada"));
+    assert_eq!(reply.end().0, FinishReason::Stop);
+    let reply = collect_reply(&engine, request(0)).await;
     assert!(
-        matches!(said.error, Some(ReplyError::CutOff(_))),
-        "{said:?}"
+        matches!(reply.error, Some(ReplyError::CutOff(_))),
+        "{reply:?}"
     );
 }
 
@@ -166,9 +167,9 @@ async fn a_reason_that_is_none_cuts_no_answer(#[case] begin: String) {
 #[case(r#"{"prompt_tokens": 18446744073709551615, "completion_tokens": 3}"#)]
 #[case(r#""twelve""#)]
 #[tokio::test]
-async fn tokens_that_cannot_be_cost_no_answer(#[case] tokens: &str) {
+async fn implausible_usage_does_not_fail_the_reply(#[case] tokens: &str) {
     let counted = format!("data: {{\"choices\": [], \"usage\": {tokens}}}\n\n");
-    let answer = vec![
+    let response = vec![
         stream_head(),
         event(&delta("Hi")),
         event(&finish("stop")),
@@ -176,35 +177,35 @@ async fn tokens_that_cannot_be_cost_no_answer(#[case] tokens: &str) {
         done(),
         end(),
     ];
-    let said = heard([answer]).await;
-    assert_eq!(said.text(), "Hi");
-    assert_eq!(said.end(), (FinishReason::Stop, None));
+    let reply = reply_to([response]).await;
+    assert_eq!(reply.text(), "Hi");
+    assert_eq!(reply.end(), (FinishReason::Stop, None));
 }
 
 #[tokio::test]
-async fn reads_text_that_is_cut_anywhere() {
+async fn text_may_be_split_at_any_byte() {
     let whole = format!(
         "data: {}\r\n\r\ndata: {}\n\n",
         delta("Füchse 🦊"),
         finish("stop")
     );
-    let mut answer = vec![stream_head()];
+    let mut response = vec![stream_head()];
     for byte in whole.into_bytes() {
         let mut chunk = b"1\r\n".to_vec();
         chunk.extend([byte, b'\r', b'\n']);
-        answer.push(Step::Send(chunk));
+        response.push(Step::Send(chunk));
     }
-    answer.push(end());
-    let said = heard([answer]).await;
-    assert_eq!(said.deltas(), ["Füchse 🦊"]);
-    assert_eq!(said.end().0, FinishReason::Stop);
+    response.push(end());
+    let reply = reply_to([response]).await;
+    assert_eq!(reply.deltas(), ["Füchse 🦊"]);
+    assert_eq!(reply.end().0, FinishReason::Stop);
 }
 
 #[tokio::test]
-async fn answers_one_after_the_other_share_a_connection() {
-    let (upstream, engine) = given([saying("Hi")]).await;
+async fn consecutive_requests_share_a_connection() {
+    let (upstream, engine) = fixture([text_stream("Hi")]).await;
     for number in 0..10 {
-        assert_eq!(hear(&engine, request(number)).await.text(), "Hi");
+        assert_eq!(collect_reply(&engine, request(number)).await.text(), "Hi");
     }
     assert_eq!(upstream.connections(), 1);
 }
@@ -212,21 +213,21 @@ async fn answers_one_after_the_other_share_a_connection() {
 #[rstest]
 #[case::before_the_head(vec![Step::Hang])]
 #[case::before_the_first_event(vec![stream_head(), Step::Hang])]
-#[case::within_the_answer(vec![stream_head(), event(&delta("Hi")), Step::Hang])]
-#[case::while_the_model_speaks(vec![stream_head(), event(&delta("Hi")), Step::Endlessly(b"3\r\n:\n\n\r\n".to_vec())])]
+#[case::within_the_reply(vec![stream_head(), event(&delta("Hi")), Step::Hang])]
+#[case::while_the_stream_continues(vec![stream_head(), event(&delta("Hi")), Step::Repeat(b"3\r\n:\n\n\r\n".to_vec())])]
 #[tokio::test]
-async fn a_dropped_stream_closes_the_connection_at_once(#[case] answer: Vec<Step>) {
-    let says_something = answer.len() > 2;
-    let (upstream, engine) = given([answer]).await;
+async fn a_dropped_stream_closes_the_connection_at_once(#[case] response: Vec<Step>) {
+    let has_output = response.len() > 2;
+    let (upstream, engine) = fixture([response]).await;
     let mut stream = engine.reply(request(0)).await.unwrap();
-    if says_something {
+    if has_output {
         assert!(stream.next().await.unwrap().is_ok());
     } else {
         tokio::select! {
             part = stream.next() => panic!("{part:?}"),
-            () = upstream.until_asked(1) => {}
+            () = upstream.wait_for_requests(1) => {}
         }
     }
     drop(stream);
-    upstream.until_abandoned().await;
+    upstream.wait_until_abandoned().await;
 }

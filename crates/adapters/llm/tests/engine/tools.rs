@@ -1,4 +1,4 @@
-//! Tools that do what a test writes down.
+//! Tools for tests.
 
 use std::sync::{Arc, Mutex};
 
@@ -6,30 +6,30 @@ use async_trait::async_trait;
 use contract::reply_engine::request;
 use futures::future::pending;
 use ports::{
-    AgentTool, Provided, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
+    AgentTool, ProvidedTools, ReplyRequest, ToolArguments, ToolDefinition, ToolError, ToolProvider,
 };
 use serde_json::{Value, json};
 use tokio::{sync::Barrier, task::yield_now};
 
-/// Somebody who has every tool there is a name for, and knows how often each was called.
+/// A provider of tools with any name, which records their calls.
 #[derive(Default)]
-pub(crate) struct Bench {
+pub(crate) struct FakeTools {
     pub(crate) calls: Mutex<Vec<(String, Value)>>,
-    /// Where tools named `meet` wait for each other.
+    /// The barrier at which tools named `meet` wait for each other.
     pub(crate) meeting: Option<Barrier>,
 }
 
-impl Bench {
-    /// What was called, with what, in the order in which it was called.
+impl FakeTools {
+    /// The calls and their arguments, in order.
     pub(crate) fn calls(&self) -> Vec<(String, Value)> {
         self.calls.lock().expect("no test panicked").clone()
     }
 }
 
 #[async_trait]
-impl ToolProvider for Bench {
-    fn provided(&self) -> Provided {
-        Provided::default()
+impl ToolProvider for FakeTools {
+    fn provided(&self) -> ProvidedTools {
+        ProvidedTools::default()
     }
 
     async fn call(&self, name: &str, arguments: &ToolArguments) -> Result<String, ToolError> {
@@ -44,7 +44,7 @@ impl ToolProvider for Bench {
             "hangs" => pending().await,
             "long" => Ok("🦊".repeat(100_000)),
             "slow" => {
-                // Until another was called that it lets go first. They may begin in any order.
+                // Waits until another call has started. They may start in any order.
                 while !self.calls().iter().any(|(name, _)| name == "time") {
                     yield_now().await;
                 }
@@ -61,27 +61,27 @@ impl ToolProvider for Bench {
     }
 }
 
-/// A tool of this name that takes anything.
-pub(crate) fn tool(bench: &Arc<Bench>, name: &str) -> AgentTool {
-    tool_taking(bench, name, json!({"type": "object"}))
+/// A tool of this name that accepts any arguments.
+pub(crate) fn tool(fake_tools: &Arc<FakeTools>, name: &str) -> AgentTool {
+    tool_taking(fake_tools, name, json!({"type": "object"}))
 }
 
-/// A tool of this name that takes what fits this schema.
-pub(crate) fn tool_taking(bench: &Arc<Bench>, name: &str, schema: Value) -> AgentTool {
+/// A tool of this name that accepts arguments by this schema.
+pub(crate) fn tool_taking(fake_tools: &Arc<FakeTools>, name: &str, schema: Value) -> AgentTool {
     AgentTool {
         definition: Arc::new(ToolDefinition {
             name: name.to_owned(),
             description: format!("What {name} does."),
             input_schema: schema,
         }),
-        provider: Arc::clone(bench) as Arc<dyn ToolProvider>,
+        provider: Arc::clone(fake_tools) as Arc<dyn ToolProvider>,
     }
 }
 
-/// A first message to an agent that has these tools.
-pub(crate) fn request_with(bench: &Arc<Bench>, names: &[&str]) -> ReplyRequest {
+/// A first message to an agent with these tools.
+pub(crate) fn request_with(fake_tools: &Arc<FakeTools>, names: &[&str]) -> ReplyRequest {
     ReplyRequest {
-        tools: names.iter().map(|name| tool(bench, name)).collect(),
+        tools: names.iter().map(|name| tool(fake_tools, name)).collect(),
         ..request(0)
     }
 }

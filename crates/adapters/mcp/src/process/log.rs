@@ -8,17 +8,17 @@ use tokio_util::sync::CancellationToken;
 /// The time between two reports of a program that keeps on writing.
 const REPORT_INTERVAL: Duration = Duration::from_secs(10);
 
-/// The standard error of a process. Its text stays out of our log, since the arguments of calls may
-/// stand in it; only its amount is logged.
+/// The standard error of a process. Its text is not logged, since it may contain the arguments of
+/// calls; only its size is.
 pub(crate) struct ProcessLog {
-    written: ChildStderr,
+    stderr: ChildStderr,
     /// A process outside the group may keep the stream open.
     ended: CancellationToken,
 }
 
 impl ProcessLog {
-    pub(super) fn new(written: ChildStderr, ended: CancellationToken) -> Self {
-        Self { written, ended }
+    pub(super) fn new(stderr: ChildStderr, ended: CancellationToken) -> Self {
+        Self { stderr, ended }
     }
 
     /// Reads all of it until the process has ended, so that writing never blocks the process.
@@ -28,7 +28,7 @@ impl ProcessLog {
         let mut unreported = 0;
         let mut reported: Option<Instant> = None;
         let draining = async {
-            while let Ok(bytes @ 1..) = self.written.read(&mut buffer).await {
+            while let Ok(bytes @ 1..) = self.stderr.read(&mut buffer).await {
                 unreported += bytes;
                 if reported.is_none_or(|last| last.elapsed() > REPORT_INTERVAL) {
                     report(&server, std::mem::take(&mut unreported));

@@ -1,4 +1,4 @@
-//! Messages from lines.
+//! Parsing of lines as messages.
 
 use rmcp::{
     RoleClient,
@@ -7,22 +7,26 @@ use rmcp::{
 };
 use serde_json::Value;
 
-use crate::{foreign_text::Told, lines::Line, nesting::prune};
+use crate::{foreign_text::LogThrottle, lines::Line, nesting::prune};
 
-/// A message, if the line is one. An answer that is too long is a refusal of the call that it
-/// answers.
-pub(super) fn message(line: &Line, told: &mut Told) -> Option<RxJsonRpcMessage<RoleClient>> {
+/// Parses a line. A response that is too long becomes an error response to the same request.
+pub(super) fn message(
+    line: &Line,
+    log_throttle: &mut LogThrottle,
+) -> Option<RxJsonRpcMessage<RoleClient>> {
     match line {
         Line::Whole(line) => {
             let message = serde_json::from_slice(&prune(line));
-            if message.is_err() && told.may_tell() {
-                tracing::debug!("a server of tools says what is no message");
+            if message.is_err() && log_throttle.allows() {
+                tracing::debug!(
+                    "MCP server sent a line that is not a JSON-RPC message; ignoring it"
+                );
             }
             message.ok()
         }
         Line::TooLong { start, end } => {
-            if told.may_tell() {
-                tracing::warn!("a message of a server of tools was too large");
+            if log_throttle.allows() {
+                tracing::warn!("MCP server sent a message that is too large; dropping it");
             }
             let error = ErrorData::internal_error(crate::TOO_LARGE, None);
             Some(JsonRpcMessage::error(error, Some(id(start, end)?)))
@@ -30,13 +34,13 @@ pub(super) fn message(line: &Line, told: &mut Told) -> Option<RxJsonRpcMessage<R
     }
 }
 
-/// The id of a message of which only both ends are known: it stands before or behind what is long.
+/// Finds the id in the two ends of a message: it precedes or follows the long member.
 fn id(start: &[u8], end: &[u8]) -> Option<RequestId> {
     let start = String::from_utf8_lossy(start);
     let end = String::from_utf8_lossy(end);
     let first = start.split_once("\"id\":");
     let last = end.rsplit_once("\"id\":");
-    // Behind the long member stands only what is short: no brace is opened there any more.
+    // After the long member, only short members follow, which open no brace.
     let last = last.filter(|(_, rest)| !rest.contains(['{', '[']));
     let before_content = first.filter(|(before, _)| !before.contains("\"result\""));
     let (_, rest) = before_content.or(last)?;
@@ -72,12 +76,12 @@ mod tests {
         None
     )]
     #[case(r#"{"method":"notifications/message","params":{"#, r#"xx"}}"#, None)]
-    fn finds_out_which_call_a_long_message_answers(
+    fn the_id_of_a_long_message_is_found(
         #[case] start: &str,
         #[case] end: &str,
-        #[case] found: Option<i64>,
+        #[case] expected: Option<i64>,
     ) {
         let id = id(start.as_bytes(), end.as_bytes());
-        assert_eq!(id, found.map(RequestId::Number));
+        assert_eq!(id, expected.map(RequestId::Number));
     }
 }

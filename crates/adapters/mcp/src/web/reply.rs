@@ -1,114 +1,126 @@
-//! What a server answers to a request.
+//! Responses to POST requests.
 
 use reqwest::{Response, StatusCode, header::CONTENT_TYPE};
 use rmcp::{
     model::{ErrorCode, ErrorData, RequestId, ServerJsonRpcMessage},
-    transport::streamable_http_client::{HttpStatusError, StreamableHttpPostResponse as Posted},
+    transport::streamable_http_client::{
+        HttpStatusError, StreamableHttpPostResponse as PostResponse,
+    },
 };
 
-use super::{EVENTS, Failed, JSON, SESSION, stream::events};
+use super::{EVENTS, JSON, SESSION, TransportError, stream::events};
 use crate::nesting::prune;
 
-/// The most bytes of a refusal that are read.
-const LARGEST_REFUSAL: usize = 64 * 1024;
+/// The maximum number of bytes of an error response.
+const MAX_ERROR_BODY_BYTES: usize = 64 * 1024;
 
-/// What servers answer who were started anew and no longer know whom they talk to. A tool may say
-/// the same of itself, but not with a status of HTTP.
+/// The error code of servers that were restarted and do not know the session. A tool may return the
+/// same code, but not with an HTTP error status.
 const UNKNOWN_SESSION: ErrorCode = ErrorCode(-32_000);
 
-/// More was answered than is read.
+/// The body exceeds the maximum size.
 struct TooLarge;
 
-/// A message, or a stream that has it.
-pub(super) async fn answer(
+/// Returns the message that responds to a request, or the stream that contains it.
+pub(super) async fn response_message(
     response: Response,
-    asked: RequestId,
-    largest: usize,
-) -> Result<Posted, Failed> {
+    request_id: RequestId,
+    max_bytes: usize,
+) -> Result<PostResponse, TransportError> {
     let session = response.headers().get(SESSION);
     let session = session.and_then(|session| session.to_str().ok());
     let session = session.map(str::to_owned);
     if is(&response, EVENTS) {
-        return Ok(Posted::Sse(events(response, asked, largest), session));
+        return Ok(PostResponse::Sse(
+            events(response, request_id, max_bytes),
+            session,
+        ));
     }
     if !is(&response, JSON) {
-        return Err(unexpected("it answers neither JSON nor a stream"));
+        return Err(unexpected(
+            "its response is neither JSON nor an event stream",
+        ));
     }
-    let message = match body(response, largest).await? {
+    let message = match body(response, max_bytes).await? {
         Ok(body) => {
             let message = serde_json::from_slice(&prune(&body));
-            let message = message.or(Err(unexpected("what it answers is no message")))?;
-            addressed(message, asked)?
+            let message = message.or(Err(unexpected("its response is not a JSON-RPC message")))?;
+            check_id(message, request_id)?
         }
-        Err(TooLarge) => too_large(asked),
+        Err(TooLarge) => too_large(request_id),
     };
-    Ok(Posted::Json(message, session))
+    Ok(PostResponse::Json(message, session))
 }
 
-/// The message, if it answers what was asked: whoever asked waits for nothing else.
-fn addressed(
+/// Returns the message if it responds to the request, which waits for no other.
+fn check_id(
     message: ServerJsonRpcMessage,
-    asked: RequestId,
-) -> Result<ServerJsonRpcMessage, Failed> {
+    request_id: RequestId,
+) -> Result<ServerJsonRpcMessage, TransportError> {
     let id = match &message {
         ServerJsonRpcMessage::Response(response) => Some(&response.id),
-        ServerJsonRpcMessage::Error(refusal) => refusal.id.as_ref().or(Some(&asked)),
+        ServerJsonRpcMessage::Error(error_message) => {
+            error_message.id.as_ref().or(Some(&request_id))
+        }
         _ => None,
     };
-    // Some servers write the number as text.
-    if id.is_none_or(|id| id.to_string() != asked.to_string()) {
-        return Err(unexpected("it answers what it was not asked"));
+    // Some servers send the number as a string.
+    if id.is_none_or(|id| id.to_string() != request_id.to_string()) {
+        return Err(unexpected("its response is for another request"));
     }
     Ok(match message {
-        ServerJsonRpcMessage::Error(refusal) => {
-            ServerJsonRpcMessage::error(refusal.error, Some(asked))
+        ServerJsonRpcMessage::Error(error_message) => {
+            ServerJsonRpcMessage::error(error_message.error, Some(request_id))
         }
-        answer => answer,
+        other => other,
     })
 }
 
-/// What a server says that will not answer. It may leave out what it refuses.
-pub(super) async fn refusal(
+/// Converts an error response, which may lack the id of the request.
+pub(super) async fn error_response(
     response: Response,
-    asked: Option<RequestId>,
+    request_id: Option<RequestId>,
     has_session: bool,
-) -> Result<Posted, Failed> {
+) -> Result<PostResponse, TransportError> {
     let status = response.status();
     let failed = || Err(HttpStatusError::new(status.as_u16(), None).into());
-    let says_nothing = matches!(
+    let has_no_detail = matches!(
         status,
         StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN | StatusCode::TOO_MANY_REQUESTS
     );
-    if says_nothing || !is(&response, JSON) {
+    if has_no_detail || !is(&response, JSON) {
         return failed();
     }
-    let Ok(body) = body(response, LARGEST_REFUSAL).await? else {
+    let Ok(body) = body(response, MAX_ERROR_BODY_BYTES).await? else {
         return failed();
     };
-    match (serde_json::from_slice(&body), asked) {
-        (Ok(ServerJsonRpcMessage::Error(refusal)), _)
-            if has_session && refusal.error.code == UNKNOWN_SESSION =>
+    match (serde_json::from_slice(&body), request_id) {
+        (Ok(ServerJsonRpcMessage::Error(error_message)), _)
+            if has_session && error_message.error.code == UNKNOWN_SESSION =>
         {
-            Err(Failed::SessionExpired)
+            Err(TransportError::SessionExpired)
         }
-        (Ok(ServerJsonRpcMessage::Error(refusal)), Some(asked)) => {
-            let message = ServerJsonRpcMessage::error(refusal.error, Some(asked));
-            Ok(Posted::Json(message, None))
+        (Ok(ServerJsonRpcMessage::Error(error_message)), Some(request_id)) => {
+            let message = ServerJsonRpcMessage::error(error_message.error, Some(request_id));
+            Ok(PostResponse::Json(message, None))
         }
         _ => failed(),
     }
 }
 
 fn is(response: &Response, kind: &str) -> bool {
-    let told = response.headers().get(CONTENT_TYPE);
-    told.is_some_and(|told| told.as_bytes().starts_with(kind.as_bytes()))
+    let media_type = response.headers().get(CONTENT_TYPE);
+    media_type.is_some_and(|value| value.as_bytes().starts_with(kind.as_bytes()))
 }
 
-/// All of the body, if it has no more than `largest` bytes.
-async fn body(mut response: Response, largest: usize) -> Result<Result<Vec<u8>, TooLarge>, Failed> {
+/// Reads the body, of at most `max_bytes` bytes.
+async fn body(
+    mut response: Response,
+    max_bytes: usize,
+) -> Result<Result<Vec<u8>, TooLarge>, TransportError> {
     let mut body = Vec::new();
     while let Some(part) = response.chunk().await? {
-        if part.len() > largest - body.len() {
+        if part.len() > max_bytes - body.len() {
             return Ok(Err(TooLarge));
         }
         body.extend_from_slice(&part);
@@ -116,11 +128,11 @@ async fn body(mut response: Response, largest: usize) -> Result<Result<Vec<u8>, 
     Ok(Ok(body))
 }
 
-pub(super) fn too_large(asked: RequestId) -> ServerJsonRpcMessage {
+pub(super) fn too_large(request_id: RequestId) -> ServerJsonRpcMessage {
     let error = ErrorData::internal_error(crate::TOO_LARGE, None);
-    ServerJsonRpcMessage::error(error, Some(asked))
+    ServerJsonRpcMessage::error(error, Some(request_id))
 }
 
-pub(super) fn unexpected(reason: &'static str) -> Failed {
-    Failed::UnexpectedServerResponse(reason.into())
+pub(super) fn unexpected(reason: &'static str) -> TransportError {
+    TransportError::UnexpectedServerResponse(reason.into())
 }

@@ -1,31 +1,36 @@
-//! The promises of the port, kept with somebody else's server over HTTP.
+//! The contract tests of the port, with the reference server over HTTP.
 
 use std::ops::Deref;
 
 use mcp_tools::McpServer;
 
-use crate::{ground::Ground, http::HttpPartner};
+use crate::{fixture::Fixture, http::HttpServer};
 
-struct Fixture {
-    ground: Ground,
-    _partner: HttpPartner,
+struct HttpFixture {
+    server: Fixture,
+    _http_server: HttpServer,
 }
 
-impl Deref for Fixture {
+impl Deref for HttpFixture {
     type Target = McpServer;
 
     fn deref(&self) -> &McpServer {
-        &self.ground
+        &self.server
     }
 }
 
-async fn fixture() -> Fixture {
-    let partner = HttpPartner::start();
-    let ground = Ground::of(partner.transport()).connected().await;
-    Fixture {
-        ground,
-        _partner: partner,
+async fn http_fixture() -> HttpFixture {
+    let http_server = HttpServer::start();
+    let server = Fixture::new(http_server.transport())
+        .wait_until_connected()
+        .await;
+    HttpFixture {
+        server,
+        _http_server: http_server,
     }
 }
 
-contract::tool_provider_contract!(crate::contract_of_http::fixture, crate::ground::sample);
+contract::tool_provider_contract!(
+    crate::contract_of_http::http_fixture,
+    crate::fixture::sample_call
+);

@@ -1,9 +1,14 @@
-//! The promises of the port, kept with somebody else's server in a process.
+//! The contract tests of the port, with the reference server in a child process.
 
-use crate::ground::{Ground, everything_as_a_process};
+use crate::fixture::{Fixture, everything_process};
 
-async fn fixture() -> Ground {
-    Ground::of(everything_as_a_process()).connected().await
+async fn fixture() -> Fixture {
+    Fixture::new(everything_process())
+        .wait_until_connected()
+        .await
 }
 
-contract::tool_provider_contract!(crate::contract_of_processes::fixture, crate::ground::sample);
+contract::tool_provider_contract!(
+    crate::contract_of_processes::fixture,
+    crate::fixture::sample_call
+);

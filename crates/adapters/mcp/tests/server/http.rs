@@ -1,4 +1,4 @@
-//! Somebody else's server over HTTP.
+//! The reference server over HTTP.
 
 use std::{
     net::TcpListener,
@@ -11,16 +11,16 @@ use mcp_tools::McpTransport;
 use ports::{ToolError, ToolProvider as _};
 use serde_json::json;
 
-use crate::ground::{Ground, everything, partners, text};
+use crate::fixture::{Fixture, everything, servers_dir, text};
 
-/// Somebody else's server; killed when dropped.
-pub(crate) struct HttpPartner {
+/// The reference server, killed when dropped.
+pub(crate) struct HttpServer {
     port: u16,
     process: Child,
 }
 
-impl HttpPartner {
-    /// On a port of its own, where it can be started again.
+impl HttpServer {
+    /// Starts it on its own port, where it can be restarted.
     pub(crate) fn start() -> Self {
         let port = own_port();
         Self {
@@ -29,7 +29,7 @@ impl HttpPartner {
         }
     }
 
-    /// How it is reached.
+    /// The transport of the server.
     pub(crate) fn transport(&self) -> McpTransport {
         let url = format!("http://127.0.0.1:{}/mcp", self.port);
         McpTransport::Http { url }
@@ -45,14 +45,14 @@ impl HttpPartner {
     }
 }
 
-impl Drop for HttpPartner {
+impl Drop for HttpServer {
     fn drop(&mut self) {
         let _ = self.process.kill();
         let _ = self.process.wait();
     }
 }
 
-/// A port that no other test takes, nor the system for connections: those begin at 32768.
+/// A port that neither another test nor the system uses; ephemeral ports start at 32768.
 fn own_port() -> u16 {
     static TAKEN: AtomicU32 = AtomicU32::new(0);
     loop {
@@ -67,7 +67,7 @@ fn own_port() -> u16 {
 fn spawn(port: u16) -> Child {
     Command::new("node")
         .arg("--import")
-        .arg(text(&partners().join("loopback.mjs")))
+        .arg(text(&servers_dir().join("loopback.mjs")))
         .args([everything().as_str(), "streamableHttp"])
         .env("PORT", port.to_string())
         .stdout(Stdio::null())
@@ -76,22 +76,26 @@ fn spawn(port: u16) -> Child {
 }
 
 #[tokio::test]
-async fn answers_with_text() {
-    let partner = HttpPartner::start();
-    let server = Ground::of(partner.transport()).connected().await;
-    let answer = server.call("echo", json!({ "message": "hello" })).await;
-    assert_eq!(answer.expect("an answer"), "Echo: hello");
+async fn a_call_returns_text() {
+    let http_server = HttpServer::start();
+    let server = Fixture::new(http_server.transport())
+        .wait_until_connected()
+        .await;
+    let result = server.call("echo", json!({ "message": "hello" })).await;
+    assert_eq!(result.expect("a result"), "Echo: hello");
     let slow = json!({ "duration": 1, "steps": 2 });
-    let answer = server.call("trigger-long-running-operation", slow).await;
-    assert!(answer.expect("an answer").contains("completed"));
-    server.stopped().await;
+    let result = server.call("trigger-long-running-operation", slow).await;
+    assert!(result.expect("a result").contains("completed"));
+    server.stop().await;
     assert!(server.tools().is_empty());
 }
 
 #[tokio::test]
-async fn a_server_that_is_killed_in_the_middle_is_found_again() {
-    let mut partner = HttpPartner::start();
-    let server = Ground::of(partner.transport()).connected().await;
+async fn a_killed_server_is_reconnected() {
+    let mut http_server = HttpServer::start();
+    let server = Fixture::new(http_server.transport())
+        .wait_until_connected()
+        .await;
     for _ in 0..2 {
         let slow = json!({ "duration": 300, "steps": 300 });
         let call = server.call("trigger-long-running-operation", slow);
@@ -99,13 +103,15 @@ async fn a_server_that_is_killed_in_the_middle_is_found_again() {
             let echo = server
                 .call("echo", json!({ "message": "still there" }))
                 .await;
-            assert_eq!(echo.expect("an answer"), "Echo: still there");
-            partner.kill();
+            assert_eq!(echo.expect("a result"), "Echo: still there");
+            http_server.kill();
         };
         let (cut, ()) = tokio::join!(call, others);
         assert!(matches!(cut, Err(ToolError::Unavailable(_))), "{cut:?}");
         server
-            .until("it is known to be away", |server| server.tools().is_empty())
+            .wait_until("the server is disconnected", |server| {
+                server.tools().is_empty()
+            })
             .await;
         assert!(server.capabilities().len() > 10);
         let refused = server.call("echo", json!({ "message": "anybody?" })).await;
@@ -113,41 +119,45 @@ async fn a_server_that_is_killed_in_the_middle_is_found_again() {
             matches!(refused, Err(ToolError::Unavailable(_))),
             "{refused:?}"
         );
-        partner.start_again();
+        http_server.start_again();
         server
-            .until("it is there again", |server| !server.tools().is_empty())
+            .wait_until("it is there again", |server| !server.tools().is_empty())
             .await;
         let echo = server.call("echo", json!({ "message": "again" })).await;
-        assert_eq!(echo.expect("an answer"), "Echo: again");
+        assert_eq!(echo.expect("a result"), "Echo: again");
     }
 }
 
 #[tokio::test]
-async fn a_server_that_was_started_anew_unnoticed_is_connected_to_again() {
-    let mut partner = HttpPartner::start();
-    let server = Ground::of(partner.transport()).connected().await;
-    partner.kill();
-    partner.start_again();
+async fn a_server_that_was_restarted_unnoticed_is_reconnected() {
+    let mut http_server = HttpServer::start();
+    let server = Fixture::new(http_server.transport())
+        .wait_until_connected()
+        .await;
+    http_server.kill();
+    http_server.start_again();
     let start = Instant::now();
-    let answer = server.answers_again("get-tiny-image").await;
-    assert!(answer.contains("(an image, image/png)"), "{answer}");
-    // Longer than any machine takes to start it, and shorter than a list is waited for.
+    let result = server.wait_for_result("get-tiny-image").await;
+    assert!(result.contains("(an image, image/png)"), "{result}");
+    // More than a restart takes, and less than the timeout of a listing.
     let took = start.elapsed();
     assert!(took < Duration::from_secs(9), "{took:?}");
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_took_says_nothing_of_the_address() {
-    let mut partner = HttpPartner::start();
+async fn a_failed_call_does_not_reveal_the_address() {
+    let mut http_server = HttpServer::start();
     let url = format!(
         "http://user:secret@127.0.0.1:{}/mcp?key=secret",
-        partner.port
+        http_server.port
     );
-    let server = Ground::of(McpTransport::Http { url }).connected().await;
-    partner.kill();
-    let answer = server.call("echo", json!({ "message": "hello" })).await;
-    let Err(ToolError::Unavailable(reason)) = answer else {
-        panic!("it is there: {answer:?}");
+    let server = Fixture::new(McpTransport::Http { url })
+        .wait_until_connected()
+        .await;
+    http_server.kill();
+    let result = server.call("echo", json!({ "message": "hello" })).await;
+    let Err(ToolError::Unavailable(reason)) = result else {
+        panic!("it is connected: {result:?}");
     };
     assert_eq!(
         format!("{reason} {reason:?}").matches("secret").count(),

@@ -1,11 +1,11 @@
-//! What a server has, and when that changes.
+//! The tools of a server and their changes.
 
 use std::sync::Arc;
 
 use ports::ToolProvider as _;
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
 const TOOLS: [&str; 15] = [
     "scripted/add_silently",
@@ -27,7 +27,7 @@ const TOOLS: [&str; 15] = [
 
 #[tokio::test]
 async fn tools_of_all_pages_are_offered() {
-    let server = Ground::scripted("well").connected().await;
+    let server = Fixture::scripted("well").wait_until_connected().await;
     assert_eq!(server.tool_names(), TOOLS);
     let described = server.capabilities();
     assert_eq!(described[0].description, "All tools of Scripted tools");
@@ -36,29 +36,31 @@ async fn tools_of_all_pages_are_offered() {
 
 #[tokio::test]
 async fn a_tool_that_cannot_be_offered_does_not_affect_the_others() {
-    let server = Ground::scripted("careless").connected().await;
+    let server = Fixture::scripted("careless").wait_until_connected().await;
     assert_eq!(server.tool_names(), TOOLS);
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_later_is_offered_when_the_server_tells_of_it() {
-    let server = Ground::scripted("well").connected().await;
-    server.call("add_tool", json!({})).await.expect("an answer");
+async fn an_added_tool_is_offered_after_a_notification() {
+    let server = Fixture::scripted("well").wait_until_connected().await;
+    server.call("add_tool", json!({})).await.expect("a result");
     let is_there = |name: &str| name == "scripted/added";
     server
-        .until("the new tool is offered", |server| {
+        .wait_until("the new tool is offered", |server| {
             server.tools().iter().any(|tool| is_there(&tool.name))
         })
         .await;
 }
 
 #[tokio::test]
-async fn a_tool_that_comes_silently_is_offered_when_the_server_is_asked_again() {
-    let server = Ground::scripted_asked_often("well").connected().await;
+async fn a_silently_added_tool_is_offered_after_the_next_listing() {
+    let server = Fixture::scripted_listed_often("well")
+        .wait_until_connected()
+        .await;
     let added = server.call("add_silently", json!({})).await;
-    added.expect("an answer");
+    added.expect("a result");
     server
-        .until("the new tool is offered", |server| {
+        .wait_until("the new tool is offered", |server| {
             let tools = server.tools();
             tools.iter().any(|tool| tool.name == "scripted/unannounced")
         })
@@ -66,13 +68,15 @@ async fn a_tool_that_comes_silently_is_offered_when_the_server_is_asked_again() 
 }
 
 #[tokio::test]
-async fn a_tool_that_has_not_changed_stays_the_same_definition() {
-    let server = Ground::scripted_asked_often("well").connected().await;
+async fn an_unchanged_tool_keeps_its_definition_object() {
+    let server = Fixture::scripted_listed_often("well")
+        .wait_until_connected()
+        .await;
     let before = server.tools();
     let added = server.call("add_silently", json!({})).await;
-    added.expect("an answer");
+    added.expect("a result");
     server
-        .until("the list was asked for again", |server| {
+        .wait_until("the tools were listed again", |server| {
             server.tools().len() > before.len()
         })
         .await;

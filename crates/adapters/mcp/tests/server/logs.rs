@@ -7,9 +7,9 @@ use std::{
 
 use serde_json::json;
 
-use crate::ground::Ground;
+use crate::fixture::Fixture;
 
-/// All that is logged on this thread.
+/// Everything that is logged on this thread.
 #[derive(Clone, Default)]
 struct Log(Arc<Mutex<Vec<u8>>>);
 
@@ -33,10 +33,10 @@ async fn the_standard_error_of_a_process_is_counted_and_not_logged() {
         .with_writer(move || writer.clone())
         .finish();
     let _guard = tracing::subscriber::set_default(subscriber);
-    let server = Ground::scripted("well").connected().await;
+    let server = Fixture::scripted("well").wait_until_connected().await;
     let secret = json!({ "password": "tenant-secret" });
-    server.call("complain", secret).await.expect("an answer");
-    server.stopped().await;
+    server.call("complain", secret).await.expect("a result");
+    server.stop().await;
     let bytes = log.0.lock().expect("no test panicked").clone();
     let text = String::from_utf8(bytes).expect("text");
     assert!(text.contains("wrote to its standard error"), "{text}");

@@ -1,13 +1,13 @@
-//! Servers of others, and one that does what servers should not do but will.
+//! Tests with the reference server of the protocol, and with servers that misbehave.
 
 mod calls;
 mod contract_of_http;
 mod contract_of_processes;
-mod everything;
-mod going;
-mod ground;
+mod fixture;
 mod http;
+mod lifecycle;
 mod lists;
 mod logs;
-mod newest;
+mod process;
 mod web;
+mod without_handshake;

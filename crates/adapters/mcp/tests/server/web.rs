@@ -1,4 +1,4 @@
-//! A server over HTTP that does what servers should not do but will.
+//! A misbehaving server over HTTP.
 
 use std::{
     io::{BufRead as _, BufReader},
@@ -12,48 +12,48 @@ use rstest::rstest;
 use serde_json::json;
 use tokio::{task::spawn_blocking, time::timeout};
 
-use crate::ground::{Ground, PATIENCE, partners};
+use crate::fixture::{Fixture, TEST_TIMEOUT, servers_dir};
 
-/// The scripted server; killed when dropped.
+/// The scripted server, killed when dropped.
 struct Web {
     process: Child,
-    said: BufReader<ChildStdout>,
+    output: BufReader<ChildStdout>,
 }
 
 impl Web {
-    /// Starts it, and connects to it.
-    async fn start() -> (Self, Ground) {
+    /// Starts the server and connects to it.
+    async fn start() -> (Self, Fixture) {
         Self::start_as(&[]).await
     }
 
-    /// The same, behaving in its way.
-    async fn start_as(behaviour: &[&str]) -> (Self, Ground) {
+    /// Like [`Self::start`], with this behaviour.
+    async fn start_as(behaviour: &[&str]) -> (Self, Fixture) {
         let mut web = Self::spawn(behaviour);
-        let server = Ground::of(web.transport()).connected().await;
+        let server = Fixture::new(web.transport()).wait_until_connected().await;
         (web, server)
     }
 
     fn spawn(behaviour: &[&str]) -> Self {
         let mut process = Command::new("node")
-            .arg(partners().join("web.mjs"))
+            .arg(servers_dir().join("web.mjs"))
             .args(behaviour)
             .stdout(Stdio::piped())
             .spawn()
             .expect("node starts");
-        let said = BufReader::new(process.stdout.take().expect("its output"));
-        Self { process, said }
+        let output = BufReader::new(process.stdout.take().expect("its output"));
+        Self { process, output }
     }
 
-    /// How it is reached. Its port is the first line that it says.
+    /// The transport of the server, whose first line of output is its port.
     fn transport(&mut self) -> McpTransport {
-        let url = format!("http://127.0.0.1:{}/mcp", self.says());
+        let url = format!("http://127.0.0.1:{}/mcp", self.next_line());
         McpTransport::Http { url }
     }
 
-    /// The next line that it says.
-    fn says(&mut self) -> String {
+    /// Returns the next line of output.
+    fn next_line(&mut self) -> String {
         let mut line = String::new();
-        self.said.read_line(&mut line).expect("it says something");
+        self.output.read_line(&mut line).expect("a line of output");
         line.trim_end().to_owned()
     }
 }
@@ -69,11 +69,11 @@ impl Drop for Web {
 #[case("large_answer")]
 #[case("large_stream")]
 #[tokio::test]
-async fn an_answer_of_up_to_a_mebibyte_is_whole(#[case] tool: &str) {
+async fn a_result_of_up_to_a_mebibyte_is_complete(#[case] tool: &str) {
     let (_web, server) = Web::start().await;
     let bytes = 1024 * 1024 - 200;
-    let answer = server.call(tool, json!({ "bytes": bytes })).await;
-    assert_eq!(answer.expect("an answer").len(), bytes);
+    let result = server.call(tool, json!({ "bytes": bytes })).await;
+    assert_eq!(result.expect("a result").len(), bytes);
 }
 
 #[rstest]
@@ -83,37 +83,34 @@ async fn an_answer_of_up_to_a_mebibyte_is_whole(#[case] tool: &str) {
 #[case("large_stream", 32)]
 #[case("large_after_progress", 5)]
 #[tokio::test]
-async fn a_larger_answer_fails_that_call_and_no_other(
-    #[case] tool: &str,
-    #[case] mebibytes: usize,
-) {
+async fn a_larger_result_fails_only_that_call(#[case] tool: &str, #[case] mebibytes: usize) {
     let (_web, server) = Web::start().await;
     let large = json!({ "bytes": mebibytes * 1024 * 1024 });
-    let answer = server.call(tool, large).await;
-    let Err(ToolError::Failed(reason)) = answer else {
-        panic!("no failure: {answer:?}");
+    let result = server.call(tool, large).await;
+    let Err(ToolError::Failed(reason)) = result else {
+        panic!("no failure: {result:?}");
     };
-    assert_eq!(reason, "its answer is too large");
+    assert_eq!(reason, "its result is too large");
     let well = server.call("well", json!({})).await;
-    assert_eq!(well.expect("an answer"), "well");
+    assert_eq!(well.expect("a result"), "well");
 }
 
 #[tokio::test]
-async fn a_server_that_is_overloaded_once_keeps_its_tools() {
+async fn one_failed_call_does_not_remove_the_tools() {
     let (_web, server) = Web::start().await;
-    let answer = server.call("overloaded", json!({})).await;
-    let Err(ToolError::Unavailable(reason)) = answer else {
-        panic!("it answers: {answer:?}");
+    let result = server.call("overloaded", json!({})).await;
+    let Err(ToolError::Unavailable(reason)) = result else {
+        panic!("it returned: {result:?}");
     };
     let reason = reason.to_string();
-    assert_eq!(reason, "the server of tools cannot be reached: HTTP 503");
+    assert_eq!(reason, "the MCP server is unreachable: HTTP 503");
     assert!(!server.tools().is_empty());
     let well = server.call("well", json!({})).await;
-    assert_eq!(well.expect("an answer"), "well");
+    assert_eq!(well.expect("a result"), "well");
 }
 
 #[tokio::test]
-async fn only_who_refuses_a_session_does_not_know_it() {
+async fn only_an_unknown_session_is_reconnected() {
     let (_web, server) = Web::start().await;
     let denied = server.call("deny", json!({})).await;
     assert!(
@@ -135,70 +132,72 @@ async fn only_who_refuses_a_session_does_not_know_it() {
 #[tokio::test]
 async fn no_redirect_is_followed() {
     let (mut web, server) = Web::start().await;
-    let answer = server.call("moved", json!({})).await;
+    let result = server.call("moved", json!({})).await;
     assert!(
-        matches!(answer, Err(ToolError::Unavailable(_))),
-        "{answer:?}"
+        matches!(result, Err(ToolError::Unavailable(_))),
+        "{result:?}"
     );
     let well = server.call("well", json!({})).await;
-    assert_eq!(well.expect("an answer"), "well");
+    assert_eq!(well.expect("a result"), "well");
     web.process.kill().expect("it runs");
-    assert_eq!(web.says(), "", "it was asked for something else");
+    assert_eq!(web.next_line(), "", "it received another request");
 }
 
 #[tokio::test]
-async fn a_call_that_nobody_waits_for_is_cancelled_at_the_server() {
+async fn a_dropped_call_is_cancelled_at_the_server() {
     let (web, server) = Web::start().await;
     let hanging = server.call("hang", json!({}));
-    let begun = tokio::select! {
-        answer = hanging => panic!("it answers: {answer:?}"),
-        said = next(web) => said,
+    let first = tokio::select! {
+        result = hanging => panic!("it returned: {result:?}"),
+        output = next(web) => output,
     };
-    let (said, web) = begun;
-    assert_eq!(said, "hangs");
-    let (said, _web) = next(web).await;
-    assert!(said.starts_with("cancelled"), "{said}");
+    let (output, web) = first;
+    assert_eq!(output, "hangs");
+    let (output, _web) = next(web).await;
+    assert!(output.starts_with("cancelled"), "{output}");
 }
 
-/// The next line that it says, when it says one.
+/// Returns the next line of output, without blocking the runtime.
 async fn next(mut web: Web) -> (String, Web) {
-    let said = spawn_blocking(move || (web.says(), web));
-    let said = timeout(PATIENCE, said).await.expect("it says something");
-    said.expect("no panic")
+    let output = spawn_blocking(move || (web.next_line(), web));
+    let output = timeout(TEST_TIMEOUT, output)
+        .await
+        .expect("a line of output");
+    output.expect("no panic")
 }
 
 #[rstest]
-#[case("accept", "it takes what it is asked and does not answer")]
-#[case("mistake", "it answers what it was not asked")]
+#[case("accept", "it accepted a request without responding to it")]
+#[case("mistake", "its response is for another request")]
 #[tokio::test]
-async fn nobody_waits_for_an_answer_that_does_not_come(#[case] tool: &str, #[case] why: &str) {
+async fn a_call_without_a_valid_response_fails_at_once(#[case] tool: &str, #[case] why: &str) {
     let (_web, server) = Web::start().await;
-    let answer = server.call(tool, json!({})).await;
-    let Err(ToolError::Unavailable(reason)) = answer else {
-        panic!("it answers: {answer:?}");
+    let result = server.call(tool, json!({})).await;
+    let Err(ToolError::Unavailable(reason)) = result else {
+        panic!("it returned: {result:?}");
     };
     assert!(reason.to_string().ends_with(why), "{reason}");
     let well = server.call("well", json!({})).await;
-    assert_eq!(well.expect("an answer"), "well");
+    assert_eq!(well.expect("a result"), "well");
 }
 
 #[tokio::test]
-async fn a_number_may_be_written_as_text() {
+async fn an_id_may_be_a_string() {
     let (_web, server) = Web::start().await;
-    let answer = server.call("mistake_in_text", json!({})).await;
-    assert_eq!(answer.expect("an answer"), "well");
+    let result = server.call("mistake_in_text", json!({})).await;
+    assert_eq!(result.expect("a result"), "well");
 }
 
 #[rstest]
 #[case("hasty")]
 #[case("broken")]
 #[tokio::test]
-async fn nobody_is_asked_without_a_pause(#[case] behaviour: &str) {
+async fn streams_are_reopened_after_a_pause(#[case] behaviour: &str) {
     let (web, server) = Web::start_as(&[behaviour]).await;
-    // The stream of what nobody asked for; the next is the same again, or goes on with the call's.
+    // The server's own stream. The next one is the same again, or resumes that of the call.
     let (first, web) = next(web).await;
     let again = tokio::select! {
-        answer = server.call("hurry", json!({})) => panic!("it answers: {answer:?}"),
+        result = server.call("hurry", json!({})) => panic!("it returned: {result:?}"),
         (again, _web) = next(web) => again,
     };
     let paused = time_of(&again) - time_of(&first);
@@ -221,28 +220,30 @@ async fn a_server_that_floods_requests_is_disconnected() {
     let (web, server) = Web::start_as(&["listening"]).await;
     let (listens, _web) = next(web).await;
     assert_eq!(listens, "listens");
-    let answer = server.call("flood", json!({})).await;
+    let result = server.call("flood", json!({})).await;
     assert!(
-        matches!(answer, Err(ToolError::Unavailable(_))),
-        "{answer:?}"
+        matches!(result, Err(ToolError::Unavailable(_))),
+        "{result:?}"
     );
-    assert_eq!(server.answers_again("well").await, "well");
+    assert_eq!(server.wait_for_result("well").await, "well");
 }
 
 #[tokio::test]
-async fn a_dead_server_becomes_unavailable_though_nobody_calls_it() {
+async fn a_dead_idle_server_becomes_unavailable() {
     let every_15_seconds = McpTimes::default().refresh;
     assert_eq!(every_15_seconds, Duration::from_secs(15));
     let mut web = Web::spawn(&[]);
-    let server = Ground::asked_often(web.transport()).connected().await;
+    let server = Fixture::listed_often(web.transport())
+        .wait_until_connected()
+        .await;
     web.process.kill().expect("it runs");
     server
-        .until("it is unavailable", |server| server.tools().is_empty())
+        .wait_until("it is unavailable", |server| server.tools().is_empty())
         .await;
 }
 
-/// When the server was asked, by its own clock, in milliseconds.
-fn time_of(said: &str) -> u64 {
-    let time = said.strip_prefix("listens ").expect("it is asked");
+/// The time of a request by the server's clock, in milliseconds.
+fn time_of(output: &str) -> u64 {
+    let time = output.strip_prefix("listens ").expect("a time");
     time.parse().expect("a number")
 }

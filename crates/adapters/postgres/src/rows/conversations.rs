@@ -5,7 +5,7 @@ use relational::{ConversationAdvance, ConversationRow};
 use sqlx::types::Json;
 
 use super::column;
-use crate::joint_statement::JointStatement;
+use crate::cte_batch::CteBatch;
 
 const INSERT: &str = "\
     insert into conversations (tenant_id, id, agent_id, user_id, title, metadata, version, \
@@ -25,9 +25,9 @@ const ADVANCE: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, ADVANCE];
 
-/// New conversations.
-pub(super) fn insert(joint: &mut JointStatement, rows: &[ConversationRow]) {
-    joint.add(INSERT, rows, |insert, rows| {
+/// Inserts new conversations.
+pub(super) fn insert(batch: &mut CteBatch, rows: &[ConversationRow]) {
+    batch.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.conversation.id.uuid()))
@@ -47,9 +47,9 @@ pub(super) fn insert(joint: &mut JointStatement, rows: &[ConversationRow]) {
     });
 }
 
-/// Conversations in which something was said or started.
-pub(super) fn advance(joint: &mut JointStatement, rows: &[ConversationAdvance]) {
-    joint.add(ADVANCE, rows, |advance, rows| {
+/// Updates conversations with new messages or a newly started turn.
+pub(super) fn advance(batch: &mut CteBatch, rows: &[ConversationAdvance]) {
+    batch.add(ADVANCE, rows, |advance, rows| {
         advance
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))

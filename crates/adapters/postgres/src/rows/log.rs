@@ -5,7 +5,7 @@ use relational::{ClaimRow, EventRow, ReleasedClaim};
 use sqlx::types::Json;
 
 use super::column;
-use crate::joint_statement::JointStatement;
+use crate::cte_batch::CteBatch;
 
 const INSERT_EVENTS: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, conversation_id, user_id, turn_id, \
@@ -35,9 +35,9 @@ const RAISE_HEADS: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT_EVENTS, RELEASE_CLAIMS, WRITE_CLAIMS, RAISE_HEADS];
 
-/// New events.
-pub(super) fn insert_events(joint: &mut JointStatement, rows: &[EventRow]) {
-    joint.add(INSERT_EVENTS, rows, |insert, rows| {
+/// Inserts new events.
+pub(super) fn insert_events(batch: &mut CteBatch, rows: &[EventRow]) {
+    batch.add(INSERT_EVENTS, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.seq.0))
@@ -56,9 +56,9 @@ pub(super) fn insert_events(joint: &mut JointStatement, rows: &[EventRow]) {
     });
 }
 
-/// Keys that may be used again.
-pub(super) fn release_claims(joint: &mut JointStatement, rows: &[ReleasedClaim]) {
-    joint.add(RELEASE_CLAIMS, rows, |release, rows| {
+/// Releases idempotency keys for another use.
+pub(super) fn release_claims(batch: &mut CteBatch, rows: &[ReleasedClaim]) {
+    batch.add(RELEASE_CLAIMS, rows, |release, rows| {
         release
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.principal.as_str()))
@@ -69,9 +69,9 @@ pub(super) fn release_claims(joint: &mut JointStatement, rows: &[ReleasedClaim])
     });
 }
 
-/// Keys that are used now, in place of records that are outdated or released.
-pub(super) fn write_claims(joint: &mut JointStatement, rows: &[ClaimRow]) {
-    joint.add(WRITE_CLAIMS, rows, |write, rows| {
+/// Writes the records of newly used keys, replacing expired or released ones.
+pub(super) fn write_claims(batch: &mut CteBatch, rows: &[ClaimRow]) {
+    batch.add(WRITE_CLAIMS, rows, |write, rows| {
         write
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.claim.principal.as_str()))
@@ -84,9 +84,9 @@ pub(super) fn write_claims(joint: &mut JointStatement, rows: &[ClaimRow]) {
     });
 }
 
-/// The newest event of each log that grew.
-pub(super) fn raise_heads(joint: &mut JointStatement, rows: &[(TenantId, Seq)]) {
-    joint.add(RAISE_HEADS, rows, |raise, rows| {
+/// Updates the heads of the logs with new events.
+pub(super) fn raise_heads(batch: &mut CteBatch, rows: &[(TenantId, Seq)]) {
+    batch.add(RAISE_HEADS, rows, |raise, rows| {
         raise
             .bind(column(rows, |(tenant, _)| tenant.as_str()))
             .bind(column(rows, |(_, head)| head.0))

@@ -4,7 +4,7 @@ use domain::{FinishReason, TurnId};
 use relational::MessageRow;
 
 use super::column;
-use crate::joint_statement::JointStatement;
+use crate::cte_batch::CteBatch;
 
 const INSERT: &str = "\
     insert into messages (tenant_id, conversation_id, seq, id, turn_id, role, content, \
@@ -16,9 +16,9 @@ const INSERT: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT];
 
-/// New messages.
-pub(super) fn insert(joint: &mut JointStatement, rows: &[MessageRow]) {
-    joint.add(INSERT, rows, |insert, rows| {
+/// Inserts new messages.
+pub(super) fn insert(batch: &mut CteBatch, rows: &[MessageRow]) {
+    batch.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.message.conversation_id.uuid()))

@@ -5,7 +5,7 @@ use relational::{TurnEnd, TurnRow, TurnStart};
 use sqlx::types::Json;
 
 use super::column;
-use crate::joint_statement::JointStatement;
+use crate::cte_batch::CteBatch;
 
 const INSERT: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, agent_version, status, \
@@ -35,9 +35,9 @@ const START: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, END, START];
 
-/// New turns.
-pub(super) fn insert(joint: &mut JointStatement, rows: &[TurnRow]) {
-    joint.add(INSERT, rows, |insert, rows| {
+/// Inserts new turns.
+pub(super) fn insert(batch: &mut CteBatch, rows: &[TurnRow]) {
+    batch.add(INSERT, rows, |insert, rows| {
         insert
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.turn.id.uuid()))
@@ -53,10 +53,10 @@ pub(super) fn insert(joint: &mut JointStatement, rows: &[TurnRow]) {
             .bind(column(rows, |row| row.reply_seq))
             .bind(column(rows, |row| row.turn.degraded))
             .bind(column(rows, |row| {
-                unless(row.turn.tool_calls.is_empty(), &row.turn.tool_calls)
+                json_unless_empty(row.turn.tool_calls.is_empty(), &row.turn.tool_calls)
             }))
             .bind(column(rows, |row| {
-                unless(row.turn.metadata.is_empty(), &row.turn.metadata)
+                json_unless_empty(row.turn.metadata.is_empty(), &row.turn.metadata)
             }))
             .bind(column(rows, |row| row.turn.error.as_ref().map(Json)))
             .bind(column(rows, |row| row.node.map(NodeId::uuid)))
@@ -77,25 +77,25 @@ pub(super) fn insert(joint: &mut JointStatement, rows: &[TurnRow]) {
     });
 }
 
-/// Turns that reach their end.
-pub(super) fn end(joint: &mut JointStatement, rows: &[TurnEnd]) {
-    joint.add(END, rows, |end, rows| {
+/// Updates turns that end.
+pub(super) fn end(batch: &mut CteBatch, rows: &[TurnEnd]) {
+    batch.add(END, rows, |end, rows| {
         end.bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
             .bind(column(rows, |row| row.status.as_str()))
             .bind(column(rows, |row| row.reply_seq))
             .bind(column(rows, |row| row.degraded))
             .bind(column(rows, |row| {
-                unless(row.tool_calls.is_empty(), &row.tool_calls)
+                json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)
             }))
             .bind(column(rows, |row| row.error.as_ref().map(Json)))
             .bind(column(rows, |row| row.finished_at.date_time()))
     });
 }
 
-/// Turns that waited and now run.
-pub(super) fn start(joint: &mut JointStatement, rows: &[TurnStart]) {
-    joint.add(START, rows, |start, rows| {
+/// Updates queued turns that start.
+pub(super) fn start(batch: &mut CteBatch, rows: &[TurnStart]) {
+    batch.add(START, rows, |start, rows| {
         start
             .bind(column(rows, |row| row.tenant.as_str()))
             .bind(column(rows, |row| row.id.uuid()))
@@ -107,7 +107,7 @@ pub(super) fn start(joint: &mut JointStatement, rows: &[TurnStart]) {
     });
 }
 
-/// A value as JSON, or null in its place when there is nothing in it.
-fn unless<T>(is_empty: bool, value: T) -> Option<Json<T>> {
+/// The value as JSON, or null if it is empty.
+fn json_unless_empty<T>(is_empty: bool, value: T) -> Option<Json<T>> {
     (!is_empty).then_some(Json(value))
 }

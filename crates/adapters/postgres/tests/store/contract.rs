@@ -1,9 +1,9 @@
-//! Every promise of the ports, kept by PostgreSQL.
+//! The contract tests of all ports, run with PostgreSQL.
 
 use crate::database::Database;
 
 pub(crate) async fn fixture() -> Database {
-    Database::make().await
+    Database::new().await
 }
 
 contract::storage_contract!(crate::contract::fixture);

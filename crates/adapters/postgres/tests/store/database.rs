@@ -1,4 +1,4 @@
-//! A database of its own for each test, on the server that `TEST_DATABASE_URL` names.
+//! A separate database for each test, on the server of `TEST_DATABASE_URL`.
 
 use std::{ops::Deref, str::FromStr, thread};
 
@@ -15,7 +15,7 @@ const WAITING: &str = "\
 
 /// A database, which is dropped with this value.
 pub(crate) struct Database {
-    /// The store on it.
+    /// The store of this database.
     pub(crate) store: PostgresStore,
     storage: Storage,
     server: PgConnectOptions,
@@ -23,19 +23,19 @@ pub(crate) struct Database {
 }
 
 impl Database {
-    /// A migrated one.
-    pub(crate) async fn make() -> Self {
-        let database = Self::make_empty().await;
+    /// Creates a migrated database.
+    pub(crate) async fn new() -> Self {
+        let database = Self::new_empty().await;
         let migrated = database.store.migrate().await;
-        migrated.expect("the server answers");
+        migrated.expect("the server responds");
         database
     }
 
-    /// One without a schema.
-    pub(crate) async fn make_empty() -> Self {
-        #[expect(clippy::disallowed_methods, reason = "the one setting of these tests")]
+    /// Creates a database without a schema.
+    pub(crate) async fn new_empty() -> Self {
+        #[expect(clippy::disallowed_methods, reason = "the only setting of these tests")]
         let url = std::env::var("TEST_DATABASE_URL")
-            .expect("TEST_DATABASE_URL names no server; `cargo xtask test` starts one");
+            .expect("TEST_DATABASE_URL is not set; `cargo xtask test` starts a server");
         #[expect(
             clippy::disallowed_methods,
             reason = "names a database and nothing else"
@@ -43,12 +43,12 @@ impl Database {
         let name = format!("test_{}", uuid::Uuid::now_v7().simple());
         let server = PgConnectOptions::from_str(&url).expect("a URL of Postgres");
         let create = format!("create database {name} template template0 encoding 'UTF8'");
-        let mut connection = server.connect().await.expect("the server answers");
+        let mut connection = server.connect().await.expect("the server responds");
         connection
             .execute(AssertSqlSafe(create))
             .await
-            .expect("the server answers");
-        connection.close().await.expect("the server answers");
+            .expect("the server responds");
+        connection.close().await.expect("the server responds");
         let store = store(&server.clone().database(&name)).await;
         Self {
             storage: store.storage(),
@@ -58,24 +58,24 @@ impl Database {
         }
     }
 
-    /// How to reach it.
+    /// The connection options of this database.
     pub(crate) fn options(&self) -> PgConnectOptions {
         self.server.clone().database(&self.name)
     }
 
-    /// Another connection, of which the store knows nothing.
+    /// Opens a connection outside of the store.
     pub(crate) async fn connect(&self) -> PgConnection {
-        self.options().connect().await.expect("the server answers")
+        self.options().connect().await.expect("the server responds")
     }
 }
 
-/// Waits until so many connections wait for a lock.
+/// Waits until `count` connections wait for a lock.
 pub(crate) async fn waiting(connection: &mut PgConnection, count: i64) {
     loop {
         let waiting: i64 = sqlx::query_scalar(WAITING)
             .fetch_one(&mut *connection)
             .await
-            .expect("the server answers");
+            .expect("the server responds");
         if waiting == count {
             return;
         }
@@ -91,7 +91,7 @@ pub(crate) async fn store(options: &PgConnectOptions) -> PostgresStore {
         &TaskTracker::new(),
     )
     .await
-    .expect("the server answers")
+    .expect("the server responds")
 }
 
 impl Deref for Database {
@@ -106,21 +106,21 @@ impl Drop for Database {
     fn drop(&mut self) {
         let server = self.server.clone();
         let drop_it = format!("drop database {} with (force)", self.name);
-        // A thread of its own, because this may be inside a runtime, where nothing may block.
+        // A separate thread, because this may be inside a runtime, where nothing may block.
         let dropping = thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread()
                 .enable_all()
                 .build()
-                .expect("the server answers");
+                .expect("the server responds");
             runtime.block_on(async move {
-                let mut connection = server.connect().await.expect("the server answers");
+                let mut connection = server.connect().await.expect("the server responds");
                 connection
                     .execute(AssertSqlSafe(drop_it))
                     .await
-                    .expect("the server answers");
+                    .expect("the server responds");
             });
         });
-        // A failure here must not hide why the test itself failed.
+        // A failure here must not hide the failure of the test.
         let _ = dropping.join();
     }
 }

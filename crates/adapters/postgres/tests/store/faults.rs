@@ -1,141 +1,148 @@
-//! What must hold when the way to the database fails.
+//! Tests of connections to the database that fail.
 
 use std::time::{Duration, Instant};
 
-use contract::samples;
+use contract::fixture;
 use domain::{Agent, Seq, TurnStatus};
 use ports::{
-    BeginOutcome, Exchange, ExchangeOutcome, ExchangeTarget, FinishOutcome, LogBounds,
+    BeginOutcome, CompletedTurn, ConversationTarget, FinishOutcome, LogBounds, RecordTurnOutcome,
     RepositoryError, Storage, TurnEnding,
 };
 
 use crate::{
     database::{Database, store},
-    wire::{Cuttable, Wire},
+    proxy::{FaultyProxy, ProxyFault},
 };
 
-/// A database with one agent, and the way to it through a wire.
-async fn behind_a_wire() -> (Database, Cuttable, Storage, Agent) {
-    let database = Database::make().await;
-    let wire = Cuttable::to(&database.options()).await;
-    let storage = store(&wire.options(&database.options())).await.storage();
-    let agent = samples::agent(1);
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(0));
-    let made = database.agents.insert(&tenant, &agent, &stamp, None).await;
-    made.expect("an agent");
-    (database, wire, storage, agent)
+/// A database with one agent, and a store that is connected through a proxy.
+async fn behind_a_proxy() -> (Database, FaultyProxy, Storage, Agent) {
+    let database = Database::new().await;
+    let proxy = FaultyProxy::start(&database.options()).await;
+    let storage = store(&proxy.options(&database.options())).await.storage();
+    let agent = fixture::agent(1);
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(0));
+    let inserted = database.agents.insert(&tenant, &agent, &stamp, None).await;
+    inserted.expect("an agent");
+    (database, proxy, storage, agent)
 }
 
-fn first_exchange(agent: &Agent) -> Exchange {
-    let conversation = samples::conversation(1, agent.id);
-    samples::exchange(1, agent, ExchangeTarget::New(conversation))
+fn first_turn(agent: &Agent) -> CompletedTurn {
+    let conversation = fixture::conversation(1, agent.id);
+    fixture::exchange(1, agent, ConversationTarget::New(conversation))
 }
 
-/// The log after an agent and one exchange in a new conversation.
-const ONE_EXCHANGE: LogBounds = LogBounds::new(Seq(1), Seq(4));
+/// The log after an agent and one turn in a new conversation.
+const ONE_TURN: LogBounds = LogBounds::new(Seq(1), Seq(4));
 
-async fn records_once(fault: Wire) {
-    let (database, wire, storage, agent) = behind_a_wire().await;
-    // The writer is connected before its commit is lost.
-    let other = samples::conversation(2, samples::agent_id(404));
-    let unknown = samples::exchange(2, &samples::agent(404), ExchangeTarget::New(other));
+async fn records_once(fault: ProxyFault) {
+    let (database, proxy, storage, agent) = behind_a_proxy().await;
+    // The writer must be connected before its commit is lost.
+    let other = fixture::conversation(2, fixture::agent_id(404));
+    let unknown = fixture::exchange(2, &fixture::agent(404), ConversationTarget::New(other));
     let outcome = storage
         .turns
-        .record_exchange(unknown)
+        .record_completed_turn(unknown)
         .await
-        .expect("an answer");
-    assert_eq!(outcome, ExchangeOutcome::AgentNotFound);
+        .expect("a response");
+    assert_eq!(outcome, RecordTurnOutcome::AgentNotFound);
 
-    wire.set(fault);
-    let outcome = storage.turns.record_exchange(first_exchange(&agent)).await;
-    let ExchangeOutcome::Recorded { committed, .. } = outcome.expect("an answer") else {
+    proxy.set(fault);
+    let outcome = storage
+        .turns
+        .record_completed_turn(first_turn(&agent))
+        .await;
+    let RecordTurnOutcome::Recorded { committed, .. } = outcome.expect("a response") else {
         panic!("not recorded");
     };
     assert_eq!((committed.first, committed.last), (Seq(2), Seq(4)));
-    assert!(wire.is_whole());
-    let tenant = samples::tenant();
+    assert!(proxy.is_sound());
+    let tenant = fixture::tenant();
     assert_eq!(
-        database.events.bounds(&tenant).await.expect("an answer"),
-        ONE_EXCHANGE
+        database.events.bounds(&tenant).await.expect("a response"),
+        ONE_TURN
     );
     let head = database
         .conversations
-        .find_head(&tenant, samples::conversation_id(1))
+        .find_context(&tenant, fixture::conversation_id(1))
         .await;
-    let head = head.expect("an answer").value.expect("the conversation");
+    let head = head.expect("a response").value.expect("the conversation");
     assert_eq!((head.message_count, head.turn_count), (2, 1));
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exchange_whose_commit_was_lost_is_recorded_once() {
-    records_once(Wire::LosesNextCommit).await;
+async fn a_turn_whose_commit_was_lost_is_recorded_once() {
+    records_once(ProxyFault::LosesNextCommit).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_exchange_whose_answer_was_lost_is_recorded_once() {
-    records_once(Wire::LosesNextAnswer).await;
+async fn a_turn_whose_confirmation_was_lost_is_recorded_once() {
+    records_once(ProxyFault::LosesNextResponse).await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_not_repeated_by_an_attempt_of_its_own() {
-    let (_database, wire, storage, agent) = behind_a_wire().await;
-    let mut exchange = first_exchange(&agent);
-    exchange.question.claim = Some(samples::claim("once"));
-    wire.set(Wire::LosesNextAnswer);
+async fn a_retried_commit_is_not_a_replay_of_its_own_key() {
+    let (_database, proxy, storage, agent) = behind_a_proxy().await;
+    let mut completed_turn = first_turn(&agent);
+    completed_turn.begin.claim = Some(fixture::claim("once"));
+    proxy.set(ProxyFault::LosesNextResponse);
     let outcome = storage
         .turns
-        .record_exchange(exchange.clone())
+        .record_completed_turn(completed_turn.clone())
         .await
         .unwrap();
     assert!(
-        matches!(outcome, ExchangeOutcome::Recorded { .. }),
+        matches!(outcome, RecordTurnOutcome::Recorded { .. }),
         "{outcome:?}"
     );
-    let again = storage.turns.record_exchange(exchange).await.unwrap();
-    assert!(matches!(again, ExchangeOutcome::Repeated(_)), "{again:?}");
+    let again = storage
+        .turns
+        .record_completed_turn(completed_turn)
+        .await
+        .unwrap();
+    assert!(matches!(again, RecordTurnOutcome::Replayed(_)), "{again:?}");
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_end_of_a_turn_whose_answer_was_lost_still_tells_whom_it_promoted() {
-    let (database, wire, storage, agent) = behind_a_wire().await;
-    let node = samples::node_id(1);
+async fn the_end_of_a_turn_whose_confirmation_was_lost_still_returns_the_promoted_turn() {
+    let (database, proxy, storage, agent) = behind_a_proxy().await;
+    let node = fixture::node_id(1);
     database
         .nodes
         .insert(node, Duration::from_mins(1))
         .await
         .unwrap();
-    let conversation = samples::conversation(1, agent.id);
-    let first = samples::question(1, &agent, ExchangeTarget::New(conversation.clone()));
-    let second = samples::question(2, &agent, samples::existing(&conversation, 1));
+    let conversation = fixture::conversation(1, agent.id);
+    let first = fixture::begin_turn(1, &agent, ConversationTarget::New(conversation.clone()));
+    let second = fixture::begin_turn(2, &agent, fixture::existing(&conversation, 1));
     storage.turns.begin_turn(first.clone()).await.unwrap();
-    wire.set(Wire::LosesNextAnswer);
+    proxy.set(ProxyFault::LosesNextResponse);
     let queued = storage.turns.begin_turn(second.clone()).await.unwrap();
     assert!(matches!(queued, BeginOutcome::Queued(_)), "{queued:?}");
 
-    wire.set(Wire::LosesNextAnswer);
-    let finish = samples::finish(&first, TurnEnding::Completed(samples::reply(1)));
+    proxy.set(ProxyFault::LosesNextResponse);
+    let finish = fixture::finish(&first, TurnEnding::Completed(fixture::reply(1)));
     let outcome = storage.turns.finish_turn(finish).await.unwrap();
-    assert!(wire.is_whole());
+    assert!(proxy.is_sound());
     let FinishOutcome::Finished { promoted, .. } = outcome else {
         panic!("{outcome:?}");
     };
-    let promoted = promoted.expect("the turn that waited");
+    let promoted = promoted.expect("the queued turn");
     assert_eq!(promoted.turn.id, second.turn_id);
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!((promoted.message_seq, promoted.turn_number), (3, 1));
 }
 
-/// Has a read, a write and a chat find out that nothing comes back, and answers how long that took.
+/// Runs a read, a write and a chat, expects all to fail, and returns the time that they took.
 async fn all_unavailable(storage: &Storage, agent: &Agent) -> Duration {
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(1));
-    let next = samples::renamed(agent, "Next");
-    let begun = Instant::now();
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(1));
+    let next = fixture::renamed(agent, "Next");
+    let started_at = Instant::now();
     let (read, write, chat) = tokio::join!(
         storage.agents.find(&tenant, agent.id),
         storage.agents.update(&tenant, &next, &stamp),
-        storage.turns.record_exchange(first_exchange(agent)),
+        storage.turns.record_completed_turn(first_turn(agent)),
     );
-    let took = begun.elapsed();
+    let took = started_at.elapsed();
     let errors = [read.err(), write.err(), chat.err()];
     for error in errors {
         assert!(
@@ -148,15 +155,15 @@ async fn all_unavailable(storage: &Storage, agent: &Agent) -> Duration {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_database_that_hangs_is_unavailable_within_five_seconds_and_then_works_again() {
-    let (_database, wire, storage, agent) = behind_a_wire().await;
-    let tenant = samples::tenant();
+    let (_database, proxy, storage, agent) = behind_a_proxy().await;
+    let tenant = fixture::tenant();
     let mut quickest = Duration::MAX;
-    // A machine may hang, too, but hardly every time.
+    // The test machine may hang, too, but hardly every time.
     for _ in 0..3 {
         storage.agents.find(&tenant, agent.id).await.unwrap();
-        wire.set(Wire::Silent);
+        proxy.set(ProxyFault::Silent);
         quickest = quickest.min(all_unavailable(&storage, &agent).await);
-        wire.set(Wire::Whole);
+        proxy.set(ProxyFault::None);
         if quickest < Duration::from_secs(5) {
             break;
         }
@@ -166,8 +173,11 @@ async fn a_database_that_hangs_is_unavailable_within_five_seconds_and_then_works
     storage.agents.find(&tenant, agent.id).await.unwrap();
     let chat = storage
         .turns
-        .record_exchange(first_exchange(&agent))
+        .record_completed_turn(first_turn(&agent))
         .await
         .unwrap();
-    assert!(matches!(chat, ExchangeOutcome::Recorded { .. }), "{chat:?}");
+    assert!(
+        matches!(chat, RecordTurnOutcome::Recorded { .. }),
+        "{chat:?}"
+    );
 }

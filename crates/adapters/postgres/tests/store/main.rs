@@ -1,4 +1,4 @@
-//! The store against a real server: `cargo xtask test` starts one.
+//! Tests of the store with a real server: `cargo xtask test` starts one.
 
 mod contract;
 mod database;
@@ -6,9 +6,9 @@ mod faults;
 mod log_trim;
 mod migrations;
 mod newer_version;
+mod proxy;
 mod read_only;
 mod signing_keys;
 mod statements;
 mod tenant_lock;
 mod unreachable;
-mod wire;

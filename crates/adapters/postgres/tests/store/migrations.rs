@@ -1,8 +1,8 @@
-//! What the migrations make of a database that is in use.
+//! Tests of migrations of databases with data.
 
 use std::time::Duration;
 
-use contract::samples;
+use contract::fixture;
 use domain::{
     Agent, AgentId, ConversationId, Credential, CredentialKind, EventData, LimitOverrides,
     SecretDigest, Seq,
@@ -22,7 +22,7 @@ const INSERT_KEY: &str = "\
         $6, $7, $8, '{https://example.org}', '{\"streams\":3}')";
 const NOTE_KEY: &str = "update store_state set had_key = true, access_version = 5";
 
-/// Turns of one conversation: one in progress on a node, and one that waits.
+/// Two turns of one conversation: one in progress on a node, and one queued.
 const INSERT_TURNS: &str = "\
     insert into turns (tenant_id, id, conversation_id, agent_id, status, principal, input, \
         message_id, node_id, queued_seq, created_at) \
@@ -39,32 +39,32 @@ const INSERT_CONVERSATION: &str = "\
     values ('default', $1, $2, '{}', 1, 0, 0, $3, $3)";
 const RAISE_HEAD: &str = "update tenants set head_seq = head_seq + 2 where id = 'default'";
 
-/// An agent and a conversation of it, as nodes of the third version store them.
+/// Stores an agent and a conversation as nodes of the third version do.
 async fn store_as_third_version(connection: &mut PgConnection, number: u32, at: i64) {
     let (agent, at) = (
-        samples::agent_id(number).uuid(),
-        samples::at(at).date_time(),
+        fixture::agent_id(number).uuid(),
+        fixture::at(at).date_time(),
     );
     let agents = sqlx::query(INSERT_AGENT).bind(agent).bind(at);
     agents
         .execute(&mut *connection)
         .await
-        .expect("the database takes it");
+        .expect("the statement succeeds");
     let conversations = sqlx::query(INSERT_CONVERSATION)
-        .bind(samples::conversation_id(number).uuid())
+        .bind(fixture::conversation_id(number).uuid())
         .bind(agent)
         .bind(at);
     conversations
         .execute(&mut *connection)
         .await
-        .expect("the database takes it");
+        .expect("the statement succeeds");
     let raised = sqlx::query(RAISE_HEAD).execute(connection).await;
-    raised.expect("the database takes it");
+    raised.expect("the statement succeeds");
 }
 
-/// The ids of all agents and conversations, in the order of their listings.
+/// Returns the ids of all agents and conversations in the order of their listings.
 async fn listed(storage: &Storage) -> (Vec<AgentId>, Vec<ConversationId>) {
-    let (tenant, limit) = (samples::tenant(), 10);
+    let (tenant, limit) = (fixture::tenant(), 10);
     let query = AgentQuery {
         filter: AgentFilter::All,
         after: None,
@@ -74,7 +74,7 @@ async fn listed(storage: &Storage) -> (Vec<AgentId>, Vec<ConversationId>) {
         .agents
         .list(&tenant, &query)
         .await
-        .expect("the database takes it")
+        .expect("the statement succeeds")
         .value;
     let query = ConversationQuery {
         filter: ConversationFilter::default(),
@@ -82,15 +82,15 @@ async fn listed(storage: &Storage) -> (Vec<AgentId>, Vec<ConversationId>) {
         limit,
     };
     let conversations = storage.conversations.list(&tenant, &query).await;
-    let conversations = conversations.expect("the database takes it").value;
+    let conversations = conversations.expect("the statement succeeds").value;
     let agents = agents.items.iter().map(|listed| listed.item.id);
     let conversations = conversations.items.iter().map(|listed| listed.item.id);
     (agents.collect(), conversations.collect())
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn listings_keep_their_order_and_nodes_of_the_third_version_go_on_writing() {
-    let database = Database::make_empty().await;
+async fn listings_keep_their_order_and_nodes_of_the_third_version_continue_to_write() {
+    let database = Database::new_empty().await;
     let mut third = database.connect().await;
     MIGRATOR.run_to(3, &mut third).await.unwrap();
     store_as_third_version(&mut third, 1, 20).await;
@@ -98,19 +98,19 @@ async fn listings_keep_their_order_and_nodes_of_the_third_version_go_on_writing(
 
     database.store.migrate().await.unwrap();
     let (agents, conversations) = listed(&database).await;
-    assert_eq!(agents, [2, 1].map(samples::agent_id));
-    assert_eq!(conversations, [1, 2].map(samples::conversation_id));
+    assert_eq!(agents, [2, 1].map(fixture::agent_id));
+    assert_eq!(conversations, [1, 2].map(fixture::conversation_id));
     store_as_third_version(&mut third, 3, 5).await;
     let (agents, conversations) = listed(&database).await;
-    assert_eq!(agents, [3, 2, 1].map(samples::agent_id));
-    assert_eq!(conversations, [3, 1, 2].map(samples::conversation_id));
+    assert_eq!(agents, [3, 2, 1].map(fixture::agent_id));
+    assert_eq!(conversations, [3, 1, 2].map(fixture::conversation_id));
 }
 
 const INSERT_AGENT_EVENT: &str = "\
     insert into events (tenant_id, seq, type, time, agent_id, actor, data) \
     values ('default', $1, 'agent.created', now(), $2, 'key:any', $3)";
 
-/// The event of an agent's creation, as nodes of the third version store it.
+/// Logs an agent's creation as nodes of the third version do.
 async fn log_as_third_version(connection: &mut PgConnection, seq: i64, agent: &Agent) {
     let insert = sqlx::query(INSERT_AGENT_EVENT)
         .bind(seq)
@@ -120,15 +120,15 @@ async fn log_as_third_version(connection: &mut PgConnection, seq: i64, agent: &A
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn agents_in_events_of_the_third_version_are_read_and_weighed() {
-    let database = Database::make_empty().await;
+async fn agents_in_events_of_the_third_version_are_read_and_measured() {
+    let database = Database::new_empty().await;
     let mut third = database.connect().await;
     MIGRATOR.run_to(3, &mut third).await.unwrap();
     store_as_third_version(&mut third, 1, 20).await;
-    log_as_third_version(&mut third, 1, &samples::agent(1)).await;
+    log_as_third_version(&mut third, 1, &fixture::agent(1)).await;
     database.store.migrate().await.unwrap();
     store_as_third_version(&mut third, 2, 30).await;
-    log_as_third_version(&mut third, 3, &samples::agent(2)).await;
+    log_as_third_version(&mut third, 3, &fixture::agent(2)).await;
 
     let query = |bytes| EventQuery {
         since: Seq(0),
@@ -142,17 +142,17 @@ async fn agents_in_events_of_the_third_version_are_read_and_weighed() {
     let storage: &Storage = &database;
     let page = storage
         .events
-        .page(&samples::tenant(), &query(100_000))
+        .page(&fixture::tenant(), &query(100_000))
         .await;
     let shown = page
         .unwrap()
         .events
         .into_iter()
         .map(|logged| logged.event.data);
-    let agents = [1, 2].map(samples::agent);
+    let agents = [1, 2].map(fixture::agent);
     let expected = agents.map(|agent| EventData::Agent { agent });
     assert_eq!(shown.collect::<Vec<_>>(), expected);
-    let page = storage.events.page(&samples::tenant(), &query(1)).await;
+    let page = storage.events.page(&fixture::tenant(), &query(1)).await;
     assert_eq!(page.unwrap().events.len(), 1);
 }
 
@@ -160,28 +160,28 @@ fn secret() -> StoredSecret {
     StoredSecret {
         digest: SecretDigest::new([7; 32]),
         last4: "4fZ1".to_owned(),
-        previous: Some((SecretDigest::new([8; 32]), samples::at(20))),
+        previous: Some((SecretDigest::new([8; 32]), fixture::at(20))),
     }
 }
 
 fn expected() -> Credential {
     Credential {
         proof: Proof::Secret(secret()),
-        expires_at: Some(samples::at(30)),
-        last_used_at: Some(samples::at(40)),
-        revoked_at: Some(samples::at(50)),
+        expires_at: Some(fixture::at(30)),
+        last_used_at: Some(fixture::at(40)),
+        revoked_at: Some(fixture::at(50)),
         allowed_origins: vec!["https://example.org".to_owned()],
         limits: LimitOverrides {
             streams: Some(3),
             ..LimitOverrides::default()
         },
-        ..samples::key(1)
+        ..fixture::key(1)
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_of_the_first_version_comes_through() {
-    let database = Database::make_empty().await;
+async fn a_key_of_the_first_version_is_kept() {
+    let database = Database::new_empty().await;
     let mut first = database.connect().await;
     MIGRATOR.run_to(1, &mut first).await.unwrap();
     let key = expected();
@@ -189,11 +189,11 @@ async fn a_key_of_the_first_version_comes_through() {
         .bind(key.id.as_str())
         .bind([7_u8; 32].as_slice())
         .bind([8_u8; 32].as_slice())
-        .bind(samples::at(20).date_time())
+        .bind(fixture::at(20).date_time())
         .bind(key.created_at.date_time())
-        .bind(samples::at(30).date_time())
-        .bind(samples::at(40).date_time())
-        .bind(samples::at(50).date_time())
+        .bind(fixture::at(30).date_time())
+        .bind(fixture::at(40).date_time())
+        .bind(fixture::at(50).date_time())
         .execute(&mut first)
         .await
         .unwrap();
@@ -208,26 +208,26 @@ async fn a_key_of_the_first_version_comes_through() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_turn_that_waits_in_the_second_version_waits_since_the_third() {
-    let database = Database::make_empty().await;
+async fn a_turn_queued_by_the_second_version_is_queued_since_the_migration_to_the_third() {
+    let database = Database::new_empty().await;
     let mut second = database.connect().await;
     MIGRATOR.run_to(2, &mut second).await.unwrap();
     sqlx::query(INSERT_TURNS)
-        .bind(samples::turn_id(1).uuid())
-        .bind(samples::turn_id(2).uuid())
-        .bind(samples::conversation_id(1).uuid())
-        .bind(samples::agent_id(1).uuid())
-        .bind(samples::node_id(1).uuid())
-        .bind(samples::at(0).date_time())
+        .bind(fixture::turn_id(1).uuid())
+        .bind(fixture::turn_id(2).uuid())
+        .bind(fixture::conversation_id(1).uuid())
+        .bind(fixture::agent_id(1).uuid())
+        .bind(fixture::node_id(1).uuid())
+        .bind(fixture::at(0).date_time())
         .execute(&mut second)
         .await
         .unwrap();
 
     database.store.migrate().await.unwrap();
-    let (node, long) = (samples::node_id(1), Duration::from_hours(1));
+    let (node, long) = (fixture::node_id(1), Duration::from_hours(1));
     database.nodes.insert(node, long).await.unwrap();
     let recovery = &database.recovery;
     assert_eq!(recovery.tenants_to_sweep(long).await.unwrap(), []);
     let late = recovery.tenants_to_sweep(Duration::ZERO).await.unwrap();
-    assert_eq!(late, [samples::tenant()]);
+    assert_eq!(late, [fixture::tenant()]);
 }

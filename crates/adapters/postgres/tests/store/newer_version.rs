@@ -1,6 +1,6 @@
-//! What a newer version of the service, running beside this one, may have written.
+//! Tests of data from a newer version of the service that runs beside this one.
 
-use contract::samples;
+use contract::fixture;
 use domain::{EventType, Seq};
 
 use crate::database::Database;
@@ -11,12 +11,12 @@ const APPEND: &str = "\
 const GROW: &str = "update tenants set head_seq = 2";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
-    let database = Database::make().await;
-    let (tenant, agent) = (samples::tenant(), samples::agent(1));
+async fn a_change_of_an_unknown_type_is_returned_with_its_ids() {
+    let database = Database::new().await;
+    let (tenant, agent) = (fixture::tenant(), fixture::agent(1));
     database
         .agents
-        .insert(&tenant, &agent, &samples::stamp(0), None)
+        .insert(&tenant, &agent, &fixture::stamp(0), None)
         .await
         .unwrap();
     let mut newer = database.connect().await;
@@ -24,7 +24,7 @@ async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
         sqlx::query(statement).execute(&mut newer).await.unwrap();
     }
     let changes = database.events.changes(&tenant, Seq(0), 10).await.unwrap();
-    let told: Vec<_> = changes
+    let returned: Vec<_> = changes
         .iter()
         .map(|change| (change.seq, change.kind, change.agent_id))
         .collect();
@@ -32,5 +32,5 @@ async fn a_change_of_an_unknown_type_is_told_with_its_ids() {
         (Seq(1), Some(EventType::AgentCreated), Some(agent.id)),
         (Seq(2), None, Some(agent.id)),
     ];
-    assert_eq!(told, expected);
+    assert_eq!(returned, expected);
 }

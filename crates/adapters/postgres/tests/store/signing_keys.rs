@@ -1,6 +1,6 @@
-//! Of two processes that add a signing key at the same time, one does it.
+//! Tests of two processes that add a signing key at the same time: one of them adds it.
 
-use contract::samples;
+use contract::fixture;
 use sqlx::Connection;
 
 use crate::database::{Database, waiting};
@@ -11,22 +11,22 @@ const ADD: &str = "\
     values ('added meanwhile', '', false, '{}', $1)";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_added_while_another_process_waited_is_seen() {
-    let database = Database::make().await;
+async fn a_process_that_waited_sees_the_key_that_another_has_added() {
+    let database = Database::new().await;
     let signing_keys = &database.signing_keys;
-    let first = samples::signing_key(1);
-    let end = samples::at(1_000);
+    let first = fixture::signing_key(1);
+    let end = fixture::at(1_000);
     assert!(signing_keys.add(&first, None, end).await.unwrap());
     let mut other = database.connect().await;
     let mut watch = database.connect().await;
     let mut holder = other.begin().await.unwrap();
     sqlx::query(HOLD).execute(&mut *holder).await.unwrap();
 
-    let late = samples::signing_key(3);
+    let late = fixture::signing_key(3);
     let release = async {
         waiting(&mut watch, 1).await;
         sqlx::query(ADD)
-            .bind(samples::at(2).date_time())
+            .bind(fixture::at(2).date_time())
             .execute(&mut *holder)
             .await
             .unwrap();

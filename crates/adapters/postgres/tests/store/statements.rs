@@ -1,4 +1,4 @@
-//! Every statement is understood by a migrated database.
+//! Tests that prepare every statement and check its query plan.
 
 use std::collections::HashMap;
 
@@ -6,7 +6,7 @@ use sqlx::{AssertSqlSafe, Either, Executor, PgConnection, SqlSafeStr, Statement}
 
 use crate::database::Database;
 
-/// Tables of a few rows, which may be read as a whole.
+/// Tables with few rows, which may be read completely.
 const SMALL: [&str; 5] = [
     "tenants",
     "store_state",
@@ -16,8 +16,8 @@ const SMALL: [&str; 5] = [
 ];
 
 #[tokio::test(flavor = "multi_thread")]
-async fn prepares_every_statement() {
-    let database = Database::make().await;
+async fn every_statement_can_be_prepared() {
+    let database = Database::new().await;
     let mut connection = database.connect().await;
     for statement in postgres_store::statements() {
         let prepared = connection.prepare(statement.into_sql_str()).await;
@@ -25,10 +25,10 @@ async fn prepares_every_statement() {
     }
 }
 
-/// Indexes of what waits: to be purged, or to be run. They are always read from the start.
-const OF_WHAT_WAITS: [&str; 2] = ["agents_unmarked", "turns_waiting"];
+/// The indexes of agents to purge and of queued turns. They are always read from the start.
+const QUEUE_INDEXES: [&str; 2] = ["agents_unmarked", "turns_waiting"];
 
-/// The columns of every index, in their order.
+/// Returns the columns of every index, in order.
 async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> {
     let columns = "select c.relname::text, array_agg(a.attname::text order by k.place) \
         from pg_index i join pg_class c on c.oid = i.indexrelid \
@@ -38,26 +38,26 @@ async fn indexes(connection: &mut PgConnection) -> HashMap<String, Vec<String>> 
     let columns: Vec<(String, Vec<String>)> = sqlx::query_as(columns)
         .fetch_all(connection)
         .await
-        .expect("the database understands it");
+        .expect("the statement succeeds");
     columns.into_iter().collect()
 }
 
-/// Whether a join looks at rows of `t`, the tenant: one at most.
+/// Whether a join filter refers to `t`, the tenant, which has at most one row.
 fn names_tenant(filter: &str) -> bool {
     filter.contains("(t.") || filter.contains(" t.")
 }
 
 #[test]
-fn only_the_alias_of_a_tenant_is_one() {
+fn only_the_alias_t_is_the_tenant() {
     assert!(names_tenant("(t.id = a.tenant_id)"));
     assert!(names_tenant("((a.id = $2) AND (a.tenant_id = t.id))"));
     assert!(!names_tenant("(lost.id = agent.tenant_id)"));
     assert!(!names_tenant("((a.id = $2) AND (target.id = a.id))"));
 }
 
-/// What costs the more the larger a table is: a sequential scan, the scan of an index whose
-/// condition does not fix the columns from its first one on without a gap, or a join that looks at
-/// all rows of a tenant to find the one whose key it knows.
+/// Returns the first step of a plan whose cost grows with the size of a table: a sequential scan,
+/// the scan of an index whose condition does not fix the leading columns without a gap, or a join
+/// that reads all rows of a tenant to find the one with a known key.
 fn growing<'p>(plan: &'p [String], indexes: &HashMap<String, Vec<String>>) -> Option<&'p str> {
     let is_growing = |(at, line): &(usize, &String)| {
         let join = line.trim_start().strip_prefix("Join Filter: ");
@@ -83,30 +83,30 @@ fn growing<'p>(plan: &'p [String], indexes: &HashMap<String, Vec<String>>) -> Op
         let index = index.split(' ').next().unwrap_or_default();
         let columns = &indexes[index];
         let fixed: Vec<bool> = columns.iter().map(is_fixed).collect();
-        !OF_WHAT_WAITS.contains(&index) && !fixed[0]
+        !QUEUE_INDEXES.contains(&index) && !fixed[0]
             || fixed.windows(2).any(|pair| pair == [false, true])
     };
     let mut lines = plan.iter().enumerate();
     lines.find(is_growing).map(|(_, line)| line.as_str())
 }
 
-/// Connections outlive the time in which tables are small, and so do their plans: the plans for
-/// empty tables must do.
+/// Connections and their plans may outlive the time in which tables are small, so the plans for
+/// empty tables must be good for large ones.
 #[tokio::test(flavor = "multi_thread")]
-async fn no_statement_costs_more_in_larger_tables() {
-    let database = Database::make().await;
+async fn the_cost_of_no_statement_grows_with_the_tables() {
+    let database = Database::new().await;
     let mut connection = database.connect().await;
     let indexes = indexes(&mut connection).await;
     let settings = sqlx::raw_sql(postgres_store::SETTINGS);
     connection
         .execute(settings)
         .await
-        .expect("the database understands it");
+        .expect("the statement succeeds");
     let generic = "set plan_cache_mode = force_generic_plan";
     connection
         .execute(generic)
         .await
-        .expect("the database understands it");
+        .expect("the statement succeeds");
     let mut found = Vec::new();
     for (number, statement) in postgres_store::statements().enumerate() {
         let plan = plan(&mut connection, number, statement).await;
@@ -125,7 +125,7 @@ async fn plan(
     let prepared = connection
         .prepare(statement.into_sql_str())
         .await
-        .expect("the database understands it");
+        .expect("the statement succeeds");
     let count = match prepared.parameters() {
         Some(Either::Left(types)) => types.len(),
         Some(Either::Right(count)) => count,
@@ -136,7 +136,7 @@ async fn plan(
     connection
         .execute(prepare)
         .await
-        .expect("the database understands it");
+        .expect("the statement succeeds");
     let nulls = vec!["null"; count].join(", ");
     let call = match count {
         0 => name,
@@ -145,5 +145,5 @@ async fn plan(
     sqlx::query_scalar(AssertSqlSafe(format!("explain (costs off) execute {call}")))
         .fetch_all(connection)
         .await
-        .expect("the database understands it")
+        .expect("the statement succeeds")
 }

@@ -1,8 +1,8 @@
-//! Nothing is decided on what was there before the tenant's lock was held.
+//! Tests of the tenant lock: no decision depends on data that was read before it was held.
 
-use contract::samples;
+use contract::fixture;
 use domain::TenantId;
-use ports::{ExchangeTarget, RepositoryError};
+use ports::{ConversationTarget, RepositoryError};
 use sqlx::Connection;
 
 use crate::database::{Database, waiting};
@@ -11,10 +11,10 @@ const HOLD: &str = "select head_seq from tenants where id = $1 for update";
 const CHANGE: &str = "update agents set version = version + 1";
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changed_while_a_writer_waited_for_the_lock_is_seen() {
-    let database = Database::make().await;
-    let (tenant, agent) = (samples::tenant(), samples::agent(1));
-    let stamp = samples::stamp(1);
+async fn a_writer_that_waited_for_the_lock_sees_the_changes_of_its_holder() {
+    let database = Database::new().await;
+    let (tenant, agent) = (fixture::tenant(), fixture::agent(1));
+    let stamp = fixture::stamp(1);
     database
         .agents
         .insert(&tenant, &agent, &stamp, None)
@@ -29,9 +29,9 @@ async fn what_changed_while_a_writer_waited_for_the_lock_is_seen() {
         .await
         .unwrap();
 
-    let conversation = samples::conversation(1, agent.id);
-    let chat = samples::exchange(1, &agent, ExchangeTarget::New(conversation));
-    let next = samples::renamed(&agent, "Next");
+    let conversation = fixture::conversation(1, agent.id);
+    let chat = fixture::exchange(1, &agent, ConversationTarget::New(conversation));
+    let next = fixture::renamed(&agent, "Next");
     let release = async {
         waiting(&mut watch, 2).await;
         sqlx::query(CHANGE).execute(&mut *holder).await.unwrap();
@@ -39,7 +39,7 @@ async fn what_changed_while_a_writer_waited_for_the_lock_is_seen() {
     };
     let (update, chat, ()) = tokio::join!(
         database.agents.update(&tenant, &next, &stamp),
-        database.turns.record_exchange(chat),
+        database.turns.record_completed_turn(chat),
         release,
     );
     assert!(

@@ -1,4 +1,4 @@
-//! A server that cannot be reached is told with the reason.
+//! Tests of the errors for servers that cannot be used.
 
 use std::str::FromStr;
 
@@ -14,25 +14,25 @@ async fn refusal(options: &PgConnectOptions) -> String {
     let url = options.to_url_lossy();
     let options = PostgresOptions::default();
     let connected = PostgresStore::connect(url.as_str(), options, &TaskTracker::new()).await;
-    told(&connected.err().expect("it is not reached"))
+    told(&connected.err().expect("the connection fails"))
 }
 
 #[tokio::test]
-async fn nobody_who_listens_is_told_as_that() {
-    // It is bound, so that nobody else takes it, and never listens.
-    let deaf = TcpSocket::new_v4().expect("a socket");
+async fn a_port_without_a_listener_is_reported_as_a_refused_connection() {
+    // The socket is bound, so that no other process uses the port, but it never listens.
+    let socket = TcpSocket::new_v4().expect("a socket");
     let anywhere = "127.0.0.1:0".parse().expect("an address");
-    deaf.bind(anywhere).expect("a free port");
-    let port = deaf.local_addr().expect("its address").port();
-    let nobody = PgConnectOptions::from_str("postgres://ada@127.0.0.1/agents");
-    let refused = refusal(&nobody.expect("a URL").port(port)).await;
+    socket.bind(anywhere).expect("a free port");
+    let port = socket.local_addr().expect("its address").port();
+    let options = PgConnectOptions::from_str("postgres://ada@127.0.0.1/agents");
+    let refused = refusal(&options.expect("a URL").port(port)).await;
     assert!(refused.contains("Connection refused"), "{refused}");
     assert_eq!(refused.matches("refused").count(), 1, "{refused}");
 }
 
 #[tokio::test]
-async fn a_database_that_cannot_hold_all_text_is_refused() {
-    let server = Database::make_empty().await;
+async fn a_database_with_an_unsuitable_encoding_is_rejected() {
+    let server = Database::new_empty().await;
     let name = format!(
         "{}_latin1",
         server.options().get_database().expect("a name")
@@ -44,7 +44,7 @@ async fn a_database_that_cannot_hold_all_text_is_refused() {
     let refused = refusal(&server.options().database(&name)).await;
     let drop_it = format!("drop database {name} with (force)");
     let dropped = connection.execute(AssertSqlSafe(drop_it)).await;
-    dropped.expect("its end");
+    dropped.expect("the database is dropped");
     assert!(
         refused.contains("LATIN1") && refused.contains("UTF8"),
         "{refused}"
@@ -52,8 +52,8 @@ async fn a_database_that_cannot_hold_all_text_is_refused() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_is_told_once_with_its_code() {
-    let database = Database::make_empty().await;
+async fn the_message_of_the_server_appears_once_with_its_code() {
+    let database = Database::new_empty().await;
     let missing = database.options().database("there_is_none_of_this_name");
     assert_eq!(
         refusal(&missing).await,

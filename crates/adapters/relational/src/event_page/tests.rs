@@ -1,32 +1,32 @@
-//! Pages of records made up for each test.
+//! Tests of pages of invented records.
 
-use contract::samples;
+use contract::fixture;
 use rstest::rstest;
 
 use super::*;
-use crate::event_rows::{self, LogPlace, TurnPlace};
+use crate::event_rows::{self, LogPosition, TurnIds};
 
 fn record(seq: i64, kind: EventType) -> EventRecord {
-    let (tenant, stamp) = (samples::tenant(), samples::stamp(seq));
-    let place = LogPlace {
+    let (tenant, stamp) = (fixture::tenant(), fixture::stamp(seq));
+    let position = LogPosition {
         tenant: &tenant,
         seq: Seq(seq),
         stamp: &stamp,
     };
-    let agent = samples::agent(1);
-    let conversation = samples::conversation(1, agent.id);
+    let agent = fixture::agent(1);
+    let conversation = fixture::conversation(1, agent.id);
     let row = match kind {
-        EventType::AgentCreated => event_rows::agent_created(place, &agent),
-        EventType::AgentUpdated => event_rows::agent_updated(place, &agent),
-        EventType::AgentDeleted => event_rows::agent_deleted(place, agent.id, 3),
-        EventType::ConversationCreated => event_rows::conversation_created(place, &conversation),
-        EventType::ConversationUpdated => event_rows::conversation_updated(place, &conversation),
-        EventType::ConversationDeleted => event_rows::conversation_deleted(place, &conversation),
-        turn => event_rows::turn(
-            place,
+        EventType::AgentCreated => event_rows::agent_created(position, &agent),
+        EventType::AgentUpdated => event_rows::agent_updated(position, &agent),
+        EventType::AgentDeleted => event_rows::agent_deleted(position, agent.id, 3),
+        EventType::ConversationCreated => event_rows::conversation_created(position, &conversation),
+        EventType::ConversationUpdated => event_rows::conversation_updated(position, &conversation),
+        EventType::ConversationDeleted => event_rows::conversation_deleted(position, &conversation),
+        turn => event_rows::turn_event(
+            position,
             turn,
-            TurnPlace {
-                turn_id: samples::turn_id(1),
+            TurnIds {
+                turn_id: fixture::turn_id(1),
                 conversation_id: conversation.id,
                 agent_id: agent.id,
                 user_id: None,
@@ -54,7 +54,7 @@ fn query(since: i64, limit: usize) -> EventQuery {
     }
 }
 
-/// The page that was read with a limit larger than the number of its records.
+/// A scan whose limit is greater than the number of its records.
 fn scan(records: Vec<EventRecord>, head: i64) -> EventScan {
     let bounds = LogBounds::new(Seq(1), Seq(head));
     EventScan::new(records, bounds, &query(0, 100))
@@ -63,10 +63,10 @@ fn scan(records: Vec<EventRecord>, head: i64) -> EventScan {
 #[rstest]
 // A full page ends at its last event.
 #[case(0, 1, 1, 20_000, 5)]
-// A short one has scanned all there is, or as much as one page may.
+// A shorter page has scanned the whole log, or as much as one page may.
 #[case(0, 2, 1, 8, 8)]
 #[case(0, 2, 1, 20_000, 10_000)]
-// Outside the log nothing was scanned.
+// Nothing was scanned outside the log.
 #[case(3, 2, 5, 8, 3)]
 #[case(9, 2, 1, 8, 9)]
 fn the_next_page_begins_where_the_scan_ended(
@@ -88,7 +88,7 @@ fn the_next_page_begins_where_the_scan_ended(
 #[case(30, 3)]
 #[case(10, 1)]
 #[case(0, 1)]
-fn a_page_ends_where_its_bytes_are_used_up(#[case] bytes: usize, #[case] expected: i64) {
+fn a_page_ends_at_its_byte_limit(#[case] bytes: usize, #[case] expected: i64) {
     let records = (1..=3).map(|seq| record(seq, EventType::AgentCreated));
     let query = EventQuery {
         bytes,
@@ -103,12 +103,12 @@ fn a_page_ends_where_its_bytes_are_used_up(#[case] bytes: usize, #[case] expecte
 }
 
 #[test]
-fn what_is_deleted_takes_no_room() {
-    let gone = |seq| EventRecord {
+fn deleted_content_counts_as_zero_bytes() {
+    let deleted = |seq| EventRecord {
         agent_exists: false,
         ..record(seq, EventType::AgentCreated)
     };
-    let records = vec![gone(1), gone(2), record(3, EventType::AgentCreated)];
+    let records = vec![deleted(1), deleted(2), record(3, EventType::AgentCreated)];
     let query = EventQuery {
         bytes: 10,
         ..query(0, 100)
@@ -118,9 +118,9 @@ fn what_is_deleted_takes_no_room() {
     assert_eq!(scan.snapshot_positions(), [3]);
 }
 
-/// Whether the event at 1 still tells its content.
-fn is_told(record: EventRecord) -> bool {
-    let agent = samples::agent(1);
+/// Whether the event at 1 still shows its content.
+fn is_shown(record: EventRecord) -> bool {
+    let agent = fixture::agent(1);
     let mut content = EventContent {
         snapshots: HashMap::from([(Seq(1), agent)]),
         ..EventContent::default()
@@ -130,46 +130,50 @@ fn is_told(record: EventRecord) -> bool {
 }
 
 #[test]
-fn of_what_is_deleted_only_the_deletion_is_told() {
+fn a_deleted_agent_leaves_only_the_event_of_its_deletion() {
     for kind in EventType::ALL {
-        let gone = EventRecord {
+        let deleted = EventRecord {
             agent_exists: false,
             conversation_exists: false,
             ..record(1, *kind)
         };
-        assert_eq!(is_told(gone), *kind == EventType::AgentDeleted, "{kind:?}");
+        assert_eq!(
+            is_shown(deleted),
+            *kind == EventType::AgentDeleted,
+            "{kind:?}"
+        );
     }
 }
 
 #[test]
-fn a_deleted_conversation_leaves_its_agent_and_its_own_deletion() {
+fn a_deleted_conversation_leaves_the_events_of_its_agent_and_of_its_deletion() {
     for kind in EventType::ALL.iter().filter(|kind| !kind.is_of_agent()) {
-        let gone = EventRecord {
+        let deleted = EventRecord {
             conversation_exists: false,
             ..record(1, *kind)
         };
         assert_eq!(
-            is_told(gone),
+            is_shown(deleted),
             *kind == EventType::ConversationDeleted,
             "{kind:?}"
         );
     }
-    assert!(is_told(record(1, EventType::AgentCreated)));
+    assert!(is_shown(record(1, EventType::AgentCreated)));
 }
 
 #[test]
-fn asks_for_nothing_that_is_deleted() {
+fn deleted_content_is_not_read() {
     let turn = record(1, EventType::TurnStarted);
-    let gone = EventRecord {
+    let deleted = EventRecord {
         conversation_exists: false,
         ..record(2, EventType::TurnStarted)
     };
-    let made = record(3, EventType::ConversationCreated);
-    assert_eq!(scan(vec![gone.clone()], 2).turn_ids(), []);
-    let scan = scan(vec![turn, gone, made], 3);
-    assert_eq!(scan.turn_ids(), [samples::turn_id(1)]);
-    assert_eq!(scan.conversation_ids(), [samples::conversation_id(1)]);
-    assert_eq!(scan.greeting_ids(), [samples::conversation_id(1)]);
+    let created = record(3, EventType::ConversationCreated);
+    assert_eq!(scan(vec![deleted.clone()], 2).turn_ids(), []);
+    let scan = scan(vec![turn, deleted, created], 3);
+    assert_eq!(scan.turn_ids(), [fixture::turn_id(1)]);
+    assert_eq!(scan.conversation_ids(), [fixture::conversation_id(1)]);
+    assert_eq!(scan.greeting_ids(), [fixture::conversation_id(1)]);
 }
 
 #[test]

@@ -1,51 +1,52 @@
-//! The writer against a store that does as it is told.
+//! Tests of the writer with a scripted store.
 
 use std::{
     collections::VecDeque,
     sync::{Arc, Mutex},
 };
 
-use contract::samples;
-use ports::{ExchangeOutcome, ExchangeTarget};
+use contract::fixture;
+use ports::{ConversationTarget, RecordTurnOutcome};
 use tokio::{sync::Semaphore, time::Instant};
 
 use super::*;
 
-/// What the store does with an attempt.
+/// The result of an attempt.
 enum Attempt {
     Commits,
     Fails(RepositoryError),
-    GetsNoAnswer,
+    Unconfirmed,
     Panics,
 }
 
-/// Attempts come from a list and go on as permits allow; each call is noted down.
+/// A store that takes its results from a list and waits for a permit before each. It records
+/// every call.
 struct ScriptedStore {
     attempts: VecDeque<Attempt>,
     permits: Arc<Semaphore>,
     calls: Calls,
 }
 
-/// The number of items of each call, and the heads that it was told to look behind.
+/// The number of writes of each call, and its `in_doubt_since`.
 type Calls = Arc<Mutex<Vec<(usize, Option<HeadsBefore>)>>>;
 
 #[async_trait]
 impl BatchStore for ScriptedStore {
     async fn commit(
         &mut self,
-        items: Arc<[Item]>,
-        doubt: Option<&HeadsBefore>,
+        ops: Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
     ) -> Result<Outcomes, BatchError> {
         self.calls
             .lock()
             .unwrap()
-            .push((items.len(), doubt.cloned()));
+            .push((ops.len(), in_doubt_since.cloned()));
         self.permits.acquire().await.unwrap().forget();
         match self.attempts.pop_front().unwrap_or(Attempt::Commits) {
-            Attempt::Commits => Ok(items.iter().map(|_| Ok(done())).collect()),
+            Attempt::Commits => Ok(ops.iter().map(|_| Ok(done())).collect()),
             Attempt::Fails(error) => Err(error.into()),
-            Attempt::Panics => panic!("as the script says"),
-            Attempt::GetsNoAnswer => Err(BatchError::Unknown {
+            Attempt::Panics => panic!("panic of the scripted store"),
+            Attempt::Unconfirmed => Err(BatchError::Unknown {
                 heads: heads(self.calls.lock().unwrap().len()),
                 source: unavailable("cut"),
             }),
@@ -53,14 +54,14 @@ impl BatchStore for ScriptedStore {
     }
 }
 
-/// Heads by which the attempt with this number is recognised.
+/// Heads that identify the attempt with this number.
 fn heads(attempt: usize) -> HeadsBefore {
     let seq = Seq(i64::try_from(attempt).unwrap());
-    [(samples::tenant(), seq)].into()
+    [(fixture::tenant(), seq)].into()
 }
 
-fn done() -> Outcome {
-    Outcome::Exchange(ExchangeOutcome::Busy)
+fn done() -> WriteOutcome {
+    WriteOutcome::CompletedTurn(RecordTurnOutcome::Busy)
 }
 
 fn corrupt() -> RepositoryError {
@@ -70,22 +71,22 @@ fn corrupt() -> RepositoryError {
     }
 }
 
-/// An item of a conversation of its own.
-fn item(number: u32) -> Item {
-    let agent = samples::agent(1);
-    let conversation = samples::conversation(number, agent.id);
-    let target = ExchangeTarget::New(conversation);
-    Item::Exchange(Box::new(samples::exchange(number, &agent, target)))
+/// A write to a conversation of its own.
+fn op(number: u32) -> WriteOp {
+    let agent = fixture::agent(1);
+    let conversation = fixture::conversation(number, agent.id);
+    let target = ConversationTarget::New(conversation);
+    WriteOp::CompletedTurn(Box::new(fixture::exchange(number, &agent, target)))
 }
 
-struct Bench {
+struct Fixture {
     group: GroupCommit,
     permits: Arc<Semaphore>,
     calls: Calls,
     tasks: TaskTracker,
 }
 
-impl Bench {
+impl Fixture {
     fn start(permits: usize, attempts: impl IntoIterator<Item = Attempt>) -> Self {
         let permits = Arc::new(Semaphore::new(permits));
         let calls = Calls::default();
@@ -96,19 +97,22 @@ impl Bench {
         };
         let tasks = TaskTracker::new();
         Self {
-            group: GroupCommit::start(store, Patience::default(), &tasks, &Handle::current()),
+            group: GroupCommit::start(store, WriteTimeouts::default(), &tasks, &Handle::current()),
             permits,
             calls,
             tasks,
         }
     }
 
-    fn submit(&self, item: Item) -> tokio::task::JoinHandle<Result<Outcome, RepositoryError>> {
+    fn submit(
+        &self,
+        op: WriteOp,
+    ) -> tokio::task::JoinHandle<Result<WriteOutcome, RepositoryError>> {
         let group = self.group.clone();
-        self.tasks.spawn(async move { group.submit(item).await })
+        self.tasks.spawn(async move { group.submit(op).await })
     }
 
-    /// Waits until the store has been called so often.
+    /// Waits until the store has been called `times` times.
     async fn called(&self, times: usize) {
         while self.calls.lock().unwrap().len() < times {
             tokio::task::yield_now().await;
@@ -122,78 +126,78 @@ impl Bench {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_idle_writer_writes_at_once_and_a_busy_one_in_groups() {
-    let bench = Bench::start(0, []);
-    let first = bench.submit(item(1));
-    bench.called(1).await;
-    let others: Vec<_> = (2..=4).map(|number| bench.submit(item(number))).collect();
+async fn an_idle_writer_commits_at_once_and_a_busy_one_in_groups() {
+    let fixture = Fixture::start(0, []);
+    let first = fixture.submit(op(1));
+    fixture.called(1).await;
+    let others: Vec<_> = (2..=4).map(|number| fixture.submit(op(number))).collect();
     tokio::task::yield_now().await;
-    bench.permits.add_permits(2);
+    fixture.permits.add_permits(2);
     assert_eq!(first.await.unwrap().unwrap(), done());
     for other in others {
         assert_eq!(other.await.unwrap().unwrap(), done());
     }
-    assert_eq!(bench.sizes(), [1, 3]);
+    assert_eq!(fixture.sizes(), [1, 3]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_of_a_batch_that_failed_run_singly() {
+async fn the_writes_of_a_failed_batch_are_committed_one_by_one() {
     let attempts = [
         Attempt::Commits,
         Attempt::Fails(corrupt()),
         Attempt::Commits,
         Attempt::Fails(corrupt()),
     ];
-    let bench = Bench::start(0, attempts);
-    let first = bench.submit(item(1));
-    bench.called(1).await;
-    let (good, bad) = (bench.submit(item(2)), bench.submit(item(3)));
+    let fixture = Fixture::start(0, attempts);
+    let first = fixture.submit(op(1));
+    fixture.called(1).await;
+    let (good, bad) = (fixture.submit(op(2)), fixture.submit(op(3)));
     tokio::task::yield_now().await;
-    bench.permits.add_permits(4);
+    fixture.permits.add_permits(4);
     assert_eq!(first.await.unwrap().unwrap(), done());
     assert_eq!(good.await.unwrap().unwrap(), done());
     assert!(matches!(
         bad.await.unwrap(),
         Err(RepositoryError::Corrupt { .. })
     ));
-    assert_eq!(bench.sizes(), [1, 2, 1, 1]);
+    assert_eq!(fixture.sizes(), [1, 2, 1, 1]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_is_not_asked_for_each_item() {
-    let bench = Bench::start(0, [Attempt::Commits, Attempt::Fails(unavailable("away"))]);
-    let first = bench.submit(item(1));
-    bench.called(1).await;
-    let others = [bench.submit(item(2)), bench.submit(item(3))];
+async fn an_unavailable_store_is_not_called_for_each_write() {
+    let fixture = Fixture::start(0, [Attempt::Commits, Attempt::Fails(unavailable("down"))]);
+    let first = fixture.submit(op(1));
+    fixture.called(1).await;
+    let others = [fixture.submit(op(2)), fixture.submit(op(3))];
     tokio::task::yield_now().await;
-    bench.permits.add_permits(2);
+    fixture.permits.add_permits(2);
     assert!(first.await.unwrap().is_ok());
     for other in others {
         let error = other.await.unwrap().unwrap_err();
         assert_eq!(
             ports::error::chain(&error),
-            "the store is unavailable: away"
+            "the store is unavailable: down"
         );
     }
-    assert_eq!(bench.sizes(), [1, 2]);
+    assert_eq!(fixture.sizes(), [1, 2]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_commit_without_an_answer_is_repeated_behind_the_first_heads() {
+async fn an_unconfirmed_commit_is_retried_with_the_heads_of_the_first_attempt() {
     let attempts = [
-        Attempt::GetsNoAnswer,
-        Attempt::Fails(unavailable("still away")),
-        Attempt::GetsNoAnswer,
+        Attempt::Unconfirmed,
+        Attempt::Fails(unavailable("still down")),
+        Attempt::Unconfirmed,
         Attempt::Commits,
     ];
-    let bench = Bench::start(4, attempts);
-    assert_eq!(bench.group.submit(item(1)).await.unwrap(), done());
-    let doubts: Vec<_> = bench
+    let fixture = Fixture::start(4, attempts);
+    assert_eq!(fixture.group.submit(op(1)).await.unwrap(), done());
+    let doubts: Vec<_> = fixture
         .calls
         .lock()
         .unwrap()
         .iter()
-        .map(|(_, doubt)| doubt.clone())
+        .map(|(_, in_doubt_since)| in_doubt_since.clone())
         .collect();
     assert_eq!(
         doubts,
@@ -202,113 +206,116 @@ async fn a_commit_without_an_answer_is_repeated_behind_the_first_heads() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn items_that_run_singly_after_a_doubt_are_still_in_doubt() {
+async fn single_writes_after_an_unconfirmed_commit_are_still_in_doubt() {
     let attempts = [
         Attempt::Commits,
-        Attempt::GetsNoAnswer,
+        Attempt::Unconfirmed,
         Attempt::Fails(corrupt()),
     ];
-    let bench = Bench::start(0, attempts);
-    let first = bench.submit(item(1));
-    bench.called(1).await;
-    let others = [bench.submit(item(2)), bench.submit(item(3))];
+    let fixture = Fixture::start(0, attempts);
+    let first = fixture.submit(op(1));
+    fixture.called(1).await;
+    let others = [fixture.submit(op(2)), fixture.submit(op(3))];
     tokio::task::yield_now().await;
-    bench.permits.add_permits(5);
+    fixture.permits.add_permits(5);
     assert!(first.await.unwrap().is_ok());
     for other in others {
         assert!(other.await.unwrap().is_ok());
     }
-    let calls = bench.calls.lock().unwrap().clone();
+    let calls = fixture.calls.lock().unwrap().clone();
     assert_eq!(calls[2], (2, Some(heads(2))));
     assert_eq!(calls[3..], [(1, Some(heads(2))), (1, Some(heads(2)))]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_doubt_ends_after_some_seconds() {
-    let attempts = std::iter::repeat_with(|| Attempt::GetsNoAnswer).take(1_000);
-    let bench = Bench::start(1_000, attempts);
-    let begun = Instant::now();
-    let error = bench.group.submit(item(1)).await.unwrap_err();
+async fn retries_of_an_unconfirmed_commit_end_after_the_time_limit() {
+    let attempts = std::iter::repeat_with(|| Attempt::Unconfirmed).take(1_000);
+    let fixture = Fixture::start(1_000, attempts);
+    let started_at = Instant::now();
+    let error = fixture.group.submit(op(1)).await.unwrap_err();
     assert!(error.is_retryable());
     assert!(
-        begun.elapsed() <= Patience::default().in_doubt,
+        started_at.elapsed() <= WriteTimeouts::default().max_doubt_time,
         "{:?}",
-        begun.elapsed()
+        started_at.elapsed()
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_item_that_waits_too_long_is_withdrawn() {
-    let bench = Bench::start(0, []);
-    let running = bench.submit(item(1));
-    bench.called(1).await;
-    let begun = Instant::now();
-    let error = bench.group.submit(item(2)).await.unwrap_err();
+async fn a_write_that_is_queued_for_too_long_is_withdrawn() {
+    let fixture = Fixture::start(0, []);
+    let running = fixture.submit(op(1));
+    fixture.called(1).await;
+    let started_at = Instant::now();
+    let error = fixture.group.submit(op(2)).await.unwrap_err();
     assert!(error.is_retryable());
-    assert_eq!(begun.elapsed(), Patience::default().queued);
-    bench.permits.add_permits(9);
+    assert_eq!(
+        started_at.elapsed(),
+        WriteTimeouts::default().max_queue_time
+    );
+    fixture.permits.add_permits(9);
     assert!(running.await.unwrap().is_ok());
-    assert!(bench.group.submit(item(3)).await.is_ok());
-    assert_eq!(bench.sizes(), [1, 1]);
+    assert!(fixture.group.submit(op(3)).await.is_ok());
+    assert_eq!(fixture.sizes(), [1, 1]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_waits_behind_a_store_that_hangs_is_given_up_with_it() {
-    let bench = Bench::start(0, [Attempt::Fails(unavailable("no answer"))]);
-    let hanging = bench.submit(item(1));
-    bench.called(1).await;
-    let waiting = bench.submit(item(2));
+async fn queued_writes_fail_with_a_store_that_hangs() {
+    let fixture = Fixture::start(0, [Attempt::Fails(unavailable("no answer"))]);
+    let hang_threshold = fixture.submit(op(1));
+    fixture.called(1).await;
+    let waiting = fixture.submit(op(2));
     tokio::time::sleep(Duration::from_secs(3)).await;
-    bench.permits.add_permits(9);
-    assert!(hanging.await.unwrap().unwrap_err().is_retryable());
+    fixture.permits.add_permits(9);
+    assert!(hang_threshold.await.unwrap().unwrap_err().is_retryable());
     assert!(waiting.await.unwrap().unwrap_err().is_retryable());
-    assert_eq!(bench.sizes(), [1]);
+    assert_eq!(fixture.sizes(), [1]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_goes_away_meanwhile_is_not_asked_for_the_other_items() {
+async fn a_store_that_becomes_unavailable_is_not_called_for_the_other_writes() {
     let attempts = [
         Attempt::Commits,
         Attempt::Fails(corrupt()),
-        Attempt::Fails(unavailable("away")),
+        Attempt::Fails(unavailable("down")),
     ];
-    let bench = Bench::start(0, attempts);
-    let first = bench.submit(item(1));
-    bench.called(1).await;
-    let others = [2, 3, 4].map(|number| bench.submit(item(number)));
+    let fixture = Fixture::start(0, attempts);
+    let first = fixture.submit(op(1));
+    fixture.called(1).await;
+    let others = [2, 3, 4].map(|number| fixture.submit(op(number)));
     tokio::task::yield_now().await;
-    bench.permits.add_permits(9);
+    fixture.permits.add_permits(9);
     assert!(first.await.unwrap().is_ok());
     for other in others {
         assert!(other.await.unwrap().unwrap_err().is_retryable());
     }
-    assert_eq!(bench.sizes(), [1, 3, 1]);
+    assert_eq!(fixture.sizes(), [1, 3, 1]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
-    let bench = Bench::start(0, []);
-    let running = bench.submit(item(1));
-    bench.called(1).await;
-    let queued = bench.submit(item(2));
+async fn a_closed_writer_completes_the_queued_writes_and_ends() {
+    let fixture = Fixture::start(0, []);
+    let running = fixture.submit(op(1));
+    fixture.called(1).await;
+    let queued = fixture.submit(op(2));
     tokio::task::yield_now().await;
-    assert!(bench.group.check().is_ok());
-    let mut closing = Box::pin(bench.group.close());
+    assert!(fixture.group.check().is_ok());
+    let mut closing = Box::pin(fixture.group.close());
     tokio::select! {
         biased;
-        () = &mut closing => panic!("an item is still being written"),
+        () = &mut closing => panic!("a write is still in progress"),
         () = std::future::ready(()) => {}
     }
-    bench.permits.add_permits(2);
+    fixture.permits.add_permits(2);
     closing.await;
-    assert_eq!(bench.sizes(), [1, 1]);
+    assert_eq!(fixture.sizes(), [1, 1]);
     assert!(running.await.unwrap().is_ok());
     assert!(queued.await.unwrap().is_ok());
-    assert!(bench.group.check().unwrap_err().is_retryable());
+    assert!(fixture.group.check().unwrap_err().is_retryable());
     assert!(
-        bench
+        fixture
             .group
-            .submit(item(3))
+            .submit(op(3))
             .await
             .unwrap_err()
             .is_retryable()
@@ -316,16 +323,16 @@ async fn a_writer_that_is_closed_answers_what_it_was_handed_and_ends() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_writer_that_has_died_is_told() {
-    let bench = Bench::start(1, [Attempt::Panics]);
+async fn a_writer_that_panicked_makes_the_store_unavailable() {
+    let fixture = Fixture::start(1, [Attempt::Panics]);
     assert!(
-        bench
+        fixture
             .group
-            .submit(item(1))
+            .submit(op(1))
             .await
             .unwrap_err()
             .is_retryable()
     );
-    bench.group.close().await;
-    assert!(bench.group.check().unwrap_err().is_retryable());
+    fixture.group.close().await;
+    assert!(fixture.group.check().unwrap_err().is_retryable());
 }

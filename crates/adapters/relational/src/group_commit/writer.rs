@@ -1,4 +1,4 @@
-//! The task that writes.
+//! The task that commits the queued writes.
 
 use std::{
     collections::VecDeque,
@@ -11,19 +11,19 @@ use ports::{RepositoryError, error::chain};
 use tokio::{sync::mpsc, time::Instant};
 use tokio_util::sync::CancellationToken;
 
-use super::{BatchError, BatchStore, Entry, HeadsBefore, Patience, QUEUED, unavailable};
-use crate::{Item, Outcome, Outcomes, batch};
+use super::{BatchError, BatchStore, HeadsBefore, QUEUED, QueuedOp, WriteTimeouts, unavailable};
+use crate::{Outcomes, WriteOp, WriteOutcome, batch};
 
-/// Writes one batch after the other.
+/// Commits one batch after another.
 pub(super) struct Writer<S> {
     pub(super) store: S,
-    pub(super) patience: Patience,
+    pub(super) timeouts: WriteTimeouts,
     pub(super) closing: CancellationToken,
 }
 
 impl<S: BatchStore> Writer<S> {
-    /// Ends when there will be no more entries and all have been answered.
-    pub(super) async fn run(mut self, mut entries: mpsc::UnboundedReceiver<Entry>) {
+    /// Runs until the queue is closed and all of its writes are completed.
+    pub(super) async fn run(mut self, mut entries: mpsc::UnboundedReceiver<QueuedOp>) {
         let mut queue = VecDeque::new();
         loop {
             if queue.is_empty() {
@@ -35,64 +35,74 @@ impl<S: BatchStore> Writer<S> {
             while let Ok(entry) = entries.try_recv() {
                 queue.push_back(entry);
             }
-            // A caller that went away before its item began has no use for it.
+            // A write whose caller was dropped before it began is not needed.
             queue.retain(|entry| {
-                entry.state.load(Ordering::Acquire) == QUEUED && !entry.answer.is_closed()
+                entry.state.load(Ordering::Acquire) == QUEUED && !entry.outcome_sender.is_closed()
             });
-            let batch = batch::form(&mut queue, |entry| &entry.item);
+            let batch = batch::next_batch(&mut queue, |entry| &entry.op);
             if self.write(batch).await {
-                // What waited meanwhile would only wait as long again.
+                // The writes that were queued meanwhile would only wait as long again.
                 while let Ok(entry) = entries.try_recv() {
                     queue.push_back(entry);
                 }
-                for entry in queue.drain(..).filter(Entry::take) {
-                    drop(entry.answer.send(Err(unavailable("the store hangs"))));
+                for entry in queue.drain(..).filter(QueuedOp::take) {
+                    drop(
+                        entry
+                            .outcome_sender
+                            .send(Err(unavailable("the store hangs"))),
+                    );
                 }
             }
         }
     }
 
-    /// Answers whether the store seems to hang.
-    async fn write(&mut self, batch: Vec<Entry>) -> bool {
-        let (items, answers): (Vec<_>, Vec<_>) = batch
+    /// Commits a batch. Returns whether the store seems to hang.
+    async fn write(&mut self, batch: Vec<QueuedOp>) -> bool {
+        let (ops, senders): (Vec<_>, Vec<_>) = batch
             .into_iter()
-            .filter(Entry::take)
-            .map(|entry| (entry.item, entry.answer))
+            .filter(QueuedOp::take)
+            .map(|entry| (entry.op, entry.outcome_sender))
             .unzip();
-        if items.is_empty() {
+        if ops.is_empty() {
             return false;
         }
-        let begun = Instant::now();
-        let outcomes = self.outcomes(items.into()).await;
-        let is_away = outcomes.iter().all(is_unavailable);
-        for (answer, outcome) in answers.into_iter().zip(outcomes) {
-            // A caller that went away reads the state of its turn when it comes back.
-            drop(answer.send(outcome));
+        let started_at = Instant::now();
+        let outcomes = self.outcomes(ops.into()).await;
+        let all_unavailable = outcomes.iter().all(is_unavailable);
+        for (sender, outcome) in senders.into_iter().zip(outcomes) {
+            // A caller that was dropped reads the state of its turn from the store.
+            drop(sender.send(outcome));
         }
-        is_away && begun.elapsed() >= self.patience.hanging
+        all_unavailable && started_at.elapsed() >= self.timeouts.hang_threshold
     }
 
-    async fn outcomes(&mut self, items: Arc<[Item]>) -> Outcomes {
-        let Undone { error, doubt } = match self.settle(&items, None).await {
+    async fn outcomes(&mut self, ops: Arc<[WriteOp]>) -> Outcomes {
+        let BatchFailure {
+            error,
+            in_doubt_since,
+        } = match self.commit_until_known(&ops, None).await {
             Ok(outcomes) => return outcomes,
             Err(undone) => undone,
         };
-        if error.is_retryable() || items.len() == 1 {
-            return same_for_all(error, &items);
+        if error.is_retryable() || ops.len() == 1 {
+            return same_error_for_all(error, &ops);
         }
         tracing::warn!(
             error = chain(&error),
-            items = items.len(),
-            "a batch failed; its items run singly"
+            items = ops.len(),
+            "batch failed; committing its writes one by one"
         );
-        let mut outcomes = Vec::with_capacity(items.len());
-        for item in items.iter() {
-            let single = [item.clone()].into();
-            match self.settle(&single, doubt.as_ref()).await {
+        let mut outcomes = Vec::with_capacity(ops.len());
+        for op in ops.iter() {
+            let single = [op.clone()].into();
+            match self
+                .commit_until_known(&single, in_doubt_since.as_ref())
+                .await
+            {
                 Ok(single) => outcomes.extend(single),
                 Err(undone) if undone.error.is_retryable() => {
-                    let rest = &items[outcomes.len()..];
-                    outcomes.extend(same_for_all(undone.error, rest));
+                    let rest = &ops[outcomes.len()..];
+                    outcomes.extend(same_error_for_all(undone.error, rest));
                     break;
                 }
                 Err(undone) => outcomes.push(Err(undone.error)),
@@ -101,50 +111,59 @@ impl<S: BatchStore> Writer<S> {
         outcomes
     }
 
-    /// Commits once, or as often as it takes to learn whether it was committed.
-    async fn settle(
+    /// Commits, and repeats the commit until its outcome is known or the time limit is reached.
+    async fn commit_until_known(
         &mut self,
-        items: &Arc<[Item]>,
-        doubt: Option<&HeadsBefore>,
-    ) -> Result<Outcomes, Undone> {
-        let begun = Instant::now();
-        let mut doubt = doubt.cloned();
-        let mut pause = self.patience.pause;
-        let settled = loop {
-            let error = match self.store.commit(Arc::clone(items), doubt.as_ref()).await {
+        ops: &Arc<[WriteOp]>,
+        in_doubt_since: Option<&HeadsBefore>,
+    ) -> Result<Outcomes, BatchFailure> {
+        let started_at = Instant::now();
+        let mut in_doubt_since = in_doubt_since.cloned();
+        let mut pause = self.timeouts.first_retry_pause;
+        let result = loop {
+            let error = match self
+                .store
+                .commit(Arc::clone(ops), in_doubt_since.as_ref())
+                .await
+            {
                 Ok(outcomes) => break Ok(outcomes),
-                Err(BatchError::Failed(error)) if doubt.is_none() || !error.is_retryable() => {
+                Err(BatchError::Failed(error))
+                    if in_doubt_since.is_none() || !error.is_retryable() =>
+                {
                     break Err(error);
                 }
                 Err(BatchError::Failed(error)) => error,
                 Err(BatchError::Unknown { heads, source }) => {
-                    // The first attempt's heads: what it wrote lies after them.
-                    doubt.get_or_insert(heads);
+                    // The events of the first attempt follow its own heads, so these are kept.
+                    in_doubt_since.get_or_insert(heads);
                     source
                 }
             };
-            if begun.elapsed() + pause > self.patience.in_doubt {
-                break Err(out_of_reach(error));
+            if started_at.elapsed() + pause > self.timeouts.max_doubt_time {
+                break Err(as_unavailable(error));
             }
             tracing::warn!(
                 error = chain(&error),
-                "a commit got no answer; looking for its outcome"
+                "commit was not confirmed; retrying until its outcome is known"
             );
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(Duration::from_secs(1));
         };
         #[expect(clippy::cast_precision_loss, reason = "a batch has hundreds of items")]
-        metrics::histogram!("store_batch_items").record(items.len() as f64);
-        metrics::histogram!("store_batch_seconds").record(begun.elapsed());
-        settled.map_err(|error| Undone { error, doubt })
+        metrics::histogram!("store_batch_items").record(ops.len() as f64);
+        metrics::histogram!("store_batch_seconds").record(started_at.elapsed());
+        result.map_err(|error| BatchFailure {
+            error,
+            in_doubt_since,
+        })
     }
 }
 
-/// The next item; none when there will not be any.
+/// Returns the next write; `None` once the queue is closed and empty.
 async fn next(
-    entries: &mut mpsc::UnboundedReceiver<Entry>,
+    entries: &mut mpsc::UnboundedReceiver<QueuedOp>,
     closing: &CancellationToken,
-) -> Option<Entry> {
+) -> Option<QueuedOp> {
     tokio::select! {
         entry = entries.recv() => return entry,
         () = closing.cancelled() => entries.close(),
@@ -152,31 +171,31 @@ async fn next(
     entries.recv().await
 }
 
-/// Items without outcomes, and since when an attempt at them is in doubt.
-struct Undone {
+/// The failure of a batch. `in_doubt_since` is set if an attempt may have been committed.
+struct BatchFailure {
     error: RepositoryError,
-    doubt: Option<HeadsBefore>,
+    in_doubt_since: Option<HeadsBefore>,
 }
 
-fn is_unavailable(outcome: &Result<Outcome, RepositoryError>) -> bool {
+fn is_unavailable(outcome: &Result<WriteOutcome, RepositoryError>) -> bool {
     matches!(outcome, Err(error) if error.is_retryable())
 }
 
-/// Gives every item the same error, with all its causes.
-fn same_for_all(error: RepositoryError, items: &[Item]) -> Outcomes {
+/// Returns the same error, with all its causes, for every write.
+fn same_error_for_all(error: RepositoryError, ops: &[WriteOp]) -> Outcomes {
     match error {
         RepositoryError::Unavailable(source) => {
             let source: Arc<dyn Error + Send + Sync> = source.into();
             let shared = || RepositoryError::Unavailable(Box::new(Arc::clone(&source)));
-            items.iter().map(|_| Err(shared())).collect()
+            ops.iter().map(|_| Err(shared())).collect()
         }
-        // Any other one is that of a single item.
+        // Any other error is returned for a single write only.
         error => vec![Err(error)],
     }
 }
 
-/// What nobody could learn the outcome of is `Unavailable`, whatever stood in the way.
-fn out_of_reach(error: RepositoryError) -> RepositoryError {
+/// Converts the error of a write with an unknown outcome to `Unavailable`.
+fn as_unavailable(error: RepositoryError) -> RepositoryError {
     match error {
         RepositoryError::Unavailable(_) => error,
         error => RepositoryError::Unavailable(error.into()),

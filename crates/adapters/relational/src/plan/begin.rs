@@ -1,82 +1,90 @@
-//! A turn that starts, or waits behind another.
+//! The start of a turn, which runs at once or is queued.
 
 use domain::{EventType, admission::Admission};
 use ports::{BeginOutcome, BeginTurn, RepositoryError};
 
 use super::{
     Planner, committed,
-    question::{Refusal, Room, started_row, turn_place, turn_row},
+    conversation_state::{ConversationState, Rejection, started_row, turn_ids, turn_row},
 };
-use crate::Outcome;
+use crate::WriteOutcome;
 
 pub(super) fn plan(
     planner: &mut Planner<'_>,
     begin: &BeginTurn,
-) -> Result<Outcome, RepositoryError> {
+) -> Result<WriteOutcome, RepositoryError> {
     let facts = planner.facts;
-    let room = match Room::of(facts, begin) {
-        Ok(room) => room,
-        Err(refusal) => return Ok(Outcome::Begin(refusal.into())),
+    let state = match ConversationState::resolve(facts, begin) {
+        Ok(state) => state,
+        Err(rejection) => return Ok(WriteOutcome::Begin(rejection.into())),
     };
     if !facts.live_nodes.contains(&begin.node) {
-        return Ok(Outcome::Begin(BeginOutcome::NodeRefused));
+        return Ok(WriteOutcome::Begin(BeginOutcome::NodeRefused));
     }
-    let outcome = match room.admit(begin.on_busy) {
+    let outcome = match state.admit(begin.on_busy) {
         Admission::Start => {
-            room.check(facts, begin)?;
-            start(planner, begin, &room)
+            state.check(facts, begin)?;
+            start(planner, begin, &state)
         }
-        Admission::Queue => queue(planner, begin, &room),
+        Admission::Queue => queue(planner, begin, &state),
         Admission::Busy => BeginOutcome::Busy,
     };
-    Ok(Outcome::Begin(outcome))
+    Ok(WriteOutcome::Begin(outcome))
 }
 
-fn start(planner: &mut Planner<'_>, begin: &BeginTurn, room: &Room<'_>) -> BeginOutcome {
-    let created = planner.log_creation(begin, room);
+fn start(
+    planner: &mut Planner<'_>,
+    begin: &BeginTurn,
+    state: &ConversationState<'_>,
+) -> BeginOutcome {
+    let created = planner.log_conversation_created(begin, state);
     let started = planner.log_turn(
         &begin.tenant,
         &begin.stamp,
         EventType::TurnStarted,
-        turn_place(begin, room),
+        turn_ids(begin, state),
     );
-    let mut row = started_row(begin, room);
+    let mut row = started_row(begin, state);
     row.node = Some(begin.node);
     if let Some(message) = row.user_message() {
-        planner.say(&begin.tenant, message);
+        planner.push_message(&begin.tenant, message);
     }
     planner.rows.turns.push(row);
-    planner.enter(begin, room, 1, begin.stamp.time);
-    planner.claim(begin);
+    planner.write_conversation(begin, state, 1, begin.stamp.time);
+    planner.push_claim(begin);
     BeginOutcome::Started {
         committed: committed(created.unwrap_or(started), started),
-        message_seq: room.message_count() + 1,
-        turn_number: room.turn_count(),
+        message_seq: state.message_count() + 1,
+        turn_number: state.turn_count(),
     }
 }
 
-/// A turn that waits leaves no message, and its conversation as it is; which version of the agent
-/// will answer is not known yet.
-fn queue(planner: &mut Planner<'_>, begin: &BeginTurn, room: &Room<'_>) -> BeginOutcome {
+/// Queues a turn. It adds no message and does not change its conversation. The version of the
+/// agent that will reply is not known yet.
+fn queue(
+    planner: &mut Planner<'_>,
+    begin: &BeginTurn,
+    state: &ConversationState<'_>,
+) -> BeginOutcome {
     let queued = planner.log_turn(
         &begin.tenant,
         &begin.stamp,
         EventType::TurnQueued,
-        turn_place(begin, room),
+        turn_ids(begin, state),
     );
     let mut row = turn_row(begin);
     row.queued_seq = Some(queued);
     planner.rows.turns.push(row);
-    planner.claim(begin);
+    planner.push_claim(begin);
     BeginOutcome::Queued(committed(queued, queued))
 }
 
-impl From<Refusal> for BeginOutcome {
-    fn from(refusal: Refusal) -> Self {
-        match refusal {
-            Refusal::Repeated(record) => Self::Repeated(record),
-            Refusal::AgentNotFound => Self::AgentNotFound,
-            Refusal::ConversationNotFound => Self::ConversationNotFound,
+impl From<Rejection> for BeginOutcome {
+    fn from(rejection: Rejection) -> Self {
+        match rejection {
+            Rejection::Replayed(record) => Self::Replayed(record),
+            Rejection::AgentNotFound => Self::AgentNotFound,
+            Rejection::ConversationNotFound => Self::ConversationNotFound,
         }
     }
 }

@@ -1,19 +1,19 @@
-//! Turns that are ended from outside.
+//! Turns that are cancelled by a caller or by a deletion.
 
 use domain::{
     AgentId, ConversationId, EventType, NodeId, Seq, Stamp, TenantId, Timestamp, TurnId, TurnStatus,
 };
 use ports::{CancelOutcome, Committed, Reply};
 
-use super::{Planner, committed, ending::End};
+use super::{Planner, committed, ending::Ending};
 use crate::{
     EventRow, Facts, Rows, TurnEnd, TurnRow,
-    event_rows::{LogPlace, TurnPlace},
+    event_rows::{LogPosition, TurnIds},
 };
 
-/// Ends the turn `row`, and starts the one that waits behind it on `node`. `facts` hold the head
-/// of the tenant, the turn's conversation and, if `node` is given, whether it lives and which
-/// turn waits.
+/// Cancels the turn `row`, and starts the next queued turn on `node`. `facts` contain the head of
+/// the tenant and the turn's conversation; if `node` is given, also whether the node is alive, and
+/// the next queued turn.
 pub fn cancel_turn(
     facts: &Facts,
     row: &TurnRow,
@@ -25,10 +25,10 @@ pub fn cancel_turn(
         return (Rows::default(), CancelOutcome::AlreadyFinal);
     }
     let Some(conversation) = facts.conversation(&row.tenant, row.turn.conversation_id) else {
-        // What deletes a conversation ends its turns, so an open turn has one.
+        // Deleting a conversation cancels its turns, so the conversation of an open turn exists.
         return (Rows::default(), CancelOutcome::NotFound);
     };
-    let end = End {
+    let end = Ending {
         kind: EventType::TurnCancelled,
         status: TurnStatus::Cancelled,
         reply: partial.filter(|reply| !reply.content.is_empty()),
@@ -44,7 +44,7 @@ pub fn cancel_turn(
     (planner.into_rows(), outcome)
 }
 
-/// A turn that a deletion ends.
+/// A turn that a deletion cancels.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OpenTurn {
     /// The turn.
@@ -53,29 +53,30 @@ pub struct OpenTurn {
     pub conversation_id: ConversationId,
     /// Its agent.
     pub agent_id: AgentId,
-    /// The person its conversation belongs to.
+    /// The user that its conversation belongs to.
     pub user_id: Option<String>,
-    /// When it started, or was made if it waits.
+    /// The time of its start, or of its creation if it is queued.
     pub latest_time: Timestamp,
 }
 
-/// Logs one change of an agent or a conversation. `head` is the tenant's newest event.
-pub fn change(
+/// Logs one change of an agent or a conversation. `head` is the position of the tenant's newest
+/// event.
+pub fn log_change(
     tenant: &TenantId,
     head: Seq,
     stamp: &Stamp,
-    event: impl FnOnce(LogPlace<'_>) -> EventRow,
+    event: impl FnOnce(LogPosition<'_>) -> EventRow,
 ) -> (Rows, Committed) {
-    delete(tenant, head, &[], stamp, event)
+    log_deletion(tenant, head, &[], stamp, event)
 }
 
-/// Ends the turns that are open, in the order given, and logs the deletion last.
-pub fn delete(
+/// Cancels the open turns in the given order, and logs the deletion last.
+pub fn log_deletion(
     tenant: &TenantId,
     head: Seq,
     open: &[OpenTurn],
     stamp: &Stamp,
-    deletion: impl FnOnce(LogPlace<'_>) -> EventRow,
+    deletion: impl FnOnce(LogPosition<'_>) -> EventRow,
 ) -> (Rows, Committed) {
     let facts = Facts {
         heads: [(tenant.clone(), head)].into(),
@@ -83,13 +84,13 @@ pub fn delete(
     };
     let mut planner = Planner::new(&facts);
     for turn in open {
-        let place = TurnPlace {
+        let ids = TurnIds {
             turn_id: turn.id,
             conversation_id: turn.conversation_id,
             agent_id: turn.agent_id,
             user_id: turn.user_id.as_deref(),
         };
-        planner.log_turn(tenant, stamp, EventType::TurnCancelled, place);
+        planner.log_turn(tenant, stamp, EventType::TurnCancelled, ids);
         planner.rows.ends.push(TurnEnd {
             tenant: tenant.clone(),
             id: turn.id,

@@ -1,22 +1,22 @@
-//! A conversation that begins empty, or with a greeting.
+//! A new conversation, empty or with a greeting.
 
-use domain::{Conversation, IdempotencyClaim, Message, Seq, Stamp, TenantId};
+use domain::{Conversation, IdempotencyEntry, Message, Seq, Stamp, TenantId};
 use ports::Committed;
 
-use super::change;
+use super::log_change;
 use crate::{ClaimRow, ConversationRow, MessageRow, Rows, event_rows};
 
-/// What a new conversation writes. `head` is the tenant's newest event.
+/// Plans a new conversation. `head` is the position of the tenant's newest event.
 pub fn new_conversation(
     tenant: &TenantId,
     head: Seq,
     conversation: &Conversation,
     greeting: Option<&Message>,
     stamp: &Stamp,
-    claim: Option<&IdempotencyClaim>,
+    claim: Option<&IdempotencyEntry>,
 ) -> (Rows, Committed) {
-    let (rows, committed) = change(tenant, head, stamp, |place| {
-        event_rows::conversation_created(place, conversation)
+    let (rows, committed) = log_change(tenant, head, stamp, |position| {
+        event_rows::conversation_created(position, conversation)
     });
     let rows = Rows {
         conversations: vec![ConversationRow {
@@ -32,14 +32,7 @@ pub fn new_conversation(
             })
             .into_iter()
             .collect(),
-        claims: claim
-            .map(|claim| ClaimRow {
-                tenant: tenant.clone(),
-                claim: claim.clone(),
-                turn_id: None,
-            })
-            .into_iter()
-            .collect(),
+        claims: ClaimRow::without_turn(tenant, claim).into_iter().collect(),
         ..rows
     };
     (rows, committed)

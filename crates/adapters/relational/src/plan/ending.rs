@@ -1,4 +1,4 @@
-//! How a turn ends, whoever ends it, and how the next one starts in its place.
+//! The end of a turn for any reason, and the start of the next one.
 
 use domain::{
     ConversationId, EventType, NodeId, Problem, Seq, Stamp, TenantId, Timestamp, ToolCall, Turn,
@@ -9,46 +9,47 @@ use ports::{PromotedTurn, Reply};
 use super::Planner;
 use crate::{
     ConversationAdvance, ConversationFacts, ReleasedClaim, TurnEnd, TurnRow, TurnStart,
-    event_rows::TurnPlace,
+    event_rows::TurnIds,
 };
 
-/// How a turn ends.
-pub(super) struct End<'a> {
-    /// The event that tells it.
+/// The end of a turn.
+pub(super) struct Ending<'a> {
+    /// The event of the end.
     pub(super) kind: EventType,
     /// The final status.
     pub(super) status: TurnStatus,
-    /// What the agent said.
+    /// The agent's reply.
     pub(super) reply: Option<&'a Reply>,
-    /// Tools that were called.
+    /// The tool calls.
     pub(super) tool_calls: &'a [ToolCall],
-    /// Why there is no answer.
+    /// The reason of a failure.
     pub(super) error: Option<&'a Problem>,
 }
 
 impl Planner<'_> {
-    /// Ends a turn; when it was running, starts the first that waits on `node`, if given and
-    /// alive. Answers the positions of the first and last event.
+    /// Ends a turn. If it was running, starts the next queued turn on `node`, if that is given and
+    /// alive. Returns the positions of the first and last event.
     pub(super) fn end(
         &mut self,
         row: &TurnRow,
         conversation: &ConversationFacts,
-        end: &End<'_>,
+        end: &Ending<'_>,
         node: Option<NodeId>,
         stamp: &Stamp,
     ) -> (Seq, Seq, Option<PromotedTurn>) {
         let was_running = row.turn.status == TurnStatus::InProgress;
         let reply = end.reply.filter(|_| was_running);
-        let first = self.log_turn(&row.tenant, stamp, end.kind, place(&row.turn, conversation));
-        let place = (&row.tenant, row.turn.conversation_id);
-        // The turn may have been started by a node with another clock.
+        let ids = turn_ids(&row.turn, conversation);
+        let first = self.log_turn(&row.tenant, stamp, end.kind, ids);
+        let key = (&row.tenant, row.turn.conversation_id);
+        // A node with another clock may have started the turn.
         let finished_at = stamp.time.max(row.turn.latest_time());
-        let mut after = as_it_stands(place, conversation, finished_at);
+        let mut after = unchanged(key, conversation, finished_at);
         if let Some(reply) = reply {
             after.message_count += 1;
             after.last_message_at = Some(finished_at);
             let message = reply.message(&row.turn, after.message_count, finished_at);
-            self.say(&row.tenant, message);
+            self.push_message(&row.tenant, message);
         }
         self.rows.ends.push(TurnEnd {
             tenant: row.tenant.clone(),
@@ -65,7 +66,7 @@ impl Planner<'_> {
             finished_at,
         });
         if end.error.is_some_and(|problem| problem.retryable) {
-            self.release(row);
+            self.release_claim(row);
         }
         let promoted = node
             .filter(|_| was_running)
@@ -77,8 +78,8 @@ impl Planner<'_> {
         (first, last, promoted.map(|(_, turn)| turn))
     }
 
-    /// Lets a turn's key be used again, in the conversation where the turn took place.
-    fn release(&mut self, row: &TurnRow) {
+    /// Releases a turn's idempotency key for another turn in the same conversation.
+    fn release_claim(&mut self, row: &TurnRow) {
         self.rows
             .released
             .extend(row.claim.iter().map(|name| ReleasedClaim {
@@ -90,22 +91,21 @@ impl Planner<'_> {
             }));
     }
 
-    /// Starts the first turn that waits in a conversation where none is in progress, on `node` if
-    /// that is alive.
-    pub(super) fn promote_alone(
+    /// Starts the next queued turn of a conversation without a running turn, if `node` is alive.
+    pub(super) fn promote_next(
         &mut self,
-        place: (&TenantId, ConversationId),
+        key: (&TenantId, ConversationId),
         conversation: &ConversationFacts,
         node: NodeId,
         at: Timestamp,
     ) -> Option<PromotedTurn> {
-        let mut after = as_it_stands(place, conversation, at);
+        let mut after = unchanged(key, conversation, at);
         let (_, promoted) = self.promote(conversation, &mut after, node, at)?;
         self.advance(conversation, after);
         Some(promoted)
     }
 
-    /// Starts the first turn that waits. Its event names who asked, as that of any start does.
+    /// Starts the next queued turn. The actor of its event is the principal that sent the message.
     fn promote(
         &mut self,
         conversation: &ConversationFacts,
@@ -141,10 +141,10 @@ impl Planner<'_> {
             &after.tenant,
             &by_asker,
             EventType::TurnStarted,
-            place(&row.turn, conversation),
+            turn_ids(&row.turn, conversation),
         );
         if let Some(message) = row.user_message() {
-            self.say(&after.tenant, message);
+            self.push_message(&after.tenant, message);
         }
         self.rows.starts.push(TurnStart {
             tenant: after.tenant.clone(),
@@ -169,8 +169,8 @@ impl Planner<'_> {
     }
 }
 
-/// A conversation that has not come further.
-fn as_it_stands(
+/// The changed columns of a conversation before any change is added.
+fn unchanged(
     (tenant, id): (&TenantId, ConversationId),
     conversation: &ConversationFacts,
     at: Timestamp,
@@ -186,8 +186,8 @@ fn as_it_stands(
     }
 }
 
-fn place<'a>(turn: &Turn, conversation: &'a ConversationFacts) -> TurnPlace<'a> {
-    TurnPlace {
+fn turn_ids<'a>(turn: &Turn, conversation: &'a ConversationFacts) -> TurnIds<'a> {
+    TurnIds {
         turn_id: turn.id,
         conversation_id: turn.conversation_id,
         agent_id: turn.agent_id,

@@ -1,14 +1,15 @@
-//! What a transaction decides and writes, from the facts alone: the same in every store.
+//! The decisions of a transaction: a pure function of its facts, shared by all stores.
 
 mod begin;
 mod cancel;
+mod completed_turn;
 mod conversation;
+mod conversation_state;
 mod ending;
-mod exchange;
 mod finish;
-mod question;
-mod repeated;
+mod in_doubt;
 mod sweep;
+mod update;
 
 use std::collections::BTreeMap;
 
@@ -16,40 +17,43 @@ use domain::{EventType, Seq, Stamp, TenantId};
 use ports::Committed;
 
 pub use self::{
-    cancel::{OpenTurn, cancel_turn, change, delete},
+    cancel::{OpenTurn, cancel_turn, log_change, log_deletion},
     conversation::new_conversation,
     sweep::{SweptConversation, WaitingTurn, fail_queued, sweep, sweep_query, swept_conversations},
+    update::{check_version, updated_conversation},
 };
 use crate::{
-    ConversationAdvance, ConversationFacts, EventRow, Facts, Item, Rows,
-    event_rows::{self, LogPlace, TurnPlace},
-    item::Outcomes,
+    ConversationAdvance, ConversationFacts, EventRow, Facts, Rows, WriteOp,
+    event_rows::{self, LogPosition, TurnIds},
+    write_op::Outcomes,
 };
 
-/// What is to be written, and what each item is told once that is committed.
+/// The rows to write, and the outcomes to return once they are committed.
 #[derive(Debug)]
 pub struct Plan {
-    /// What is to be written.
+    /// The rows to write.
     pub rows: Rows,
-    /// One outcome an item, in their order.
+    /// The outcomes: one for each write, in the same order.
     pub outcomes: Outcomes,
 }
 
-/// Decides about a batch. Items must be of different conversations and keys (see
-/// [`crate::batch::form`]); an item that an earlier attempt has stored, as `facts.logged` tells,
-/// is answered as done and writes nothing.
-pub fn plan(items: &[Item], facts: &Facts) -> Plan {
+/// Decides on a batch. The writes must belong to different conversations and keys (see
+/// [`crate::batch::next_batch`]). A write that an earlier attempt has stored according to
+/// `facts.logged` gets its stored outcome, and nothing is written for it.
+pub fn plan(ops: &[WriteOp], facts: &Facts) -> Plan {
     let mut planner = Planner::new(facts);
-    let outcomes = items
+    let outcomes = ops
         .iter()
-        .map(|item| {
-            if let Some(outcome) = repeated::outcome(facts, item) {
+        .map(|op| {
+            if let Some(outcome) = in_doubt::outcome(facts, op) {
                 return Ok(outcome);
             }
-            match item {
-                Item::Exchange(exchange) => exchange::plan(&mut planner, exchange),
-                Item::Begin(begin) => begin::plan(&mut planner, begin),
-                Item::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
+            match op {
+                WriteOp::CompletedTurn(completed_turn) => {
+                    completed_turn::plan(&mut planner, completed_turn)
+                }
+                WriteOp::Begin(begin) => begin::plan(&mut planner, begin),
+                WriteOp::Finish(finish) => Ok(finish::plan(&mut planner, finish)),
             }
         })
         .collect();
@@ -59,7 +63,7 @@ pub fn plan(items: &[Item], facts: &Facts) -> Plan {
     }
 }
 
-/// Collects rows and numbers events.
+/// Collects the rows to write and assigns event positions.
 struct Planner<'a> {
     facts: &'a Facts,
     heads: BTreeMap<TenantId, Seq>,
@@ -82,23 +86,25 @@ impl<'a> Planner<'a> {
         }
     }
 
-    /// Returns the position of the tenant's newest event, those of this plan included.
+    /// Returns the position of the tenant's newest event, including the events of this plan.
     fn head(&self, tenant: &TenantId) -> Seq {
         let known = self.heads.get(tenant);
         let known = known.or_else(|| self.facts.heads.get(tenant));
         known.copied().unwrap_or_default()
     }
 
-    /// Adds an event at the end of its tenant's log, as `row` makes it for its place.
+    /// Appends an event to its tenant's log; `row` builds it for its position.
     fn log(
         &mut self,
         tenant: &TenantId,
         stamp: &Stamp,
-        row: impl FnOnce(LogPlace<'_>) -> EventRow,
+        row: impl FnOnce(LogPosition<'_>) -> EventRow,
     ) -> Seq {
         let seq = self.head(tenant).plus(1);
         self.heads.insert(tenant.clone(), seq);
-        self.rows.events.push(row(LogPlace { tenant, seq, stamp }));
+        self.rows
+            .events
+            .push(row(LogPosition { tenant, seq, stamp }));
         seq
     }
 
@@ -107,13 +113,15 @@ impl<'a> Planner<'a> {
         tenant: &TenantId,
         stamp: &Stamp,
         kind: EventType,
-        turn: TurnPlace<'_>,
+        turn: TurnIds<'_>,
     ) -> Seq {
-        self.log(tenant, stamp, |place| event_rows::turn(place, kind, turn))
+        self.log(tenant, stamp, |position| {
+            event_rows::turn_event(position, kind, turn)
+        })
     }
 
-    /// Stores how far an existing conversation has come. Its times never run backwards, although
-    /// the clocks of nodes differ.
+    /// Updates the counters and times of an existing conversation. Its times never run backwards,
+    /// although the clocks of nodes differ.
     fn advance(&mut self, conversation: &ConversationFacts, mut advance: ConversationAdvance) {
         let not_before = conversation.updated_at;
         advance.updated_at = advance.updated_at.max(not_before);
@@ -123,7 +131,7 @@ impl<'a> Planner<'a> {
     }
 }
 
-/// Positions of the events from `first` to `last`.
+/// The positions of the events from `first` to `last`.
 const fn committed(first: Seq, last: Seq) -> Committed {
     Committed { first, last }
 }

@@ -1,53 +1,53 @@
-//! Turns that nobody runs any more, turns that waited too long, and those that start in their
-//! place.
+//! The sweep: fails the turns of dead nodes and turns that were queued for too long, and starts
+//! the turns queued behind them.
 
 use std::collections::HashMap;
 
 use domain::{
     ConversationId, EventType, NodeId, Problem, ProblemCode, Stamp, TenantId, TurnId, TurnStatus,
 };
-use ports::{Committed, PromotedTurn, Sweep, Swept};
+use ports::{Committed, PromotedTurn, Sweep, SweepOutcome};
 
-use super::{Planner, committed, ending::End};
+use super::{Planner, committed, ending::Ending};
 use crate::{ConversationFacts, Facts, FactsQuery, Rows, TurnRow};
 
-/// A conversation that a sweep looks at.
+/// A conversation that a sweep examines.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SweptConversation {
     /// The conversation.
     pub id: ConversationId,
-    /// Its turn in progress, if the process is dead that runs it.
+    /// Its running turn, if the node of that turn is dead.
     pub lost: Option<TurnId>,
-    /// The turns that wait, in the order of their `turn.queued` events.
+    /// The queued turns, in the order of their `turn.queued` events.
     pub waiting: Vec<WaitingTurn>,
 }
 
-/// A turn that waits.
+/// A queued turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WaitingTurn {
     /// The turn.
     pub id: TurnId,
-    /// Whether it has waited for too long.
+    /// Whether it was queued for too long.
     pub is_expired: bool,
 }
 
 impl SweptConversation {
-    /// The turns that may be ended, and the one that may start.
+    /// The turns that may end, and the turn that may start.
     fn turns(&self) -> impl Iterator<Item = TurnId> {
         let expired = self.waiting.iter().filter(|waiting| waiting.is_expired);
         let ended = self.lost.into_iter().chain(expired.map(|turn| turn.id));
         ended.chain(self.next())
     }
 
-    /// The first turn that still waits when those are gone that waited for too long.
+    /// The first queued turn that has not expired.
     fn next(&self) -> Option<TurnId> {
-        let mut good = self.waiting.iter().filter(|waiting| !waiting.is_expired);
-        good.next().map(|turn| turn.id)
+        let mut valid = self.waiting.iter().filter(|waiting| !waiting.is_expired);
+        valid.next().map(|turn| turn.id)
     }
 }
 
-/// The conversations of the turns that nobody runs, then those of the turns that wait; `waiting`
-/// is in the order of the queues.
+/// Groups turns by conversation: first the conversations of lost turns, then those of queued
+/// turns. `waiting` is in the order of the queues.
 pub fn swept_conversations(
     lost: impl IntoIterator<Item = (ConversationId, TurnId)>,
     waiting: impl IntoIterator<Item = (ConversationId, WaitingTurn)>,
@@ -58,23 +58,23 @@ pub fn swept_conversations(
         waiting: Vec::new(),
     };
     let mut conversations: Vec<_> = lost.into_iter().map(of_lost).collect();
-    let places = conversations.iter().zip(0..);
-    let mut places: HashMap<_, _> = places.map(|(found, place)| (found.id, place)).collect();
+    let indexes = conversations.iter().zip(0..);
+    let mut indexes: HashMap<_, _> = indexes.map(|(found, index)| (found.id, index)).collect();
     for (id, turn) in waiting {
-        let place = *places.entry(id).or_insert(conversations.len());
-        if place == conversations.len() {
+        let index = *indexes.entry(id).or_insert(conversations.len());
+        if index == conversations.len() {
             conversations.push(SweptConversation {
                 id,
                 lost: None,
                 waiting: Vec::new(),
             });
         }
-        conversations[place].waiting.push(turn);
+        conversations[index].waiting.push(turn);
     }
     conversations
 }
 
-/// What must be known to sweep `conversations`.
+/// The keys of the facts that a sweep of `conversations` needs.
 pub fn sweep_query(sweep: &Sweep, conversations: &[SweptConversation]) -> FactsQuery {
     let tenant = &sweep.tenant;
     let mut query = FactsQuery::default();
@@ -88,10 +88,14 @@ pub fn sweep_query(sweep: &Sweep, conversations: &[SweptConversation]) -> FactsQ
     query
 }
 
-/// Fails what nobody runs or what waited for too long, and starts what waits behind it, until the
-/// limit is reached. `facts` hold what [`sweep_query`] asks for.
-pub fn sweep(facts: &Facts, conversations: &[SweptConversation], sweep: &Sweep) -> (Rows, Swept) {
-    let mut pass = Pass {
+/// Fails lost and expired turns, and starts the next queued turns, until the limit is reached.
+/// `facts` contain the facts of [`sweep_query`].
+pub fn sweep(
+    facts: &Facts,
+    conversations: &[SweptConversation],
+    sweep: &Sweep,
+) -> (Rows, SweepOutcome) {
+    let mut pass = SweepPass {
         planner: Planner::new(facts),
         sweep,
         failed: Vec::new(),
@@ -102,7 +106,7 @@ pub fn sweep(facts: &Facts, conversations: &[SweptConversation], sweep: &Sweep) 
             pass.conversation(conversation, found);
         }
     }
-    let swept = Swept {
+    let swept = SweepOutcome {
         committed: pass.committed(),
         failed: pass.failed,
         promoted: pass.promoted,
@@ -110,7 +114,7 @@ pub fn sweep(facts: &Facts, conversations: &[SweptConversation], sweep: &Sweep) 
     (pass.planner.into_rows(), swept)
 }
 
-/// Fails the turn `row` if it waits. `facts` hold the head of the tenant and the turn's
+/// Fails the turn `row` if it is queued. `facts` contain the head of the tenant and the turn's
 /// conversation.
 pub fn fail_queued(
     facts: &Facts,
@@ -127,31 +131,31 @@ pub fn fail_queued(
     (planner.into_rows(), Some(committed(first, last)))
 }
 
-const fn failure(problem: &Problem) -> End<'_> {
-    End {
+const fn failure(problem: &Problem) -> Ending<'_> {
+    Ending {
         kind: EventType::TurnFailed,
         status: TurnStatus::Failed,
         reply: None,
-        // What a process knew of its calls is gone with it.
+        // The tool calls were only in the memory of the node.
         tool_calls: &[],
         error: Some(problem),
     }
 }
 
-/// What a sweep has come to.
-struct Pass<'a> {
+/// The progress of a sweep.
+struct SweepPass<'a> {
     planner: Planner<'a>,
     sweep: &'a Sweep,
     failed: Vec<TurnId>,
     promoted: Vec<PromotedTurn>,
 }
 
-impl Pass<'_> {
+impl SweepPass<'_> {
     fn is_full(&self) -> bool {
         self.failed.len() + self.promoted.len() >= self.sweep.limit
     }
 
-    /// The positions of its events: all that the tenant's log grew by.
+    /// The positions of its events, which are all events added to the tenant's log.
     fn committed(&self) -> Option<Committed> {
         let tenant: &TenantId = &self.sweep.tenant;
         let last = self.planner.heads.get(tenant)?;
@@ -190,8 +194,8 @@ impl Pass<'_> {
         self.failed.push(id);
     }
 
-    /// Starts the turn that waits first. Where the limit has kept one before it from being failed,
-    /// it keeps this one from starting too.
+    /// Starts the next queued turn. If the limit kept an earlier turn from being failed, it is
+    /// reached here, too, and the next turn does not start.
     fn promote(&mut self, swept: &SweptConversation, found: &ConversationFacts, node: NodeId) {
         if self.is_full() {
             return;
@@ -200,7 +204,7 @@ impl Pass<'_> {
             first_waiting: swept.next(),
             ..found.clone()
         };
-        let promoted = self.planner.promote_alone(
+        let promoted = self.planner.promote_next(
             (&self.sweep.tenant, swept.id),
             &conversation,
             node,

@@ -1,21 +1,22 @@
-//! Decisions on facts made up for each test.
+//! Tests of decisions on invented facts.
 
 mod begin;
 mod cancel;
-mod exchange;
+mod completed_turn;
 mod finish;
+mod in_doubt;
 mod released;
-mod repeated;
 mod sweep;
 
 use std::collections::HashMap;
 
-use contract::samples;
-use domain::{Agent, ConversationId, IdempotencyClaim, IdempotencyRecord, Seq, TurnId, TurnStatus};
-use ports::{BeginTurn, ExchangeTarget, RepositoryError};
+use contract::fixture;
+use domain::{Agent, ConversationId, IdempotencyEntry, IdempotencyRecord, Seq, TurnId, TurnStatus};
+use ports::{BeginTurn, ConversationTarget, RepositoryError};
 
 use crate::{
-    ClaimKey, ConversationFacts, Facts, Item, Outcome, Plan, Rows, TurnRow, plan, plan::question,
+    ClaimKey, ConversationFacts, Facts, Plan, Rows, TurnRow, WriteOp, WriteOutcome, plan,
+    plan::conversation_state,
 };
 
 /// The events of a plan as `(seq, type)`.
@@ -27,40 +28,40 @@ fn events(rows: &Rows) -> Vec<(i64, &'static str)> {
 }
 
 fn agent() -> Agent {
-    samples::agent(1)
+    fixture::agent(1)
 }
 
 /// A log at position 10, one agent, and conversation 1 after two turns.
 fn facts() -> Facts {
-    let tenant = samples::tenant();
+    let tenant = fixture::tenant();
     Facts {
         heads: [(tenant.clone(), Seq(10))].into(),
         agents: HashMap::from([((tenant.clone(), agent().id), agent().version)]),
         conversations: HashMap::from([(
-            (tenant, samples::conversation_id(1)),
+            (tenant, fixture::conversation_id(1)),
             ConversationFacts {
                 agent_id: agent().id,
                 agent_version: agent().version,
                 user_id: Some("ada".to_owned()),
                 message_count: 4,
                 turn_count: 2,
-                updated_at: samples::at(1),
+                updated_at: fixture::at(1),
                 running: None,
                 waiting: 0,
                 first_waiting: None,
             },
         )]),
-        live_nodes: [samples::node_id(1)].into(),
+        live_nodes: [fixture::node_id(1)].into(),
         ..Facts::default()
     }
 }
 
-/// The facts with turn 8 running on node 1, and turn 9 waiting.
+/// The facts with turn 8 running on node 1, and turn 9 queued.
 fn busy_facts() -> Facts {
     let mut facts = facts();
-    facts.conversation_mut().running = Some(samples::turn_id(8));
+    facts.conversation_mut().running = Some(fixture::turn_id(8));
     facts.conversation_mut().waiting = 1;
-    facts.conversation_mut().first_waiting = Some(samples::turn_id(9));
+    facts.conversation_mut().first_waiting = Some(fixture::turn_id(9));
     facts.insert_turn(turn(8, TurnStatus::InProgress));
     facts.insert_turn(turn(9, TurnStatus::Queued));
     facts
@@ -68,7 +69,7 @@ fn busy_facts() -> Facts {
 
 impl Facts {
     fn conversation_mut(&mut self) -> &mut ConversationFacts {
-        let key = (samples::tenant(), samples::conversation_id(1));
+        let key = (fixture::tenant(), fixture::conversation_id(1));
         self.conversations.get_mut(&key).unwrap()
     }
 
@@ -77,64 +78,64 @@ impl Facts {
     }
 
     fn turn_mut(&mut self, id: TurnId) -> &mut TurnRow {
-        self.turns.get_mut(&(samples::tenant(), id)).unwrap()
+        self.turns.get_mut(&(fixture::tenant(), id)).unwrap()
     }
 }
 
-/// The target of a turn in conversation 1, as its caller saw it.
-fn existing(turn_count: i64) -> ExchangeTarget {
-    ExchangeTarget::Existing {
-        id: samples::conversation_id(1),
+/// The target of a turn in conversation 1, with the assumed turn count.
+fn existing(turn_count: i64) -> ConversationTarget {
+    ConversationTarget::Existing {
+        id: fixture::conversation_id(1),
         turn_count,
     }
 }
 
-fn asked(number: u32, target: ExchangeTarget) -> BeginTurn {
-    samples::question(number, &agent(), target)
+fn begin_turn(number: u32, target: ConversationTarget) -> BeginTurn {
+    fixture::begin_turn(number, &agent(), target)
 }
 
-/// A stored turn of conversation 1 that runs on node 1, or waits.
+/// A stored turn of conversation 1, which runs on node 1 if its status says so.
 fn turn(number: u32, status: TurnStatus) -> TurnRow {
-    let question = BeginTurn {
-        claim: Some(samples::claim(&format!("key-{number}"))),
-        ..asked(number, existing(2))
+    let begin = BeginTurn {
+        claim: Some(fixture::claim(&format!("key-{number}"))),
+        ..begin_turn(number, existing(2))
     };
-    let mut row = question::turn_row(&question);
+    let mut row = conversation_state::turn_row(&begin);
     row.turn.status = status;
     if status == TurnStatus::InProgress {
         row.turn.agent_version = Some(agent().version);
-        row.turn.started_at = Some(question.stamp.time);
-        row.node = Some(samples::node_id(1));
+        row.turn.started_at = Some(begin.stamp.time);
+        row.node = Some(fixture::node_id(1));
         row.message_seq = Some(4);
         row.turn_number = Some(1);
     }
     row
 }
 
-fn used(claim: &IdempotencyClaim) -> (ClaimKey, IdempotencyRecord) {
+fn record_of(claim: &IdempotencyEntry) -> (ClaimKey, IdempotencyRecord) {
     let record = IdempotencyRecord {
         fingerprint: claim.fingerprint,
-        turn_id: Some(samples::turn_id(77)),
+        turn_id: Some(fixture::turn_id(77)),
         released_into: None,
         answer: None,
         created_at: claim.created_at,
     };
-    (ClaimKey::of(&samples::tenant(), claim), record)
+    (ClaimKey::new(&fixture::tenant(), claim), record)
 }
 
-fn conversation_of_nobody() -> ConversationId {
-    samples::conversation_id(404)
+fn unknown_conversation() -> ConversationId {
+    fixture::conversation_id(404)
 }
 
-/// Plans one item and expects that nothing is written.
-fn refused(item: Item, facts: &Facts) -> Result<Outcome, RepositoryError> {
-    let Plan { rows, mut outcomes } = plan(&[item], facts);
+/// Plans one write and expects that it adds no rows.
+fn rejected(op: WriteOp, facts: &Facts) -> Result<WriteOutcome, RepositoryError> {
+    let Plan { rows, mut outcomes } = plan(&[op], facts);
     assert_eq!(rows, Rows::default());
     outcomes.remove(0)
 }
 
-/// Plans one item and expects that it is carried out.
-fn carried_out(item: Item, facts: &Facts) -> (Rows, Outcome) {
-    let Plan { rows, mut outcomes } = plan(&[item], facts);
+/// Plans one write and expects an outcome.
+fn carried_out(op: WriteOp, facts: &Facts) -> (Rows, WriteOutcome) {
+    let Plan { rows, mut outcomes } = plan(&[op], facts);
     (rows, outcomes.remove(0).unwrap())
 }

@@ -1,5 +1,5 @@
-//! A search with a pattern's lazy DFA, which answers nearly every message, a byte in a few
-//! nanoseconds.
+//! A search with a pattern's lazy DFA, which suffices for nearly every message and needs a few
+//! nanoseconds per byte.
 
 use std::task::Poll;
 
@@ -14,8 +14,8 @@ use regex_automata::{
 
 use super::{Prefilter, next_candidate};
 
-/// The number of bytes that are read between two looks at the clock: usually some 500 ns, but up
-/// to some milliseconds where each byte builds a new state of the largest pattern.
+/// The number of bytes between two checks of the clock: usually 500 ns, but up to some milliseconds
+/// if each byte builds a new state of the largest pattern.
 const BYTES_PER_CHECK: usize = 256;
 
 /// A search that can pause between two bytes of the message.
@@ -30,13 +30,13 @@ pub(super) struct DfaSearch {
 pub(super) enum DfaOutcome {
     Match,
     NoMatch,
-    /// The DFA cannot tell: a word boundary beside a character beyond ASCII, or a pattern that
+    /// The DFA cannot decide: a word boundary next to a character beyond ASCII, or a pattern that
     /// needs a new state for nearly every byte.
     GaveUp,
 }
 
 impl DfaSearch {
-    /// A search from byte `start`; `None` if the DFA cannot begin there.
+    /// Starts a search at byte `start`; `None` if the DFA cannot start there.
     pub(super) fn new(dfa: &DFA, cache: &mut Cache, message: &str, start: usize) -> Option<Self> {
         cache.search_start(start);
         Some(Self {
@@ -45,8 +45,8 @@ impl DfaSearch {
         })
     }
 
-    /// Continues the search; pending when the slice is over. `cache` must be the one that the
-    /// search began with, used by no other search since.
+    /// Continues the search. Pending if the slice is over. `cache` must be that of [`Self::new`],
+    /// not used by another search since.
     pub(super) fn advance(
         &mut self,
         dfa: &DFA,
@@ -72,7 +72,7 @@ impl DfaSearch {
         })
     }
 
-    /// Reads up to `chunk_end`, or further where the prefilter leads; returns the outcome if it
+    /// Reads up to `chunk_end`, or further if the prefilter skips ahead. Returns the outcome if it
     /// is known before the end of the message.
     fn read(
         &mut self,
@@ -101,7 +101,7 @@ impl DfaSearch {
             if state.is_quit() {
                 return Some(DfaOutcome::GaveUp);
             }
-            // A start state: nothing has begun to match here.
+            // A start state: no match has started here.
             let Some(candidate) = next_candidate(prefilter, message, self.at) else {
                 return Some(DfaOutcome::NoMatch);
             };

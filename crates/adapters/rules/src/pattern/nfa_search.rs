@@ -1,8 +1,8 @@
-//! A search by simulating a pattern's NFA: the fallback where the lazy DFA gives up, and the
-//! only search that finds groups.
+//! A search that simulates a pattern's NFA: the fallback if the lazy DFA gives up, and the only
+//! search that finds groups.
 //!
-//! The algorithm is the Pike VM of `regex_automata`. That one cannot pause, and a large
-//! pattern on a long message takes it seconds.
+//! The algorithm is the Pike VM of `regex_automata`, which cannot pause and needs seconds for a
+//! large pattern on a long message.
 
 use std::{mem, ops::Range, task::Poll};
 
@@ -14,7 +14,7 @@ use regex_automata::{
 
 use super::{Captures, Prefilter, next_candidate};
 
-/// The number of NFA states that are visited between two looks at the clock: some 30 µs.
+/// The number of NFA states that are visited between two checks of the clock: about 30 µs.
 const STATES_PER_CHECK: usize = 4 * 1024;
 /// The value of a slot that has no position.
 const UNSET: u32 = u32::MAX;
@@ -26,9 +26,9 @@ pub(super) struct NfaSearch {
     current: ActiveStates,
     next: ActiveStates,
     stack: Vec<Frame>,
-    /// Slots of the thread that is being followed.
+    /// The slots of the current thread.
     slots: Vec<u32>,
-    /// Slots of the best match so far.
+    /// The slots of the best match so far.
     matched: Option<Vec<u32>>,
 }
 
@@ -36,8 +36,8 @@ pub(super) struct NfaSearch {
 #[derive(Debug)]
 struct ActiveStates {
     ids: Vec<StateID>,
-    /// Where a state stands in `ids`, if it does.
-    places: Vec<u32>,
+    /// The index of a state in `ids`, if it is active.
+    indices: Vec<u32>,
     slots: Vec<u32>,
     slots_per_state: usize,
 }
@@ -49,8 +49,8 @@ enum Frame {
 }
 
 impl NfaSearch {
-    /// A search from byte `start`. Without `keeps_captures` it ends at the first match and finds
-    /// no groups.
+    /// Starts a search at byte `start`. Without `keeps_captures` it ends at the first match and
+    /// finds no groups.
     pub(super) fn new(nfa: &NFA, start: usize, keeps_captures: bool) -> Self {
         let slots = if keeps_captures {
             nfa.group_info().slot_len()
@@ -68,7 +68,7 @@ impl NfaSearch {
         }
     }
 
-    /// Continues the search; pending when the slice is over.
+    /// Continues the search. Pending if the slice is over.
     pub(super) fn advance(
         &mut self,
         nfa: &NFA,
@@ -116,20 +116,20 @@ impl NfaSearch {
         Poll::Ready(self.matched.take().map(|slots| captures(&slots)))
     }
 
-    /// Follows every thread over the byte at the present position.
+    /// Advances every thread over the byte at the current position.
     fn step(&mut self, nfa: &NFA, message: &str) {
         let (at, bytes) = (self.at, message.as_bytes());
-        for place in 0..self.current.ids.len() {
-            let id = self.current.ids[place];
+        for index in 0..self.current.ids.len() {
+            let id = self.current.ids[index];
             let target = match nfa.state(id) {
                 State::ByteRange { trans } => trans.matches(bytes, at).then_some(trans.next),
                 State::Sparse(sparse) => sparse.matches(bytes, at),
                 State::Dense(dense) => dense.matches(bytes, at),
-                // An empty match inside of a character is none.
+                // An empty match within a character does not count.
                 State::Match { .. } if message.is_char_boundary(at) => {
                     let slots = self.current.slots_of(id);
                     self.matched = Some(slots.to_vec());
-                    // Threads of lower priority cannot win any more.
+                    // Threads of lower priority can no longer win.
                     break;
                 }
                 _ => None,
@@ -152,7 +152,7 @@ impl NfaSearch {
     }
 }
 
-/// Adds the state `start` and all that it reaches without reading a byte, by priority.
+/// Adds the state `start` and all states that it reaches without reading a byte, by priority.
 fn close(
     nfa: &NFA,
     message: &str,
@@ -227,19 +227,19 @@ impl ActiveStates {
     fn new(states: usize, slots_per_state: usize) -> Self {
         Self {
             ids: Vec::with_capacity(states),
-            places: vec![0; states],
+            indices: vec![0; states],
             slots: vec![UNSET; states * slots_per_state],
             slots_per_state,
         }
     }
 
-    /// Adds a state; returns whether it is new.
+    /// Adds a state. Returns whether it is new.
     fn insert(&mut self, id: StateID) -> bool {
-        let place = self.places[id.as_usize()] as usize;
-        if self.ids.get(place) == Some(&id) {
+        let index = self.indices[id.as_usize()] as usize;
+        if self.ids.get(index) == Some(&id) {
             return false;
         }
-        self.places[id.as_usize()] = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
+        self.indices[id.as_usize()] = u32::try_from(self.ids.len()).unwrap_or(u32::MAX);
         self.ids.push(id);
         true
     }

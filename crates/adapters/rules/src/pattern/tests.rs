@@ -28,7 +28,7 @@ fn find(pattern: &Pattern, message: &str) -> Option<Captures> {
 #[case("^order$", "order", true)]
 #[case("^order$", "my order", false)]
 #[case("привет", "ПРИВЕТ!", true)]
-fn matches_anywhere_without_regard_to_case(
+fn patterns_match_anywhere_in_any_case(
     #[case] source: &str,
     #[case] message: &str,
     #[case] matches: bool,
@@ -48,31 +48,31 @@ fn matches_anywhere_without_regard_to_case(
 #[case(r"\p{Klingon}", "Unicode property not found")]
 #[case(
     r"(\w+) (\w+) (\w+) (\w+) (\w+)",
-    "compiles to more than 64 KiB: repeat less, or say '[a-z0-9]' for '\\w'"
+    "compiles to more than 64 KiB: use fewer repetitions, or '[a-z0-9]' instead of '\\w'"
 )]
 #[case(
     r"(((a{100}){100}){100}){100}",
-    "compiles to more than 64 KiB: repeat less, or say '[a-z0-9]' for '\\w'"
+    "compiles to more than 64 KiB: use fewer repetitions, or '[a-z0-9]' instead of '\\w'"
 )]
-fn says_in_one_line_why_a_pattern_does_not_compile(#[case] source: &str, #[case] expected: &str) {
+fn the_error_of_a_pattern_is_one_line(#[case] source: &str, #[case] expected: &str) {
     assert_eq!(Pattern::compile(source, true).unwrap_err(), expected);
 }
 
 #[test]
-fn refuses_long_and_deep_patterns() {
+fn long_and_deep_patterns_are_rejected() {
     assert!(Pattern::compile(&"a".repeat(512), true).is_ok());
     assert!(Pattern::compile(&"a".repeat(513), true).is_err());
     let nested = |depth| format!("{}a{}", "(".repeat(depth), ")".repeat(depth));
     assert!(Pattern::compile(&nested(31), true).is_ok());
-    let refusal = Pattern::compile(&nested(33), true).unwrap_err();
+    let error = Pattern::compile(&nested(33), true).unwrap_err();
     assert_eq!(
-        refusal,
+        error,
         "exceed the maximum number of nested parentheses/brackets (32)"
     );
 }
 
 #[test]
-fn finds_groups_by_number_and_by_name() {
+fn groups_are_found_by_number_and_name() {
     let pattern = Pattern::compile(r"(\d+) (?P<unit>kg|lb)( net)?", true).unwrap();
     assert_eq!(pattern.group("0"), Some(0));
     assert_eq!(pattern.group("unit"), Some(2));
@@ -85,7 +85,7 @@ fn finds_groups_by_number_and_by_name() {
 }
 
 #[test]
-fn gives_memory_back_that_a_message_blew_up() {
+fn memory_that_a_message_enlarged_is_freed() {
     let pattern = Pattern::compile(".{0,30}zz.{0,30}", false).unwrap();
     let mut memory = PatternMemory::default();
     let message: String = ('a'..='z')
@@ -99,8 +99,8 @@ fn gives_memory_back_that_a_message_blew_up() {
     assert!(left <= pattern.kept_bytes(), "{left} bytes are left");
 }
 
-/// The search of crate `regex`, as the model of ours.
-fn model(source: &str, message: &str) -> Option<Captures> {
+/// The search of crate `regex`, as the reference.
+fn reference(source: &str, message: &str) -> Option<Captures> {
     let syntax = syntax::Config::new().case_insensitive(true);
     let regex = Regex::builder().syntax(syntax).build(source).unwrap();
     let mut captures = regex.create_captures();
@@ -119,8 +119,8 @@ fn model(source: &str, message: &str) -> Option<Captures> {
 #[case::end(r"(\w+)[.!]?$", "hello world!")]
 #[case::candidate_inside_a_word(r"\bcat", "concat cat")]
 #[case::many_states("(a|b)*a(a|b){9}c", &"abbabaabbbabaabab".repeat(60))]
-fn finds_what_crate_regex_finds(#[case] source: &str, #[case] message: &str) {
-    let expected = model(source, message);
+fn matches_equal_those_of_crate_regex(#[case] source: &str, #[case] message: &str) {
+    let expected = reference(source, message);
     let found = |keeps_captures, slice| {
         let pattern = Pattern::compile(source, keeps_captures).unwrap();
         find_in(&pattern, message, slice)
@@ -133,14 +133,14 @@ fn finds_what_crate_regex_finds(#[case] source: &str, #[case] message: &str) {
 
 proptest! {
     #[test]
-    fn finds_what_crate_regex_finds_by_any_pattern(
+    fn matches_of_any_pattern_equal_those_of_crate_regex(
         source in r"(\(?[abcé]{1,3}[|*+?]?\)?|\\b|\\w|\^|\$|[.]|\(a\|bc?\)|\[ab\]\{1,3\}){1,6}",
         message in "[abcBé .]{0,40}",
     ) {
         let Ok(pattern) = Pattern::compile(&source, true) else {
             return Ok(());
         };
-        let expected = model(&source, &message);
+        let expected = reference(&source, &message);
         let uncaptured = Pattern::compile(&source, false).unwrap();
         prop_assert_eq!(find(&uncaptured, &message).is_some(), expected.is_some());
         prop_assert_eq!(find(&pattern, &message), expected);
@@ -153,7 +153,7 @@ fn the_largest_pattern_on_the_longest_message_pauses() {
     let pattern = Pattern::compile(source, false).unwrap();
     let message = "abbabaé".repeat(4_500);
     let mut memory = PatternMemory::default();
-    // Each round ends at the first look at the clock.
+    // Each round ends at the first check of the clock.
     for _ in 0..20 {
         let slice = Slice::new(Duration::ZERO);
         assert!(pattern.find(&mut memory, &message, slice).is_pending());

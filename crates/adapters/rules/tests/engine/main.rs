@@ -1,6 +1,6 @@
-//! The engine from outside, through its port.
+//! Tests of the engine through its port.
 
-mod given;
+mod fixture;
 mod prepare;
 mod replies;
 mod speed;

@@ -1,4 +1,4 @@
-//! What the engine says about an agent before it is saved.
+//! The checks of an agent before it is saved.
 
 use std::sync::Arc;
 
@@ -7,9 +7,9 @@ use ports::{PrepareError, ReplyEngine as _};
 use rstest::rstest;
 use rule_engine::RuleReplyEngine;
 
-use crate::given::{agent, agent_with, keyword_rule, pattern_rule, tenant};
+use crate::fixture::{agent, agent_with, keyword_rule, pattern_rule, tenant};
 
-async fn faults_of(agent: Agent) -> Vec<Fault> {
+async fn prepare_faults(agent: Agent) -> Vec<Fault> {
     let engine = RuleReplyEngine::new().unwrap();
     let prepared = engine.prepare(&tenant(), &Arc::new(agent)).await;
     match prepared {
@@ -20,7 +20,7 @@ async fn faults_of(agent: Agent) -> Vec<Fault> {
 }
 
 #[tokio::test]
-async fn all_faults_are_told_at_once_with_their_place() {
+async fn all_faults_are_reported_at_once_with_pointers() {
     let mut agent = agent_with([
         pattern_rule("fine (.*)", "{{capture.1}}"),
         pattern_rule("(unclosed", "{{capture.9}} may be right"),
@@ -35,10 +35,10 @@ async fn all_faults_are_told_at_once_with_their_place() {
             capability: Some("not had".to_owned()),
             ..pattern_rule("*", "x")
         },
-        pattern_rule("[", "{{nobody}}"),
+        pattern_rule("[", "{{unknown}}"),
     ]);
     agent.config.fallback_reply = Some("{{capture.1}}".to_owned());
-    let faults = faults_of(agent).await;
+    let faults = prepare_faults(agent).await;
     let places: Vec<_> = faults
         .iter()
         .map(|fault| (fault.pointer.as_str(), fault.code))
@@ -67,11 +67,11 @@ async fn all_faults_are_told_at_once_with_their_place() {
 #[case::whole_match(agent_with([pattern_rule("a", "{{capture.0}}")]))]
 #[case::keywords(agent_with([keyword_rule(&["👋"], "{{agent.personality}}")]))]
 #[tokio::test]
-async fn good_rules_have_no_faults(#[case] agent: Agent) {
-    assert_eq!(faults_of(agent).await, []);
+async fn valid_rules_have_no_faults(#[case] agent: Agent) {
+    assert_eq!(prepare_faults(agent).await, []);
 }
 
-/// Each takes some 100 KiB, because of the Unicode class.
+/// Rules of about 100 KiB each, because of the Unicode class.
 fn ordinary_rules(count: usize) -> Vec<Rule> {
     let rule = |number| pattern_rule(&format!(r"hello{number} (?<who>\w+)"), "{{capture.who}}");
     (0..count).map(rule).collect()
@@ -79,12 +79,12 @@ fn ordinary_rules(count: usize) -> Vec<Rule> {
 
 #[tokio::test]
 async fn two_hundred_ordinary_rules_fit() {
-    assert_eq!(faults_of(agent_with(ordinary_rules(200))).await, []);
+    assert_eq!(prepare_faults(agent_with(ordinary_rules(200))).await, []);
 }
 
 #[tokio::test]
-async fn rules_that_take_too_much_memory_together_are_refused() {
-    let faults = faults_of(agent_with(ordinary_rules(800))).await;
+async fn rules_that_are_too_large_in_total_are_rejected() {
+    let faults = prepare_faults(agent_with(ordinary_rules(800))).await;
     let [fault] = faults.as_slice() else {
         panic!("{} faults", faults.len());
     };

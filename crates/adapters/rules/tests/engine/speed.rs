@@ -1,4 +1,4 @@
-//! How long an answer takes. Measured in optimised builds only:
+//! The duration of a reply. Measured in optimised builds only:
 //! `cargo test --release -p rule_engine --test engine -- --nocapture`.
 
 use std::{
@@ -10,9 +10,9 @@ use domain::Rule;
 use ports::ReplyEngine as _;
 use rule_engine::RuleReplyEngine;
 
-use crate::given::{agent_with, keyword_rule, pattern_rule, request, tenant};
+use crate::fixture::{agent_with, keyword_rule, pattern_rule, request, tenant};
 
-/// Two hundred rules as people write them, none of which matches the message.
+/// Two hundred typical rules, none of which matches the message.
 fn rules() -> Vec<Rule> {
     let kinds: [fn(usize) -> Rule; 8] = [
         |n| pattern_rule(&format!(r"\bproduct{n}\b"), "x"),
@@ -40,7 +40,7 @@ fn message() -> String {
 
 #[tokio::test]
 #[cfg_attr(debug_assertions, ignore = "measures optimised builds")]
-async fn a_warm_answer_by_two_hundred_rules_takes_less_than_a_few_milliseconds() {
+async fn a_reply_by_two_hundred_rules_takes_a_few_milliseconds_at_most() {
     let agent = Arc::new(agent_with(rules()));
     let engine = RuleReplyEngine::new().unwrap();
     let started = Instant::now();
@@ -53,7 +53,7 @@ async fn a_warm_answer_by_two_hundred_rules_takes_less_than_a_few_milliseconds()
         assert!(engine.reply(request).await.is_ok());
         times.push(started.elapsed());
     }
-    println!("first answer in {:?}", times[0]);
+    println!("first reply in {:?}", times[0]);
     times.sort_unstable();
     println!("median {:?}, p99 {:?}", times[250], times[495]);
     assert!(times[250] < Duration::from_millis(5), "{:?}", times[250]);

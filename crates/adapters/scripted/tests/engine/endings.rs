@@ -1,4 +1,4 @@
-//! How answers fail, hang and panic.
+//! Replies that fail, hang and panic.
 
 use std::{mem::discriminant, panic::AssertUnwindSafe};
 
@@ -7,9 +7,9 @@ use ports::{ReplyChunk, ReplyError};
 use rstest::rstest;
 use scripted_engine::{Failure, Script, ScriptedEngine};
 
-use crate::given::{asked, stream};
+use crate::fixture::{start_reply, stream};
 
-/// Each failure and an error of its kind.
+/// Each failure and an error of the same kind.
 fn kinds() -> [(Failure, ReplyError); 5] {
     [
         (
@@ -27,11 +27,14 @@ fn kinds() -> [(Failure, ReplyError); 5] {
 }
 
 #[tokio::test]
-async fn with_nothing_before_it_a_failure_is_told_when_the_engine_is_asked() {
+async fn a_failure_without_output_fails_the_request() {
     for (failure, kind) in kinds() {
         let engine = ScriptedEngine::new();
         let script = Script::silence().fail(failure);
-        let error = asked(&engine, &script.to_message()).await.err().unwrap();
+        let error = start_reply(&engine, &script.to_message())
+            .await
+            .err()
+            .unwrap();
         assert_eq!(discriminant(&error), discriminant(&kind), "{error:?}");
         assert_eq!((engine.asked(), engine.open_streams()), (1, 0));
     }
@@ -43,24 +46,24 @@ async fn with_nothing_before_it_a_failure_is_told_when_the_engine_is_asked() {
 #[case::before_the_first(|failure| Script::words(2).fail_after(0, failure), 0)]
 #[case::in_a_stream_all_the_same(|failure| Script::silence().fail_after(0, failure), 0)]
 #[tokio::test]
-async fn fails_in_the_stream_and_says_nothing_after(
+async fn a_failure_in_the_stream_ends_it(
     #[case] script: fn(Failure) -> Script,
     #[case] deltas: usize,
 ) {
     for (failure, kind) in kinds() {
         let stream = stream(&ScriptedEngine::new(), &script(failure).to_message()).await;
-        let mut pieces: Vec<_> = stream.collect().await;
-        let error = pieces.pop().unwrap().unwrap_err();
+        let mut chunks: Vec<_> = stream.collect().await;
+        let error = chunks.pop().unwrap().unwrap_err();
         assert_eq!(discriminant(&error), discriminant(&kind), "{error:?}");
-        let said = pieces
+        let sent = chunks
             .iter()
             .filter(|piece| matches!(piece, Ok(ReplyChunk::Delta(_))));
-        assert_eq!((said.count(), pieces.len()), (deltas, deltas));
+        assert_eq!((sent.count(), chunks.len()), (deltas, deltas));
     }
 }
 
 #[tokio::test]
-async fn hangs_once_all_is_said() {
+async fn hangs_after_the_last_delta() {
     let engine = ScriptedEngine::new();
     let mut stream = stream(&engine, &Script::deltas(["a"]).hang().to_message()).await;
     let first = stream.next().await.unwrap().unwrap();
@@ -75,7 +78,7 @@ async fn hangs_once_all_is_said() {
 }
 
 #[tokio::test]
-async fn panics_once_all_is_said_and_answers_the_next() {
+async fn panics_after_the_last_delta_and_serves_the_next_request() {
     let engine = ScriptedEngine::new();
     let mut stream = stream(&engine, &Script::deltas(["a"]).panic().to_message()).await;
     assert!(stream.next().await.unwrap().is_ok());

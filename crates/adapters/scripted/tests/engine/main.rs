@@ -1,7 +1,7 @@
-//! The engine from outside, through its port.
+//! Tests of the engine through its port.
 
 mod endings;
-mod given;
-mod said;
-mod stage;
+mod fixture;
+mod replies;
+mod shared_state;
 mod waiting;

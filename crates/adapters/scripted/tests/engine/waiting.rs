@@ -1,4 +1,4 @@
-//! When the engine speaks, by a clock that stands still until all wait for it.
+//! The pauses of the engine, on a paused clock.
 
 use std::time::Duration;
 
@@ -7,13 +7,13 @@ use rstest::rstest;
 use scripted_engine::{Failure, Script, ScriptedEngine};
 use tokio::time::Instant;
 
-use crate::given::stream;
+use crate::fixture::stream;
 
 const fn milliseconds(number: u64) -> Duration {
     Duration::from_millis(number)
 }
 
-/// When each piece of the answer came, in milliseconds from the question.
+/// The time of each chunk in milliseconds since the request.
 async fn times(script: &Script) -> Vec<u128> {
     let started = Instant::now();
     let stream = stream(&ScriptedEngine::new(), &script.to_message()).await;
@@ -39,12 +39,12 @@ async fn times(script: &Script) -> Vec<u128> {
     &[0, 20, 20]
 )]
 #[tokio::test(start_paused = true)]
-async fn pauses_before_and_between_its_deltas(#[case] script: Script, #[case] expected: &[u128]) {
+async fn pauses_precede_and_separate_the_deltas(#[case] script: Script, #[case] expected: &[u128]) {
     assert_eq!(times(&script).await, expected);
 }
 
 #[tokio::test(start_paused = true)]
-async fn waits_at_its_gate_and_then_for_its_first_pause() {
+async fn the_first_pause_starts_when_the_gate_opens() {
     let engine = ScriptedEngine::new();
     let script = Script::words(2).gate("door").first_pause(milliseconds(300));
     let mut stream = stream(&engine, &script.to_message()).await;
@@ -58,7 +58,7 @@ async fn waits_at_its_gate_and_then_for_its_first_pause() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_gate_lets_all_through_that_wait_and_stays_open() {
+async fn an_open_gate_stays_open_for_all_streams() {
     let engine = ScriptedEngine::new();
     let message = Script::words(1).gate("door").to_message();
     let mut waiting = Vec::new();

@@ -1,9 +1,10 @@
-use contract::samples;
+use contract::fixture;
 use domain::{Agent, Conversation, Seq};
 use ports::{
-    BeginTurn, ExchangeOutcome, ExchangeTarget, FinishOutcome, RepositoryError, Storage, TurnEnding,
+    BeginTurn, ConversationTarget, FinishOutcome, RecordTurnOutcome, RepositoryError, Storage,
+    TurnEnding,
 };
-use relational::Outcome;
+use relational::WriteOutcome;
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
@@ -11,15 +12,15 @@ use super::*;
 use crate::{SqliteOptions, SqliteStore};
 
 /// A store with node 1, an agent, and conversation 1 of that agent.
-struct Given {
-    batches: SqliteBatches,
+struct Fixture {
+    batches: SqliteBatchStore,
     storage: Storage,
     agent: Agent,
     conversation: Conversation,
     _folder: TempDir,
 }
 
-impl Given {
+impl Fixture {
     async fn new() -> Self {
         let folder = TempDir::new().unwrap();
         let url = format!("sqlite://{}/test.db", folder.path().display());
@@ -28,10 +29,10 @@ impl Given {
             .unwrap();
         store.migrate().await.unwrap();
         let storage = store.storage();
-        let (tenant, stamp, agent) = (samples::tenant(), samples::stamp(0), samples::agent(1));
+        let (tenant, stamp, agent) = (fixture::tenant(), fixture::stamp(0), fixture::agent(1));
         storage
             .nodes
-            .insert(samples::node_id(1), crate::writer::CALL_LIMIT)
+            .insert(fixture::node_id(1), crate::writer::CALL_TIMEOUT)
             .await
             .unwrap();
         storage
@@ -39,13 +40,13 @@ impl Given {
             .insert(&tenant, &agent, &stamp, None)
             .await
             .unwrap();
-        let conversation = samples::conversation(1, agent.id);
+        let conversation = fixture::conversation(1, agent.id);
         let inserted = storage
             .conversations
             .insert(&tenant, &conversation, None, &stamp, None);
         inserted.await.unwrap();
         Self {
-            batches: SqliteBatches {
+            batches: SqliteBatchStore {
                 writer: store.writer.clone(),
             },
             storage,
@@ -55,15 +56,15 @@ impl Given {
         }
     }
 
-    fn question(&self, number: u32, turn_count: i64) -> BeginTurn {
-        let target = samples::existing(&self.conversation, turn_count);
-        samples::question(number, &self.agent, target)
+    fn begin_turn(&self, number: u32, turn_count: i64) -> BeginTurn {
+        let target = fixture::existing(&self.conversation, turn_count);
+        fixture::begin_turn(number, &self.agent, target)
     }
 
-    fn exchange_in_new_conversation(&self, number: u32) -> Item {
-        let conversation = samples::conversation(number, self.agent.id);
-        let target = ExchangeTarget::New(conversation);
-        Item::Exchange(Box::new(samples::exchange(number, &self.agent, target)))
+    fn turn_in_new_conversation(&self, number: u32) -> WriteOp {
+        let conversation = fixture::conversation(number, self.agent.id);
+        let target = ConversationTarget::New(conversation);
+        WriteOp::CompletedTurn(Box::new(fixture::exchange(number, &self.agent, target)))
     }
 
     async fn heads(&self) -> HeadsBefore {
@@ -76,89 +77,92 @@ impl Given {
 }
 
 #[tokio::test]
-async fn what_an_attempt_in_doubt_has_stored_is_answered_and_not_written_again() {
-    let mut given = Given::new().await;
-    let running = given.question(2, 0);
-    let waiting = given.question(3, 0);
-    let begun = given
+async fn stored_writes_of_an_attempt_in_doubt_are_reported_and_not_written_again() {
+    let mut fixture = Fixture::new().await;
+    let running = fixture.begin_turn(2, 0);
+    let waiting = fixture.begin_turn(3, 0);
+    let outcomes = fixture
         .batches
-        .commit([Item::Begin(Box::new(running.clone()))].into(), None)
+        .commit([WriteOp::Begin(Box::new(running.clone()))].into(), None)
         .await;
-    assert!(begun.unwrap()[0].is_ok());
-    given
+    assert!(outcomes.unwrap()[0].is_ok());
+    fixture
         .batches
-        .commit([Item::Begin(Box::new(waiting))].into(), None)
+        .commit([WriteOp::Begin(Box::new(waiting))].into(), None)
         .await
         .unwrap();
 
-    let before = given.heads().await;
-    let ending = TurnEnding::Completed(samples::reply(2));
-    let items = [
-        Item::Finish(Box::new(samples::finish(&running, ending))),
-        given.exchange_in_new_conversation(4),
+    let before = fixture.heads().await;
+    let ending = TurnEnding::Completed(fixture::reply(2));
+    let ops = [
+        WriteOp::Finish(Box::new(fixture::finish(&running, ending))),
+        fixture.turn_in_new_conversation(4),
     ];
-    let first = given
+    let first = fixture
         .batches
-        .commit(items.clone().into(), None)
+        .commit(ops.clone().into(), None)
         .await
         .unwrap();
-    let after = given.heads().await;
-    let second = given
+    let after = fixture.heads().await;
+    let second = fixture
         .batches
-        .commit(items.clone().into(), Some(&before))
+        .commit(ops.clone().into(), Some(&before))
         .await
         .unwrap();
 
-    let outcomes =
-        |outcomes: Outcomes| -> Vec<Outcome> { outcomes.into_iter().map(Result::unwrap).collect() };
+    let outcomes = |outcomes: Outcomes| -> Vec<WriteOutcome> {
+        outcomes.into_iter().map(Result::unwrap).collect()
+    };
     let first = outcomes(first);
     assert!(matches!(
         first.as_slice(),
         [
-            Outcome::Finish(FinishOutcome::Finished {
+            WriteOutcome::Finish(FinishOutcome::Finished {
                 promoted: Some(_),
                 ..
             }),
-            Outcome::Exchange(ExchangeOutcome::Recorded { .. }),
+            WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded { .. }),
         ]
     ));
     assert_eq!(outcomes(second), first);
-    assert_eq!(given.heads().await, after);
+    assert_eq!(fixture.heads().await, after);
 }
 
 #[tokio::test]
-async fn what_an_attempt_in_doubt_has_not_stored_is_carried_out() {
-    let mut given = Given::new().await;
-    let before = given.heads().await;
-    let items = [given.exchange_in_new_conversation(2)];
-    let outcomes = given
+async fn writes_that_an_attempt_in_doubt_did_not_store_are_committed() {
+    let mut fixture = Fixture::new().await;
+    let before = fixture.heads().await;
+    let ops = [fixture.turn_in_new_conversation(2)];
+    let outcomes = fixture
         .batches
-        .commit(items.clone().into(), Some(&before))
+        .commit(ops.clone().into(), Some(&before))
         .await
         .unwrap();
-    let Ok(Outcome::Exchange(ExchangeOutcome::Recorded { committed, .. })) = &outcomes[0] else {
+    let Ok(WriteOutcome::CompletedTurn(RecordTurnOutcome::Recorded { committed, .. })) =
+        &outcomes[0]
+    else {
         panic!("{outcomes:?}");
     };
-    assert_eq!(committed.last, Seq(before[&samples::tenant()].0 + 3));
+    assert_eq!(committed.last, Seq(before[&fixture::tenant()].0 + 3));
 }
 
 #[tokio::test]
-async fn a_batch_with_refused_data_writes_nothing_and_is_worth_running_singly() {
-    let mut given = Given::new().await;
-    let used = given.exchange_in_new_conversation(2);
-    given
+async fn a_batch_with_rejected_data_writes_nothing_and_its_writes_can_be_retried_singly() {
+    let mut fixture = Fixture::new().await;
+    let stored = fixture.turn_in_new_conversation(2);
+    fixture
         .batches
-        .commit([used.clone()].into(), None)
+        .commit([stored.clone()].into(), None)
         .await
         .unwrap();
-    let before = given.heads().await;
+    let before = fixture.heads().await;
 
-    let mut same_turn = given.exchange_in_new_conversation(3);
-    if let Item::Exchange(exchange) = &mut same_turn {
-        exchange.question.turn_id = used.turn_id();
+    let mut same_turn = fixture.turn_in_new_conversation(3);
+    if let WriteOp::CompletedTurn(completed_turn) = &mut same_turn {
+        completed_turn.begin.turn_id = stored.turn_id();
     }
-    let items = [given.exchange_in_new_conversation(4), same_turn];
-    let Err(BatchError::Failed(error)) = given.batches.commit(items.clone().into(), None).await
+    let ops = [fixture.turn_in_new_conversation(4), same_turn];
+    let Err(BatchError::Failed(error)) = fixture.batches.commit(ops.clone().into(), None).await
     else {
         panic!("the same turn is stored twice");
     };
@@ -166,5 +170,5 @@ async fn a_batch_with_refused_data_writes_nothing_and_is_worth_running_singly() 
         matches!(error, RepositoryError::Corrupt { .. }),
         "{error:?}"
     );
-    assert_eq!(given.heads().await, before);
+    assert_eq!(fixture.heads().await, before);
 }

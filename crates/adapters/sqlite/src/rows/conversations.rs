@@ -64,7 +64,7 @@ struct Advance<'r> {
     sort_seq: i64,
 }
 
-/// New conversations.
+/// Inserts new conversations.
 pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<(), RepositoryError> {
     script.add(INSERT, rows, |row| {
         let conversation = &row.conversation;
@@ -86,7 +86,7 @@ pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<()
     })
 }
 
-/// Conversations in which something was said or started.
+/// Updates conversations with new messages or a newly started turn.
 pub(super) fn advance(
     script: &mut Script,
     rows: &[ConversationAdvance],

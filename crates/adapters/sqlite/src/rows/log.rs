@@ -105,7 +105,7 @@ struct NewClaim<'r> {
     created: i64,
 }
 
-/// New events.
+/// Inserts new events.
 pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) -> Result<(), RepositoryError> {
     script.add(INSERT_EVENTS, rows, |row| {
         Ok(NewEvent {
@@ -123,7 +123,7 @@ pub(super) fn insert_events(script: &mut Script, rows: &[EventRow]) -> Result<()
     })
 }
 
-/// Agents as new events left them.
+/// Inserts the agent snapshots of new events.
 pub(super) fn insert_snapshots(
     script: &mut Script,
     rows: &[EventRow],
@@ -138,7 +138,7 @@ pub(super) fn insert_snapshots(
     script.add(INSERT_SNAPSHOTS, &new.collect::<Vec<_>>(), Ok)
 }
 
-/// Keys that may be used again.
+/// Releases idempotency keys for another use.
 pub(super) fn release_claims(
     script: &mut Script,
     rows: &[ReleasedClaim],
@@ -155,7 +155,7 @@ pub(super) fn release_claims(
     })
 }
 
-/// Keys that are used now, in place of records that are outdated or released.
+/// Writes the records of newly used keys, replacing expired or released ones.
 pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) -> Result<(), RepositoryError> {
     script.add(WRITE_CLAIMS, rows, |row| {
         Ok(NewClaim {
@@ -171,7 +171,7 @@ pub(super) fn write_claims(script: &mut Script, rows: &[ClaimRow]) -> Result<(),
     })
 }
 
-/// The newest event of each log that grew.
+/// Updates the heads of the logs with new events.
 pub(super) fn raise_heads(
     script: &mut Script,
     rows: &[(TenantId, Seq)],

@@ -40,7 +40,7 @@ struct NewMessage<'r> {
     output_tokens: Option<i64>,
 }
 
-/// New messages.
+/// Inserts new messages.
 pub(super) fn insert(script: &mut Script, rows: &[MessageRow]) -> Result<(), RepositoryError> {
     script.add(INSERT, rows, |row| {
         let message = &row.message;

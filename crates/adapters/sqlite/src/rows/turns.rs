@@ -104,7 +104,7 @@ struct Start<'r> {
     started: i64,
 }
 
-/// New turns.
+/// Inserts new turns.
 pub(super) fn insert(script: &mut Script, rows: &[TurnRow]) -> Result<(), RepositoryError> {
     script.add(INSERT, rows, new_turn)
 }
@@ -126,9 +126,9 @@ fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
         message_seq: row.message_seq,
         reply_seq: row.reply_seq,
         degraded: turn.degraded,
-        tool_calls: unless(turn.tool_calls.is_empty(), &turn.tool_calls)?,
-        metadata: unless(turn.metadata.is_empty(), &turn.metadata)?,
-        error: unless(turn.error.is_none(), &turn.error)?,
+        tool_calls: json_unless_empty(turn.tool_calls.is_empty(), &turn.tool_calls)?,
+        metadata: json_unless_empty(turn.metadata.is_empty(), &turn.metadata)?,
+        error: json_unless_empty(turn.error.is_none(), &turn.error)?,
         node: row.node.map(|node| node.uuid().simple()),
         queued_seq: row.queued_seq.map(|Seq(seq)| seq),
         claim_operation: claim.map(|claim| claim.operation.as_str()),
@@ -139,7 +139,7 @@ fn new_turn(row: &TurnRow) -> Result<NewTurn<'_>, RepositoryError> {
     })
 }
 
-/// Turns that reach their end.
+/// Updates turns that end.
 pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) -> Result<(), RepositoryError> {
     script.add(END, rows, |row| {
         Ok(End {
@@ -148,14 +148,14 @@ pub(super) fn end(script: &mut Script, rows: &[TurnEnd]) -> Result<(), Repositor
             status: row.status.as_str(),
             reply_seq: row.reply_seq,
             degraded: row.degraded,
-            tool_calls: unless(row.tool_calls.is_empty(), &row.tool_calls)?,
-            error: unless(row.error.is_none(), &row.error)?,
+            tool_calls: json_unless_empty(row.tool_calls.is_empty(), &row.tool_calls)?,
+            error: json_unless_empty(row.error.is_none(), &row.error)?,
             finished: row.finished_at.milliseconds(),
         })
     })
 }
 
-/// Turns that waited and now run.
+/// Updates queued turns that start.
 pub(super) fn start(script: &mut Script, rows: &[TurnStart]) -> Result<(), RepositoryError> {
     script.add(START, rows, |row| {
         Ok(Start {
@@ -170,8 +170,11 @@ pub(super) fn start(script: &mut Script, rows: &[TurnStart]) -> Result<(), Repos
     })
 }
 
-/// A value as JSON text, or null in its place when there is nothing in it.
-fn unless(is_empty: bool, value: &impl Serialize) -> Result<Option<String>, RepositoryError> {
+/// The value as JSON text, or null if it is empty.
+fn json_unless_empty(
+    is_empty: bool,
+    value: &impl Serialize,
+) -> Result<Option<String>, RepositoryError> {
     if is_empty {
         return Ok(None);
     }

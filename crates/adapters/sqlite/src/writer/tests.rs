@@ -4,7 +4,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::error::from_sqlx;
 
-/// A writer on a file with one table of blobs, and one row that refers to itself.
+/// A writer on a file with one table of blobs, whose rows can refer to each other.
 async fn writer() -> (TempDir, Writer) {
     let folder = TempDir::new().unwrap();
     let options = SqliteConnectOptions::new().filename(folder.path().join("test.db"));
@@ -12,7 +12,7 @@ async fn writer() -> (TempDir, Writer) {
         &options,
         None,
         &TaskTracker::new(),
-        WritingThread::start().unwrap(),
+        WriterThread::start().unwrap(),
     );
     run(
         &writer,
@@ -26,7 +26,7 @@ async fn writer() -> (TempDir, Writer) {
 
 async fn run(writer: &Writer, statement: &'static str) -> Result<(), WriteError> {
     writer
-        .unhurried(move |connection| {
+        .transaction_without_deadline(move |connection| {
             Box::pin(async move {
                 let done = sqlx::raw_sql(statement).execute(connection).await;
                 done.map(drop).map_err(from_sqlx)
@@ -48,7 +48,7 @@ async fn count(writer: &Writer) -> i64 {
 }
 
 #[tokio::test]
-async fn undoes_what_ends_in_an_error() {
+async fn a_transaction_that_fails_is_rolled_back() {
     let (_folder, writer) = writer().await;
     let refused: Result<(), _> = writer
         .transaction(|connection| {
@@ -64,7 +64,7 @@ async fn undoes_what_ends_in_an_error() {
 }
 
 #[tokio::test]
-async fn refused_data_are_not_the_stores_unavailability() {
+async fn rejected_data_does_not_make_the_store_unavailable() {
     let (_folder, writer) = writer().await;
     let refused = run(
         &writer,
@@ -78,7 +78,7 @@ async fn refused_data_are_not_the_stores_unavailability() {
 }
 
 #[tokio::test]
-async fn writes_again_when_a_full_disk_has_space() {
+async fn writes_succeed_again_when_a_full_disk_has_space() {
     let (_folder, writer) = writer().await;
     let full = run(
         &writer,
@@ -99,7 +99,7 @@ async fn writes_again_when_a_full_disk_has_space() {
 }
 
 #[tokio::test]
-async fn goes_on_with_a_new_connection_after_a_commit_without_a_good_answer() {
+async fn an_unconfirmed_commit_is_followed_by_a_new_connection() {
     let (_folder, writer) = writer().await;
     let unknown = run(
         &writer,
@@ -117,17 +117,17 @@ async fn goes_on_with_a_new_connection_after_a_commit_without_a_good_answer() {
 }
 
 #[tokio::test]
-async fn does_not_begin_with_what_nobody_waits_for() {
+async fn an_abandoned_transaction_does_not_begin() {
     let (_folder, writer) = writer().await;
     let (release, released) = oneshot::channel::<()>();
-    let first = writer.unhurried(move |_connection| {
+    let first = writer.transaction_without_deadline(move |_connection| {
         Box::pin(async move {
             let _ = released.await;
             Ok(())
         })
     });
     let abandoned = run(&writer, "insert into things (id) values (1)");
-    // Both are asked for once, so that both wait; then both are abandoned.
+    // Both are polled once, so that both are queued; then both are dropped.
     tokio::select! {
         biased;
         _ = async { tokio::join!(first, abandoned) } => panic!("the first waits for its release"),
@@ -138,7 +138,7 @@ async fn does_not_begin_with_what_nobody_waits_for() {
 }
 
 #[tokio::test]
-async fn refuses_work_after_it_was_closed() {
+async fn a_closed_writer_rejects_transactions() {
     let (_folder, writer) = writer().await;
     assert!(writer.check().is_ok());
     writer.close().await;
@@ -151,10 +151,10 @@ async fn refuses_work_after_it_was_closed() {
 }
 
 #[tokio::test]
-async fn withdraws_what_cannot_begin_in_time() {
+async fn a_transaction_that_cannot_begin_in_time_is_withdrawn() {
     let (_folder, writer) = writer().await;
     let (release, released) = oneshot::channel::<()>();
-    let busy = writer.unhurried(move |_connection| {
+    let busy = writer.transaction_without_deadline(move |_connection| {
         Box::pin(async move {
             let _ = released.await;
             Ok(())

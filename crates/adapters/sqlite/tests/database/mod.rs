@@ -1,4 +1,4 @@
-//! A fresh, migrated database for a test.
+//! A new, migrated database for a test.
 #![expect(
     clippy::unwrap_used,
     reason = "a fixture that cannot be made fails its test"
@@ -9,12 +9,12 @@ use sqlite_store::{SqliteOptions, SqliteStore};
 use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 
-/// The URL of a database in `folder`.
+/// Returns the URL of a database in `folder`.
 pub(crate) fn url(folder: &TempDir) -> String {
     format!("sqlite://{}/data/test.db", folder.path().display())
 }
 
-/// Makes the database and brings its schema up to date.
+/// Creates and migrates the database.
 pub(crate) async fn migrated(url: &str) -> Storage {
     let store = SqliteStore::open(url, SqliteOptions::default(), &TaskTracker::new())
         .await

@@ -1,8 +1,8 @@
 //! The tool `calculator`.
 //!
-//! `notation` lets pass what has one meaning only and puts it into the form that the expression
-//! library reads; the library finds out what is calculated first; `operations` and `number`
-//! calculate, exactly as long as 28 digits allow; `measured` knows how far off it is from there.
+//! `notation` accepts unambiguous expressions and converts them to the notation of the expression
+//! library, which decides the order of operations. `operations` and `number` calculate, exactly
+//! where 28 digits suffice. `measured` tracks the error of rounded values.
 
 mod measured;
 mod notation;

@@ -1,31 +1,31 @@
-//! How expressions are written.
+//! The notation of expressions.
 //!
-//! The expression library binds signs closer than powers and applies powers from left to right,
-//! where mathematics does otherwise. So what has two readings is refused with the advice to write
-//! parentheses: the model tries again, and nobody gets a wrong value.
+//! The expression library binds signs more tightly than powers and applies powers from left to
+//! right, contrary to mathematical convention. Ambiguous expressions are therefore rejected with
+//! the advice to write parentheses: the model tries again, and no value is wrong.
 
 use exmex::MatchLiteral;
 
 use super::operations::{CONSTANTS, FUNCTIONS};
 
-/// In characters.
-pub(crate) const LONGEST_EXPRESSION: usize = 1_000;
+/// The maximum length of an expression, in characters.
+pub(crate) const MAX_EXPRESSION_CHARS: usize = 1_000;
 
-/// Parentheses within parentheses.
-const DEEPEST_NESTING: usize = 32;
+/// The maximum nesting of parentheses.
+const MAX_NESTING: usize = 32;
 
-/// Why an expression is not calculated.
+/// The reason that an expression is rejected.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Misread {
-    #[error("it is longer than {LONGEST_EXPRESSION} characters")]
+pub(crate) enum SyntaxError {
+    #[error("it is longer than {MAX_EXPRESSION_CHARS} characters")]
     TooLong,
-    #[error("parentheses are nested more than {DEEPEST_NESTING} deep")]
+    #[error("parentheses are nested more than {MAX_NESTING} deep")]
     TooDeep,
-    #[error("`{0}` cannot stand in an expression")]
+    #[error("`{0}` is not allowed in an expression")]
     Character(char),
-    #[error("`,` cannot stand in an expression: write 1234.5 for 1,234.5")]
+    #[error("`,` is not allowed in an expression: write 1234.5 for 1,234.5")]
     Comma,
-    #[error("there is nothing that is called `{0}`")]
+    #[error("`{0}` is not a known function or constant")]
     Name(String),
     #[error("`{0}` is a function: write its value in parentheses after it")]
     FunctionWithoutValue(&'static str),
@@ -41,11 +41,11 @@ pub(crate) enum Misread {
     PercentAtEnd,
     #[error("a parenthesis is not closed")]
     Unclosed,
-    #[error("a parenthesis is closed that was not opened")]
+    #[error("a closing parenthesis has no opening one")]
     Unopened,
-    #[error("powers of powers have two readings: write (a^b)^c or a^(b^c)")]
+    #[error("powers of powers are ambiguous: write (a^b)^c or a^(b^c)")]
     PowerOfPower,
-    #[error("a sign before a power has two readings: write -(a^b) or (-a)^b")]
+    #[error("a sign before a power is ambiguous: write -(a^b) or (-a)^b")]
     SignBeforePower,
 }
 
@@ -73,14 +73,14 @@ impl Token<'_> {
     }
 }
 
-/// The expression in the library's notation, if it has exactly one reading.
-pub(crate) fn read(text: &str) -> Result<String, Misread> {
-    if text.chars().count() > LONGEST_EXPRESSION {
-        return Err(Misread::TooLong);
+/// Converts an expression to the notation of the library, if it is unambiguous.
+pub(crate) fn to_library_notation(text: &str) -> Result<String, SyntaxError> {
+    if text.chars().count() > MAX_EXPRESSION_CHARS {
+        return Err(SyntaxError::TooLong);
     }
     let tokens = tokens(text)?;
     let signs = signs(&tokens)?;
-    refuse_two_readings(&tokens, &signs)?;
+    reject_ambiguity(&tokens, &signs)?;
     let positive_signs =
         |index: usize| signs.contains(&index) && tokens[index] == Token::Additive('+');
     let words = tokens.iter().enumerate();
@@ -91,7 +91,7 @@ pub(crate) fn read(text: &str) -> Result<String, Misread> {
         .join(" "))
 }
 
-fn tokens(text: &str) -> Result<Vec<Token<'_>>, Misread> {
+fn tokens(text: &str) -> Result<Vec<Token<'_>>, SyntaxError> {
     let mut tokens = Vec::new();
     let mut rest = text.trim_start();
     while let Some(character) = rest.chars().next() {
@@ -112,17 +112,17 @@ fn tokens(text: &str) -> Result<Vec<Token<'_>>, Misread> {
     Ok(tokens)
 }
 
-fn named(name: &str) -> Result<Token<'static>, Misread> {
+fn named(name: &str) -> Result<Token<'static>, SyntaxError> {
     let lower_case = name.to_ascii_lowercase();
     let find = |names: &'static [&'static str]| names.iter().find(|known| **known == lower_case);
     let function = find(&FUNCTIONS).map(|name| Token::Function(name));
     let constant = find(&CONSTANTS).map(|name| Token::Constant(name));
     function
         .or(constant)
-        .ok_or_else(|| Misread::Name(name.to_owned()))
+        .ok_or_else(|| SyntaxError::Name(name.to_owned()))
 }
 
-fn symbol(character: char) -> Result<Token<'static>, Misread> {
+fn symbol(character: char) -> Result<Token<'static>, SyntaxError> {
     Ok(match character {
         '+' => Token::Additive('+'),
         '-' | '−' => Token::Additive('-'),
@@ -131,13 +131,13 @@ fn symbol(character: char) -> Result<Token<'static>, Misread> {
         '%' | '^' => Token::Operator(character),
         '(' => Token::Open,
         ')' => Token::Close,
-        ',' => return Err(Misread::Comma),
-        _ => return Err(Misread::Character(character)),
+        ',' => return Err(SyntaxError::Comma),
+        _ => return Err(SyntaxError::Character(character)),
     })
 }
 
-/// Which tokens are signs, if values and operators take turns as they should.
-fn signs(tokens: &[Token<'_>]) -> Result<Vec<usize>, Misread> {
+/// Returns the indices of the tokens that are signs. Checks that values and operators alternate.
+fn signs(tokens: &[Token<'_>]) -> Result<Vec<usize>, SyntaxError> {
     let mut signs = Vec::new();
     let mut depth = 0_usize;
     let mut has_value = false;
@@ -146,57 +146,58 @@ fn signs(tokens: &[Token<'_>]) -> Result<Vec<usize>, Misread> {
             (Token::Number(_) | Token::Constant(_), false) => has_value = true,
             (Token::Function(name), false) => {
                 if tokens.get(index + 1) != Some(&Token::Open) {
-                    return Err(Misread::FunctionWithoutValue(name));
+                    return Err(SyntaxError::FunctionWithoutValue(name));
                 }
             }
             (Token::Additive(_), false) => signs.push(index),
             (Token::Open, false) => depth += 1,
             (Token::Additive(_) | Token::Operator(_), true) => has_value = false,
             (Token::Close, true) => {
-                depth = depth.checked_sub(1).ok_or(Misread::Unopened)?;
+                depth = depth.checked_sub(1).ok_or(SyntaxError::Unopened)?;
             }
             (Token::Operator(_) | Token::Close, false) => {
                 let follows_percent = index > 0 && tokens[index - 1] == Token::Operator('%');
                 let missing = if follows_percent {
-                    Misread::ValueMissingAfterPercent
+                    SyntaxError::ValueMissingAfterPercent
                 } else {
-                    Misread::ValueMissing
+                    SyntaxError::ValueMissing
                 };
                 return Err(missing(token.text()));
             }
-            (_, true) => return Err(Misread::OperatorMissing(token.text())),
+            (_, true) => return Err(SyntaxError::OperatorMissing(token.text())),
         }
-        if depth > DEEPEST_NESTING {
-            return Err(Misread::TooDeep);
+        if depth > MAX_NESTING {
+            return Err(SyntaxError::TooDeep);
         }
     }
     match tokens.last() {
-        Some(Token::Operator('%')) => Err(Misread::PercentAtEnd),
-        _ if !has_value => Err(Misread::ValueMissingAtEnd),
-        _ if depth > 0 => Err(Misread::Unclosed),
+        Some(Token::Operator('%')) => Err(SyntaxError::PercentAtEnd),
+        _ if !has_value => Err(SyntaxError::ValueMissingAtEnd),
+        _ if depth > 0 => Err(SyntaxError::Unclosed),
         _ => Ok(signs),
     }
 }
 
-fn refuse_two_readings(tokens: &[Token<'_>], signs: &[usize]) -> Result<(), Misread> {
+fn reject_ambiguity(tokens: &[Token<'_>], signs: &[usize]) -> Result<(), SyntaxError> {
     let is_raised = |index: usize| {
         let end = end_of_value(tokens, index + 1);
         tokens.get(end) == Some(&Token::Operator('^'))
     };
     let mut powers = (0..tokens.len()).filter(|index| tokens[*index] == Token::Operator('^'));
     if powers.any(is_raised) {
-        return Err(Misread::PowerOfPower);
+        return Err(SyntaxError::PowerOfPower);
     }
     let mut minus = signs
         .iter()
         .filter(|index| tokens[**index] == Token::Additive('-'));
     if minus.any(|index| is_raised(*index)) {
-        return Err(Misread::SignBeforePower);
+        return Err(SyntaxError::SignBeforePower);
     }
     Ok(())
 }
 
-/// Where the value ends that begins there with its signs and functions. The tokens are in order.
+/// Returns the end of the value that starts at `start` with its signs and functions. The tokens are
+/// valid.
 fn end_of_value(tokens: &[Token<'_>], start: usize) -> usize {
     let is_prefix = |token: &&Token<'_>| matches!(token, Token::Additive(_) | Token::Function(_));
     let start = start + tokens[start..].iter().take_while(is_prefix).count();
@@ -214,7 +215,7 @@ fn end_of_value(tokens: &[Token<'_>], start: usize) -> usize {
     tokens.len()
 }
 
-/// Numbers: digits with at most one point among them, and an exponent of ten if there is one.
+/// A number: digits with at most one point, and an optional exponent of ten.
 #[derive(Debug, Clone)]
 pub(crate) struct Numeral;
 
@@ -240,7 +241,7 @@ impl MatchLiteral for Numeral {
     }
 }
 
-/// How many digits the text begins with.
+/// Returns the number of digits at the start of the text.
 fn digits(text: &str) -> usize {
     text.bytes().take_while(u8::is_ascii_digit).count()
 }

@@ -1,4 +1,4 @@
-//! Numbers: decimals of 28 digits, or else what a processor's floating point makes of them.
+//! Numbers: decimals of 28 digits, or floating point where these do not suffice.
 
 use std::str::FromStr;
 
@@ -6,91 +6,92 @@ use rust_decimal::{Decimal, prelude::ToPrimitive as _};
 
 use super::measured::Measured;
 
-/// How many digits of floating point are told: all that are sure of a single operation.
-const TOLD_DIGITS: usize = 15;
+/// The number of digits of floating point that are shown: those that are reliable after one
+/// operation.
+const FLOAT_DIGITS: usize = 15;
 
-/// With fewer sure digits it is told how far off a value may be.
-const FEW_DIGITS: u32 = 6;
+/// With fewer reliable digits, the result contains its maximum error.
+const MIN_DIGITS_WITHOUT_ERROR: u32 = 6;
 
-/// Why there is no value.
+/// The reason that an expression has no value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ArithmeticError {
     #[error("it divides by zero")]
     DivisionByZero,
-    #[error("it divides by a number that rounding does not tell from zero")]
+    #[error("it divides by a number that may be zero after rounding")]
     DivisionByUnsure,
     #[error("it takes the square root of a negative number")]
     RootOfNegative,
     #[error("it takes the logarithm of a number that is not positive")]
     LogarithmOfNonPositive,
-    #[error("it raises a negative number to a power that is not whole")]
+    #[error("it raises a negative number to a power that is not an integer")]
     PowerOfNegative,
     #[error("its value is too large")]
     TooLarge,
 }
 
-/// What an expression is at some point of its calculation.
+/// An intermediate value of a calculation.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Number {
     Decimal(Measured),
     /// Finite.
     Float(f64),
-    Impossible(Fault),
+    Impossible(ArithmeticError),
 }
 
 impl Number {
-    /// A result of decimals; its error can grow beyond all bounds.
+    /// Creates a value from decimals, whose error may be infinite.
     pub(super) fn decimal(value: Measured) -> Self {
         if value.error.is_finite() {
             Self::Decimal(value)
         } else {
-            Self::Impossible(Fault::TooLarge)
+            Self::Impossible(ArithmeticError::TooLarge)
         }
     }
 
-    /// A result of floating point.
+    /// Creates a value from floating point.
     pub(crate) fn float(value: f64) -> Self {
         if value.is_finite() {
             Self::Float(value)
         } else {
-            Self::Impossible(Fault::TooLarge)
+            Self::Impossible(ArithmeticError::TooLarge)
         }
     }
 
-    /// As floating point.
-    pub(crate) fn to_float(self) -> Result<f64, Fault> {
+    /// Converts the value to floating point.
+    pub(crate) fn to_float(self) -> Result<f64, ArithmeticError> {
         match self {
-            Self::Decimal(number) => number.value.to_f64().ok_or(Fault::TooLarge),
+            Self::Decimal(number) => number.value.to_f64().ok_or(ArithmeticError::TooLarge),
             Self::Float(value) => Ok(value),
             Self::Impossible(fault) => Err(fault),
         }
     }
 
-    /// For people and models.
-    pub(crate) fn told(self) -> Result<String, Fault> {
+    /// Formats the value.
+    pub(crate) fn to_text(self) -> Result<String, ArithmeticError> {
         match self {
             Self::Decimal(number) if number.is_exact() => Ok(number.value.normalize().to_string()),
-            Self::Decimal(number) => Ok(told_of_rounded(number)),
+            Self::Decimal(number) => Ok(rounded_to_text(number)),
             Self::Float(value) => Ok(format!("approximately {}", sure_digits(value))),
             Self::Impossible(fault) => Err(fault),
         }
     }
 }
 
-fn told_of_rounded(number: Measured) -> String {
-    let told = format!("approximately {}", number.sure());
-    if number.sure_digits() >= FEW_DIGITS {
-        return told;
+fn rounded_to_text(number: Measured) -> String {
+    let text = format!("approximately {}", number.sure());
+    if number.sure_digits() >= MIN_DIGITS_WITHOUT_ERROR {
+        return text;
     }
     // One digit, rounded up.
     let unit = 10_f64.powf(number.error.log10().floor());
     let error = (number.error / unit).ceil() * unit;
-    format!("{told} (give or take {})", sure_digits(error))
+    format!("{text} (give or take {})", sure_digits(error))
 }
 
-/// Errors of rounding stand behind the digits that are told.
+/// Formats the reliable digits. Rounding errors are behind them.
 fn sure_digits(value: f64) -> String {
-    let places = TOLD_DIGITS - 1;
+    let places = FLOAT_DIGITS - 1;
     let cut = format!("{value:.places$e}").parse().unwrap_or(value);
     let is_short = cut == 0.0 || (1e-6..1e15).contains(&f64::abs(cut));
     if is_short {
@@ -127,7 +128,8 @@ fn exact_decimal(text: &str) -> Option<Decimal> {
     let Some((digits, _exponent)) = text.split_once(['e', 'E']) else {
         return Decimal::from_str_exact(text).ok();
     };
-    // Of digits before an exponent as many are taken as fit.
+    // Digits before an exponent beyond the capacity of a decimal are ignored, so such a number is
+    // not exact.
     Decimal::from_str_exact(digits).ok()?;
     Decimal::from_scientific(text).ok()
 }

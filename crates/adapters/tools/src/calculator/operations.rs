@@ -1,23 +1,23 @@
-//! What can be done with numbers.
+//! The operators and functions of expressions.
 
 use exmex::{BinOp, MakeOperators, Operator};
 use rust_decimal::{Decimal, RoundingStrategy, prelude::ToPrimitive as _};
 
 use super::{
     measured::Measured,
-    number::{Fault, Number},
+    number::{ArithmeticError, Number},
 };
 
-/// Names of functions, each of one value.
+/// The functions, each of one value.
 pub(crate) const FUNCTIONS: [&str; 11] = [
     "sqrt", "abs", "round", "floor", "ceil", "exp", "ln", "log10", "sin", "cos", "tan",
 ];
 
-/// Names of constants.
+/// The constants.
 pub(crate) const CONSTANTS: [&str; 2] = ["pi", "e"];
 
-/// Beyond, powers of all but a few numbers have more digits than can be held.
-const LARGEST_WHOLE_EXPONENT: u64 = 100_000;
+/// The maximum integer exponent. Above it, the powers of almost all numbers have too many digits.
+const MAX_INTEGER_EXPONENT: u64 = 100_000;
 
 /// The operators and functions.
 #[derive(Debug, Clone)]
@@ -49,8 +49,8 @@ impl MakeOperators<Number> for Operations {
     }
 }
 
-/// Operators of one priority are applied from left to right, whatever they are: none is called
-/// commutative.
+/// Creates an operator. No operator is declared commutative, so that operators of one priority are
+/// applied from left to right.
 fn binary(priority: i64, apply: fn(Number, Number) -> Number) -> BinOp<Number> {
     BinOp {
         apply,
@@ -101,12 +101,12 @@ fn remainder(a: Number, b: Number) -> Number {
 fn power(base: Number, exponent: Number) -> Number {
     let (base_float, exponent_float) = match (base.to_float(), exponent.to_float()) {
         (Ok(base), Ok(exponent)) => (base, exponent),
-        (Err(fault), _) | (_, Err(fault)) => return Number::Impossible(fault),
+        (Err(error), _) | (_, Err(error)) => return Number::Impossible(error),
     };
     if base_float < 0.0 && exponent_float.fract() != 0.0 {
-        return Number::Impossible(Fault::PowerOfNegative);
+        return Number::Impossible(ArithmeticError::PowerOfNegative);
     }
-    let power = || calculate(base, exponent, whole_power, f64::powf);
+    let power = || calculate(base, exponent, integer_power, f64::powf);
     if exponent_float < 0.0 {
         if_not_zero(base, power)
     } else {
@@ -114,10 +114,10 @@ fn power(base: Number, exponent: Number) -> Number {
     }
 }
 
-fn whole_power(base: Measured, exponent: Measured) -> Option<Measured> {
+fn integer_power(base: Measured, exponent: Measured) -> Option<Measured> {
     let is_whole = exponent.is_exact() && exponent.value.is_integer();
     let exponent = exponent.value.to_i64().filter(|_| is_whole)?;
-    if exponent.unsigned_abs() > LARGEST_WHOLE_EXPONENT {
+    if exponent.unsigned_abs() > MAX_INTEGER_EXPONENT {
         return None;
     }
     let power = base.raised(exponent.unsigned_abs())?;
@@ -131,9 +131,9 @@ fn whole_power(base: Measured, exponent: Measured) -> Option<Measured> {
 fn square_root(x: Number) -> Number {
     match x {
         Number::Decimal(it) if it.value < Decimal::ZERO && (it.is_exact() || !it.may_be_zero()) => {
-            Number::Impossible(Fault::RootOfNegative)
+            Number::Impossible(ArithmeticError::RootOfNegative)
         }
-        Number::Float(value) if value < 0.0 => Number::Impossible(Fault::RootOfNegative),
+        Number::Float(value) if value < 0.0 => Number::Impossible(ArithmeticError::RootOfNegative),
         Number::Decimal(number) => number
             .square_root()
             .map_or_else(|| in_float(x, f64::sqrt), Number::decimal),
@@ -143,7 +143,7 @@ fn square_root(x: Number) -> Number {
 
 fn logarithm(x: Number, of_float: fn(f64) -> f64) -> Number {
     match x.to_float() {
-        Ok(value) if value <= 0.0 => Number::Impossible(Fault::LogarithmOfNonPositive),
+        Ok(value) if value <= 0.0 => Number::Impossible(ArithmeticError::LogarithmOfNonPositive),
         _ => in_float(x, of_float),
     }
 }
@@ -155,15 +155,17 @@ fn round(x: Decimal) -> Decimal {
 fn if_not_zero(divisor: Number, divide: impl FnOnce() -> Number) -> Number {
     match divisor {
         Number::Decimal(it) if it.is_exact() && it.value.is_zero() => {
-            Number::Impossible(Fault::DivisionByZero)
+            Number::Impossible(ArithmeticError::DivisionByZero)
         }
-        Number::Decimal(it) if it.may_be_zero() => Number::Impossible(Fault::DivisionByUnsure),
-        Number::Float(0.0) => Number::Impossible(Fault::DivisionByZero),
+        Number::Decimal(it) if it.may_be_zero() => {
+            Number::Impossible(ArithmeticError::DivisionByUnsure)
+        }
+        Number::Float(0.0) => Number::Impossible(ArithmeticError::DivisionByZero),
         _ => divide(),
     }
 }
 
-/// With decimals if that is possible, else in floating point.
+/// Calculates with decimals if possible, otherwise in floating point.
 fn calculate(
     a: Number,
     b: Number,
@@ -177,7 +179,7 @@ fn calculate(
     }
     match (a.to_float(), b.to_float()) {
         (Ok(a), Ok(b)) => Number::float(float(a, b)),
-        (Err(fault), _) | (_, Err(fault)) => Number::Impossible(fault),
+        (Err(error), _) | (_, Err(error)) => Number::Impossible(error),
     }
 }
 
@@ -191,6 +193,6 @@ fn stepped(x: Number, decimal: fn(Decimal) -> Decimal, float: fn(f64) -> f64) ->
 fn in_float(x: Number, float: fn(f64) -> f64) -> Number {
     match x.to_float() {
         Ok(value) => Number::float(float(value)),
-        Err(fault) => Number::Impossible(fault),
+        Err(error) => Number::Impossible(error),
     }
 }

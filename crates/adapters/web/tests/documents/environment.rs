@@ -1,19 +1,19 @@
-//! What the environment of the process says. It can only be set for another process: each test
-//! here runs itself again in one.
+//! The influence of environment variables. They can only be set for another process, so each test
+//! runs itself again in one.
 
 use std::{env, process::Command};
 
-use ports::{DocumentSource as _, NamedBy};
+use ports::{DocumentSource as _, UrlTrust};
 use serde_json::json;
 use web_documents::WebDocuments;
 
-use crate::{fetch, server::Server, told};
+use crate::{error_texts, fetch, server::Server};
 
-/// Says that this is the other process.
+/// Marks the other process.
 const MARK: &str = "WEB_DOCUMENTS_AGAIN";
 
-/// Whether this is the other process; if not, runs `test` there with these variables.
-fn is_again(test: &str, variables: &[(&str, &str)]) -> bool {
+/// Returns whether this is the other process; if not, runs `test` there with these variables.
+fn is_child_process(test: &str, variables: &[(&str, &str)]) -> bool {
     if env::var_os(MARK).is_some() {
         return true;
     }
@@ -33,23 +33,26 @@ fn is_again(test: &str, variables: &[(&str, &str)]) -> bool {
 }
 
 #[tokio::test]
-async fn asks_no_proxy() {
+async fn the_proxy_of_the_environment_is_ignored() {
     let proxy = "http://127.0.0.1:1";
     let variables = ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"].map(|it| (it, proxy));
-    if is_again("environment::asks_no_proxy", &variables) {
+    if is_child_process(
+        "environment::the_proxy_of_the_environment_is_ignored",
+        &variables,
+    ) {
         let server = Server::with_body("200 OK", "{}");
         assert_eq!(fetch(&server).await.unwrap(), json!({}));
     }
 }
 
 #[tokio::test]
-async fn says_in_the_log_that_there_are_no_certificates() {
-    let name = "environment::says_in_the_log_that_there_are_no_certificates";
+async fn missing_certificates_are_logged() {
+    let name = "environment::missing_certificates_are_logged";
     let nowhere = [("SSL_CERT_FILE", "/dev/null"), ("SSL_CERT_DIR", "/nowhere")];
-    if is_again(name, &nowhere) {
+    if is_child_process(name, &nowhere) {
         let documents = WebDocuments::new(Vec::new());
-        let fetched = documents.fetch("https://127.0.0.1:1/", NamedBy::Operator);
-        let (text, logged) = told(&fetched.await.unwrap_err());
+        let fetched = documents.fetch("https://127.0.0.1:1/", UrlTrust::Operator);
+        let (text, logged) = error_texts(&fetched.await.unwrap_err());
         assert_eq!(text, "the server does not answer");
         assert!(logged.contains("No CA certificates"), "{logged}");
     }

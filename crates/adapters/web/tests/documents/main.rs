@@ -1,23 +1,23 @@
-//! The source of documents from outside, through its port, with servers on this machine.
+//! Tests of the source through its port, with servers on this machine.
 
-mod answers;
 mod environment;
 mod permission;
+mod responses;
 mod server;
 mod time_limits;
 
-use ports::{DocumentError, DocumentSource as _, NamedBy};
+use ports::{DocumentError, DocumentSource as _, UrlTrust};
 use serde_json::Value;
 use server::Server;
 use web_documents::WebDocuments;
 
-/// Asks as the operator does, who may name this machine.
+/// Fetches with the rights of the operator, who may use addresses of this machine.
 async fn fetch(server: &Server) -> Result<Value, DocumentError> {
     let documents = WebDocuments::new(Vec::new());
-    documents.fetch(&server.url(), NamedBy::Operator).await
+    documents.fetch(&server.url(), UrlTrust::Operator).await
 }
 
-/// What a client is told of an error, and the log beyond that.
-fn told(error: &DocumentError) -> (String, String) {
+/// Returns the text of an error for clients, and the text for the log.
+fn error_texts(error: &DocumentError) -> (String, String) {
     (error.to_string(), ports::error::chain(error))
 }

@@ -1,11 +1,11 @@
-//! Who may have what asked. The tables stand beside the code; here it is about connections.
+//! Permissions of connections. The tables of URLs are tested beside the code.
 
-use ports::{DocumentError, DocumentSource as _, NamedBy};
+use ports::{DocumentError, DocumentSource as _, UrlTrust};
 use rstest::rstest;
 use serde_json::json;
 use web_documents::WebDocuments;
 
-use crate::{server::Server, told};
+use crate::{error_texts, server::Server};
 
 #[rstest]
 #[case("https://127.0.0.1:PORT/")]
@@ -30,16 +30,17 @@ async fn a_tenant_cannot_reach_this_machine_or_its_network(#[case] url: &str) {
     let server = Server::with_body("200 OK", "{}");
     let url = url.replace("PORT", &server.port().to_string());
     let documents = WebDocuments::new(vec!["issuer.internal".to_owned(), "localhost:1".to_owned()]);
-    let error = documents.fetch(&url, NamedBy::Tenant).await.unwrap_err();
+    let error = documents.fetch(&url, UrlTrust::Tenant).await.unwrap_err();
     assert!(matches!(error, DocumentError::Forbidden), "{error:?}");
-    assert_eq!(told(&error).1, "this address is not allowed");
+    assert_eq!(error_texts(&error).1, "this address is not allowed");
     assert_no_connection(&server).await;
 }
 
-/// A request of our own is the first that the server sees: it takes one connection after another.
+/// Sends another request and checks that it is the first: the server accepts one connection after
+/// another.
 async fn assert_no_connection(server: &Server) {
     let documents = WebDocuments::new(Vec::new());
-    let fetched = documents.fetch(&server.url(), NamedBy::Operator).await;
+    let fetched = documents.fetch(&server.url(), UrlTrust::Operator).await;
     assert_eq!(fetched.expect("a document"), json!({}));
     assert_eq!(server.requests().len(), 1, "{:?}", server.requests());
 }
@@ -53,19 +54,19 @@ async fn a_tenant_reaches_a_host_that_the_operator_allowed(#[case] host: &str) {
     let authority = format!("{host}:{}", server.port());
     let documents = WebDocuments::new(vec![authority.clone()]);
     let url = format!("http://{authority}/keys");
-    let fetched = documents.fetch(&url, NamedBy::Tenant).await;
+    let fetched = documents.fetch(&url, UrlTrust::Tenant).await;
     assert_eq!(fetched.unwrap(), json!({ "keys": [] }));
 }
 
 #[tokio::test]
-async fn a_redirect_of_an_allowed_host_leads_nowhere() {
+async fn a_redirect_of_an_allowed_host_is_not_followed() {
     let hidden = Server::with_body("200 OK", r#"{"secret": true}"#);
     let location = hidden.url();
-    let server = Server::saying(format!(
+    let server = Server::responding(format!(
         "HTTP/1.1 302 Found\r\nlocation: {location}\r\ncontent-length: 0\r\n\r\n"
     ));
     let documents = WebDocuments::new(vec![format!("127.0.0.1:{}", server.port())]);
-    let error = documents.fetch(&server.url(), NamedBy::Tenant).await;
+    let error = documents.fetch(&server.url(), UrlTrust::Tenant).await;
     assert!(matches!(error, Err(DocumentError::BadAnswer(_))));
     assert!(hidden.requests().is_empty());
 }
@@ -75,8 +76,8 @@ async fn a_redirect_of_an_allowed_host_leads_nowhere() {
 #[case("http://10.0.0.1/keys")]
 #[case("file:///etc/hostname")]
 #[tokio::test]
-async fn an_operator_cannot_have_plain_http_leave_this_machine(#[case] url: &str) {
+async fn operators_may_use_plain_http_only_on_this_machine(#[case] url: &str) {
     let documents = WebDocuments::new(Vec::new());
-    let error = documents.fetch(url, NamedBy::Operator).await.unwrap_err();
+    let error = documents.fetch(url, UrlTrust::Operator).await.unwrap_err();
     assert!(matches!(error, DocumentError::Forbidden), "{error:?}");
 }

@@ -1,4 +1,4 @@
-//! A server that answers whatever a test wants, byte by byte.
+//! A server that sends the bytes of a test.
 
 use std::{
     io::{self, BufRead as _, BufReader, Write as _},
@@ -15,10 +15,10 @@ pub(crate) struct Server {
 }
 
 impl Server {
-    /// `answer` writes to each connection once the head of a request has been read. An error, as
-    /// when the other side has closed, ends the connection.
+    /// Starts a server. `respond` writes to each connection once the head of a request was read. An
+    /// error, such as a disconnect, ends the connection.
     pub(crate) fn start(
-        answer: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static,
+        respond: impl Fn(&mut TcpStream) -> io::Result<()> + Send + 'static,
     ) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
         let address = listener.local_addr().expect("an address");
@@ -28,22 +28,22 @@ impl Server {
             for mut connection in listener.incoming().flatten() {
                 let head = read_head(&connection).unwrap_or_default();
                 log.lock().expect("the log").push(head);
-                let _ = answer(&mut connection);
+                let _ = respond(&mut connection);
             }
         });
         Self { address, requests }
     }
 
-    /// Answers these bytes.
-    pub(crate) fn saying(bytes: impl Into<Vec<u8>>) -> Self {
+    /// Starts a server that sends these bytes.
+    pub(crate) fn responding(bytes: impl Into<Vec<u8>>) -> Self {
         let bytes = bytes.into();
         Self::start(move |connection| connection.write_all(&bytes))
     }
 
-    /// Answers this body with its true length.
+    /// Starts a server that sends this body with its length.
     pub(crate) fn with_body(status: &str, body: &str) -> Self {
         let length = body.len();
-        Self::saying(format!(
+        Self::responding(format!(
             "HTTP/1.1 {status}\r\ncontent-length: {length}\r\n\r\n{body}"
         ))
     }

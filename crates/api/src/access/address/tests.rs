@@ -27,7 +27,7 @@ fn assert_client(peer: &str, lines: &[(&str, &str)], expected: &str) {
 }
 
 #[test]
-fn what_a_stranger_says_about_itself_is_not_believed() {
+fn headers_of_an_untrusted_peer_are_ignored() {
     let forged = [
         ("x-forwarded-for", "198.51.100.1"),
         ("forwarded", "for=198.51.100.1"),
@@ -39,7 +39,7 @@ fn what_a_stranger_says_about_itself_is_not_believed() {
 }
 
 #[test]
-fn a_trusted_proxy_names_its_client() {
+fn a_trusted_proxy_reports_its_client() {
     for (header, value, client) in [
         ("x-forwarded-for", "198.51.100.1", "198.51.100.1"),
         ("x-forwarded-for", "198.51.100.1:4711", "198.51.100.1"),
@@ -59,14 +59,14 @@ fn a_trusted_proxy_names_its_client() {
 }
 
 #[test]
-fn without_such_a_header_it_is_the_proxy_itself() {
+fn without_a_header_the_client_is_the_proxy() {
     assert_client("10.1.2.3", &[], "10.1.2.3");
     assert_client("10.1.2.3", &[("x-forwarded-for", "")], "10.1.2.3");
     assert_client("10.1.2.3", &[("forwarded", " , ")], "10.1.2.3");
 }
 
 #[test]
-fn the_right_most_address_that_is_no_proxy_of_ours_counts() {
+fn the_right_most_untrusted_address_is_the_client() {
     for value in [
         "198.51.100.1",
         "198.51.100.1, 10.9.9.9",
@@ -89,13 +89,13 @@ fn the_right_most_address_that_is_no_proxy_of_ours_counts() {
 }
 
 #[test]
-fn when_all_are_our_proxies_the_first_of_them_asked() {
+fn if_all_hops_are_trusted_the_left_most_is_the_client() {
     let value = "10.9.9.9, 10.8.8.8";
     assert_client("10.1.2.3", &[("x-forwarded-for", value)], "10.9.9.9");
 }
 
 #[test]
-fn a_hop_that_does_not_say_who_it_is_ends_the_walk() {
+fn a_hop_without_an_address_ends_the_search() {
     for hidden in [
         "unknown",
         "_hidden",
@@ -118,13 +118,13 @@ fn a_hop_that_does_not_say_who_it_is_ends_the_walk() {
 }
 
 #[test]
-fn a_quote_left_open_does_not_hide_the_next_line() {
+fn an_unclosed_quote_does_not_hide_the_next_line() {
     let lines = [("forwarded", r#"for=""#), ("forwarded", "for=198.51.100.1")];
     assert_client("10.1.2.3", &lines, "198.51.100.1");
 }
 
 #[test]
-fn two_headers_count_when_they_agree() {
+fn two_headers_are_used_only_if_they_agree() {
     let both = |forwarded, x_forwarded_for| {
         [
             ("forwarded", forwarded),
@@ -165,9 +165,9 @@ fn line() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is written left of it, the hop that our own proxy noted is the client.
+    /// Whatever is to the left of it, the hop that our proxy has added is the client.
     #[test]
-    fn what_the_proxy_noted_stands(forged in line(), client in address()) {
+    fn a_forged_line_does_not_replace_the_address_of_the_proxy(forged in line(), client in address()) {
         prop_assume!(!proxies().trusts(client));
         let value = format!("{forged},{client}");
         let headers = headers(&[("x-forwarded-for", &value)]);
@@ -175,24 +175,24 @@ proptest! {
         prop_assert_eq!(proxies().client_address(peer, &headers), client);
     }
 
-    /// Garbage is answered by an address: the peer's, or one that stands in it.
+    /// Invalid lines result in an address: that of the peer, or one from the lines.
     #[test]
-    fn garbage_does_no_harm(lines in prop::collection::vec((any::<bool>(), line()), 0..5)) {
+    fn invalid_lines_do_not_panic(lines in prop::collection::vec((any::<bool>(), line()), 0..5)) {
         let names = |is_new| if is_new { "forwarded" } else { "x-forwarded-for" };
         let given: Vec<_> = lines.iter().map(|(is_new, line)| (names(*is_new), &**line)).collect();
         let peer: IpAddr = Ipv4Addr::new(10, 1, 2, 3).into();
         let client = proxies().client_address(peer, &headers(&given));
         let written = lines.iter().flat_map(|(is_new, line)| {
-            if *is_new { forwarded::hops(line) } else { listed_hops(line) }
+            if *is_new { forwarded::hops(line) } else { x_forwarded_for_hops(line) }
         });
         prop_assert!(client == peer || written.flatten().any(|hop| hop == client));
     }
 
     /// A node is what Rust reads, with or without brackets and a port.
     #[test]
-    fn addresses_are_read_in_every_form(address in address(), port in any::<u16>()) {
-        prop_assert_eq!(node(&address.to_string()), Some(address));
+    fn addresses_are_parsed_in_every_form(address in address(), port in any::<u16>()) {
+        prop_assert_eq!(parse_address(&address.to_string()), Some(address));
         let socket = SocketAddr::new(address, port).to_string();
-        prop_assert_eq!(node(&socket), Some(address));
+        prop_assert_eq!(parse_address(&socket), Some(address));
     }
 }

@@ -62,7 +62,7 @@ const CONFIG: &[&str] = &[
     "metadata",
 ];
 
-/// Whether the type was asked at all, and refused what the schema had let through.
+/// Returns true if the type rejected a value that its schema had accepted.
 fn contradicts<T>(outcome: &Result<T, BodyError>) -> bool {
     matches!(outcome, Err(BodyError::Faults(faults)) if faults[0].detail.contains("can be read"))
 }
@@ -71,7 +71,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
-    fn what_the_schema_of_an_agent_takes_its_type_takes(
+    fn an_agent_that_matches_its_schema_matches_its_type(
         config in any_object(CONFIG),
         beside in any_object(&["personality", "capabilities"]),
     ) {
@@ -83,7 +83,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_schema_of_a_patch_takes_is_a_draft_when_it_is_applied(
+    fn a_patch_that_matches_its_schema_results_in_a_valid_draft(
         config in any_object(CONFIG),
         patch in any_object(&["personality", "capabilities"]),
     ) {
@@ -98,7 +98,7 @@ proptest! {
     }
 
     #[test]
-    fn what_the_schema_of_a_conversation_takes_its_type_takes(
+    fn a_conversation_that_matches_its_schema_matches_its_type(
         body in any_object(&["title", "metadata"]),
     ) {
         let text = body.to_string();

@@ -1,4 +1,4 @@
-//! What the schemas of the domain refuse, and in which words.
+//! The faults that the schemas of the domain report, and their texts.
 
 use std::collections::BTreeSet;
 
@@ -9,7 +9,7 @@ use super::{faults_of, faults_of_text, schemas};
 use crate::body::Schemas;
 
 #[test]
-fn a_small_and_a_full_agent_are_taken() {
+fn a_minimal_and_a_complete_agent_are_accepted() {
     assert_eq!(faults_of("AgentDraft", &json!({"name": "Ada"})), [""; 0]);
     let full = json!({
         "name": "Ada", "personality": "Cheerful.", "capabilities": [" time ", "orders"],
@@ -30,7 +30,7 @@ fn a_small_and_a_full_agent_are_taken() {
 }
 
 #[test]
-fn all_faults_are_told_at_once_each_at_its_place() {
+fn all_faults_are_reported_at_once_with_their_pointers() {
     let body = json!({
         "personality": 5,
         "capabilities": ["", "a", "a", " ", "x\u{1}"],
@@ -47,38 +47,38 @@ fn all_faults_are_told_at_once_each_at_its_place() {
     });
     let expected = [
         "/capabilities/0 too_short: at least 1 character",
-        "/capabilities/0 bad_character: not white space alone, and no control characters but tab, CR and LF",
-        "/capabilities/2 duplicate_item: stands here twice",
-        "/capabilities/3 bad_character: not white space alone, and no control characters but tab, CR and LF",
-        "/capabilities/4 bad_character: not white space alone, and no control characters but tab, CR and LF",
-        "/colour unknown_member: there is no such member here",
-        "/config/llm/modle unknown_member: there is no such member here",
+        "/capabilities/0 bad_character: must contain more than white space, and no control characters except tab, CR and LF",
+        "/capabilities/2 duplicate_item: is in the list more than once",
+        "/capabilities/3 bad_character: must contain more than white space, and no control characters except tab, CR and LF",
+        "/capabilities/4 bad_character: must contain more than white space, and no control characters except tab, CR and LF",
+        "/colour unknown_member: unknown member",
+        "/config/llm/modle unknown_member: unknown member",
         "/config/llm/temperature too_large: at most 2",
-        "/config/metadata/ too_short: as a name: at least 1 character",
+        "/config/metadata/ too_short: the name of the member: at least 1 character",
         "/config/metadata/k wrong_type: must be a string",
         "/config/metadata/long too_long: at most 512 characters",
         "/config/rules/0/pattern too_short: at least 1 character",
-        "/config/rules/0/priorty unknown_member: there is no such member here",
+        "/config/rules/0/priorty unknown_member: unknown member",
         "/config/rules/1/keywords too_short: at least 1 item",
         "/config/rules/1/reply wrong_type: must be a string",
         "/config/rules/2/keywords not_combinable: only one of 'pattern' and 'keywords'",
         "/config/rules/2/reply required: one of 'reply' and 'replies'",
         "/config/timeoutMs too_small: at least 100",
-        "/name required: must be there",
+        "/name required: is required",
         "/personality wrong_type: must be a string",
     ];
     assert_eq!(faults_of("AgentDraft", &body), expected);
 }
 
 #[test]
-fn what_the_parser_finds_stands_beside_what_the_schema_finds() {
+fn faults_of_the_parser_and_of_the_schema_are_reported_together() {
     let body = r#"{"name": "A\u0000", "name": 1, "x": 1, "x": 2, "personality": "\u0000"}"#;
     let expected = [
-        "/name duplicate_member: stands here twice",
-        "/name bad_character: no NUL character",
-        "/personality bad_character: no NUL character",
-        "/x unknown_member: there is no such member here",
-        "/x duplicate_member: stands here twice",
+        "/name duplicate_member: is sent more than once",
+        "/name bad_character: must not contain NUL characters",
+        "/personality bad_character: must not contain NUL characters",
+        "/x unknown_member: unknown member",
+        "/x duplicate_member: is sent more than once",
     ];
     assert_eq!(faults_of_text("AgentDraft", body), expected);
 }
@@ -98,7 +98,7 @@ fn text_is_counted_in_characters_not_in_bytes() {
 }
 
 #[test]
-fn a_list_over_its_limit_is_refused_as_a_whole() {
+fn a_list_over_its_limit_is_reported_as_one_fault() {
     let rule = json!({"keywords": ["hello"], "reply": "Hi!"});
     let rules = |count: usize| json!({"name": "Ada", "config": {"rules": vec![&rule; count]}});
     assert_eq!(faults_of("AgentDraft", &rules(200)), [""; 0]);
@@ -114,7 +114,7 @@ fn a_list_over_its_limit_is_refused_as_a_whole() {
 }
 
 #[test]
-fn a_body_of_another_type_is_told_at_the_root() {
+fn a_body_of_another_type_is_reported_at_the_root() {
     for body in [json!([]), json!(null), json!("x"), json!(1)] {
         assert_eq!(
             faults_of("AgentDraft", &body),
@@ -143,7 +143,7 @@ fn enumerations_and_times_are_checked() {
     let expected = [
         "/expiresAt bad_format: must be an RFC 3339 time, such as 2026-11-20T09:30:00Z".to_owned(),
         format!("/scopes/1 unknown_value: {scopes}"),
-        // An enumeration of texts: whether the value is a text at all comes first.
+        // For an enumeration of texts, the type is checked first.
         "/scopes/2 wrong_type: must be a string".to_owned(),
     ];
     assert_eq!(faults_of("KeyRequest", &body), expected);
@@ -167,7 +167,7 @@ fn no_fault_quotes_the_value() {
 }
 
 #[test]
-fn every_code_is_met() {
+fn every_code_occurs() {
     let bodies = [
         (
             "AgentDraft",
@@ -224,18 +224,18 @@ fn every_code_is_met() {
 }
 
 #[test]
-fn an_answer_has_no_more_faults_than_people_can_read() {
+fn the_number_of_reported_faults_is_bounded() {
     let members: Value = (0..5_000)
         .map(|index| (format!("x{index}"), json!(1)))
         .collect();
     assert_eq!(
         faults_of("AgentDraft", &members).len(),
-        crate::body::MOST_FAULTS
+        crate::body::MAX_FAULTS
     );
 }
 
 #[test]
-fn what_is_wrong_behind_thousands_of_good_items_is_found() {
+fn a_fault_after_thousands_of_valid_items_is_found() {
     let document = json!({"components": {"schemas": {
         "Numbers": {"type": "array", "items": {"type": "integer"}},
     }}});
@@ -256,7 +256,7 @@ fn a_list_that_is_too_long_is_reported_before_its_items() {
 }
 
 #[test]
-fn a_fault_behind_many_good_items_is_found() {
+fn a_fault_after_many_valid_items_is_found() {
     let mut keywords = vec![json!("a"); 20_000];
     keywords.push(json!(1));
     let rule = json!({"keywords": keywords, "reply": "x"});

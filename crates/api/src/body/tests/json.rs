@@ -4,9 +4,9 @@ use domain::FaultCode;
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-use crate::body::json::{MOST_DEPTH, read};
+use crate::body::json::{MAX_DEPTH, read};
 
-fn refusal(bytes: &[u8]) -> String {
+fn code_and_detail(bytes: &[u8]) -> String {
     read(bytes).unwrap_err()
 }
 
@@ -20,7 +20,7 @@ fn found(text: &str) -> (Value, Vec<(String, FaultCode)>) {
 }
 
 #[test]
-fn what_is_not_json_is_refused_with_its_place_and_without_its_text() {
+fn malformed_json_is_rejected_with_its_position_and_without_its_text() {
     let refused: [(&[u8], &str); 14] = [
         (b"", "The body ends too early, at line 1, column 0."),
         (b"  ", "The body ends too early, at line 1, column 2."),
@@ -68,12 +68,12 @@ fn what_is_not_json_is_refused_with_its_place_and_without_its_text() {
         ),
     ];
     for (bytes, detail) in refused {
-        assert_eq!(refusal(bytes), detail, "{}", bytes.escape_ascii());
+        assert_eq!(code_and_detail(bytes), detail, "{}", bytes.escape_ascii());
     }
 }
 
 #[test]
-fn other_spellings_of_lone_surrogates_and_huge_numbers_are_refused() {
+fn other_spellings_of_lone_surrogates_and_huge_numbers_are_rejected() {
     let digits = "9".repeat(400);
     for text in [
         r#""\udc00""#,
@@ -82,7 +82,7 @@ fn other_spellings_of_lone_surrogates_and_huge_numbers_are_refused() {
         "-1e309",
         &digits,
     ] {
-        refusal(text.as_bytes());
+        code_and_detail(text.as_bytes());
     }
 }
 
@@ -100,22 +100,22 @@ fn integers_beyond_64_bits_stay_numbers() {
 }
 
 #[test]
-fn nesting_ends_at_the_promised_depth() {
+fn nesting_is_limited_to_the_documented_depth() {
     let nested = |depth: usize| "[".repeat(depth) + &"]".repeat(depth);
-    assert!(read(nested(MOST_DEPTH).as_bytes()).is_ok());
-    for text in [nested(MOST_DEPTH + 1), "[".repeat(200_000)] {
-        let detail = refusal(text.as_bytes());
+    assert!(read(nested(MAX_DEPTH).as_bytes()).is_ok());
+    for text in [nested(MAX_DEPTH + 1), "[".repeat(200_000)] {
+        let detail = code_and_detail(text.as_bytes());
         let expected = "The body is nested more than 64 deep, at line 1, column 6";
         assert!(detail.starts_with(expected), "{detail}");
     }
 
     let objects = |depth: usize| r#"{"a":"#.repeat(depth) + "1" + &"}".repeat(depth);
-    assert!(read(objects(MOST_DEPTH).as_bytes()).is_ok());
-    assert!(read(objects(MOST_DEPTH + 1).as_bytes()).is_err());
+    assert!(read(objects(MAX_DEPTH).as_bytes()).is_ok());
+    assert!(read(objects(MAX_DEPTH + 1).as_bytes()).is_err());
 }
 
 #[test]
-fn of_doubled_members_the_first_is_kept_and_every_other_told() {
+fn the_first_of_duplicate_members_is_kept_and_the_others_are_reported() {
     let (value, faults) =
         found(r#"{"a": 1, "b": [0, {"c/~": 1, "c/~": 2, "c/~": 3}], "a": {"d": 1, "d": 2}}"#);
     assert_eq!(value, json!({"a": 1, "b": [0, {"c/~": 1}]}));
@@ -124,20 +124,20 @@ fn of_doubled_members_the_first_is_kept_and_every_other_told() {
 }
 
 #[test]
-fn members_that_differ_only_in_spelling_are_doubled() {
+fn members_that_differ_only_in_escapes_are_duplicates() {
     let (_, faults) = found(r#"{"a": 1, "\u0061": 2}"#);
     assert_eq!(faults, [("/a".to_owned(), FaultCode::DuplicateMember)]);
 }
 
 #[test]
-fn a_nul_is_told_wherever_it_stands() {
+fn a_nul_character_is_reported_anywhere() {
     let (_, faults) = found(r#"{"a": ["x", "\u0000"], "b\u0000": 1, "c": "\\u0000"}"#);
     let nul = |pointer: &str| (pointer.to_owned(), FaultCode::BadCharacter);
     assert_eq!(faults, [nul("/a/1"), nul("/b\0")]);
 }
 
 #[test]
-fn a_body_full_of_faults_makes_a_short_answer() {
+fn a_body_full_of_faults_causes_a_short_response() {
     let name = "x".repeat(1_000);
     let members = format!(r#""{name}":"\u0000","#).repeat(200);
     let body = format!(r#"{{"{name}": {{{members}"end": 0}}}}"#);
@@ -174,7 +174,7 @@ fn any_json() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn agrees_with_the_parser_underneath_on_every_document(value in any_json()) {
+    fn every_document_is_parsed_like_by_serde_json(value in any_json()) {
         for text in [value.to_string(), format!("\n\t{value:#}\r\n ")] {
             let (read, faults) = read(text.as_bytes()).unwrap();
             prop_assert_eq!(&read, &serde_json::from_str::<Value>(&text).unwrap());
@@ -183,7 +183,7 @@ proptest! {
     }
 
     #[test]
-    fn accepts_of_what_looks_like_json_the_same_as_the_parser_underneath(
+    fn json_like_text_is_accepted_like_by_serde_json(
         text in r#"([\[\]{},: ]|"(a|b|\\u00[46][12]|\\n|é|\\ud83d\\ude00|\\ud83d)?"|-?[0-9]{1,3}([.][0-9])?(e[0-9]{1,3})?|null|true|x){0,12}"#
     ) {
         match (read(text.as_bytes()), serde_json::from_str::<Value>(&text)) {
@@ -197,19 +197,19 @@ proptest! {
     }
 
     #[test]
-    fn never_panics_on_any_bytes(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
+    fn no_bytes_cause_a_panic(bytes in prop::collection::vec(any::<u8>(), 0..256)) {
         let _ = read(&bytes);
     }
 
     #[test]
-    fn every_cut_of_a_document_is_refused(value in any_json(), at in any::<prop::sample::Index>()) {
+    fn every_truncated_document_is_rejected(value in any_json(), at in any::<prop::sample::Index>()) {
         let text = json!([value]).to_string();
         prop_assert!(read(&text.as_bytes()[..at.index(text.len())]).is_err());
     }
 }
 
 #[test]
-fn copies_of_one_member_hide_no_other_fault() {
+fn duplicates_of_one_member_hide_no_other_fault() {
     let copies = r#""name": 1, "#.repeat(40_000);
     let (_, faults) = found(&format!(
         r#"{{{copies} "other": {{"a": 1, "a": 2}}, "last": "\u0000"}}"#

@@ -35,7 +35,7 @@ fn parse<T: DeserializeOwned>(
     typed(parse_value(bytes, schema, schemas)?, schema)
 }
 
-/// What is wrong with `body`, a line each: pointer, code, detail.
+/// Returns the faults of `body`, one line each: pointer, code, detail.
 fn faults_of(schema: &str, body: &Value) -> Vec<String> {
     faults_of_text(schema, &body.to_string())
 }

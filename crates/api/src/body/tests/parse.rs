@@ -24,7 +24,7 @@ fn an_integer_may_be_written_as_a_decimal_number() {
 }
 
 #[test]
-fn a_fraction_is_no_integer() {
+fn a_fraction_is_not_an_integer() {
     let body = br#"{"name": "Ada", "config": {"timeoutMs": 500.5}}"#;
     let Err(BodyError::Faults(faults)) = parse::<AgentDraft>(body, "AgentDraft", schemas()) else {
         panic!("taken");
@@ -37,14 +37,14 @@ fn a_fraction_is_no_integer() {
 }
 
 #[test]
-fn what_is_not_json_is_malformed_and_nothing_else() {
+fn malformed_json_is_reported_as_malformed() {
     let detail = "The body ends too early, at line 1, column 1.".to_owned();
     let malformed = Err(BodyError::Malformed { detail });
     assert_eq!(parse_value(b"{", "AgentDraft", schemas()), malformed);
 }
 
 #[test]
-fn a_type_that_its_schema_does_not_fit_is_a_fault_and_no_panic() {
+fn a_type_that_contradicts_its_schema_causes_a_fault_and_no_panic() {
     let error = parse::<Vec<u8>>(br#"{"name": "Ada"}"#, "AgentDraft", schemas()).unwrap_err();
     let BodyError::Faults(faults) = error else {
         panic!("malformed");
@@ -56,7 +56,7 @@ fn a_type_that_its_schema_does_not_fit_is_a_fault_and_no_panic() {
 }
 
 #[test]
-fn a_component_that_is_not_there_stops_the_start() {
+fn a_missing_component_prevents_the_start() {
     let error = Schemas::new(&json!({"components": {"schemas": {}}}), &["AgentDraft"]);
     let text = error.unwrap_err().to_string();
     assert_eq!(

@@ -5,27 +5,27 @@ use serde_json::json;
 use super::faults_of;
 
 #[test]
-fn what_may_be_null_is_refused_for_what_is_wrong_inside() {
+fn faults_inside_a_nullable_value_are_reported() {
     let body = json!({
         "name": "Ada",
         "config": {"llm": {"topP": 3, "modle": "x"}, "history": {"maxMessages": -1}},
     });
     let expected = [
         "/config/history/maxMessages too_small: at least 0",
-        "/config/llm/modle unknown_member: there is no such member here",
+        "/config/llm/modle unknown_member: unknown member",
         "/config/llm/topP too_large: at most 1",
     ];
     assert_eq!(faults_of("AgentDraftPatch", &body), expected);
     let limits = json!({"scopes": ["chat:write"], "limits": {"streams": -1, "x": 1}});
     let expected = [
         "/limits/streams too_small: at least 0",
-        "/limits/x unknown_member: there is no such member here",
+        "/limits/x unknown_member: unknown member",
     ];
     assert_eq!(faults_of("KeyRequest", &limits), expected);
 }
 
 #[test]
-fn what_fits_no_alternative_by_its_type_is_told_all_types() {
+fn a_value_of_no_allowed_type_is_reported_with_all_types() {
     let body = json!({"config": 5, "personality": 5});
     let expected = [
         "/config wrong_type: must be an object or null",
@@ -41,7 +41,7 @@ fn what_fits_no_alternative_by_its_type_is_told_all_types() {
 }
 
 #[test]
-fn an_unknown_value_among_alternatives_is_told_as_such() {
+fn an_unknown_value_among_alternatives_is_reported_as_unknown() {
     let faults = faults_of(
         "KeyRequest",
         &json!({"scopes": ["chat:write"], "bestScope": "x"}),
@@ -51,7 +51,7 @@ fn an_unknown_value_among_alternatives_is_told_as_such() {
 }
 
 #[test]
-fn a_rule_that_says_nothing_is_told_both_things_that_it_lacks() {
+fn an_empty_rule_is_reported_with_both_missing_parts() {
     let body =
         json!({"rules": [{}, {"pattern": "a", "keywords": ["a"], "reply": "b", "replies": ["b"]}]});
     let expected = [

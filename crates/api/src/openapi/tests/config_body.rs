@@ -21,7 +21,7 @@ fn the_body_is_the_configuration_with_the_agents_members_beside_it() {
 }
 
 #[test]
-fn it_takes_both_kinds_of_members_and_refuses_others() {
+fn both_kinds_of_members_are_accepted_and_others_rejected() {
     let schemas = Schemas::new(&document(), &["ConfigBody"]).unwrap();
     let good = json!({"name": "Ada", "capabilities": ["time"], "engine": "rules"});
     assert_eq!(schemas.check("ConfigBody", &good), []);

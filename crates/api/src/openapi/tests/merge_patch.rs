@@ -31,7 +31,7 @@ fn nothing_is_required_and_null_removes_only_what_is_optional() {
 }
 
 #[test]
-fn what_is_not_merged_is_checked_as_a_whole() {
+fn values_that_are_replaced_are_checked_as_a_whole() {
     assert!(!accepts(
         "AgentDraftPatch",
         &json!({"config": {"rules": [{"reply": "a"}]}})
@@ -89,7 +89,7 @@ fn members_keep_their_descriptions_and_lose_their_defaults() {
 }
 
 #[test]
-fn the_schemas_that_are_patched_stay_as_they_are() {
+fn the_patched_schemas_are_not_changed() {
     assert_eq!(component("AgentDraft")["required"], json!(["name"]));
     assert_eq!(
         component("AgentConfig")["properties"]["timeoutMs"]["maximum"],

@@ -29,7 +29,7 @@ fn no_component_is_named_after_a_collection_of_the_language() {
 }
 
 #[test]
-fn a_chat_without_a_reply_tells_of_its_turn() {
+fn a_chat_without_a_reply_reports_its_turn() {
     let document = published();
     let responses = &document["paths"]["/api/chat"]["post"]["responses"];
     let of = |status: &str| {

@@ -15,7 +15,7 @@ fn the_default_sizes_are_those_that_the_derived_schemas_state() {
 }
 
 #[test]
-fn other_sizes_are_published_and_enforced_in_every_body() {
+fn configured_sizes_are_published_and_enforced_in_every_body() {
     let sizes = Sizes {
         name_characters: 3,
         rules: 1,
@@ -44,7 +44,7 @@ fn other_sizes_are_published_and_enforced_in_every_body() {
 }
 
 #[test]
-fn a_renamed_component_does_not_lose_its_limits_in_silence() {
+fn a_renamed_component_does_not_lose_its_limits_silently() {
     let mut document = derived();
     let components = document["components"]["schemas"].as_object_mut().unwrap();
     components["ChatRequest"]["properties"]

@@ -50,7 +50,7 @@ fn paths(texts: &[&str]) -> Vec<ClaimPath> {
 }
 
 #[test]
-fn an_issuer_needs_a_name_and_an_audience_alone() {
+fn an_issuer_needs_only_a_name_and_an_audience() {
     let expected = Issuer {
         id: "main".parse().unwrap(),
         name: NAME.to_owned(),
@@ -66,7 +66,7 @@ fn an_issuer_needs_a_name_and_an_audience_alone() {
 }
 
 #[test]
-fn everything_about_an_issuer_can_be_said() {
+fn everything_about_an_issuer_can_be_configured() {
     let found = main_issuer(&[
         ("AUDIENCES", "https://agents.example.org, account"),
         ("JWKS_URL", "https://id.example.org/keys?v=1"),
@@ -140,7 +140,7 @@ fn there_may_be_any_number_of_issuers_under_ids_in_any_case() {
 }
 
 #[test]
-fn issuers_may_stand_in_the_file() {
+fn issuers_may_be_configured_in_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("service.toml");
     let text = "[auth.issuers.main]\nissuer = 'https://id.example.org'\naudiences = 'a,b'\n";
@@ -153,16 +153,16 @@ fn issuers_may_stand_in_the_file() {
 }
 
 #[test]
-fn a_value_that_does_not_fit_is_refused_with_what_would() {
+fn an_invalid_value_is_rejected_with_a_description_of_valid_ones() {
     for (name, value, expected) in [
-        ("ISSUER", "", "given: the issuer's name"),
+        ("ISSUER", "", "set: the issuer's exact name"),
         ("ISSUER", "http://id.example.org", "https://"),
         ("ISSUER", "id.example.org", "https://"),
         ("ISSUER", "https://id.example.org?realm=a", "https://"),
         ("ISSUER", "https://ada:secret@id.example.org", "https://"),
-        ("AUDIENCES", "", "given, for nobody could tell"),
-        ("AUDIENCES", ",", "names of it"),
-        ("AUDIENCES", "a,,b", "names of it"),
+        ("AUDIENCES", "", "set: comma-separated names"),
+        ("AUDIENCES", ",", "names of this service"),
+        ("AUDIENCES", "a,,b", "names of this service"),
         ("JWKS_URL", "http://id.example.org/keys", "https://"),
         ("JWKS_URL", "/keys", "https://"),
         ("JWKS_URL", "file:///keys", "https://"),
@@ -204,7 +204,7 @@ fn a_value_that_does_not_fit_is_refused_with_what_would() {
 }
 
 #[test]
-fn all_mistakes_are_told_at_once() {
+fn all_errors_are_reported_at_once() {
     let found = refused(load(&[
         ("AUDIENCES", ""),
         ("TOKEN_TYPE", "JWT"),
@@ -227,7 +227,7 @@ fn all_mistakes_are_told_at_once() {
 }
 
 #[test]
-fn no_two_issuers_have_one_name_and_none_has_ours() {
+fn issuer_names_are_unique_and_differ_from_the_own_url() {
     let same = [
         ("AUTH__ISSUERS__OTHER__ISSUER", NAME),
         ("AUTH__ISSUERS__OTHER__AUDIENCES", "agents"),
@@ -253,7 +253,7 @@ fn no_two_issuers_have_one_name_and_none_has_ours() {
 }
 
 #[test]
-fn a_variable_that_is_none_is_refused_by_name() {
+fn an_unknown_variable_is_rejected_by_name() {
     let too_long = format!("AUTH__ISSUERS__{}__ISSUER", "A".repeat(65));
     for name in [
         "AUTH__ISSUERS__MAIN__AUDIENCE",
@@ -272,10 +272,10 @@ fn a_variable_that_is_none_is_refused_by_name() {
 }
 
 #[test]
-fn one_setting_in_two_spellings_is_refused() {
+fn a_setting_in_two_spellings_is_rejected() {
     let twice = [("AUTH__ISSUERS__main__AUDIENCES", "others")];
     let found = refused(load(&twice));
-    let expected = "given in one spelling only".to_owned();
+    let expected = "set in one spelling only".to_owned();
     assert_eq!(
         found,
         [("AUTH__ISSUERS__MAIN__AUDIENCES".to_owned(), expected)]

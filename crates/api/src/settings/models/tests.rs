@@ -28,7 +28,7 @@ fn refused(variables: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn three_variables_make_an_engine() {
+fn three_variables_configure_an_engine() {
     let providers = providers(&[
         ("LLM__BASE_URL", "http://ollama:11434/v1/"),
         ("LLM__API_KEY", "sk-1"),
@@ -49,7 +49,7 @@ fn a_local_server_needs_no_key() {
 }
 
 #[test]
-fn further_providers_are_engines_of_their_names() {
+fn further_providers_are_engines_with_their_names() {
     let providers = providers(&[
         ("LLM__BASE_URL", "https://one.example/v1"),
         ("LLM__MODEL", "m"),
@@ -61,12 +61,12 @@ fn further_providers_are_engines_of_their_names() {
 }
 
 #[test]
-fn without_any_there_is_none() {
+fn without_settings_no_provider_exists() {
     assert!(providers(&[]).is_empty());
 }
 
 #[test]
-fn each_is_asked_for_a_stream_unless_it_is_told_not_to() {
+fn providers_stream_unless_configured_otherwise() {
     let providers = providers(&[
         ("LLM__BASE_URL", "https://one.example/v1"),
         ("LLM__MODEL", "m"),
@@ -90,7 +90,7 @@ fn each_is_asked_for_a_stream_unless_it_is_told_not_to() {
 }
 
 #[test]
-fn what_is_half_given_is_refused_by_name() {
+fn an_incomplete_provider_is_rejected_by_name() {
     assert_eq!(
         refused(&[("LLM__API_KEY", "k")]),
         ["LLM__BASE_URL", "LLM__MODEL"]
@@ -124,7 +124,7 @@ fn an_engine_has_one_provider() {
 }
 
 #[test]
-fn addresses_and_keys_are_judged() {
+fn addresses_and_keys_are_checked() {
     for base_url in [
         "ollama:11434",
         "ftp://a.example",
@@ -141,7 +141,7 @@ fn addresses_and_keys_are_judged() {
 }
 
 #[test]
-fn a_proxy_is_judged_even_where_nobody_is_reached_through_it() {
+fn an_unused_proxy_is_checked_too() {
     for proxy in [
         "proxy.internal:3128",
         "socks5://proxy.internal",

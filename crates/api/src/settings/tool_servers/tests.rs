@@ -30,7 +30,7 @@ fn refused(variables: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_server_is_an_address() {
+fn a_server_can_be_an_address() {
     let server = only(&[("FILES__URL", "http://localhost:3000/mcp")]);
     assert_eq!(server.name, "files");
     let ToolServerTransport::Http { url } = server.transport else {
@@ -40,7 +40,7 @@ fn a_server_is_an_address() {
 }
 
 #[test]
-fn a_server_is_a_program_with_words_and_variables() {
+fn a_server_can_be_a_program_with_arguments_and_variables() {
     let server = only(&[
         ("FILES__COMMAND", "npx"),
         ("FILES__ARGS", "-y 'a server' /data"),
@@ -66,7 +66,7 @@ fn a_server_is_a_program_with_words_and_variables() {
 }
 
 #[test]
-fn a_server_is_one_of_both() {
+fn a_server_is_either_an_address_or_a_program() {
     let both = [("X__URL", "http://a.example"), ("X__COMMAND", "npx")];
     assert_eq!(refused(&both), ["MCP__SERVERS__X__COMMAND"]);
     assert_eq!(refused(&[("X__ARGS", "a")]), ["MCP__SERVERS__X__URL"]);
@@ -75,7 +75,7 @@ fn a_server_is_one_of_both() {
 }
 
 #[test]
-fn the_form_of_each_is_judged() {
+fn the_values_are_checked() {
     assert_eq!(
         refused(&[("X__URL", "a.example")]),
         ["MCP__SERVERS__X__URL"]
@@ -92,7 +92,7 @@ fn the_form_of_each_is_judged() {
 }
 
 #[test]
-fn names_of_tools_are_taken() {
+fn names_of_built_in_tools_are_rejected() {
     for name in ["TIME", "CALCULATOR"] {
         let key = format!("{name}__COMMAND");
         assert_eq!(refused(&[(&key, "npx")]), [format!("MCP__SERVERS__{key}")]);

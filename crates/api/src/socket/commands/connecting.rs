@@ -1,9 +1,9 @@
-//! Who comes in, and what they follow.
+//! The commands `connect` and `subscribe`.
 
 use std::{cell::Cell, sync::Arc};
 
 use application::{
-    access::{AccessError, Entrant, PresentedCredential},
+    access::{AccessError, AuthContext, PresentedCredential},
     realtime::{PageSize, visibility},
 };
 use domain::{Fault, FaultCode, ProblemCode, Seq};
@@ -11,138 +11,145 @@ use futures::{StreamExt as _, stream};
 use ports::LogBounds;
 use secrecy::{ExposeSecret as _, SecretString};
 
-use super::{Connected, Done, Opened, Refusal};
+use super::{CommandError, CommandOutcome, Connected, OpenedChannel};
 use crate::{
     access::{
-        AgentEventsRead, EventsRead, TurnsRead, check_counts, check_page, scope_table,
+        AgentEventsRead, EventsRead, TurnsRead, check_counts, check_credential_origin,
         unauthenticated,
     },
+    operations,
     problem::ApiError,
     socket::{
         CloseCode,
         context::{Admission, Caller, Context, admit},
         frames::{Channel, ConnectFrame, SubscribeFrame},
-        subscriptions::{Coverage, MOST_REPLAYED, Past},
+        subscriptions::{Coverage, MAX_REPLAYED_EVENTS, ReplayRequest},
     },
 };
 
-/// Channels of one `connect` that are looked at in the store at the same time.
-const AT_ONCE: usize = 4;
+/// The maximum number of channels of one `connect` that are checked in the store concurrently.
+const MAX_CONCURRENT_CHECKS: usize = 4;
 
-/// `connect` of a socket whose upgrade carried no credential.
-pub(super) async fn enter(context: &Context, frame: ConnectFrame) -> Result<Done, Refusal> {
-    let token = frame.token.ok_or_else(|| not_admitted(unauthenticated()))?;
-    let entrant = present(context, &token).await;
-    let entrant = entrant.map_err(|error| not_admitted(error.into()))?;
-    let admission = enter_as(context, entrant).await.map_err(not_admitted)?;
-    let channels = open_all(context, &admission.caller, frame.channels, frame.since).await;
-    let channels = channels.map_err(not_admitted)?;
-    Ok(Done::Connected(Connected {
+/// Executes `connect` on a socket whose upgrade carried no credential.
+pub(super) async fn connect_with_token(
+    context: &Context,
+    frame: ConnectFrame,
+) -> Result<CommandOutcome, CommandError> {
+    let token = frame.token.ok_or_else(|| fatal(unauthenticated()))?;
+    let auth = authenticate(context, &token).await;
+    let auth = auth.map_err(|error| fatal(error.into()))?;
+    let admission = admit_authenticated(context, auth).await.map_err(fatal)?;
+    let channels = open_channels(context, &admission.caller, frame.channels, frame.since).await;
+    let channels = channels.map_err(fatal)?;
+    Ok(CommandOutcome::Connected(Connected {
         head: admission.caller.tail.position(),
         admission: Some(Box::new(admission)),
         channels,
     }))
 }
 
-pub(super) async fn present(
+pub(super) async fn authenticate(
     context: &Context,
     token: &SecretString,
-) -> Result<Arc<Entrant>, AccessError> {
+) -> Result<Arc<AuthContext>, AccessError> {
     let credential = PresentedCredential::new(token.expose_secret());
     context.state.authenticator.authenticate(&credential).await
 }
 
-async fn enter_as(context: &Context, entrant: Arc<Entrant>) -> Result<Admission, ApiError> {
-    check_page(&entrant, context.page.as_deref())?;
-    let counts = context
-        .state
-        .limits
-        .take(&entrant, scope_table::ONE_REQUEST);
+async fn admit_authenticated(
+    context: &Context,
+    auth: Arc<AuthContext>,
+) -> Result<Admission, ApiError> {
+    check_credential_origin(&auth, context.page.as_deref())?;
+    let counts = context.state.limits.take(&auth, operations::ONE_REQUEST);
     check_counts(&counts.await)?;
-    admit(&context.state, &context.services, entrant).await
+    admit(&context.state, &context.services, auth).await
 }
 
-/// Whoever is not admitted has come for nothing.
-pub(super) fn not_admitted(error: ApiError) -> Refusal {
+/// Makes the error fatal: a socket without a caller is closed.
+pub(super) fn fatal(error: ApiError) -> CommandError {
     let close = match error.code {
         ProblemCode::TooManyStreams => CloseCode::TooManyConnections,
         ProblemCode::RateLimited => CloseCode::RateLimited,
         code if code.status() >= 500 => CloseCode::Overloaded,
         _ => CloseCode::Unauthenticated,
     };
-    Refusal {
+    CommandError {
         error,
         close: Some(close),
     }
 }
 
-/// `connect` of a socket whose upgrade carried a credential.
+/// Executes `connect` on a socket whose upgrade carried a credential.
 pub(super) async fn connect(
     context: &Context,
     caller: &Caller,
     frame: ConnectFrame,
-) -> Result<Done, ApiError> {
+) -> Result<CommandOutcome, ApiError> {
     if frame.token.is_some() {
-        let detail = "the upgrade carried a credential, so `connect` must not";
+        let detail = "the upgrade carried a credential: omit `token`";
         return Err(ApiError::new(ProblemCode::AmbiguousCredentials).with_detail(detail));
     }
-    Ok(Done::Connected(Connected {
+    Ok(CommandOutcome::Connected(Connected {
         admission: None,
         head: caller.tail.position(),
-        channels: open_all(context, caller, frame.channels, frame.since).await?,
+        channels: open_channels(context, caller, frame.channels, frame.since).await?,
     }))
 }
 
-/// Looks at each channel that was named.
-async fn open_all(
+/// Checks each requested channel.
+async fn open_channels(
     context: &Context,
     caller: &Caller,
     names: Vec<String>,
     since: Option<i64>,
-) -> Result<Vec<(String, Result<Opened, ApiError>)>, ApiError> {
-    let from = look_back(context, caller, since).await?;
-    let is_away = Cell::new(false);
+) -> Result<Vec<(String, Result<OpenedChannel, ApiError>)>, ApiError> {
+    let from = replay_start(context, caller, since).await?;
+    let is_store_unavailable = Cell::new(false);
     let channels = names.into_iter().map(async |name| {
-        if is_away.get() {
+        if is_store_unavailable.get() {
             let error = ApiError::new(ProblemCode::StoreUnavailable);
-            let source = "the channel before this one found the store away";
+            let source = "the store was unavailable for an earlier channel";
             return (name, Err(error.because(source)));
         }
         let opened = open(context, caller, &name, from).await;
         if matches!(&opened, Err(error) if error.code == ProblemCode::StoreUnavailable) {
-            is_away.set(true);
+            is_store_unavailable.set(true);
         }
         (name, opened)
     });
-    Ok(stream::iter(channels).buffered(AT_ONCE).collect().await)
+    Ok(stream::iter(channels)
+        .buffered(MAX_CONCURRENT_CHECKS)
+        .collect()
+        .await)
 }
 
 pub(super) async fn subscribe(
     context: &Context,
     caller: &Caller,
     frame: SubscribeFrame,
-) -> Result<Done, ApiError> {
-    let from = look_back(context, caller, frame.since).await?;
+) -> Result<CommandOutcome, ApiError> {
+    let from = replay_start(context, caller, frame.since).await?;
     let opened = open(context, caller, &frame.channel, from).await?;
-    Ok(Done::Subscribed(opened))
+    Ok(CommandOutcome::Subscribed(opened))
 }
 
-/// From where on channels are followed.
+/// The position from which channels are followed.
 #[derive(Clone, Copy)]
-struct Beginning {
+struct ReplayStart {
     since: Option<Seq>,
-    /// The bounds of the log, if memory does not hold what comes after `since`.
+    /// The bounds of the log, if memory does not hold the events after `since`.
     bounds: Option<LogBounds>,
-    /// Where the log stood before the channels were looked at: when one of them is deleted right
-    /// after, that is told as an event.
+    /// The head of the log before the channels are checked, so that the deletion of a channel after
+    /// the check is sent as an event.
     head: Seq,
 }
 
-async fn look_back(
+async fn replay_start(
     context: &Context,
     caller: &Caller,
     since: Option<i64>,
-) -> Result<Beginning, ApiError> {
+) -> Result<ReplayStart, ApiError> {
     let log = &context.open::<EventsRead>(caller)?.log;
     let since = since.map(Seq);
     // Without `since` nothing older than the tail's position is sent.
@@ -153,57 +160,59 @@ async fn look_back(
         }
         None => None,
     };
-    Ok(Beginning {
+    Ok(ReplayStart {
         since,
         bounds,
         head: caller.tail.position(),
     })
 }
 
-/// Looks whether there is such a channel for the caller.
+/// Checks that the channel exists and that the caller may see it.
 async fn open(
     context: &Context,
     caller: &Caller,
     name: &str,
-    from: Beginning,
-) -> Result<Opened, ApiError> {
+    from: ReplayStart,
+) -> Result<OpenedChannel, ApiError> {
     let channel: Channel = name.parse()?;
-    let who = caller.principal();
+    let principal = caller.principal();
     let agent = match channel {
         Channel::Tenant => None,
         Channel::Agent(id) => {
             let services = context.open::<AgentEventsRead>(caller)?;
-            services.agents.get(who, id).await?;
+            services.agents.get(principal, id).await?;
             None
         }
         Channel::Conversation(id) => match context.open::<TurnsRead>(caller) {
-            Ok(services) => Some(services.conversations.reach(who, id).await?.agent_id),
-            // It may hear of turns that it began itself, but not whether there is anything else.
+            Ok(services) => Some(services.conversations.reach(principal, id).await?.agent_id),
+            // The caller receives events of its own turns, but must not learn whether the
+            // conversation exists.
             Err(_lacking) => None,
         },
     };
-    let past = match from.since {
-        Some(since) => Some(look_into_past(context, caller, channel, since, from.bounds).await?),
+    let replay = match from.since {
+        Some(since) => Some(check_replay(context, caller, channel, since, from.bounds).await?),
         None => None,
     };
-    Ok(Opened {
+    Ok(OpenedChannel {
         channel,
         agent,
-        past,
+        replay,
         head: from.head,
     })
 }
 
-/// Counts what a channel would replay only if the log holds more than a replay may.
-async fn look_into_past(
+/// Determines the coverage of a replay. Matching events are counted only if the log holds more
+/// events after `since` than a replay may contain.
+async fn check_replay(
     context: &Context,
     caller: &Caller,
     channel: Channel,
     since: Seq,
     bounds: Option<LogBounds>,
-) -> Result<Past, ApiError> {
+) -> Result<ReplayRequest, ApiError> {
     let Some(bounds) = bounds else {
-        return Ok(Past {
+        return Ok(ReplayRequest {
             since,
             coverage: Coverage::Whole,
         });
@@ -211,32 +220,36 @@ async fn look_into_past(
     let distance = usize::try_from(bounds.head.0 - since.0).unwrap_or(0);
     let coverage = if !bounds.reach(since) {
         Coverage::Expired
-    } else if distance <= MOST_REPLAYED {
+    } else if distance <= MAX_REPLAYED_EVENTS {
         Coverage::Whole
     } else {
         let services = context.open::<EventsRead>(caller)?;
         let filter = channel.filter(&visibility(caller.principal()));
         let size = PageSize {
-            events: MOST_REPLAYED + 1,
+            events: MAX_REPLAYED_EVENTS + 1,
             bytes: 0,
         };
         let query = filter.query(since, size);
         match services.log.count(caller.tail.tenant(), query).await? {
-            count if count > MOST_REPLAYED => Coverage::TooLong,
+            count if count > MAX_REPLAYED_EVENTS => Coverage::TooLong,
             _ => Coverage::Whole,
         }
     };
-    Ok(Past { since, coverage })
+    Ok(ReplayRequest { since, coverage })
 }
 
-/// What a client is told that connects a second time.
-pub(in crate::socket) fn connected_before() -> ApiError {
-    let fault = Fault::new("/type", FaultCode::NotCombinable, "a socket connects once");
+/// The error of a second `connect`.
+pub(in crate::socket) fn already_connected() -> ApiError {
+    let fault = Fault::new(
+        "/type",
+        FaultCode::NotCombinable,
+        "the socket is already connected",
+    );
     ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }
 
-/// What a client is told that is known, and commands something before it connects.
+/// The error of an authenticated client that sends another command before `connect`.
 pub(in crate::socket) fn not_connected() -> ApiError {
-    let fault = Fault::new("/type", FaultCode::NotCombinable, "`connect` comes first");
+    let fault = Fault::new("/type", FaultCode::NotCombinable, "send `connect` first");
     ApiError::faults(ProblemCode::ValidationFailed, vec![fault])
 }

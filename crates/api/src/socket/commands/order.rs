@@ -1,4 +1,4 @@
-//! Which commands of one socket wait for each other.
+//! The order of commands on one socket.
 
 use std::{
     cell::{Cell, RefCell},
@@ -11,37 +11,38 @@ use tokio::sync::Mutex;
 
 use crate::{problem::ApiError, socket::frames::Channel};
 
-/// What commands are about that are carried out one after the other, in the order in which they
-/// came. All others wait for nothing.
+/// The subject of a command. Commands on the same subject run one after the other, in the order of
+/// arrival; all others run concurrently.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Subject {
-    /// Whether a channel is followed, and from where on.
-    Following(Channel),
+    /// The subscription of a channel.
+    Subscription(Channel),
     /// The turns of a conversation.
-    Chatting(ConversationId),
-    /// Whether somebody types in a conversation.
+    Conversation(ConversationId),
+    /// The typing state in a conversation.
     Typing(ConversationId),
     /// The socket's own credential.
-    Refreshing,
+    Credential,
 }
 
-/// Which commands of one socket wait for each other.
+/// The order of commands on one socket.
 #[derive(Default)]
-pub(in crate::socket) struct Order {
-    lanes: RefCell<Vec<Lane>>,
+pub(in crate::socket) struct CommandOrder {
+    locks: RefCell<Vec<SubjectLock>>,
 }
 
-struct Lane {
+struct SubjectLock {
     subject: Subject,
-    turn: Arc<Mutex<()>>,
-    /// How often a command met an absent store.
+    lock: Arc<Mutex<()>>,
+    /// The number of commands that found the store unavailable.
     outages: Rc<Cell<u32>>,
 }
 
-impl Order {
-    /// Carries something out when all that came before it about the same subject has ended; when
-    /// that found the store away it is not tried, or the patience of all that wait would add up.
-    pub(super) async fn keep<T>(
+impl CommandOrder {
+    /// Runs `work` after all earlier work on the same subject has ended. If the store became
+    /// unavailable while it waited, `work` is not tried: otherwise the timeouts of all waiting
+    /// commands would add up.
+    pub(super) async fn run_in_order<T>(
         &self,
         subject: Option<Subject>,
         work: impl Future<Output = Result<T, ApiError>>,
@@ -49,59 +50,58 @@ impl Order {
         let Some(subject) = subject else {
             return work.await;
         };
-        let (turn, outages) = self.enter(subject);
+        let (lock, outages) = self.entry(subject);
         let before = outages.get();
-        let turn = turn.lock_owned().await;
+        let lock = lock.lock_owned().await;
         let outcome = if outages.get() == before {
             work.await
         } else {
-            let source = "a command before this one found the store away";
+            let source = "the store was unavailable for an earlier command";
             Err(ApiError::new(ProblemCode::StoreUnavailable).because(source))
         };
         if matches!(&outcome, Err(error) if error.code == ProblemCode::StoreUnavailable) {
             outages.set(outages.get().wrapping_add(1));
         }
-        drop(turn);
-        self.tidy();
+        drop(lock);
+        self.remove_unused();
         outcome
     }
 
-    /// Waits until the socket's credential is the one that came last: what follows a `refresh` is
-    /// judged by it.
-    pub(super) async fn refreshed(&self) {
+    /// Waits until every earlier `refresh` has ended: later commands use the new credential.
+    pub(super) async fn refresh_ended(&self) {
         if let Some(refresh) = self.refresh() {
             drop(refresh.lock().await);
         }
     }
 
     fn refresh(&self) -> Option<Arc<Mutex<()>>> {
-        let lanes = self.lanes.borrow();
-        let mut lanes = lanes.iter();
-        let refreshing = lanes.find(|lane| lane.subject == Subject::Refreshing)?;
-        Some(Arc::clone(&refreshing.turn))
+        let locks = self.locks.borrow();
+        let mut locks = locks.iter();
+        let refreshing = locks.find(|entry| entry.subject == Subject::Credential)?;
+        Some(Arc::clone(&refreshing.lock))
     }
 
-    fn enter(&self, subject: Subject) -> (Arc<Mutex<()>>, Rc<Cell<u32>>) {
-        let mut lanes = self.lanes.borrow_mut();
-        let known = lanes.iter().position(|lane| lane.subject == subject);
-        let place = known.unwrap_or_else(|| {
-            lanes.push(Lane {
+    fn entry(&self, subject: Subject) -> (Arc<Mutex<()>>, Rc<Cell<u32>>) {
+        let mut locks = self.locks.borrow_mut();
+        let known = locks.iter().position(|entry| entry.subject == subject);
+        let index = known.unwrap_or_else(|| {
+            locks.push(SubjectLock {
                 subject,
-                turn: Arc::default(),
+                lock: Arc::default(),
                 outages: Rc::default(),
             });
-            lanes.len() - 1
+            locks.len() - 1
         });
-        let lane = &lanes[place];
-        (Arc::clone(&lane.turn), Rc::clone(&lane.outages))
+        let entry = &locks[index];
+        (Arc::clone(&entry.lock), Rc::clone(&entry.outages))
     }
 
-    /// Forgets what nobody is about any more.
-    fn tidy(&self) {
-        let mut lanes = self.lanes.borrow_mut();
-        lanes.retain(|lane| Arc::strong_count(&lane.turn) > 1);
-        if lanes.is_empty() {
-            *lanes = Vec::new();
+    /// Removes the locks that no command uses.
+    fn remove_unused(&self) {
+        let mut locks = self.locks.borrow_mut();
+        locks.retain(|entry| Arc::strong_count(&entry.lock) > 1);
+        if locks.is_empty() {
+            *locks = Vec::new();
         }
     }
 }
@@ -114,51 +114,51 @@ mod tests {
 
     use super::*;
 
-    fn away() -> Result<(), ApiError> {
+    fn unavailable() -> Result<(), ApiError> {
         Err(ApiError::new(ProblemCode::StoreUnavailable))
     }
 
     #[tokio::test]
-    async fn those_about_the_same_wait_for_each_other_and_for_nobody_else() {
-        let order = Order::default();
-        let tenant = Some(Subject::Following(Channel::Tenant));
-        let mut first = Box::pin(order.keep(tenant, pending::<Result<(), _>>()));
+    async fn commands_on_the_same_subject_wait_for_each_other_and_for_no_others() {
+        let order = CommandOrder::default();
+        let tenant = Some(Subject::Subscription(Channel::Tenant));
+        let mut first = Box::pin(order.run_in_order(tenant, pending::<Result<(), _>>()));
         assert!((&mut first).now_or_never().is_none());
-        let mut second = Box::pin(order.keep(tenant, ready(Ok(()))));
+        let mut second = Box::pin(order.run_in_order(tenant, ready(Ok(()))));
         assert!((&mut second).now_or_never().is_none());
-        for other in [None, Some(Subject::Refreshing)] {
+        for other in [None, Some(Subject::Credential)] {
             assert!(matches!(
-                order.keep(other, ready(Ok(()))).now_or_never(),
+                order.run_in_order(other, ready(Ok(()))).now_or_never(),
                 Some(Ok(()))
             ));
         }
         drop(first);
         assert!(matches!(second.now_or_never(), Some(Ok(()))));
-        assert!(order.lanes.borrow().is_empty());
+        assert!(order.locks.borrow().is_empty());
     }
 
     #[tokio::test]
-    async fn who_comes_behind_a_refresh_waits_for_it() {
-        let order = Order::default();
-        assert!(order.refreshed().now_or_never().is_some());
-        let refresh = order.keep(Some(Subject::Refreshing), pending::<Result<(), _>>());
+    async fn commands_after_a_refresh_wait_for_it() {
+        let order = CommandOrder::default();
+        assert!(order.refresh_ended().now_or_never().is_some());
+        let refresh = order.run_in_order(Some(Subject::Credential), pending::<Result<(), _>>());
         let mut refresh = Box::pin(refresh);
         assert!((&mut refresh).now_or_never().is_none());
-        let mut behind = Box::pin(order.refreshed());
-        assert!((&mut behind).now_or_never().is_none());
+        let mut after = Box::pin(order.refresh_ended());
+        assert!((&mut after).now_or_never().is_none());
         drop(refresh);
-        assert!(behind.now_or_never().is_some());
+        assert!(after.now_or_never().is_some());
     }
 
     #[tokio::test]
-    async fn those_who_waited_while_another_found_the_store_away_do_not_try() {
-        let order = Order::default();
+    async fn commands_that_waited_during_a_store_outage_are_not_tried() {
+        let order = CommandOrder::default();
         let tries = Cell::new(0);
         let command = || {
-            order.keep(Some(Subject::Refreshing), async {
+            order.run_in_order(Some(Subject::Credential), async {
                 tries.set(tries.get() + 1);
                 tokio::task::yield_now().await;
-                away()
+                unavailable()
             })
         };
         let outcomes = join_all([command(), command(), command()]).await;
@@ -167,6 +167,6 @@ mod tests {
         }
         assert_eq!(tries.get(), 1);
         assert!(command().await.is_err());
-        assert_eq!(tries.get(), 2, "who comes later tries anew");
+        assert_eq!(tries.get(), 2, "a later command tries again");
     }
 }

@@ -1,4 +1,4 @@
-//! What a socket can follow.
+//! The channels that a socket can subscribe to.
 
 use std::{fmt, str::FromStr};
 
@@ -8,37 +8,37 @@ use serde::{Serialize, Serializer};
 
 use crate::problem::ApiError;
 
-/// Channels that one socket can subscribe to.
-pub const MOST_CHANNELS: usize = 128;
-/// What a channel's name looks like.
+/// The maximum number of channels of one socket.
+pub const MAX_CHANNELS: usize = 128;
+/// The pattern of channel names.
 pub const CHANNEL_PATTERN: &str = "^(tenant|agent:.+|conversation:.+)$";
-/// The longest name of a channel that is looked at.
+/// The maximum length of a channel name, in characters.
 const CHANNEL_CHARACTERS: usize = 80;
 
 /// A part of the tenant's log that a socket follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channel {
-    /// All that the caller may see.
+    /// All events that the caller may see.
     Tenant,
-    /// What concerns an agent.
+    /// The events of an agent.
     Agent(AgentId),
-    /// What concerns a conversation.
+    /// The events of a conversation.
     Conversation(ConversationId),
 }
 
-/// Why a text names no channel.
+/// The reason why a text names no channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChannelError {
-    /// There is no such kind of channel.
+    /// The kind of channel is unknown.
     UnknownKind,
-    /// It names an agent by what is no id.
+    /// The agent's id is malformed.
     NoAgent,
-    /// It names a conversation by what is no id.
+    /// The conversation's id is malformed.
     NoConversation,
 }
 
 impl Channel {
-    /// Whether an event concerns it.
+    /// Returns whether an event belongs to the channel.
     pub fn concerns(self, event: &Event) -> bool {
         match self {
             Self::Tenant => true,
@@ -47,7 +47,7 @@ impl Channel {
         }
     }
 
-    /// Whether a turn is of it.
+    /// Returns whether a turn belongs to the channel.
     pub fn concerns_turn(self, turn: &TurnSubject) -> bool {
         match self {
             Self::Tenant => true,
@@ -56,7 +56,7 @@ impl Channel {
         }
     }
 
-    /// Whether an event is the end of what it follows.
+    /// Returns whether the event deletes what the channel follows.
     pub fn ends_with(self, event: &Event) -> bool {
         let end = match self {
             Self::Tenant => return false,
@@ -109,7 +109,7 @@ impl utoipa::PartialSchema for Channel {
         utoipa::openapi::ObjectBuilder::new()
             .schema_type(utoipa::openapi::schema::Type::String)
             .description(Some(
-                "What is followed: `tenant`, `agent:<id>` or `conversation:<id>`.",
+                "A channel: `tenant`, `agent:<id>` or `conversation:<id>`.",
             ))
             .pattern(Some(CHANNEL_PATTERN))
             .max_length(Some(CHANNEL_CHARACTERS))
@@ -123,9 +123,9 @@ impl utoipa::ToSchema for Channel {}
 impl From<ChannelError> for ApiError {
     fn from(error: ChannelError) -> Self {
         match error {
-            // The schema of the frame lets no other kind through.
+            // The schema of the frame rejects other kinds.
             ChannelError::UnknownKind => Self::new(ProblemCode::ValidationFailed),
-            // A malformed id is an id that nobody has.
+            // No resource has a malformed id.
             ChannelError::NoAgent => Self::new(ProblemCode::AgentNotFound),
             ChannelError::NoConversation => Self::new(ProblemCode::ConversationNotFound),
         }

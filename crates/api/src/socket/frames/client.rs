@@ -1,5 +1,5 @@
-//! Frames that clients send. `id` and `type` are read before the rest, and stand in their published
-//! schemas alone (see [`super::document`]).
+//! Frames that clients send. `id` and `type` are parsed before the rest, and appear only in the
+//! published schemas (see [`super::document`]).
 
 use domain::IdempotencyKey;
 use secrecy::SecretString;
@@ -8,46 +8,46 @@ use utoipa::ToSchema;
 
 use crate::chat::ChatRequest;
 
-/// `connect`: the first frame of a socket.
+/// `connect`: the first command on a socket.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct ConnectFrame {
-    /// An API key or access token, on a socket whose upgrade carried no credential.
+    /// An API key or access token, if the upgrade carried no credential.
     #[serde(default)]
     #[schema(value_type = Option<String>, max_length = 65536, nullable = false)]
     pub token: Option<SecretString>,
-    /// What to follow from now on.
+    /// The channels to subscribe to.
     #[schema(value_type = Vec<super::Channel>)]
     pub channels: Vec<String>,
-    /// Also the events after this position, for each channel.
+    /// A cursor: replay the events after this position in each channel.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64, nullable = false)]
     pub since: Option<i64>,
 }
 
-/// `subscribe`: follow one channel more, or begin one anew.
+/// `subscribe`: subscribe to one more channel, or restart one from a cursor.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct SubscribeFrame {
-    /// What to follow.
+    /// The channel to subscribe to.
     #[schema(value_type = super::Channel)]
     pub channel: String,
-    /// Also the events after this position.
+    /// A cursor: replay the events after this position.
     #[serde(default)]
     #[schema(minimum = 0, maximum = 9_007_199_254_740_991_i64, nullable = false)]
     pub since: Option<i64>,
 }
 
-/// `unsubscribe`: no longer follow a channel.
+/// `unsubscribe`: end the subscription of a channel.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct UnsubscribeFrame {
-    /// What to follow no longer.
+    /// The channel to unsubscribe from.
     #[schema(value_type = super::Channel)]
     pub channel: String,
 }
 
-/// `refresh`: go on with another credential of the same principal.
+/// `refresh`: continue with another credential of the same principal.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct RefreshFrame {
@@ -56,17 +56,17 @@ pub struct RefreshFrame {
     pub token: SecretString,
 }
 
-/// `chat`: a message to an agent, as the body of `POST /api/chat` is, but for `stream`: what
-/// happens in the conversation follows as events and live frames until the turn has ended.
+/// `chat`: send a message to an agent. The members are those of the body of `POST /api/chat`
+/// without `stream`. Events and live data of the conversation follow until the turn has ended.
 #[derive(Debug)]
 pub struct ChatFrame {
-    /// As the header of the same name.
+    /// The same as the header `Idempotency-Key`.
     pub idempotency_key: Option<IdempotencyKey>,
     /// The message.
     pub request: ChatRequest,
 }
 
-/// `cancel`: end a queued or running turn.
+/// `cancel`: cancel a queued or running turn.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct CancelFrame {
@@ -74,17 +74,17 @@ pub struct CancelFrame {
     pub turn_id: String,
 }
 
-/// `typing`: somebody types in a conversation, or has stopped.
+/// `typing`: the user starts or stops typing in a conversation.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct TypingFrame {
-    /// Where.
+    /// The conversation.
     pub conversation_id: String,
-    /// Whether they type.
+    /// Whether the user is typing.
     pub typing: bool,
 }
 
-/// `ping`: is anybody there?
+/// `ping`: check that the server responds.
 #[derive(Debug, Deserialize, ToSchema)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct PingFrame {}

@@ -1,4 +1,4 @@
-//! What is said on a socket: one JSON object a text frame, in both directions.
+//! The frames of a socket, in both directions: one JSON object a text frame.
 
 mod channel;
 mod client;
@@ -9,12 +9,12 @@ mod server;
 mod tests;
 mod write;
 
-pub use channel::{CHANNEL_PATTERN, Channel, ChannelError, MOST_CHANNELS};
+pub use channel::{CHANNEL_PATTERN, Channel, ChannelError, MAX_CHANNELS};
 pub use client::{
     CancelFrame, ChatFrame, ConnectFrame, PingFrame, RefreshFrame, SubscribeFrame, TypingFrame,
     UnsubscribeFrame,
 };
-pub use read::{ClientFrame, Command, Refused, read, read_id};
+pub use read::{ClientFrame, Command, InvalidFrame, read, read_id};
 pub use schema::{COMMANDS, UNKNOWN_COMMAND, components, document};
 pub use server::{
     ChannelState, ConnectResult, EmptyResult, EventFrame, LiveEvent, ReplyFrame, ReplyResult,

@@ -1,4 +1,4 @@
-//! From a frame's text to its command, with all that is wrong with it at once.
+//! Parses command frames, and reports all errors of a frame at once.
 
 use domain::{Fault, FaultCode, IdempotencyKey, ProblemCode};
 use serde::{Deserialize, de::DeserializeOwned};
@@ -14,16 +14,16 @@ use crate::{
     problem::ApiError,
 };
 
-/// A command with the id that its reply names.
+/// A command and its id.
 #[derive(Debug)]
 pub struct ClientFrame {
-    /// Comes back in the reply.
+    /// The id, which the reply repeats.
     pub id: u64,
-    /// What to do.
+    /// The command.
     pub command: Command,
 }
 
-/// What a client can ask of a socket.
+/// A command of a client.
 #[derive(Debug)]
 pub enum Command {
     /// `connect`.
@@ -44,20 +44,20 @@ pub enum Command {
     Ping,
 }
 
-/// A frame that is no command.
+/// A frame that is not a valid command.
 #[derive(Debug)]
-pub struct Refused {
-    /// Its id, if it has one.
+pub struct InvalidFrame {
+    /// The id, if it could be read.
     pub id: Option<u64>,
-    /// Whether it wants to connect, and only says it wrong.
+    /// Whether its type is `connect`: such a frame does not close a new socket.
     pub is_connect: bool,
-    /// What is wrong with it.
+    /// The validation errors.
     pub error: Box<ApiError>,
 }
 
-/// Reads one frame.
-pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
-    let frame = body::read(text.as_bytes()).map_err(|error| Refused {
+/// Parses one frame.
+pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, InvalidFrame> {
+    let frame = body::read(text.as_bytes()).map_err(|error| InvalidFrame {
         id: None,
         is_connect: false,
         error: Box::new(error.into()),
@@ -65,7 +65,7 @@ pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
     let id = frame.value()["id"].as_number().and_then(whole);
     let kind = frame.value()["type"].as_str();
     let is_connect = kind == Some("connect");
-    let refused = |error: ApiError| Refused {
+    let invalid = |error: ApiError| InvalidFrame {
         id,
         is_connect,
         error: Box::new(error),
@@ -74,21 +74,21 @@ pub fn read(text: &str, schemas: &Schemas) -> Result<ClientFrame, Refused> {
     let component = known.map_or(UNKNOWN_COMMAND, |(_, component)| component);
     let value = frame
         .checked(component, schemas)
-        .map_err(|error| refused(error.into()))?;
+        .map_err(|error| invalid(error.into()))?;
     let Some((name, _)) = known else {
-        return Err(refused(ProblemCode::UnknownCommand.into()));
+        return Err(invalid(ProblemCode::UnknownCommand.into()));
     };
-    let command = command(name, value).map_err(|error| refused(error.into()))?;
+    let command = command(name, value).map_err(|error| invalid(error.into()))?;
     match id {
         Some(id) => Ok(ClientFrame { id, command }),
-        // The schema asks for one.
-        None => Err(refused(ProblemCode::Internal.into())),
+        // The schema requires an id.
+        None => Err(invalid(ProblemCode::Internal.into())),
     }
 }
 
 fn command(name: &str, mut value: Value) -> Result<Command, BodyError> {
     if let Some(members) = value.as_object_mut() {
-        members.retain(|member, _| member != "id" && member != "type");
+        members.retain(|subscriber, _| subscriber != "id" && subscriber != "type");
         if let Some(since) = members.get_mut("since")
             && let Some(position) = since.as_number().and_then(whole)
         {
@@ -130,7 +130,7 @@ fn chat(mut value: Value) -> Result<ChatFrame, BodyError> {
     })
 }
 
-/// The id of a frame of which nothing else is to be read.
+/// Reads only the id of a frame.
 pub fn read_id(text: &str) -> Option<u64> {
     #[derive(Deserialize)]
     struct Head {
@@ -140,14 +140,14 @@ pub fn read_id(text: &str) -> Option<u64> {
     whole(&head.id)
 }
 
-/// A number that can be an id or a position, however it is written: to JSON Schema 1.0 is an
+/// Converts a number to an id or a position, however it is written: in JSON Schema, 1.0 is an
 /// integer, and so is -0.
 fn whole(number: &Number) -> Option<u64> {
-    const MOST: u64 = 9_007_199_254_740_991;
+    const MAX_SAFE_INTEGER: u64 = 9_007_199_254_740_991;
     let whole = number.as_u64().or_else(|| {
         let double = number.as_f64().filter(|double| double.fract() == 0.0)?;
         // The sum of -0 and 0 is 0.
         format!("{:.0}", double + 0.0).parse().ok()
     });
-    whole.filter(|whole| *whole <= MOST)
+    whole.filter(|whole| *whole <= MAX_SAFE_INTEGER)
 }

@@ -1,13 +1,13 @@
-//! The published schemas of frames. Commands are checked against them, so that they cannot say
-//! anything else than the server does.
+//! The published schemas of frames. Commands are validated against the same schemas, so that
+//! documentation and server agree.
 
 use serde_json::{Value, json};
 use utoipa::OpenApi;
 
-use super::{MOST_CHANNELS, client, server};
+use super::{MAX_CHANNELS, client, server};
 use crate::openapi::Missing;
 
-/// Each command's `type`, and the component that describes its frame.
+/// The `type` of each command, and the component that describes its frame.
 pub const COMMANDS: &[(&str, &str)] = &[
     ("connect", "ConnectFrame"),
     ("subscribe", "SubscribeFrame"),
@@ -19,7 +19,7 @@ pub const COMMANDS: &[(&str, &str)] = &[
     ("ping", "PingFrame"),
 ];
 
-/// The component of what all commands have in common.
+/// The component with the members that all commands have in common.
 pub const UNKNOWN_COMMAND: &str = "AnyFrame";
 
 #[derive(OpenApi)]
@@ -35,14 +35,14 @@ pub const UNKNOWN_COMMAND: &str = "AnyFrame";
 )))]
 struct Frames;
 
-/// The components that commands are checked against.
+/// The components that commands are validated against.
 pub fn components() -> impl Iterator<Item = &'static str> {
     let commands = COMMANDS.iter().map(|(_, component)| *component);
     commands.chain([UNKNOWN_COMMAND])
 }
 
-/// The components of the OpenAPI `document`, which has to be finished, and those of all frames:
-/// `ServerFrame`, and of each command one by [`COMMANDS`].
+/// Returns the components of the finished OpenAPI document together with those of all frames:
+/// `ServerFrame`, and one for each command in [`COMMANDS`].
 pub fn document(openapi: &Value) -> Result<Value, Missing> {
     let derived = serde_json::to_value(Frames::openapi().components).unwrap_or_default();
     let mut schemas = match derived {
@@ -50,7 +50,7 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
         _ => Value::Null,
     };
     let channels = &mut schemas["ConnectFrame"]["properties"]["channels"];
-    channels["maxItems"] = MOST_CHANNELS.into();
+    channels["maxItems"] = MAX_CHANNELS.into();
     channels["uniqueItems"] = true.into();
     schemas["ChatFrame"] = chat_frame(openapi)?;
     schemas[UNKNOWN_COMMAND] = json!({
@@ -58,7 +58,7 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
         "required": ["id", "type"],
         "properties": {"id": id(), "type": {"type": "string"}},
     });
-    // What has no members is also what has some.
+    // An object with members is also a valid `EmptyResult`.
     let results = schemas["ReplyResult"].as_object_mut();
     if let Some((forms, results)) = results.and_then(|it| Some((it.remove("oneOf")?, it))) {
         results.insert("anyOf".to_owned(), forms);
@@ -66,7 +66,7 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
     for (name, component) in COMMANDS {
         add_head(&mut schemas[*component], name);
     }
-    // What both have in common has the configured sizes in the finished document.
+    // Shared components have the configured sizes in the finished document.
     let published = openapi["components"]["schemas"].as_object();
     for (name, schema) in published.into_iter().flatten() {
         schemas[name] = schema.clone();
@@ -74,7 +74,7 @@ pub fn document(openapi: &Value) -> Result<Value, Missing> {
     Ok(json!({"components": {"schemas": schemas}}))
 }
 
-/// The body of a chat, which its frame carries among its own members.
+/// The frame of `chat`: the members of the request body, among its own.
 fn chat_frame(openapi: &Value) -> Result<Value, Missing> {
     let body = &openapi["components"]["schemas"]["ChatRequest"];
     let mut frame = body
@@ -83,8 +83,8 @@ fn chat_frame(openapi: &Value) -> Result<Value, Missing> {
         .ok_or_else(|| Missing("ChatRequest".to_owned()))?;
     frame.insert(
         "description".to_owned(),
-        "`chat`: a message to an agent. What happens in the conversation follows until the turn \
-         has ended."
+        "`chat`: send a message to an agent. Events and live data of the conversation follow until \
+         the turn has ended."
             .into(),
     );
     if let Some(members) = frame.get_mut("properties").and_then(Value::as_object_mut) {
@@ -98,7 +98,7 @@ fn id() -> Value {
     json!({
         "type": "integer",
         "format": "int64",
-        "description": "Comes back in the reply.",
+        "description": "The id of the command, which the reply repeats.",
         "minimum": 0,
         "maximum": 9_007_199_254_740_991_i64,
     })
@@ -107,14 +107,14 @@ fn id() -> Value {
 fn idempotency_key() -> Value {
     json!({
         "type": "string",
-        "description": "As the header `Idempotency-Key`: a repeated chat with the same key is the same chat.",
+        "description": "The same as the header `Idempotency-Key`: a repeated chat with the same key starts no second turn.",
         "minLength": 1,
         "maxLength": 255,
         "pattern": "^[!#-~]+$",
     })
 }
 
-/// What every command has: its id and its type.
+/// Adds the members of every command: `id` and `type`.
 fn add_head(schema: &mut Value, name: &str) {
     schema["properties"]["id"] = id();
     schema["properties"]["type"] = json!({"type": "string", "enum": [name]});

@@ -16,228 +16,228 @@ use crate::problem::ProblemBody;
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type", rename_all = "camelCase")]
 pub enum ServerFrame {
-    /// The answer to a command.
+    /// The reply to a command.
     Reply(Box<ReplyFrame>),
-    /// A change. Each channel gets its events in order and once.
+    /// An event. Each channel receives its events in order and once.
     Event(Box<EventFrame>),
-    /// Something of the moment, which is stored nowhere.
+    /// Live data, which is not stored.
     Live {
-        /// What.
+        /// The live event.
         event: LiveEvent,
     },
-    /// A channel's replay has come to the present.
+    /// The replay of a channel has reached the present.
     CaughtUp {
         /// The channel.
         channel: Channel,
-        /// The position up to which it has been told everything.
+        /// The position up to which the channel has received all events.
         seq: Seq,
     },
-    /// A channel cannot be told what happened since its cursor, and goes on from the present: read
-    /// the state anew.
+    /// The channel cannot replay the events after the cursor and continues from the present: reload
+    /// the state with plain requests.
     #[serde(rename_all = "camelCase")]
     Resync {
         /// The channel.
         channel: Channel,
-        /// The oldest event still in the log.
+        /// The position of the oldest event in the log.
         first_seq: Seq,
-        /// Where the channel goes on.
+        /// The position from which the channel continues.
         head_seq: Seq,
-        /// Why.
+        /// The reason.
         reason: ResyncReason,
     },
-    /// A channel has ended.
+    /// The subscription of a channel has ended.
     Unsubscribed {
         /// The channel.
         channel: Channel,
-        /// Why.
+        /// The reason.
         reason: UnsubscribeReason,
     },
-    /// Is anybody there? Comes with a ping of the protocol; any frame is an answer.
+    /// A check that the client responds, sent with each protocol ping. Any frame is a valid answer.
     Ping,
     /// The server is about to close the socket.
     #[serde(rename_all = "camelCase")]
     Goodbye {
-        /// The code of the close.
+        /// The close code.
         code: u16,
-        /// The same in a word.
+        /// The close code as a word.
         #[schema(value_type = String)]
         reason: &'static str,
-        /// How long to wait before connecting again; null: do not.
+        /// Milliseconds to wait before connecting again; null: do not connect again.
         reconnect_after_ms: Option<u64>,
     },
 }
 
-/// The answer to a command: `result` when it was carried out, `error` when it was not.
+/// The reply to a command: `result` if it was executed, `error` if it was not.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ReplyFrame {
-    /// The command's `id`; null when it could not be read.
+    /// The command's `id`; null if it could not be read.
     pub id: Option<u64>,
-    /// Whether it was carried out.
+    /// Whether the command was executed.
     pub ok: bool,
-    /// What came of it.
+    /// The result of the command.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub result: Option<ReplyResult>,
-    /// Why it was not carried out.
+    /// The reason why the command was not executed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<ProblemBody>,
 }
 
-/// What came of a command.
+/// The result of a command.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(untagged)]
 pub enum ReplyResult {
-    /// Of `connect`.
+    /// The result of `connect`.
     Connect(ConnectResult),
-    /// Of `subscribe`.
+    /// The result of `subscribe`.
     Subscribe(SubscribeResult),
-    /// Of `chat` and `cancel`.
+    /// The result of `chat` and `cancel`.
     Turn(TurnResult),
-    /// Of the others.
+    /// The result of all other commands.
     Empty(EmptyResult),
 }
 
-/// Of `connect`.
+/// The result of `connect`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct ConnectResult {
-    /// Names this connection; part of each `requestId` here.
+    /// The id of the connection, and the prefix of each `requestId` on it.
     pub connection_id: String,
-    /// In whose data.
+    /// The tenant of the caller.
     pub tenant_id: TenantId,
-    /// Where the log stands.
+    /// The position of the newest event in the log.
     pub head_seq: Seq,
-    /// How often the server pings.
+    /// The interval between pings of the server, in milliseconds.
     pub ping_interval_ms: u64,
-    /// What holds for this connection.
+    /// The limits of the connection.
     pub limits: SocketLimits,
-    /// What became of each channel, in the order in which they were named.
+    /// The state of each requested channel, in the order of the request.
     pub channels: Vec<ChannelState>,
 }
 
-/// What holds for one socket. What the principal may do in a minute stands at `/api/limits`.
+/// The limits of one socket. `/api/limits` returns the rate limits of the principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SocketLimits {
-    /// Bytes of one frame.
+    /// The maximum size of one frame, in bytes.
     pub frame_bytes: u64,
-    /// Bytes of one message, with all its fragments.
+    /// The maximum size of one message with all its fragments, in bytes.
     pub message_bytes: u64,
-    /// Channels.
+    /// The maximum number of channels.
     pub channels: usize,
-    /// Commands that come back each second, evenly.
+    /// The sustained rate of commands per second.
     #[schema(value_type = u32, minimum = 1)]
     pub commands_per_second: NonZeroU32,
-    /// Commands that can be saved up and sent at once.
+    /// The maximum number of commands in one burst.
     #[schema(value_type = u32, minimum = 1)]
     pub commands_burst: NonZeroU32,
-    /// Events that one channel can be told of the past; above that it is a `resync`.
+    /// The maximum number of past events that one channel replays; more result in a `resync`.
     pub replayed_events: usize,
 }
 
-/// What became of one channel of `connect`.
+/// The state of one channel of `connect`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct ChannelState {
-    /// As it was named.
+    /// The channel as requested.
     pub channel: String,
-    /// Whether it is followed.
+    /// Whether the channel is subscribed.
     pub ok: bool,
-    /// Whether everything after `since` follows. False without `since`, and when a `resync` follows.
+    /// Whether all events after `since` follow. False without `since`, and when a `resync` follows.
     pub recovered: bool,
-    /// Why it is not followed.
+    /// The reason why the channel is not subscribed.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schema(nullable = false)]
     pub error: Option<ProblemBody>,
 }
 
-/// Of `subscribe`.
+/// The result of `subscribe`.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub struct SubscribeResult {
     /// The channel.
     pub channel: Channel,
-    /// Whether everything after `since` follows. False without `since`, and when a `resync` follows.
+    /// Whether all events after `since` follow. False without `since`, and when a `resync` follows.
     pub recovered: bool,
-    /// Where the log stands.
+    /// The position of the newest event in the log.
     pub head_seq: Seq,
 }
 
-/// Of `chat` and `cancel`.
+/// The result of `chat` and `cancel`.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct TurnResult {
-    /// The turn as it is now.
+    /// The current state of the turn.
     pub turn: Box<Turn>,
-    /// Whether an earlier chat with the same idempotency key began it.
+    /// Whether an earlier chat with the same idempotency key started the turn.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub replayed: bool,
 }
 
-/// There is nothing to tell.
+/// An empty result.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EmptyResult {}
 
-/// A change in the tenant's log.
+/// An event of the tenant's log.
 #[derive(Debug, Serialize, ToSchema)]
 pub struct EventFrame {
-    /// The channels that it concerns.
+    /// The subscribed channels that the event belongs to.
     pub channels: Vec<Channel>,
-    /// The change.
+    /// The event.
     pub event: Event,
 }
 
-/// Something of the moment. Whoever misses it loses nothing: a turn carries all of its text.
+/// Live data. A client that misses some loses nothing: a turn contains its whole text.
 #[derive(Debug, Serialize, ToSchema)]
 #[serde(tag = "type")]
 pub enum LiveEvent {
-    /// More of a reply. Apply it only when `from` is what you have. Places are counted in bytes
-    /// of UTF-8.
+    /// The next part of a reply. Apply it only if `from` is the length of the text that you have,
+    /// in bytes of UTF-8.
     #[serde(rename = "reply.delta")]
     ReplyDelta(ReplyDelta),
     /// The engine calls a tool.
     #[serde(rename = "tool.called")]
     ToolCalled(ToolCalled),
-    /// A call of a tool has ended. Calls end in the order in which they were made.
+    /// A tool call has ended. Calls end in the order in which they started.
     #[serde(rename = "tool.returned")]
     ToolReturned(ToolReturned),
-    /// A reply so far, in place of what you have of it.
+    /// The reply so far, which replaces the text that you have.
     #[serde(rename = "reply.snapshot", rename_all = "camelCase")]
     ReplySnapshot {
         /// The turn.
         turn_id: TurnId,
         /// Its conversation.
         conversation_id: ConversationId,
-        /// Where the text ends.
+        /// The length of the text, in bytes of UTF-8.
         to: usize,
         /// The text.
         text: String,
     },
-    /// Somebody types, or has stopped.
+    /// A user has started or stopped typing.
     #[serde(rename = "typing.updated", rename_all = "camelCase")]
     TypingUpdated {
-        /// Where.
+        /// The conversation.
         conversation_id: ConversationId,
-        /// Who.
+        /// The principal that is typing.
         actor: PrincipalId,
-        /// Whether they type.
+        /// Whether the user is typing.
         typing: bool,
     },
 }
 
-/// Why a channel goes on from the present.
+/// The reason why a channel continues from the present.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum ResyncReason {
-    /// The log does not reach back to the cursor, or not forward to it.
+    /// The log does not contain the events after the cursor.
     Retention,
-    /// More happened than one channel is told.
+    /// More events follow the cursor than one channel replays.
     Limit,
 }
 
-/// Why a channel has ended.
+/// The reason why a subscription has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, ToSchema)]
 #[serde(rename_all = "camelCase")]
 pub enum UnsubscribeReason {
-    /// What it follows has been deleted.
+    /// The agent or conversation was deleted.
     Deleted,
 }

@@ -1,4 +1,4 @@
-//! How a socket ends.
+//! The end of a socket.
 
 use std::time::Duration;
 
@@ -12,69 +12,70 @@ use crate::socket::{
     frames::{ServerFrame, encode},
 };
 
-/// How long a client may take to answer a close.
-const PATIENCE: Duration = Duration::from_secs(1);
-/// How long commands that were taken may take to end when the socket is about to close: a store
-/// that is away is given up sooner.
-const LAST_ANSWERS: Duration = Duration::from_secs(5);
+/// The time for the client's answer to a close frame.
+const CLOSE_TIMEOUT: Duration = Duration::from_secs(1);
+/// The time for running commands to end before the socket closes: longer than the timeout of an
+/// unavailable store.
+const RUNNING_COMMANDS_TIMEOUT: Duration = Duration::from_secs(5);
 
 impl End {
-    /// What it is counted as.
+    /// The label of the metric.
     pub(super) fn label(&self) -> String {
         match self {
             Self::Close(code) => code.number().to_string(),
             Self::Closed(_) => "client".to_owned(),
-            Self::Gone => "gone".to_owned(),
+            Self::Disconnected => "gone".to_owned(),
         }
     }
 }
 
 impl Session {
-    /// Answers what was taken before the socket closes, where the client can still use it.
-    pub(super) async fn answer_what_is_in_hand(&mut self, end: &End) {
+    /// Sends the replies of running commands before the socket closes, if the client can still use
+    /// them.
+    pub(super) async fn finish_running_commands(&mut self, end: &End) {
         let End::Close(CloseCode::RateLimited | CloseCode::Draining) = end else {
             return;
         };
-        let answers = async {
+        let replies = async {
             while let Some(finished) = self.commands.next().await {
-                // What is wrong with one of them closes the socket no more than it closes anyway.
-                if let Err(End::Close(CloseCode::SlowConsumer)) = self.finish(finished) {
+                // The socket is closing already, so another fatal error changes nothing.
+                if let Err(End::Close(CloseCode::SlowConsumer)) = self.apply(finished) {
                     return;
                 }
             }
         };
-        // What takes longer goes on without the socket, or is not begun.
-        let _ = timeout(LAST_ANSWERS, answers).await;
+        // Commands that take longer continue without the socket, or are not started.
+        let _ = timeout(RUNNING_COMMANDS_TIMEOUT, replies).await;
     }
 
-    /// Says goodbye, and waits a moment for the client to say so too. What was written by then it
-    /// takes soon, or never.
-    pub(super) async fn part(mut self, end: End) {
-        // Whatever it held is free from now on.
-        self.member = None;
+    /// Sends `goodbye` and a close frame, and waits briefly for the answer. The client can read the
+    /// frames soon or not at all.
+    pub(super) async fn close(mut self, end: End) {
+        // Releases the subscriptions and the stream slot.
+        self.subscriber = None;
         self.commands.clear();
-        self.progress.part();
+        self.progress.begin_closing();
         match end {
             End::Close(code) => {
-                self.say_goodbye(code);
-                if !self.is_read_to_the_end().await {
+                self.send_goodbye(code);
+                if !self.wait_for_close_answer().await {
                     return;
                 }
             }
             End::Closed(reason) => {
-                // It does not want what still waits.
-                self.outgoing.clear();
-                self.outgoing.close(reason);
+                // The client does not read the queued frames.
+                self.send_queue.clear();
+                self.send_queue.close(reason);
             }
-            End::Gone => {}
+            End::Disconnected => {}
         }
-        self.progress.hang_up();
+        self.progress.close_read();
     }
 
-    /// Waits for the client to answer the close, or to have had the time for it. False when it
-    /// cannot be read any more: what it still sends has to be discarded, or the close would be
-    /// lost on its way.
-    async fn is_read_to_the_end(&mut self) -> bool {
+    /// Waits until the client answers the close frame, or the time for it is over. Returns false if
+    /// the connection cannot be read any more: the rest of the input must then be discarded, or the
+    /// close frame would be lost.
+    async fn wait_for_close_answer(&mut self) -> bool {
         let answer = async {
             loop {
                 match self.messages.next().await {
@@ -84,10 +85,10 @@ impl Session {
                 }
             }
         };
-        timeout(PATIENCE, answer).await.unwrap_or(true)
+        timeout(CLOSE_TIMEOUT, answer).await.unwrap_or(true)
     }
 
-    fn say_goodbye(&self, code: CloseCode) {
+    fn send_goodbye(&self, code: CloseCode) {
         let mut random = [0; 4];
         self.context.state.ids.fill_random(&mut random);
         let goodbye = encode(&ServerFrame::Goodbye {
@@ -95,11 +96,11 @@ impl Session {
             reason: code.reason(),
             reconnect_after_ms: code.reconnect_after_ms(u32::from_ne_bytes(random)),
         });
-        if code == CloseCode::SlowConsumer || self.outgoing.push(goodbye.clone()).is_err() {
-            self.outgoing.clear();
-            // It finds nothing before it, so it is taken.
-            let _ = self.outgoing.push(goodbye);
+        if code == CloseCode::SlowConsumer || self.send_queue.push(goodbye.clone()).is_err() {
+            self.send_queue.clear();
+            // An empty queue accepts every frame.
+            let _ = self.send_queue.push(goodbye);
         }
-        self.outgoing.close(Some(code.into()));
+        self.send_queue.close(Some(code.into()));
     }
 }

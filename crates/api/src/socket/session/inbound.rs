@@ -1,4 +1,4 @@
-//! What comes from the client.
+//! Handles the messages of the client.
 
 use std::{rc::Rc, time::Duration};
 
@@ -10,40 +10,40 @@ use crate::{
     access::unauthenticated,
     problem::{ApiError, LimitPolicy, seconds_to_wait},
     socket::{
-        CloseCode, close_code_of,
-        commands::{carry_out, connected_before, not_connected},
-        frames::{self, ClientFrame, Command, Refused},
+        CloseCode, close_code_for,
+        commands::{already_connected, execute, not_connected},
+        frames::{self, ClientFrame, Command, InvalidFrame},
     },
 };
 
-/// Commands of one socket that are in hand at the same time: as many as may come at once.
-const MOST_IN_HAND: usize = 40;
-/// The same with those that end soon, which pass by when nothing else is taken.
-pub(in crate::socket) const MOST_WITH_SHORT_ONES: usize = 64;
-/// How long whoever has too many in hand should wait before the next.
-const WAIT_FOR_ONE: Duration = Duration::from_secs(1);
+/// The maximum number of running commands of one socket: one burst.
+const MAX_RUNNING: usize = 40;
+/// The maximum including short commands, which are accepted above [`MAX_RUNNING`].
+pub(in crate::socket) const MAX_RUNNING_WITH_SHORT: usize = 64;
+/// The `retryAfter` of a command above the maximum.
+const RUNNING_LIMIT_WAIT: Duration = Duration::from_secs(1);
 
 impl Session {
-    /// Takes in what has come over the connection.
-    pub(super) fn take_message(
+    /// Handles a message of the connection.
+    pub(super) fn handle_message(
         &mut self,
         message: Option<Result<AggregatedMessage, ProtocolError>>,
     ) -> Result<(), End> {
         let message = match message {
-            None => return Err(End::Gone),
-            Some(Err(fault)) => {
-                return Err(close_code_of(&fault).map_or(End::Gone, End::Close));
+            None => return Err(End::Disconnected),
+            Some(Err(error)) => {
+                return Err(close_code_for(&error).map_or(End::Disconnected, End::Close));
             }
             Some(Ok(message)) => message,
         };
-        self.deadlines.heard();
+        self.deadlines.received();
         match message {
-            AggregatedMessage::Text(text) => self.take_frame(&text),
+            AggregatedMessage::Text(text) => self.handle_frame(&text),
             AggregatedMessage::Binary(_) => Err(End::Close(CloseCode::BinaryFrame)),
             AggregatedMessage::Ping(payload) => {
-                match self.rate.take(self.began.elapsed()) {
-                    Ok(()) => self.outgoing.pong(payload),
-                    Err(_wait) => self.count_refused()?,
+                match self.rate.take(self.opened_at.elapsed()) {
+                    Ok(()) => self.send_queue.pong(payload),
+                    Err(_wait) => self.count_rejection()?,
                 }
                 Ok(())
             }
@@ -52,37 +52,37 @@ impl Session {
         }
     }
 
-    /// Reads a frame, and begins to carry its command out.
-    fn take_frame(&mut self, text: &str) -> Result<(), End> {
-        if let Err(wait) = self.rate.take(self.began.elapsed()) {
-            // The rest of it is not worth the work.
+    /// Parses a frame, and starts its command.
+    fn handle_frame(&mut self, text: &str) -> Result<(), End> {
+        if let Err(wait) = self.rate.take(self.opened_at.elapsed()) {
+            // The frame is rejected in any case, so only its id is parsed.
             self.reply(frames::read_id(text), Err(too_fast(wait)))?;
-            return self.count_refused();
+            return self.count_rejection();
         }
         let ClientFrame { id, command } = match frames::read(text, &self.context.state.schemas) {
             Ok(frame) => frame,
-            Err(refused) => return self.refuse_frame(refused),
+            Err(invalid) => return self.send_frame_errors(invalid),
         };
         let is_connect = matches!(command, Command::Connect(_));
         if is_connect && self.has_connected {
-            return self.reply(Some(id), Err(connected_before()));
+            return self.reply(Some(id), Err(already_connected()));
         }
-        if self.member.is_none() && !is_connect {
+        if self.subscriber.is_none() && !is_connect {
             self.reply(Some(id), Err(unauthenticated()))?;
             return Err(End::Close(CloseCode::Unauthenticated));
         }
         if !self.has_connected && !is_connect {
             return self.reply(Some(id), Err(not_connected()));
         }
-        let most = most_beside(&command);
-        if self.commands.len() >= most {
-            self.reply(Some(id), Err(too_many(most)))?;
-            return self.count_refused();
+        let max = max_running_beside(&command);
+        if self.commands.len() >= max {
+            self.reply(Some(id), Err(too_many(max)))?;
+            return self.count_rejection();
         }
         self.is_connecting |= is_connect;
         let context = Rc::clone(&self.context);
         self.commands.push(Box::pin(async move {
-            let result = carry_out(context, id, command).await;
+            let result = execute(context, id, command).await;
             Finished {
                 id,
                 is_connect,
@@ -92,31 +92,32 @@ impl Session {
         Ok(())
     }
 
-    /// Tells what is wrong with a frame. A stranger may only be wrong about how to connect.
-    fn refuse_frame(&mut self, refused: Refused) -> Result<(), End> {
-        self.reply(refused.id, Err(*refused.error))?;
-        if self.member.is_none() && !refused.is_connect {
+    /// Sends the errors of an invalid frame. An unauthenticated client may only send an invalid
+    /// `connect`.
+    fn send_frame_errors(&mut self, invalid: InvalidFrame) -> Result<(), End> {
+        self.reply(invalid.id, Err(*invalid.error))?;
+        if self.subscriber.is_none() && !invalid.is_connect {
             return Err(End::Close(CloseCode::Unauthenticated));
         }
         Ok(())
     }
 
-    /// Counts something that came too fast.
-    pub(super) fn count_refused(&mut self) -> Result<(), End> {
-        if self.refusals.note(self.began.elapsed()) {
+    /// Counts a command or ping that exceeds the rate.
+    pub(super) fn count_rejection(&mut self) -> Result<(), End> {
+        if self.rejections.record(self.opened_at.elapsed()) {
             return Err(End::Close(CloseCode::RateLimited));
         }
         Ok(())
     }
 }
 
-/// How many others may be in hand beside a command.
-const fn most_beside(command: &Command) -> usize {
+/// The maximum number of commands that may run beside a command.
+const fn max_running_beside(command: &Command) -> usize {
     match command {
         Command::Ping | Command::Cancel(_) | Command::Refresh(_) | Command::Unsubscribe(_) => {
-            MOST_WITH_SHORT_ONES
+            MAX_RUNNING_WITH_SHORT
         }
-        _ => MOST_IN_HAND,
+        _ => MAX_RUNNING,
     }
 }
 
@@ -128,7 +129,7 @@ fn too_fast(wait: Duration) -> ApiError {
     }
 }
 
-fn too_many(most: usize) -> ApiError {
-    let detail = format!("{most} commands of this socket are being carried out");
-    too_fast(WAIT_FOR_ONE).with_detail(detail)
+fn too_many(max: usize) -> ApiError {
+    let detail = format!("{max} commands of this socket are running; wait for their replies");
+    too_fast(RUNNING_LIMIT_WAIT).with_detail(detail)
 }

@@ -1,21 +1,21 @@
-//! What is told of a command that was carried out, and done for it.
+//! Applies the outcomes of commands.
 
 use std::sync::Arc;
 
-use application::access::Entrant;
+use application::access::AuthContext;
 
 use super::{End, Finished, Session};
 use crate::{
     problem::ApiError,
     socket::{
-        commands::{Chatted, Connected, Done, Opened, Refusal},
+        commands::{AcceptedChat, CommandError, CommandOutcome, Connected, OpenedChannel},
         context::{Admission, Caller},
         frames::{
             Channel, ChannelState, ConnectResult, EmptyResult, ReplyFrame, ReplyResult,
             ServerFrame, SubscribeResult, TurnResult, encode,
         },
         limits::SOCKET_LIMITS,
-        member::Member,
+        subscriber::Subscriber,
     },
 };
 use domain::ProblemCode;
@@ -23,7 +23,7 @@ use domain::ProblemCode;
 const EMPTY: Result<ReplyResult, ApiError> = Ok(ReplyResult::Empty(EmptyResult {}));
 
 impl Session {
-    /// Answers a command.
+    /// Sends the reply to a command.
     pub(super) fn reply(
         &self,
         id: Option<u64>,
@@ -44,30 +44,30 @@ impl Session {
             },
         };
         let frame = encode(&ServerFrame::Reply(Box::new(frame)));
-        Ok(self.outgoing.push(frame)?)
+        Ok(self.send_queue.push(frame)?)
     }
 
-    /// Tells what came of a command, and does what is left of it to do.
-    pub(super) fn finish(&mut self, finished: Finished) -> Result<(), End> {
+    /// Applies the outcome of a command, and sends the reply.
+    pub(super) fn apply(&mut self, finished: Finished) -> Result<(), End> {
         if finished.is_connect {
             self.is_connecting = false;
         }
         let id = Some(finished.id);
-        let done = match finished.result {
-            Ok(done) => done,
-            Err(refusal) => return self.refuse(id, refusal),
+        let outcome = match finished.result {
+            Ok(outcome) => outcome,
+            Err(error) => return self.send_error(id, error),
         };
-        match done {
-            Done::Empty => self.reply(id, EMPTY),
-            Done::Connected(connected) => self.connect(id, connected),
-            Done::Subscribed(opened) => self.subscribe(id, &opened),
-            Done::Unsubscribed(channel) => {
+        match outcome {
+            CommandOutcome::Empty => self.reply(id, EMPTY),
+            CommandOutcome::Connected(connected) => self.connect(id, connected),
+            CommandOutcome::Subscribed(opened) => self.subscribe(id, &opened),
+            CommandOutcome::Unsubscribed(channel) => {
                 self.unsubscribe(channel);
                 self.reply(id, EMPTY)
             }
-            Done::Refreshed(entrant) => self.refresh(id, entrant),
-            Done::Chatted(chatted) => self.await_turn(id, chatted),
-            Done::Cancelled(turn) => self.reply(
+            CommandOutcome::Refreshed(auth) => self.refresh(id, auth),
+            CommandOutcome::AcceptedChat(accepted) => self.await_turn(id, accepted),
+            CommandOutcome::Cancelled(turn) => self.reply(
                 id,
                 Ok(ReplyResult::Turn(TurnResult {
                     turn,
@@ -77,25 +77,25 @@ impl Session {
         }
     }
 
-    fn refuse(&mut self, id: Option<u64>, refusal: Refusal) -> Result<(), End> {
-        let Refusal { error, close } = refusal;
-        let is_too_often = error.code == ProblemCode::RateLimited;
+    fn send_error(&mut self, id: Option<u64>, error: CommandError) -> Result<(), End> {
+        let CommandError { error, close } = error;
+        let is_rate_limited = error.code == ProblemCode::RateLimited;
         self.reply(id, Err(error))?;
         match close {
             Some(code) => Err(End::Close(code)),
-            None if is_too_often => self.count_refused(),
+            None if is_rate_limited => self.count_rejection(),
             None => Ok(()),
         }
     }
 
-    /// Lets whoever was admitted be at the other end.
+    /// Starts the subscriber of an admitted caller.
     pub(super) fn admit(&mut self, admission: Admission) {
-        let entrant = Arc::clone(&admission.caller.entrant);
-        let watch = self.context.state.authenticator.watch_over(entrant);
+        let auth = Arc::clone(&admission.caller.auth);
+        let watch = self.context.state.authenticator.watch_over(auth);
         self.context.set_caller(admission.caller.clone());
         let connection_id = self.context.connection_id.clone();
-        self.member = Some(Box::new(Member::new(admission, watch, connection_id)));
-        self.deadlines.connected();
+        self.subscriber = Some(Box::new(Subscriber::new(admission, watch, connection_id)));
+        self.deadlines.authenticated();
     }
 
     fn connect(&mut self, id: Option<u64>, connected: Connected) -> Result<(), End> {
@@ -103,22 +103,22 @@ impl Session {
             self.admit(*admission);
         }
         self.has_connected = true;
-        let (Some(member), Some(caller)) = (&mut self.member, self.context.caller()) else {
+        let (Some(subscriber), Some(caller)) = (&mut self.subscriber, self.context.caller()) else {
             return Ok(());
         };
         let mut channels = Vec::with_capacity(connected.channels.len());
-        let mut joined = Vec::new();
+        let mut live = Vec::new();
         for (channel, opened) in connected.channels {
-            let opened = opened.and_then(|opened| member.open(&opened).map(|_| opened));
+            let opened = opened.and_then(|opened| subscriber.open(&opened).map(|_| opened));
             if let Ok(opened) = &opened
-                && opened.past.is_none()
+                && opened.replay.is_none()
             {
-                joined.push(opened.channel);
+                live.push(opened.channel);
             }
             channels.push(ChannelState {
                 channel,
                 ok: opened.is_ok(),
-                recovered: opened.as_ref().is_ok_and(Opened::is_recovered),
+                recovered: opened.as_ref().is_ok_and(OpenedChannel::is_recovered),
                 error: opened.err().map(|error| self.context.report(id, &error)),
             });
         }
@@ -131,14 +131,14 @@ impl Session {
             channels,
         };
         self.reply(id, Ok(ReplyResult::Connect(result)))?;
-        self.join(&joined, true)
+        self.join(&live, true)
     }
 
-    fn subscribe(&mut self, id: Option<u64>, opened: &Opened) -> Result<(), End> {
-        let Some(member) = &mut self.member else {
+    fn subscribe(&mut self, id: Option<u64>, opened: &OpenedChannel) -> Result<(), End> {
+        let Some(subscriber) = &mut self.subscriber else {
             return Ok(());
         };
-        let opening = member.open(opened);
+        let opening = subscriber.open(opened);
         let is_live = opening.as_ref().is_ok_and(|opening| opening.is_live);
         let subscribed = opening.map(|opening| {
             ReplyResult::Subscribe(SubscribeResult {
@@ -148,56 +148,56 @@ impl Session {
             })
         });
         self.reply(id, subscribed)?;
-        // Others are told of it behind the replay.
+        // For other channels, snapshots follow the replay.
         if is_live {
             self.join(&[opened.channel], true)?;
         }
         Ok(())
     }
 
-    fn join(&mut self, channels: &[Channel], again: bool) -> Result<(), End> {
-        match &mut self.member {
-            Some(member) => Ok(member.join(channels, again, &self.outgoing)?),
+    fn join(&mut self, channels: &[Channel], resend: bool) -> Result<(), End> {
+        match &mut self.subscriber {
+            Some(subscriber) => Ok(subscriber.join(channels, resend, &self.send_queue)?),
             None => Ok(()),
         }
     }
 
     fn unsubscribe(&mut self, channel: Channel) {
-        if let Some(member) = &mut self.member {
-            member.close(channel);
+        if let Some(subscriber) = &mut self.subscriber {
+            subscriber.close(channel);
         }
     }
 
-    fn refresh(&mut self, id: Option<u64>, entrant: Arc<Entrant>) -> Result<(), End> {
-        if let Some(member) = &mut self.member
-            && let Err(error) = member.refresh(Arc::clone(&entrant))
+    fn refresh(&mut self, id: Option<u64>, auth: Arc<AuthContext>) -> Result<(), End> {
+        if let Some(subscriber) = &mut self.subscriber
+            && let Err(error) = subscriber.refresh(Arc::clone(&auth))
         {
             return self.reply(id, Err(error.into()));
         }
         if let Some(before) = self.context.caller() {
             let tail = before.tail;
-            self.context.set_caller(Caller { entrant, tail });
+            self.context.set_caller(Caller { auth, tail });
         }
         self.reply(id, EMPTY)?;
-        match &mut self.member {
-            Some(member) => Ok(member.join_anew(&self.outgoing)?),
+        match &mut self.subscriber {
+            Some(subscriber) => Ok(subscriber.join_newly_visible(&self.send_queue)?),
             None => Ok(()),
         }
     }
 
-    fn await_turn(&mut self, id: Option<u64>, chatted: Chatted) -> Result<(), End> {
-        if let Some(member) = &mut self.member {
-            member.await_turn(&chatted);
+    fn await_turn(&mut self, id: Option<u64>, accepted: AcceptedChat) -> Result<(), End> {
+        if let Some(subscriber) = &mut self.subscriber {
+            subscriber.await_turn(&accepted);
         }
-        let channel = Channel::Conversation(chatted.turn.conversation_id);
-        let has_begun_before = chatted.is_replayed && !chatted.turn.status.is_final();
+        let channel = Channel::Conversation(accepted.turn.conversation_id);
+        let was_running = accepted.is_replayed && !accepted.turn.status.is_final();
         let result = TurnResult {
-            turn: chatted.turn,
-            replayed: chatted.is_replayed,
+            turn: accepted.turn,
+            replayed: accepted.is_replayed,
         };
         self.reply(id, Ok(ReplyResult::Turn(result)))?;
-        // Its start is not told any more, behind which its text would follow.
-        if has_begun_before {
+        // The event that starts the turn, and with it the live text, was sent before.
+        if was_running {
             self.join(&[channel], false)?;
         }
         Ok(())

@@ -1,26 +1,26 @@
-//! The present: what is new to the channels that have been sent everything of the past.
+//! Sends new events to the subscriptions that have reached the present.
 
-use application::realtime::{FedEvent, PageSize, Tail, TailEvents};
+use application::realtime::{PageSize, SerializedEvent, Tail, TailEvents};
 use domain::Seq;
 use ports::EventVisibility;
 
 use super::{Notice, NoticeSink, Subscription, Subscriptions};
-use crate::socket::{Overfull, frames::Channel};
+use crate::socket::{SendQueueFull, frames::Channel};
 
 impl Subscriptions {
-    /// Sends what is new to those that are at the present, for as long as there is room; it goes
-    /// on there the next time. Who has fallen behind what is in memory has to be replayed.
+    /// Sends new events to the live subscriptions while `has_room`, and continues there the next
+    /// time. A subscription whose next event is no longer in memory is replayed.
     pub(in crate::socket) fn send_live(
         &mut self,
         tail: &Tail,
         visibility: &EventVisibility,
         has_room: impl Fn() -> bool,
         send: NoticeSink<'_>,
-    ) -> Result<(), Overfull> {
+    ) -> Result<(), SendQueueFull> {
         while let Some(since) = self.oldest_live_before(tail.position())
             && has_room()
         {
-            let is_wanted = |event: &FedEvent| self.concerns_any(event, visibility);
+            let is_wanted = |event: &SerializedEvent| self.concerns_any(event, visibility);
             let read = tail.read(since, PageSize::FOLLOWED, is_wanted);
             let Some(TailEvents { events, next }) = read else {
                 self.fall_behind(since);
@@ -38,14 +38,14 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// How far the one has been sent that is the furthest behind.
+    /// The position of the live subscription that is furthest behind.
     fn oldest_live_before(&self, position: Seq) -> Option<Seq> {
         let live = self.all.iter().filter(|it| it.is_live());
         live.map(|it| it.next).filter(|next| *next < position).min()
     }
 
-    /// Whether one of those that are at the present has to know of an event.
-    fn concerns_any(&self, event: &FedEvent, visibility: &EventVisibility) -> bool {
+    /// Returns whether an event is due for a live subscription.
+    fn concerns_any(&self, event: &SerializedEvent, visibility: &EventVisibility) -> bool {
         let is_shown = visibility.shows(&event.logged);
         self.all.iter().any(|it| {
             let is_due = it.is_live() && it.next < event.seq();
@@ -62,10 +62,10 @@ impl Subscriptions {
 
     fn send_event(
         &mut self,
-        event: &FedEvent,
+        event: &SerializedEvent,
         visibility: &EventVisibility,
         send: NoticeSink<'_>,
-    ) -> Result<(), Overfull> {
+    ) -> Result<(), SendQueueFull> {
         let is_due = |it: &Subscription| it.is_live() && it.next < event.seq();
         let is_shown = visibility.shows(&event.logged);
         if is_shown {

@@ -1,32 +1,33 @@
-//! What subscriptions have the client sent.
+//! The notices that subscriptions send to the client.
 
-use application::realtime::FedEvent;
+use application::realtime::SerializedEvent;
 use domain::Seq;
 
 use crate::socket::{
-    Overfull,
+    SendQueueFull,
     frames::{Channel, ResyncReason},
 };
 
-/// Something to send to the client.
+/// A notice to the client.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::socket) enum Notice<'a> {
-    /// An event of these channels.
-    Event(&'a [Channel], &'a FedEvent),
-    /// A replay has come to the present, here.
+    /// An event, and its channels.
+    Event(&'a [Channel], &'a SerializedEvent),
+    /// The replay of a channel has reached the present, at this position.
     CaughtUp(Channel, Seq),
-    /// A channel goes on from the end of the log.
+    /// A channel continues from the end of the log.
     Resync {
         channel: Channel,
-        /// The oldest event of the log.
+        /// The position of the oldest event in the log.
         first: Seq,
-        /// Its newest.
+        /// The position of the newest event.
         head: Seq,
         reason: ResyncReason,
     },
-    /// What a channel follows has been deleted.
+    /// The resource of a channel was deleted.
     Deleted(Channel),
 }
 
-/// What sends to the client.
-pub(in crate::socket) type NoticeSink<'a> = &'a mut dyn FnMut(Notice<'_>) -> Result<(), Overfull>;
+/// A function that sends notices.
+pub(in crate::socket) type NoticeSink<'a> =
+    &'a mut dyn FnMut(Notice<'_>) -> Result<(), SendQueueFull>;

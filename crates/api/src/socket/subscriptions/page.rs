@@ -1,27 +1,27 @@
-//! What subscriptions have read of the past.
+//! Pages of past events.
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, FedEvent};
+use application::realtime::{EventFilter, SerializedEvent};
 use domain::Seq;
 use ports::EventVisibility;
 
 use crate::socket::frames::{Channel, ResyncReason};
 
-/// What is to be read of the past for a channel.
+/// A request for the next page of a replay.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::socket) struct PageRequest {
-    /// Which subscription it is for.
+    /// The key of the subscription.
     pub(super) key: u32,
     pub(in crate::socket) channel: Channel,
-    /// Events after this position.
+    /// The position after which events are read.
     pub(in crate::socket) since: Seq,
-    /// There are too many of them to be sent.
+    /// Whether too many events match to be replayed.
     pub(in crate::socket) is_too_long: bool,
 }
 
 impl Channel {
-    /// The filter that a store chooses by.
+    /// The filter for events of the channel.
     pub(in crate::socket) fn filter(self, visibility: &EventVisibility) -> EventFilter {
         let (agent_id, conversation_id) = match self {
             Self::Tenant => (None, None),
@@ -37,25 +37,25 @@ impl Channel {
     }
 }
 
-/// What was read of the past.
+/// The outcome of a page request.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::socket) enum Page {
     Events {
-        /// Oldest first.
-        events: Vec<Arc<FedEvent>>,
-        /// From where to go on.
+        /// The events, oldest first.
+        events: Vec<Arc<SerializedEvent>>,
+        /// The position from which to continue.
         next: Seq,
-        /// Whether that is the present.
+        /// Whether `next` is the present.
         at_tail: bool,
     },
-    /// They cannot all be sent: the log begins and ends here.
+    /// The events cannot be replayed without a gap.
     Gap {
-        /// The oldest event.
+        /// The position of the oldest event in the log.
         first: Seq,
-        /// The newest.
+        /// The position of the newest event.
         head: Seq,
         reason: ResyncReason,
     },
-    /// It could not be read.
+    /// The read failed.
     Failed,
 }

@@ -1,39 +1,39 @@
-//! What a socket followed a moment ago: a command that was under way meanwhile may speak of it.
+//! Recently ended subscriptions and turns: commands that ran meanwhile may refer to them.
 
 use std::collections::VecDeque;
 
-use application::realtime::FedEvent;
+use application::realtime::SerializedEvent;
 use domain::{Seq, TurnId};
 
-use crate::socket::{frames::Channel, session::MOST_WITH_SHORT_ONES};
+use crate::socket::{frames::Channel, session::MAX_RUNNING_WITH_SHORT};
 
-/// As many as there are commands under way at once.
-const MOST_REMEMBERED: usize = MOST_WITH_SHORT_ONES;
+/// The number of entries: the maximum number of concurrent commands.
+const MAX_REMEMBERED: usize = MAX_RUNNING_WITH_SHORT;
 
-/// What a socket followed a moment ago.
+/// Recently ended subscriptions and turns.
 #[derive(Debug, Default)]
 pub(super) struct RecentlyEnded {
-    /// Channels, and up to where they were sent.
+    /// Channels, with the position up to which their events were sent.
     channels: VecDeque<(Channel, Seq)>,
     /// Turns whose end was sent as an event of their conversation.
     turns: VecDeque<TurnId>,
 }
 
 impl RecentlyEnded {
-    /// Notes that a channel was sent up to a position, and is followed no longer.
-    pub(super) fn note_channel(&mut self, channel: Channel, position: Seq) {
+    /// Records an ended subscription, and the position up to which its events were sent.
+    pub(super) fn record_channel(&mut self, channel: Channel, position: Seq) {
         self.channels.retain(|(known, _)| *known != channel);
         remember(&mut self.channels, (channel, position));
     }
 
-    /// Up to where a channel was sent before it ended; the beginning if nothing is known of it.
+    /// The position up to which a channel's events were sent before it ended; 0 if unknown.
     pub(super) fn position_of(&self, channel: Channel) -> Seq {
         let found = self.channels.iter().find(|(known, _)| *known == channel);
         found.map_or(Seq(0), |(_, position)| *position)
     }
 
-    /// Notes a turn whose end a channel was sent, if it is that of its conversation.
-    pub(super) fn note_end_of_turn(&mut self, channel: Channel, event: &FedEvent) {
+    /// Records the end of a turn that was sent in the channel of its conversation.
+    pub(super) fn record_end_of_turn(&mut self, channel: Channel, event: &SerializedEvent) {
         let event = &event.logged.event;
         if matches!(channel, Channel::Conversation(_))
             && channel.concerns(event)
@@ -44,14 +44,14 @@ impl RecentlyEnded {
         }
     }
 
-    /// Whether the end of a turn was sent.
-    pub(super) fn has_turn(&self, turn: TurnId) -> bool {
+    /// Returns whether the end of a turn was sent.
+    pub(super) fn has_ended_turn(&self, turn: TurnId) -> bool {
         self.turns.contains(&turn)
     }
 }
 
 fn remember<T>(all: &mut VecDeque<T>, new: T) {
-    if all.len() == MOST_REMEMBERED {
+    if all.len() == MAX_REMEMBERED {
         all.pop_front();
     }
     all.push_back(new);

@@ -1,54 +1,55 @@
-//! The past: what a channel is sent before it has come to the present.
+//! Replays: the past events that a subscription sends before it reaches the present.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use application::realtime::FedEvent;
+use application::realtime::SerializedEvent;
 use domain::Seq;
 
 use super::{
-    Coverage, Notice, NoticeSink, Page, PageRequest, Past, Subscription, Subscriptions, next_key,
+    Coverage, Notice, NoticeSink, Page, PageRequest, ReplayRequest, Subscription, Subscriptions,
+    next_key,
 };
-use crate::socket::Overfull;
+use crate::socket::SendQueueFull;
 
-/// How far a channel has been sent of the past.
+/// The progress of a replay.
 #[derive(Debug, Default)]
 pub(super) struct Replay {
-    /// Returns whether nothing is read because too many events match.
+    /// Whether nothing is read because too many events match.
     is_too_long: bool,
-    /// Whether the client asked for it, and is told when it is over.
-    is_asked: bool,
+    /// Whether the client requested the replay and receives a notice of its end.
+    is_requested: bool,
     is_being_read: bool,
-    page: VecDeque<Arc<FedEvent>>,
-    /// What follows the page: from where to go on, and whether that is the present.
+    page: VecDeque<Arc<SerializedEvent>>,
+    /// The position after the page, and whether that is the present.
     after: Option<(Seq, bool)>,
 }
 
 impl Replay {
-    /// One that the client has asked for.
-    pub(super) fn of(past: Past) -> Self {
+    /// Creates a replay that the client requested.
+    pub(super) fn of(requested: ReplayRequest) -> Self {
         Self {
-            is_too_long: past.coverage == Coverage::TooLong,
-            is_asked: true,
+            is_too_long: requested.coverage == Coverage::TooLong,
+            is_requested: true,
             ..Self::default()
         }
     }
 }
 
 impl Subscriptions {
-    /// Whether something of the past is still to be sent.
+    /// Returns whether a replay is in progress.
     pub(in crate::socket) fn is_behind(&self) -> bool {
         self.all.iter().any(|it| !it.is_live())
     }
 
-    /// What is to be read next of the past, if anything is. It counts as being read from now on.
+    /// Returns the next page request, if any, and marks it as running.
     pub(in crate::socket) fn next_request(&mut self) -> Option<PageRequest> {
         let is_idle = |it: &Subscription| {
             let replay = it.replay.as_ref();
             replay.is_some_and(|replay| !replay.is_being_read && replay.after.is_none())
         };
-        let place = self.all.iter().position(is_idle)?;
-        // Those behind it come before it the next time.
-        let mut it = self.all.remove(place);
+        let index = self.all.iter().position(is_idle)?;
+        // Replays take turns.
+        let mut it = self.all.remove(index);
         let (key, channel, since) = (it.key, it.channel, it.next);
         let request = it.replay.as_mut().map(|replay| {
             replay.is_being_read = true;
@@ -63,8 +64,8 @@ impl Subscriptions {
         request
     }
 
-    /// Drops what was read and has not been sent, and expects nothing of what is being read:
-    /// what the client may see has changed. It is all read again.
+    /// Drops all pages, including those that are being read, and reads them again: the rights of
+    /// the client have changed.
     pub(in crate::socket) fn drop_pages(&mut self) {
         for it in &mut self.all {
             let Some(replay) = &mut it.replay else {
@@ -73,24 +74,24 @@ impl Subscriptions {
             replay.page.clear();
             replay.after = None;
             replay.is_being_read = false;
-            // What is being read is for another one.
+            // The page that is being read belongs to the old key.
             it.key = next_key(&mut self.keys);
         }
     }
 
-    /// Takes in what was read.
-    pub(in crate::socket) fn take_in(
+    /// Accepts a page.
+    pub(in crate::socket) fn accept_page(
         &mut self,
         request: PageRequest,
         page: Page,
         send: NoticeSink<'_>,
-    ) -> Result<(), Overfull> {
+    ) -> Result<(), SendQueueFull> {
         let is_it = |it: &Subscription| it.key == request.key;
-        // It may have ended meanwhile, or begun anew.
-        let Some(place) = self.all.iter().position(is_it) else {
+        // The subscription may have ended or restarted meanwhile.
+        let Some(index) = self.all.iter().position(is_it) else {
             return Ok(());
         };
-        let it = &mut self.all[place];
+        let it = &mut self.all[index];
         let Some(replay) = &mut it.replay else {
             return Ok(());
         };
@@ -105,9 +106,9 @@ impl Subscriptions {
                 replay.page = events.into();
                 replay.after = Some((next, at_tail));
             }
-            // The client has never heard of it, and the end of its turn may be in the gap.
+            // The client did not subscribe explicitly, and the gap may contain the end of the turn.
             Page::Gap { .. } if !it.is_named => {
-                self.all.remove(place);
+                self.all.remove(index);
             }
             Page::Gap {
                 first,
@@ -128,18 +129,18 @@ impl Subscriptions {
         Ok(())
     }
 
-    /// Sends what was read of the past, for as long as there is room.
+    /// Sends the events of pages while `has_room`.
     pub(in crate::socket) fn send_replayed(
         &mut self,
         has_room: impl Fn() -> bool,
         send: NoticeSink<'_>,
-    ) -> Result<(), Overfull> {
-        let mut place = 0;
-        while let Some(it) = self.all.get_mut(place) {
+    ) -> Result<(), SendQueueFull> {
+        let mut index = 0;
+        while let Some(it) = self.all.get_mut(index) {
             let key = it.key;
             let read = it.replay.as_mut().filter(|replay| replay.after.is_some());
             let Some(replay) = read else {
-                place += 1;
+                index += 1;
                 continue;
             };
             if !has_room() {
@@ -158,8 +159,8 @@ impl Subscriptions {
 }
 
 impl Subscription {
-    /// Goes on behind a page that was sent.
-    fn end_page(&mut self, send: NoticeSink<'_>) -> Result<(), Overfull> {
+    /// Continues after a page that was sent.
+    fn end_page(&mut self, send: NoticeSink<'_>) -> Result<(), SendQueueFull> {
         let Some(replay) = &mut self.replay else {
             return Ok(());
         };
@@ -168,9 +169,9 @@ impl Subscription {
         };
         self.next = next;
         if at_tail {
-            let is_asked = replay.is_asked;
+            let is_requested = replay.is_requested;
             self.replay = None;
-            if is_asked {
+            if is_requested {
                 send(Notice::CaughtUp(self.channel, next))?;
             }
         }

@@ -1,27 +1,27 @@
-//! Turns that are ended on another node than that which runs them.
+//! Turns that are ended by another node than their own.
 
 use std::time::Instant;
 
 use domain::ProblemCode;
 
-use super::pair::{Pair, SOON};
+use super::pair::{NodePair, SOON};
 use crate::engines::contents;
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_cancellation_on_the_other_node_stops_the_engine() {
-    let mut pair = Pair::start().await;
+    let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let first = pair.a.chat(&pair.command(&id, "one")).send();
     let cancelled = async {
         let call = pair.a.script.next_call().await;
-        call.say("Well").await;
+        call.send_text("Well").await;
         let second = pair.later(&pair.a, &id, "two").await;
         let turn = pair.b.cancel(call.request.turn_id).await.ok();
         assert_eq!(turn["status"], "cancelled");
         let since = Instant::now();
         call.stopped().await;
         assert!(since.elapsed() < SOON, "{:?}", since.elapsed());
-        // Who ends a turn runs the one that waits behind it.
+        // The node that ends a turn starts the next queued one.
         let call = pair.b.script.next_call().await;
         assert_eq!(call.turn(), second);
         call.answer("Two.").await;
@@ -30,18 +30,18 @@ async fn a_cancellation_on_the_other_node_stops_the_engine() {
         since
     };
     let first = async { (first.await, Instant::now()) };
-    let ((first, told), since) = tokio::join!(first, cancelled);
+    let ((first, received), since) = tokio::join!(first, cancelled);
     first.problem(ProblemCode::TurnCancelled);
-    assert!(told - since < SOON, "{:?}", told - since);
+    assert!(received - since < SOON, "{:?}", received - since);
     pair.a.script.assert_no_more_calls();
-    let said = contents(&pair.a.api, &id).await;
-    assert_eq!(said, ["one", "two", "Two."]);
+    let texts = contents(&pair.a.api, &id).await;
+    assert_eq!(texts, ["one", "two", "Two."]);
     pair.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_deletion_on_the_other_node_stops_the_engine() {
-    let mut pair = Pair::start().await;
+    let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let conversation = format!("/api/conversations/{id}");
     let agent = format!("/api/agents/{}", pair.agent);
@@ -49,7 +49,7 @@ async fn a_deletion_on_the_other_node_stops_the_engine() {
     for path in [conversation, agent] {
         let mut stream = pair.a.streamed(body.clone()).await;
         let call = pair.a.script.next_call().await;
-        call.say("Well").await;
+        call.send_text("Well").await;
         assert_eq!(pair.b.api.writer().delete(&path).await.status, 204);
         let since = Instant::now();
         call.stopped().await;

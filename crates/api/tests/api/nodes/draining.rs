@@ -1,4 +1,4 @@
-//! What becomes of turns when one of two nodes goes away.
+//! Turns when one of two nodes drains.
 
 use std::{net::SocketAddr, time::Instant};
 
@@ -7,10 +7,10 @@ use serde_json::json;
 use tokio::net::TcpStream;
 use tokio_util::task::TaskTracker;
 
-use super::pair::{Node, Pair, SOON};
+use super::pair::{Node, NodePair, SOON};
 use crate::{engines::contents, sse_client::EventStream};
 
-/// Waits until nobody new is let in: from then on the node promotes nothing.
+/// Waits until new requests are rejected: from then on the node starts no queued turns.
 async fn closed(address: SocketAddr) {
     while TcpStream::connect(address).await.is_ok() {
         tokio::task::yield_now().await;
@@ -18,8 +18,8 @@ async fn closed(address: SocketAddr) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
-    let mut pair = Pair::start().await;
+async fn queued_turns_of_a_draining_node_run_on_the_other() {
+    let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let first = pair.a.chat(&pair.command(&id, "one")).begin();
     let call = pair.a.script.next_call().await;
@@ -29,14 +29,14 @@ async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
     let queued = third.next_of("turn.queued").await;
     let later = pair.later(&pair.a, &id, "four").await;
 
-    let Pair { mut a, mut b, .. } = pair;
+    let NodePair { mut a, mut b, .. } = pair;
     let address = a.api.address;
     let stopping = TaskTracker::new().spawn(a.api.stop());
     closed(address).await;
     call.answer("One.").await;
     let first = first.await.expect("an answer");
     assert_eq!(first.ok()["message"], "One.");
-    // Who waits where nobody can answer any more is told so, and what waits is not run there.
+    // Waiters on a draining node receive an error, and queued turns do not run there.
     let second = second.await.expect("an answer");
     second.problem(ProblemCode::Interrupted);
     stopping.await.expect("an end in order");
@@ -62,8 +62,8 @@ async fn what_waits_when_a_node_goes_away_is_run_by_the_other() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_follows_a_turn_of_the_other_where_a_node_goes_away_is_told_of_it_in_time() {
-    let mut pair = Pair::start().await;
+async fn followers_of_another_node_s_turn_are_notified_of_its_drain_in_time() {
+    let mut pair = NodePair::start().await;
     let command = json!({"agentId": pair.agent, "message": "Hello"});
     let chat = |node: &Node, key| node.chat(&command).header("Idempotency-Key", key);
     let mut followed = Vec::new();
@@ -77,7 +77,7 @@ async fn who_follows_a_turn_of_the_other_where_a_node_goes_away_is_told_of_it_in
         assert_eq!(started["turnId"], call.turn());
         followed.push((call, stream));
     }
-    let Pair { a, b, .. } = pair;
+    let NodePair { a, b, .. } = pair;
     let address = a.api.address;
     let stopping = TaskTracker::new().spawn(a.api.stop());
     closed(address).await;
@@ -92,7 +92,7 @@ async fn who_follows_a_turn_of_the_other_where_a_node_goes_away_is_told_of_it_in
     assert_eq!(failed["error"]["code"], "draining");
     assert_eq!(endless.next().await, None);
     stopping.await.expect("an end in order");
-    // The turn knows nothing of that.
+    // The turn is not affected.
     let turn = never.turn();
     never.answer("Later.").await;
     assert_eq!(

@@ -1,14 +1,14 @@
-//! What an engine is shown of a conversation in which two nodes answer.
+//! The history that engines receive in a conversation with replies from two nodes.
 
-use contract::samples;
-use domain::{ConversationId, HistoryLimits, Utterance};
+use contract::fixture;
+use domain::{ConversationId, HistoryLimits, HistoryMessage};
 use ports::{HistoryQuery, ReplyError};
 use serde_json::json;
 
-use super::pair::{Node, Pair};
-use crate::script::Call;
+use super::pair::{Node, NodePair};
+use crate::script::EngineCall;
 
-/// How a turn ends.
+/// The end of a turn.
 #[derive(Debug, Clone, Copy)]
 enum End {
     Completed,
@@ -16,10 +16,10 @@ enum End {
     Cancelled,
 }
 
-/// What the store would show of what was said before the question that is asked now.
-async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<Utterance> {
-    let (tenant, conversations) = (samples::tenant(), &node.api.storage.conversations);
-    let head = conversations.find_head(&tenant, id).await;
+/// The stored history before the current message.
+async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<HistoryMessage> {
+    let (tenant, conversations) = (fixture::tenant(), &node.api.storage.conversations);
+    let head = conversations.find_context(&tenant, id).await;
     let head = head.expect("the store answers").value.expect("it is there");
     let query = HistoryQuery {
         before: head.message_count,
@@ -29,24 +29,24 @@ async fn stored(node: &Node, id: ConversationId, limits: HistoryLimits) -> Vec<U
     history.expect("the store answers")
 }
 
-async fn end(node: &Node, call: Call, end: End, number: usize) {
+async fn end(node: &Node, call: EngineCall, end: End, number: usize) {
     match end {
         End::Completed => call.answer(&format!("answer {number}")).await,
         End::Failed => call.fail(ReplyError::TimedOut),
         End::Cancelled => {
-            call.say("Well").await;
+            call.send_text("Well").await;
             node.cancel(call.request.turn_id).await.ok();
         }
     }
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_engine_is_shown_what_is_stored_whoever_answered_before() {
+async fn an_engine_receives_the_history_of_all_nodes() {
     use End::{Cancelled, Completed, Failed};
-    let mut pair = Pair::start().await;
+    let mut pair = NodePair::start().await;
     let id: ConversationId = pair.conversation().await.parse().expect("an id");
     let turns = [
-        // On which node, with at most how many messages and characters shown, to which end.
+        // The node, the limits of messages and characters, and the end of the turn.
         (true, 5, 1_000, [Completed, Completed, Completed, Completed]),
         (false, 5, 1_000, [Completed, Completed, Failed, Completed]),
         (true, 5, 1_000, [Completed, Failed, Completed, Cancelled]),

@@ -1,8 +1,8 @@
-//! Two services over one database: whose turn a turn is, and who takes it over.
+//! Two services over one database: ownership and takeover of turns.
 
 mod cancelled;
 mod draining;
+mod expired_lease;
 mod histories;
 mod pair;
 mod queued;
-mod taken_for_dead;

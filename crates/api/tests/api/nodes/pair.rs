@@ -1,4 +1,4 @@
-//! Two services over one database, each with an engine in the hands of the test.
+//! Two services over one database, each with an engine that the test controls.
 
 use std::time::{Duration, Instant};
 
@@ -6,54 +6,56 @@ use domain::TurnId;
 use serde_json::{Value, json};
 
 use crate::{
-    answer::{Answer, Request},
-    harness::{Api, Plan, id_of},
+    answer::{ApiResponse, Request},
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     postgres::Database,
-    script::{Call, Script, scripted},
+    script::{EngineCall, Script, scripted},
     sse_client::EventStream,
 };
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often it is looked whether what is awaited has come.
-const LOOK: Duration = Duration::from_millis(50);
-/// What one node does is known to the other after 2 s; a slow machine is given as much again.
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(50);
+/// Changes reach the other node within 2 s; the timeout is doubled for slow machines.
 pub(crate) const SOON: Duration = Duration::from_secs(4);
 
 /// One of two services.
 pub(crate) struct Node {
-    pub(crate) api: Api,
-    /// What its engine is asked, and answers.
+    pub(crate) api: ApiServer,
+    /// The calls of its engine.
     pub(crate) script: Script,
 }
 
 /// Two services over one database.
-pub(crate) struct Pair {
+pub(crate) struct NodePair {
     pub(crate) a: Node,
     pub(crate) b: Node,
-    /// Whose replies take their time.
+    /// The id of an agent with slow replies.
     pub(crate) agent: String,
     pub(crate) database: Database,
 }
 
-impl Pair {
+impl NodePair {
     pub(crate) async fn start() -> Self {
-        Self::start_over(|plan| plan).await
+        Self::start_over(|builder| builder).await
     }
 
-    /// With something else about the first.
-    pub(crate) async fn start_over(first: impl FnOnce(Plan) -> Plan) -> Self {
+    /// With other settings for the first node.
+    pub(crate) async fn start_over(
+        first: impl FnOnce(ApiServerBuilder) -> ApiServerBuilder,
+    ) -> Self {
         let database = Database::make().await;
-        let plan = || {
+        let builder = || {
             let (engine, script) = scripted();
-            let plan = Plan::default().setting("DATABASE_URL", &database.url());
-            (plan.engine("scripted", engine), script)
+            let builder = ApiServerBuilder::default().setting("DATABASE_URL", &database.url());
+            (builder.engine("scripted", engine), script)
         };
-        let (plan_of_a, script) = plan();
-        let api = first(plan_of_a).start().await;
+        let (builder_of_a, script) = builder();
+        let api = first(builder_of_a).start().await;
         let a = Node { api, script };
-        let (plan_of_b, script) = plan();
-        let api = plan_of_b.join(&a.api).await;
+        let (builder_of_b, script) = builder();
+        let api = builder_of_b.join(&a.api).await;
         let b = Node { api, script };
         let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
         let agent = id_of(&a.api.agent(draft).await);
@@ -65,7 +67,7 @@ impl Pair {
         }
     }
 
-    /// A conversation that exists.
+    /// Creates a conversation.
     pub(crate) async fn conversation(&self) -> String {
         id_of(
             &self
@@ -76,20 +78,20 @@ impl Pair {
         )
     }
 
-    /// A message to the agent, in this conversation.
+    /// Sends a message to the agent in this conversation.
     pub(crate) fn command(&self, conversation: &str, message: &str) -> Value {
         json!({"agentId": self.agent, "conversationId": conversation, "message": message})
     }
 
-    /// The id of the turn that such a message has begun or queued on `node`.
+    /// Sends a message, and returns the id of the started or queued turn on `node`.
     pub(crate) async fn later(&self, node: &Node, conversation: &str, message: &str) -> String {
         let request = node.chat(&self.command(conversation, message));
-        let answer = request.header("Prefer", "respond-async").send().await;
-        assert_eq!(answer.status, 202, "{}", answer.text());
-        id_of(&answer.json())
+        let response = request.header("Prefer", "respond-async").send().await;
+        assert_eq!(response.status, 202, "{}", response.text());
+        id_of(&response.json())
     }
 
-    /// The log, with what each event speaks of.
+    /// The log, with the ids in each event.
     pub(crate) async fn log(&self) -> Vec<Value> {
         let reader = self.b.api.reader();
         let page = reader.get("/api/events?since=0&limit=100").await.ok();
@@ -101,7 +103,7 @@ impl Pair {
         events
     }
 
-    /// Waits until so many turns were queued.
+    /// Waits until this many turns are queued.
     pub(crate) async fn queued(&self, number: usize) {
         let began = Instant::now();
         loop {
@@ -111,18 +113,18 @@ impl Pair {
                 return;
             }
             assert!(began.elapsed() < PATIENCE, "they are not queued: {log:?}");
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 
-    /// What happened to a turn, by its events.
+    /// The events of a turn.
     pub(crate) async fn life_of(&self, turn: &str) -> Vec<String> {
         let log = self.log().await;
         let of_turn = log.iter().filter(|event| event["turnId"] == turn);
         of_turn.map(|event| word(&event["type"])).collect()
     }
 
-    /// Ends both, and with them their store.
+    /// Stops both services, and deletes their store.
     pub(crate) async fn stop(self) {
         Box::pin(async { tokio::join!(self.a.api.stop(), self.b.api.stop()) }).await;
     }
@@ -135,13 +137,13 @@ impl Node {
         request.json(body)
     }
 
-    /// A chat whose answer comes as it is spoken.
+    /// A chat with a streamed reply.
     pub(crate) async fn streamed(&self, mut body: Value) -> EventStream {
         body["stream"] = true.into();
         EventStream::open(self.chat(&body)).await
     }
 
-    pub(crate) async fn cancel(&self, turn: TurnId) -> Answer {
+    pub(crate) async fn cancel(&self, turn: TurnId) -> ApiResponse {
         let path = format!("/api/turns/{turn}/cancel");
         self.api.writer().request("POST", &path).send().await
     }
@@ -151,7 +153,7 @@ impl Node {
         self.api.reader().get(&path).await.ok()
     }
 
-    /// A turn once it is no longer as `status` says.
+    /// A turn once its status is not `status`.
     pub(crate) async fn turn_after(&self, status: &str, turn: &str) -> Value {
         let began = Instant::now();
         loop {
@@ -160,19 +162,19 @@ impl Node {
                 return found;
             }
             assert!(began.elapsed() < PATIENCE, "it stays {found}");
-            tokio::time::sleep(LOOK).await;
+            tokio::time::sleep(POLL_INTERVAL).await;
         }
     }
 }
 
-impl Call {
-    /// The turn that it is about.
+impl EngineCall {
+    /// The id of the turn of this call.
     pub(crate) fn turn(&self) -> String {
         self.request.turn_id.to_string()
     }
 }
 
-/// The text of a value that is one.
+/// The text of a JSON string.
 pub(crate) fn word(value: &Value) -> String {
     value.as_str().expect("text").to_owned()
 }

@@ -1,15 +1,15 @@
-//! Turns that wait on one node for turns of the other.
+//! Turns that are queued on one node behind turns of the other.
 
 use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::pair::{Pair, SOON, word};
-use crate::{answer::Answer, engines::contents, script::Call};
+use super::pair::{NodePair, SOON, word};
+use crate::{answer::ApiResponse, engines::contents, script::EngineCall};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_waits_on_the_other_node_is_told_the_reply_whole() {
-    let mut pair = Pair::start().await;
+async fn waiting_on_another_node_returns_the_whole_reply() {
+    let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let mut first = pair.a.streamed(pair.command(&id, "one")).await;
     let call = pair.a.script.next_call().await;
@@ -19,12 +19,12 @@ async fn who_waits_on_the_other_node_is_told_the_reply_whole() {
     let of_a = async {
         call.answer("One.").await;
         first.rest().await;
-        // Whoever ends a turn runs the one that waits behind it.
+        // The node that ends a turn starts the next queued one.
         let call = pair.a.script.next_call().await;
         assert_eq!(json!(call.turn()), queued["turnId"]);
         let started = second.next_of("turn.started").await;
         assert_eq!(started["turnId"], queued["turnId"]);
-        call.say("Two ").await;
+        call.send_text("Two ").await;
         call.answer("two.").await;
         let ended = Instant::now();
         let delta = second.next_of("reply.delta").await;
@@ -52,9 +52,9 @@ async fn who_waits_on_the_other_node_is_told_the_reply_whole() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn turns_take_place_in_the_order_in_which_they_were_queued_on_either_node() {
+async fn turns_run_in_queue_order_across_nodes() {
     const WAITING: usize = 8;
-    let mut pair = Pair::start().await;
+    let mut pair = NodePair::start().await;
     let id = pair.conversation().await;
     let first = pair.later(&pair.a, &id, "0").await;
     let call = pair.a.script.next_call().await;
@@ -89,8 +89,8 @@ async fn turns_take_place_in_the_order_in_which_they_were_queued_on_either_node(
     pair.stop().await;
 }
 
-/// The call of the one engine of two that was asked.
-async fn whose_call(pair: &mut Pair) -> Call {
+/// The call of the one of two engines that was called.
+async fn next_engine_call(pair: &mut NodePair) -> EngineCall {
     tokio::select! {
         call = pair.a.script.next_call() => call,
         call = pair.b.script.next_call() => call,
@@ -98,8 +98,8 @@ async fn whose_call(pair: &mut Pair) -> Call {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn one_key_on_both_nodes_at_once_asks_one_engine() {
-    let mut pair = Pair::start().await;
+async fn one_key_on_two_nodes_calls_one_engine() {
+    let mut pair = NodePair::start().await;
     for round in 0..5 {
         let key = format!("k{round}");
         let body = json!({"agentId": pair.agent, "message": "Hello"});
@@ -107,11 +107,11 @@ async fn one_key_on_both_nodes_at_once_asks_one_engine() {
             let request = node.chat(&body).header("Idempotency-Key", &key);
             request.begin()
         });
-        let call = whose_call(&mut pair).await;
+        let call = next_engine_call(&mut pair).await;
         call.answer("Once.").await;
         let answers = futures::future::try_join_all(asked).await;
-        let answers: Vec<Answer> = answers.expect("both are answered");
-        let replies: Vec<Value> = answers.iter().map(Answer::ok).collect();
+        let answers: Vec<ApiResponse> = answers.expect("both are answered");
+        let replies: Vec<Value> = answers.iter().map(ApiResponse::ok).collect();
         assert_eq!(replies[0], replies[1]);
         let replayed = answers.iter().filter(|it| it.has("idempotency-replayed"));
         assert_eq!(replayed.count(), 1);

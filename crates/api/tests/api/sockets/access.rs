@@ -1,4 +1,4 @@
-//! Who is at the other end of a socket, and for how long.
+//! Authentication of sockets, and the lifetime of their credentials.
 
 use std::{
     sync::Arc,
@@ -9,17 +9,17 @@ use api::socket::SocketTimes;
 use domain::{Scope, Timestamp};
 use serde_json::{Value, json};
 
-use super::client::{Socket, Upgrade};
+use super::client::{SocketClient, Upgrade};
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     caller::Caller,
-    harness::{Api, Plan, id_of},
-    probe::{Misfortune, Probe},
+    probe::{InjectedFault, StoreProbe},
 };
 
-/// A key made over the interface, and who holds it.
-async fn made_key(api: &Api, scopes: &[&str]) -> (String, Caller) {
+/// A key created with the API, and a caller with it.
+async fn made_key(api: &ApiServer, scopes: &[&str]) -> (String, Caller) {
     let draft = json!({"name": "ci", "scopes": scopes});
-    let made = api.writer().post("/api/keys", draft).await.made();
+    let made = api.writer().post("/api/keys", draft).await.created();
     (id_of(&made), api.caller(made["secret"].as_str()))
 }
 
@@ -30,7 +30,7 @@ fn soon(milliseconds: i64) -> Timestamp {
 
 #[tokio::test]
 async fn a_credential_may_come_in_the_first_frame() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let mut socket = Upgrade::of(&api).open().await;
     let members = json!({"channels": ["tenant"], "token": api.reader().key()});
     let connected = socket.connect(members).await;
@@ -41,9 +41,9 @@ async fn a_credential_may_come_in_the_first_frame() {
 }
 
 #[tokio::test]
-async fn whoever_brings_no_good_credential_is_sent_away() {
-    let api = Api::start().await;
-    let chatter = api.holder_of(&[Scope::ChatWrite]).await;
+async fn an_invalid_credential_closes_the_socket() {
+    let api = ApiServer::start().await;
+    let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     for (members, code) in [
         (json!({"channels": []}), "unauthenticated"),
         (
@@ -64,13 +64,13 @@ async fn whoever_brings_no_good_credential_is_sent_away() {
 }
 
 #[tokio::test]
-async fn a_stranger_may_send_nothing_but_connect() {
-    let api = Api::start().await;
+async fn an_unauthenticated_client_may_only_connect() {
+    let api = ApiServer::start().await;
     let mut socket = Upgrade::of(&api).open().await;
     let problem = socket.refused("ping", json!({})).await;
     assert_eq!(problem["code"], "unauthenticated");
     assert_eq!(socket.closed().await, 4001);
-    // A mistake in the frame says nothing of the credential.
+    // An invalid frame reveals nothing about the credential.
     let mut socket = Upgrade::of(&api).open().await;
     let problem = socket
         .refused("connect", json!({"channels": ["nonsense"]}))
@@ -83,8 +83,8 @@ async fn a_stranger_may_send_nothing_but_connect() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_sent_away_for_what_is_no_connect() {
-    let api = Api::start().await;
+async fn an_invalid_first_frame_closes_an_unauthenticated_socket() {
+    let api = ApiServer::start().await;
     for (text, id, code) in [
         ("{", json!(null), "malformed_json"),
         ("[]", json!(null), "validation_failed"),
@@ -105,16 +105,18 @@ async fn a_stranger_is_sent_away_for_what_is_no_connect() {
     api.stop().await;
 }
 
-/// Whether it is carried out does not hang on how soon the first has ended: it waits for the
-/// store to say something of the conversation.
+/// The outcome must not depend on how soon the first command ends: it waits for the store.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_socket_connects_once_however_soon_it_tries_again() {
-    let probe = Arc::new(Probe::default());
+async fn a_socket_connects_only_once() {
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |it| seen.wrap_storage(it))
+        .start()
+        .await;
     let agent = api.agent_id().await;
     for is_known in [true, false] {
-        probe.make("conversations.find_head", Misfortune::Slow);
+        probe.make("conversations.find_context", InjectedFault::Slow);
         probe.calls();
         let upgrade = Upgrade::of(&api);
         let upgrade = if is_known {
@@ -130,7 +132,7 @@ async fn a_socket_connects_once_however_soon_it_tries_again() {
         let first = socket.send_command("connect", members.clone()).await;
         let second = socket.send_command("connect", members).await;
         let behind = socket.send_command("ping", json!({})).await;
-        probe.called("conversations.find_head").await;
+        probe.called("conversations.find_context").await;
         probe.heal();
         let replies = [
             socket.next_of_reply().await,
@@ -151,8 +153,8 @@ async fn a_socket_connects_once_however_soon_it_tries_again() {
 }
 
 #[tokio::test]
-async fn nobody_is_told_whether_a_conversation_exists_who_may_neither_read_nor_chat() {
-    let api = Api::start().await;
+async fn the_existence_of_conversations_is_hidden_without_scopes() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let channels = [
@@ -160,15 +162,15 @@ async fn nobody_is_told_whether_a_conversation_exists_who_may_neither_read_nor_c
         format!("conversation:{agent}"),
     ];
     let ok = async |scopes: &[Scope]| {
-        let caller = api.holder_of(scopes).await;
+        let caller = api.caller_with_scopes(scopes).await;
         let mut socket = Upgrade::of(&api).by(&caller).open().await;
         let connected = socket.connect(json!({"channels": channels})).await;
         let mut found = Vec::new();
-        for (place, channel) in channels.iter().enumerate() {
+        for (index, channel) in channels.iter().enumerate() {
             let again = socket
                 .command("subscribe", json!({"channel": channel}))
                 .await;
-            assert_eq!(again["ok"], connected["channels"][place]["ok"], "{again}");
+            assert_eq!(again["ok"], connected["channels"][index]["ok"], "{again}");
             found.push(again["ok"] == true);
         }
         found
@@ -186,8 +188,8 @@ async fn nobody_is_told_whether_a_conversation_exists_who_may_neither_read_nor_c
 }
 
 #[tokio::test]
-async fn a_credential_comes_once() {
-    let api = Api::start().await;
+async fn a_second_credential_is_ambiguous() {
+    let api = ApiServer::start().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     let members = json!({"channels": [], "token": api.reader().key()});
     let problem = socket.refused("connect", members).await;
@@ -197,12 +199,12 @@ async fn a_credential_comes_once() {
 }
 
 #[tokio::test]
-async fn a_stranger_must_connect_in_time() {
+async fn an_unauthenticated_client_must_connect_in_time() {
     let times = SocketTimes {
         connect: Duration::from_millis(200),
         ..SocketTimes::default()
     };
-    let api = Plan::default().sockets(times).start().await;
+    let api = ApiServerBuilder::default().sockets(times).start().await;
     let mut stranger = Upgrade::of(&api).open().await;
     let mut known = Upgrade::of(&api).by(&api.reader()).open().await;
     assert_eq!(stranger.closed().await, 4005);
@@ -211,9 +213,11 @@ async fn a_stranger_must_connect_in_time() {
 }
 
 #[tokio::test]
-async fn too_many_sockets_are_too_many_also_when_they_connect_late() {
-    let api = Api::start().await;
-    let caller = api.holder_with(|key| key.limits.streams = Some(1)).await;
+async fn the_socket_limit_also_holds_for_late_connects() {
+    let api = ApiServer::start().await;
+    let caller = api
+        .caller_with_key(|key| key.limits.streams = Some(1))
+        .await;
     let _first = Upgrade::of(&api).by(&caller).open().await;
     let mut second = Upgrade::of(&api).open().await;
     let members = json!({"channels": [], "token": caller.key()});
@@ -224,12 +228,14 @@ async fn too_many_sockets_are_too_many_also_when_they_connect_late() {
 }
 
 #[tokio::test]
-async fn a_key_for_some_pages_is_refused_on_others_also_in_the_first_frame() {
+async fn the_origins_of_a_key_also_hold_in_the_first_frame() {
     let origins = "https://shop.example,https://other.example";
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", origins);
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", origins);
+    let api = builder.start().await;
     let allowed = vec!["https://shop.example".to_owned()];
-    let caller = api.holder_with(|key| key.allowed_origins = allowed).await;
+    let caller = api
+        .caller_with_key(|key| key.allowed_origins = allowed)
+        .await;
     let members = json!({"channels": [], "token": caller.key()});
     let upgrade = Upgrade::of(&api).header("Origin", "https://shop.example");
     upgrade.open().await.connect(members.clone()).await;
@@ -243,17 +249,17 @@ async fn a_key_for_some_pages_is_refused_on_others_also_in_the_first_frame() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_ends_within_a_second_when_its_key_is_revoked() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let (id, caller) = made_key(&api, &["events:read"]).await;
-    let mut by_header = Socket::connected(&api, &caller, &["tenant"]).await;
+    let mut by_header = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let mut by_token = Upgrade::of(&api).open().await;
     by_token
         .connect(json!({"channels": [], "token": caller.key()}))
         .await;
-    let made = caller.post("/api/ws/tickets", json!({})).await.made();
+    let made = caller.post("/api/ws/tickets", json!({})).await.created();
     let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
     let mut by_ticket = Upgrade::at(&api, &path).open().await;
-    let mut other = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut other = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let began = Instant::now();
     assert_eq!(
         api.writer().delete(&format!("/api/keys/{id}")).await.status,
@@ -269,20 +275,20 @@ async fn a_socket_ends_within_a_second_when_its_key_is_revoked() {
         "{:?}",
         began.elapsed()
     );
-    other.carried_out("ping", json!({})).await;
+    other.succeed("ping", json!({})).await;
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let end = soon(1_500);
-    let ending = api.holder_with(|key| key.expires_at = Some(end)).await;
-    let mut left = Socket::connected(&api, &ending, &[]).await;
+    let ending = api.caller_with_key(|key| key.expires_at = Some(end)).await;
+    let mut left = SocketClient::connected(&api, &ending, &[]).await;
     assert_eq!(left.closed().await, 4203);
     let (id, caller) = made_key(&api, &["events:read", "agents:read"]).await;
-    let mut stays = Socket::connected(&api, &caller, &["tenant"]).await;
-    let mut ends = Socket::connected(&api, &caller, &["tenant"]).await;
+    let mut stays = SocketClient::connected(&api, &caller, &["tenant"]).await;
+    let mut ends = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let rotation = json!({"overlapSeconds": 60});
     let rotated = api
         .writer()
@@ -295,10 +301,10 @@ async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
         .await;
     assert_eq!(foreign["code"], "invalid_credentials");
     assert_eq!(
-        stays.carried_out("refresh", json!({"token": new})).await,
+        stays.succeed("refresh", json!({"token": new})).await,
         json!({})
     );
-    // Now the old secret is good no longer.
+    // Now the old secret is invalid.
     api.writer()
         .post(&format!("/api/keys/{id}/rotate"), json!({}))
         .await
@@ -310,9 +316,9 @@ async fn a_socket_ends_with_its_key_unless_it_was_refreshed() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_refreshed_socket_outlives_its_first_credential() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let (id, caller) = made_key(&api, &["events:read", "agents:read"]).await;
-    let mut socket = Socket::connected(&api, &caller, &["tenant"]).await;
+    let mut socket = SocketClient::connected(&api, &caller, &["tenant"]).await;
     let rotation = json!({"overlapSeconds": 1});
     let rotated = api
         .writer()
@@ -320,7 +326,7 @@ async fn a_refreshed_socket_outlives_its_first_credential() {
         .await
         .ok();
     let new = rotated["secret"].as_str().unwrap();
-    socket.carried_out("refresh", json!({"token": new})).await;
+    socket.succeed("refresh", json!({"token": new})).await;
     let old = Upgrade::of(&api).by(&caller);
     let mut old = old.open().await;
     assert_eq!(old.closed().await, 4203);

@@ -1,4 +1,4 @@
-//! More at once than waits for a client: it reads on, and gets all of it.
+//! More than the send queue holds: the client reads on and receives everything.
 
 use std::time::Duration;
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 
 use super::client::Upgrade;
 use crate::{
-    harness::{Api, Plan},
-    issuer::{ForeignIssuer, Imitation},
+    api_server::{ApiServer, ApiServerBuilder},
+    issuer::{ExternalIssuer, ProviderKind},
 };
 
-/// Events of some 38 KiB each: more than connections swallow, and than is kept in memory.
+/// Events of about 38 KiB each: more than the connection buffers and the tail hold.
 const EVENTS: usize = 200;
 
-/// Makes agents whose events are large.
-async fn make_agents(api: &Api) {
+/// Creates agents with large events.
+async fn make_agents(api: &ApiServer) {
     let config = json!({"instructions": "y".repeat(30_000)});
     let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
     for _ in 0..EVENTS {
@@ -23,9 +23,9 @@ async fn make_agents(api: &Api) {
     }
 }
 
-/// Nobody is sent away for reading slowly.
-fn patient() -> Plan {
-    Plan::default().sockets(SocketTimes {
+/// A slow reader is not disconnected.
+fn patient() -> ApiServerBuilder {
+    ApiServerBuilder::default().sockets(SocketTimes {
         write: Duration::from_mins(1),
         pong: Duration::from_mins(1),
         ..SocketTimes::default()
@@ -33,7 +33,7 @@ fn patient() -> Plan {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_late_gets_a_burst_whole_and_in_order() {
+async fn a_late_reader_receives_a_burst_completely_and_in_order() {
     let api = patient().start().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).narrow().open().await;
     socket.connect(json!({"channels": ["tenant"]})).await;
@@ -41,7 +41,7 @@ async fn a_client_that_reads_late_gets_a_burst_whole_and_in_order() {
     for seq in 1..=EVENTS {
         assert_eq!(socket.event().await["seq"], json!(seq));
     }
-    // It has not been left, and the present goes on.
+    // The socket is still open and receives new events.
     api.agent_id().await;
     assert_eq!(socket.event().await["seq"], json!(EVENTS + 1));
     assert_eq!(socket.rest().await, Vec::<Value>::new());
@@ -49,8 +49,8 @@ async fn a_client_that_reads_late_gets_a_burst_whole_and_in_order() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_see_less_in_the_middle_of_a_replay_sees_no_more_of_the_rest() {
-    let mut issuer = ForeignIssuer::start(Imitation::Auth0).await;
+async fn rights_lost_during_a_replay_hide_the_rest_of_it() {
+    let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
     let api = issuer.trusted().start().await;
     make_agents(&api).await;
     let scopes = "openid events:read conversations:read";
@@ -62,7 +62,7 @@ async fn who_may_see_less_in_the_middle_of_a_replay_sees_no_more_of_the_rest() {
     socket
         .connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
-    let told = socket
+    let received = socket
         .send_command("refresh", json!({"token": narrow.token()}))
         .await;
     let mut events = 0;
@@ -71,7 +71,10 @@ async fn who_may_see_less_in_the_middle_of_a_replay_sees_no_more_of_the_rest() {
         match frame["type"].as_str().unwrap() {
             "event" => events += 1,
             "reply" => {
-                assert_eq!((&frame["id"], &frame["ok"]), (&json!(told), &json!(true)));
+                assert_eq!(
+                    (&frame["id"], &frame["ok"]),
+                    (&json!(received), &json!(true))
+                );
                 break;
             }
             other => panic!("{other}"),

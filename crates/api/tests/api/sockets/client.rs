@@ -1,4 +1,4 @@
-//! A client of sockets. Every frame that it receives is held to what is published of frames.
+//! A client of sockets that checks every received frame against the published schema.
 
 mod received;
 mod socket;
@@ -6,6 +6,6 @@ mod upgrade;
 
 pub(crate) use self::{
     received::shown,
-    socket::Socket,
-    upgrade::{Refused, Upgrade},
+    socket::SocketClient,
+    upgrade::{RejectedUpgrade, Upgrade},
 };

@@ -1,4 +1,4 @@
-//! How sockets end.
+//! The end of sockets.
 
 use std::time::Duration;
 
@@ -10,13 +10,13 @@ use tokio_tungstenite::tungstenite::{
     protocol::{CloseFrame, frame::coding::CloseCode},
 };
 
-use super::client::{Socket, Upgrade};
-use crate::harness::{Api, Plan};
+use super::client::{SocketClient, Upgrade};
+use crate::api_server::{ApiServer, ApiServerBuilder};
 
 #[tokio::test]
-async fn a_binary_frame_ends_it() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+async fn a_binary_frame_closes_the_socket() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     socket
         .send_message(Message::binary(b"bytes".to_vec()))
         .await;
@@ -26,8 +26,8 @@ async fn a_binary_frame_ends_it() {
 
 #[tokio::test]
 async fn a_client_that_closes_is_answered_with_its_own_code() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     let close = CloseFrame {
         code: CloseCode::Normal,
         reason: "done".into(),
@@ -39,7 +39,7 @@ async fn a_client_that_closes_is_answered_with_its_own_code() {
     api.stop().await;
 }
 
-/// A frame under a masking key of zeros, which leaves its payload as it is.
+/// A frame with a masking key of zeros, which does not change its payload.
 fn frame(first: u8, payload: &[u8]) -> Vec<u8> {
     let length = payload.len();
     let mut bytes = vec![first];
@@ -58,8 +58,8 @@ fn long(bytes: usize) -> Vec<u8> {
     vec![b'a'; bytes]
 }
 
-/// What the server sends to a client that sends these bytes, and then hangs up.
-async fn answer_to(api: &Api, bytes: &[u8]) -> Vec<u8> {
+/// The bytes that the server sends to a client with this input, until it closes the connection.
+async fn answer_to(api: &ApiServer, bytes: &[u8]) -> Vec<u8> {
     let mut connection = Upgrade::of(api)
         .by(&api.reader())
         .open()
@@ -73,16 +73,16 @@ async fn answer_to(api: &Api, bytes: &[u8]) -> Vec<u8> {
     received
 }
 
-/// The code of the close frame at the end of what was received.
+/// The code of the close frame at the end of the received bytes.
 fn close_code(received: &[u8]) -> u16 {
-    let place = received.iter().rposition(|byte| *byte == 0x88);
-    let place = place.expect("a close frame");
-    u16::from_be_bytes([received[place + 2], received[place + 3]])
+    let index = received.iter().rposition(|byte| *byte == 0x88);
+    let index = index.expect("a close frame");
+    u16::from_be_bytes([received[index + 2], received[index + 3]])
 }
 
 #[tokio::test]
-async fn what_breaks_the_protocol_ends_it() {
-    let api = Api::start().await;
+async fn protocol_violations_close_the_socket() {
+    let api = ApiServer::start().await;
     let header_of_a_gibibyte = [&[0x81, 0xff][..], &(1_u64 << 30).to_be_bytes()].concat();
     let fragments = [
         frame(0x01, &long(60_000)),
@@ -109,9 +109,9 @@ async fn what_breaks_the_protocol_ends_it() {
 }
 
 #[tokio::test]
-async fn the_largest_message_is_taken() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+async fn the_largest_message_is_accepted() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let agent = api.agent_id().await;
     let message = "x".repeat(32_001);
     let problem = socket
@@ -125,11 +125,11 @@ async fn the_largest_message_is_taken() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_says_when_to_come_back() {
-    let api = Api::start().await;
+async fn a_draining_server_sends_the_reconnect_delay() {
+    let api = ApiServer::start().await;
     let mut sockets = Vec::new();
     for _ in 0..8 {
-        sockets.push(Socket::connected(&api, &api.reader(), &["tenant"]).await);
+        sockets.push(SocketClient::connected(&api, &api.reader(), &["tenant"]).await);
     }
     let stopped = api.stop();
     let ends = async {
@@ -147,8 +147,8 @@ async fn a_server_that_goes_away_says_when_to_come_back() {
 }
 
 #[tokio::test]
-async fn a_server_that_goes_away_opens_no_more_sockets() {
-    let api = Api::start().await;
+async fn a_draining_server_opens_no_sockets() {
+    let api = ApiServer::start().await;
     let reader = api.reader();
     let (address, caller) = (api.address, reader.clone());
     let upgrade = || Upgrade::of_service(address, "/api/ws").by(&caller);
@@ -168,15 +168,15 @@ async fn a_server_that_goes_away_opens_no_more_sockets() {
 }
 
 #[tokio::test]
-async fn a_client_that_answers_no_ping_is_left() {
+async fn a_client_that_answers_no_ping_is_disconnected() {
     let times = SocketTimes {
         ping: Duration::from_millis(200),
         pong: Duration::from_secs(1),
         ..SocketTimes::default()
     };
-    let api = Plan::default().sockets(times).start().await;
-    // This one answers as it reads.
-    let mut attentive = Socket::connected(&api, &api.reader(), &[]).await;
+    let api = ApiServerBuilder::default().sockets(times).start().await;
+    // This client answers pings while it reads.
+    let mut attentive = SocketClient::connected(&api, &api.reader(), &[]).await;
     let silent = Upgrade::of(&api).by(&api.reader()).open().await;
     let mut connection = silent.into_connection();
     let mut received = Vec::new();
@@ -184,13 +184,13 @@ async fn a_client_that_answers_no_ping_is_left() {
     let reading = tokio::time::timeout(Duration::from_secs(20), reading);
     let read = tokio::select! {
         read = reading => read,
-        // It was pinged first, so its time would have run out before that of the other one.
-        ended = attentive.ended_or_gone() => panic!("the attentive one was left: {ended:?}"),
+        // It was pinged first, so its pong would be missed first.
+        ended = attentive.ended_or_disconnected() => panic!("the attentive one was left: {ended:?}"),
     };
     let _ = read.expect("the server hangs up");
     assert_eq!(attentive.rest().await, Vec::<Value>::new());
     assert_eq!(close_code(&received), 4202);
-    // Both the protocol's own ping and the one that pages can see.
+    // Both the protocol ping and the frame that pages can see.
     assert!(
         received.windows(2).any(|bytes| bytes == [0x89, 0x00]),
         "{received:x?}"

@@ -1,15 +1,15 @@
-//! What a client can ask of a socket, and how it is answered.
+//! Commands, and their replies.
 
 use serde_json::{Value, json};
 
-use super::client::{Socket, Upgrade};
-use crate::harness::{Api, id_of};
+use super::client::{SocketClient, Upgrade};
+use crate::api_server::{ApiServer, id_of};
 
 const NOBODY: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
 #[tokio::test]
-async fn connecting_tells_what_holds_for_the_connection() {
-    let api = Api::start().await;
+async fn the_connect_reply_contains_the_limits_of_the_connection() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     let connected = socket.connect(json!({"channels": ["tenant"]})).await;
@@ -24,8 +24,8 @@ async fn connecting_tells_what_holds_for_the_connection() {
         "commandsPerSecond": 20, "commandsBurst": 40, "replayedEvents": 10_000,
     });
     assert_eq!(connected["limits"], limits);
-    let told = api.reader().get("/api/limits").await.ok();
-    assert_eq!(told["sockets"], limits);
+    let observed = api.reader().get("/api/limits").await.ok();
+    assert_eq!(observed["sockets"], limits);
     let again = socket.refused("connect", json!({"channels": []})).await;
     assert_eq!(again["code"], "validation_failed");
     assert_eq!(again["errors"][0]["pointer"], "/type");
@@ -34,15 +34,15 @@ async fn connecting_tells_what_holds_for_the_connection() {
 
 #[tokio::test]
 async fn a_ping_is_answered() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
-    assert_eq!(socket.carried_out("ping", json!({})).await, json!({}));
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
+    assert_eq!(socket.succeed("ping", json!({})).await, json!({}));
     api.stop().await;
 }
 
 #[tokio::test]
-async fn who_is_known_connects_first_as_well_and_may_try_again() {
-    let api = Api::start().await;
+async fn an_authenticated_client_must_connect_first_and_may_retry() {
+    let api = ApiServer::start().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     for (command, members) in [
         ("ping", json!({})),
@@ -51,17 +51,17 @@ async fn who_is_known_connects_first_as_well_and_may_try_again() {
         let problem = socket.refused(command, members).await;
         assert_eq!(problem["code"], "validation_failed");
         assert_eq!(problem["errors"][0]["pointer"], "/type");
-        assert_eq!(problem["errors"][0]["detail"], "`connect` comes first");
+        assert_eq!(problem["errors"][0]["detail"], "send `connect` first");
     }
     socket.connect(json!({"channels": []})).await;
-    socket.carried_out("ping", json!({})).await;
+    socket.succeed("ping", json!({})).await;
     api.stop().await;
 }
 
 #[tokio::test]
-async fn what_is_no_command_is_answered_as_well() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+async fn invalid_commands_receive_errors() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     let problem = socket.refused("dance", json!({})).await;
     assert_eq!(problem["code"], "unknown_command");
     assert_eq!(problem["status"], 422);
@@ -86,15 +86,15 @@ async fn what_is_no_command_is_answered_as_well() {
         .map(|fault| fault["pointer"].clone())
         .collect();
     assert_eq!(pointers, ["/agentId", "/message"]);
-    // It goes on.
-    socket.carried_out("ping", json!({})).await;
+    // The socket stays open.
+    socket.succeed("ping", json!({})).await;
     api.stop().await;
 }
 
 #[tokio::test]
-async fn commands_that_lack_a_scope_are_refused() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+async fn commands_without_scope_are_rejected() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     let agent = api.agent_id().await;
     for (command, members) in [
         ("chat", json!({"agentId": agent, "message": "Hello"})),
@@ -108,9 +108,9 @@ async fn commands_that_lack_a_scope_are_refused() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_refused_as_over_http() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+async fn missing_resources_have_the_same_errors_as_over_http() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let agent = api.agent_id().await;
     for (command, members, code) in [
         (
@@ -144,15 +144,15 @@ async fn what_is_not_there_is_refused_as_over_http() {
         let problem = socket.refused(command, members).await;
         assert_eq!(problem["code"], code, "{command}");
     }
-    // What was not subscribed to is not followed afterwards either.
+    // Channels without subscription are not followed later either.
     let channel = json!({"channel": format!("agent:{agent}")});
-    socket.carried_out("unsubscribe", channel).await;
+    socket.succeed("unsubscribe", channel).await;
     api.stop().await;
 }
 
 #[tokio::test]
-async fn commands_are_carried_out_in_their_order_without_waiting_for_replies() {
-    let api = Api::start().await;
+async fn commands_run_in_order_without_waiting_for_replies() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut socket = Upgrade::of(&api).by(&api.writer()).open().await;
@@ -182,20 +182,20 @@ async fn commands_are_carried_out_in_their_order_without_waiting_for_replies() {
     }
     let path = format!("/api/conversations/{conversation}/messages?limit=100");
     let page = api.reader().get(&path).await.ok();
-    let said: Vec<_> = page["data"]
+    let contents: Vec<_> = page["data"]
         .as_array()
         .unwrap()
         .iter()
         .filter(|message| message["role"] == "user")
         .map(|message| message["content"].as_str().unwrap())
         .collect();
-    assert_eq!(said, messages);
+    assert_eq!(contents, messages);
     api.stop().await;
 }
 
 #[tokio::test]
-async fn a_socket_has_128_channels_and_no_more() {
-    let api = Api::start().await;
+async fn a_socket_has_at_most_128_channels() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let mut channels = vec!["tenant".to_owned()];
     for _ in 0..128 {
@@ -203,44 +203,45 @@ async fn a_socket_has_128_channels_and_no_more() {
         channels.push(format!("conversation:{conversation}"));
     }
     let first: Vec<&str> = channels.iter().take(127).map(String::as_str).collect();
-    let mut socket = Socket::connected(&api, &api.writer(), &first).await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &first).await;
     let one = json!({"channel": channels[127]});
     let another = json!({"channel": channels[128]});
-    socket.carried_out("subscribe", one).await;
+    socket.succeed("subscribe", one).await;
     let refused = socket.refused("subscribe", another.clone()).await;
     assert_eq!(refused["code"], "validation_failed");
     assert_eq!(refused["errors"][0]["code"], "too_many");
     let tenant = json!({"channel": "tenant"});
-    socket.carried_out("unsubscribe", tenant).await;
-    socket.carried_out("subscribe", another.clone()).await;
-    // Again is not once more.
-    socket.carried_out("subscribe", another).await;
+    socket.succeed("unsubscribe", tenant).await;
+    socket.succeed("subscribe", another.clone()).await;
+    // A second subscription of the same channel does not count twice.
+    socket.succeed("subscribe", another).await;
     api.stop().await;
 }
 
 #[tokio::test]
-async fn typing_is_told_where_it_concerns_somebody_and_stored_nowhere() {
-    let api = Api::start().await;
+async fn typing_is_sent_to_subscribers_and_never_stored() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let elsewhere = id_of(&api.conversation(json!({"agentId": agent})).await);
     let channel = |kind: &str, id: &str| format!("{kind}:{id}");
-    let mut there = Socket::connected(
+    let mut there = SocketClient::connected(
         &api,
         &api.reader(),
         &[&channel("conversation", &conversation)],
     )
     .await;
-    let mut with_agent = Socket::connected(&api, &api.reader(), &[&channel("agent", &agent)]).await;
-    let mut everywhere = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut with_agent =
+        SocketClient::connected(&api, &api.reader(), &[&channel("agent", &agent)]).await;
+    let mut everywhere = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let mut elsewhere =
-        Socket::connected(&api, &api.reader(), &[&channel("conversation", &elsewhere)]).await;
-    let mut strangers = Socket::connected(&api, &api.stranger(), &["tenant"]).await;
-    let mut writer = Socket::connected(&api, &api.writer(), &[]).await;
+        SocketClient::connected(&api, &api.reader(), &[&channel("conversation", &elsewhere)]).await;
+    let mut strangers = SocketClient::connected(&api, &api.other_tenant(), &["tenant"]).await;
+    let mut writer = SocketClient::connected(&api, &api.writer(), &[]).await;
     let before = api.reader().get("/api/events").await.ok();
     for typing in [true, false] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        assert_eq!(writer.carried_out("typing", members).await, json!({}));
+        assert_eq!(writer.succeed("typing", members).await, json!({}));
         for socket in [&mut there, &mut with_agent, &mut everywhere] {
             let event = socket.next_of("live").await["event"].clone();
             assert_eq!(event["type"], "typing.updated");
@@ -261,19 +262,19 @@ async fn typing_is_told_where_it_concerns_somebody_and_stored_nowhere() {
 }
 
 #[tokio::test]
-async fn typing_is_not_told_to_the_socket_that_told_it_and_to_others_of_the_same_caller_it_is() {
-    let api = Api::start().await;
+async fn typing_is_sent_to_all_sockets_but_its_sender() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let channel = format!("conversation:{conversation}");
-    let mut here = Socket::connected(&api, &api.writer(), &[&channel]).await;
-    let mut there = Socket::connected(&api, &api.writer(), &[&channel]).await;
+    let mut here = SocketClient::connected(&api, &api.writer(), &[&channel]).await;
+    let mut there = SocketClient::connected(&api, &api.writer(), &[&channel]).await;
     let members = json!({"conversationId": conversation, "typing": true});
-    here.carried_out("typing", members).await;
+    here.succeed("typing", members).await;
     assert_eq!(there.next_of("live").await["event"]["typing"], true);
     let members = json!({"conversationId": conversation, "typing": false});
-    there.carried_out("typing", members).await;
-    // The first that it is told is what the other told.
+    there.succeed("typing", members).await;
+    // The first received frame is that of the other client.
     assert_eq!(here.next_of("live").await["event"]["typing"], false);
     for socket in [&mut here, &mut there] {
         assert_eq!(socket.rest().await, Vec::<Value>::new());
@@ -282,23 +283,23 @@ async fn typing_is_not_told_to_the_socket_that_told_it_and_to_others_of_the_same
 }
 
 #[tokio::test]
-async fn typing_is_told_when_it_changes_and_not_with_every_letter() {
-    let api = Api::start().await;
+async fn typing_is_sent_only_when_it_changes() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
-    let mut listener = Socket::connected(&api, &api.reader(), &["tenant"]).await;
-    let mut writer = Socket::connected(&api, &api.writer(), &[]).await;
+    let mut listener = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut writer = SocketClient::connected(&api, &api.writer(), &[]).await;
     for typing in [true, true, true, true, false, false, true] {
         let members = json!({"conversationId": conversation, "typing": typing});
-        writer.carried_out("typing", members).await;
+        writer.succeed("typing", members).await;
     }
-    let mut told = Vec::new();
-    while told.last() != Some(&true) || !told.contains(&false) {
+    let mut observed = Vec::new();
+    while observed.last() != Some(&true) || !observed.contains(&false) {
         let event = listener.next_of("live").await["event"].clone();
-        told.push(event["typing"] == true);
+        observed.push(event["typing"] == true);
     }
-    // How often what has not changed is told again is a matter of time.
-    told.dedup();
-    assert_eq!(told, [true, false, true]);
+    // The time between repetitions of an unchanged state.
+    observed.dedup();
+    assert_eq!(observed, [true, false, true]);
     api.stop().await;
 }

@@ -1,4 +1,4 @@
-//! What is said on sockets is what `/asyncapi.json` describes, and all of it.
+//! Sockets and `/asyncapi.json` agree: every documented message is sent, and no others.
 
 use std::{
     collections::BTreeSet,
@@ -10,10 +10,10 @@ use api::{body::Schemas, socket::SocketTimes};
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::client::{Socket, Upgrade};
+use super::client::{SocketClient, Upgrade};
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     asyncapi::document,
-    harness::{Api, Plan, id_of},
     script::scripted,
 };
 
@@ -31,7 +31,7 @@ static MESSAGES: LazyLock<Schemas> = LazyLock::new(|| {
     Schemas::new(&json!({"components": {"schemas": schemas}}), &names).expect("schemas")
 });
 
-/// The messages that this process has received.
+/// The message types that this process has received.
 static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
 
 /// The keys of all messages of the socket.
@@ -40,13 +40,13 @@ fn keys() -> BTreeSet<String> {
     messages.expect("messages").keys().cloned().collect()
 }
 
-/// Those that the server sends: what is asked of it are the others.
+/// The messages of the server: the others are requests.
 fn keys_of_server() -> BTreeSet<String> {
     let asked = |key: &String| document()["operations"][format!("{key}Command")].is_object();
     keys().into_iter().filter(|key| !asked(key)).collect()
 }
 
-/// Holds a frame of the server to its message.
+/// Checks a frame of the server against its message.
 pub(crate) fn seen(frame: &Value) {
     let key = key_of(frame);
     let faults = MESSAGES.check(&format!("message:{key}"), frame);
@@ -55,7 +55,7 @@ pub(crate) fn seen(frame: &Value) {
     seen.insert(key.to_owned());
 }
 
-/// Which message a frame is.
+/// The message key of a frame.
 fn key_of(frame: &Value) -> &str {
     let result = &frame["result"];
     match frame["type"].as_str().expect("a type") {
@@ -77,14 +77,16 @@ fn key_of(frame: &Value) -> &str {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_message_of_the_server_is_said_as_it_is_described() {
+async fn every_message_of_the_server_matches_its_schema() {
     let (engine, mut script) = scripted();
     let times = SocketTimes {
         ping: Duration::from_millis(50),
         ..SocketTimes::default()
     };
-    let plan = Plan::default().sockets(times).engine("scripted", engine);
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default()
+        .sockets(times)
+        .engine("scripted", engine);
+    let api = builder.start().await;
     let agent = json!({"name": "Ada", "config": {"engine": "scripted"}});
     let agent = id_of(&api.agent(agent).await);
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
@@ -95,34 +97,34 @@ async fn every_message_of_the_server_is_said_as_it_is_described() {
     socket.connect(beyond).await;
     socket.find(|frame| frame["type"] == "resync").await;
     let again = json!({"channel": "tenant", "since": 0});
-    socket.carried_out("subscribe", again).await;
+    socket.succeed("subscribe", again).await;
     socket.find(|frame| frame["type"] == "event").await;
     socket.find(|frame| frame["type"] == "caughtUp").await;
     socket.refused("unsubscribe", json!({})).await;
 
     let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
-    let turn = socket.carried_out("chat", chat).await["turn"].clone();
+    let turn = socket.succeed("chat", chat).await["turn"].clone();
     let call = script.next_call().await;
-    call.say("Once ").await;
+    call.send_text("Once ").await;
     let live = |kind: &'static str| move |frame: &Value| frame["event"]["type"] == kind;
     socket.find(live("reply.delta")).await;
     call.use_tool("time", json!({})).await;
     socket.find(live("tool.called")).await;
     socket.find(live("tool.returned")).await;
-    socket.carried_out("subscribe", channel).await;
+    socket.succeed("subscribe", channel).await;
     socket.find(live("reply.snapshot")).await;
     let typing = json!({"conversationId": conversation, "typing": true});
-    let mut other = Socket::connected(&api, &api.writer(), &[]).await;
-    other.carried_out("typing", typing).await;
+    let mut other = SocketClient::connected(&api, &api.writer(), &[]).await;
+    other.succeed("typing", typing).await;
     socket.find(live("typing.updated")).await;
     socket
-        .carried_out("cancel", json!({"turnId": turn["id"]}))
+        .succeed("cancel", json!({"turnId": turn["id"]}))
         .await;
     let path = format!("/api/conversations/{conversation}");
     api.writer().delete(&path).await;
     socket.find(|frame| frame["type"] == "unsubscribed").await;
 
-    // The client's own answers let it outlive any number of pings.
+    // The client's automatic pongs keep the connection open.
     while !has_seen("serverPing") {
         socket.rest().await;
         tokio::task::yield_now().await;
@@ -141,20 +143,20 @@ fn has_seen(key: &str) -> bool {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_example_of_a_command_is_carried_out() {
-    let api = Api::start().await;
+async fn every_example_of_a_command_is_executed() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let chat = json!({"agentId": agent, "message": "Hello"});
     let turn = api.chat(chat).await["turnId"].clone();
     let turn = turn.as_str().expect("a turn");
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let messages = &document()["components"]["messages"];
     let mut count = 0;
     for key in keys().difference(&keys_of_server()) {
         for example in messages[key]["examples"].as_array().expect("examples") {
             let mut command = example["payload"].clone();
-            name_what_is_there(&mut command, &agent, &conversation, turn);
+            insert_existing_ids(&mut command, &agent, &conversation, turn);
             if !command["token"].is_null() {
                 command["token"] = json!(api.writer().key());
             }
@@ -179,8 +181,8 @@ async fn every_example_of_a_command_is_carried_out() {
     api.stop().await;
 }
 
-/// Puts what is there in the place of what the example names.
-fn name_what_is_there(command: &mut Value, agent: &str, conversation: &str, turn: &str) {
+/// Replaces the ids of the example by existing ones.
+fn insert_existing_ids(command: &mut Value, agent: &str, conversation: &str, turn: &str) {
     for (member, there) in [
         ("agentId", agent),
         ("conversationId", conversation),

@@ -1,17 +1,17 @@
-//! From a request to a socket, or to a refusal.
+//! Socket upgrades and their errors.
 
 use domain::{ProblemCode, Scope};
 use serde_json::json;
 
 use super::client::Upgrade;
 use crate::{
-    harness::{Api, Plan},
+    api_server::{ApiServer, ApiServerBuilder},
     raw::Connection,
 };
 
 #[tokio::test]
-async fn opens_with_the_credential_in_a_header_and_agrees_on_the_subprotocol() {
-    let api = Api::start().await;
+async fn a_header_credential_opens_a_socket_with_the_subprotocol() {
+    let api = ApiServer::start().await;
     let plain = Upgrade::of(&api).by(&api.reader()).open().await;
     assert_eq!(plain.protocol, None);
     let offered = Upgrade::of(&api)
@@ -25,8 +25,8 @@ async fn opens_with_the_credential_in_a_header_and_agrees_on_the_subprotocol() {
 }
 
 #[tokio::test]
-async fn speaks_no_other_subprotocol() {
-    let api = Api::start().await;
+async fn other_subprotocols_are_rejected() {
+    let api = ApiServer::start().await;
     let upgrade = Upgrade::of(&api).by(&api.reader());
     let refused = upgrade.header("Sec-WebSocket-Protocol", "agent-service.v2");
     let refused = refused.refused().await;
@@ -35,8 +35,8 @@ async fn speaks_no_other_subprotocol() {
 }
 
 #[tokio::test]
-async fn whoever_does_not_want_to_upgrade_is_told_to() {
-    let api = Api::start().await;
+async fn a_request_without_upgrade_requires_one() {
+    let api = ApiServer::start().await;
     for method in ["GET", "HEAD"] {
         let asked = api.reader().request(method, "/api/ws").send().await;
         assert_eq!(asked.status, 426, "{method}");
@@ -46,15 +46,15 @@ async fn whoever_does_not_want_to_upgrade_is_told_to() {
     asked.problem(ProblemCode::UpgradeRequired);
     let asked = api.anonymous().get("/api/ws").await;
     asked.problem(ProblemCode::Unauthenticated);
-    let chatter = api.holder_of(&[Scope::ChatWrite]).await;
+    let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     let asked = chatter.get("/api/ws").await;
     asked.problem(ProblemCode::InsufficientScope);
     api.stop().await;
 }
 
 #[tokio::test]
-async fn a_head_request_is_no_upgrade_whatever_its_headers_say() {
-    let api = Api::start().await;
+async fn a_head_request_is_never_an_upgrade() {
+    let api = ApiServer::start().await;
     let asked = api
         .reader()
         .request("HEAD", "/api/ws")
@@ -70,7 +70,7 @@ async fn a_head_request_is_no_upgrade_whatever_its_headers_say() {
 
 #[tokio::test]
 async fn a_malformed_handshake_is_refused() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let asked = |version: &'static str, key: &'static str| {
         api.reader()
             .request("GET", "/api/ws")
@@ -80,19 +80,19 @@ async fn a_malformed_handshake_is_refused() {
             .header("Sec-WebSocket-Key", key)
             .send()
     };
-    let answer = asked("13", "short").await;
-    answer.problem(ProblemCode::InvalidHeader);
+    let response = asked("13", "short").await;
+    response.problem(ProblemCode::InvalidHeader);
     let named = ("sec-websocket-key".to_owned(), "bad_format".to_owned());
-    assert_eq!(answer.faults(), [named]);
-    let answer = asked("8", "dGhlIHNhbXBsZSBub25jZQ==").await;
-    answer.problem(ProblemCode::UpgradeRequired);
-    assert_eq!(answer.header("sec-websocket-version"), "13");
+    assert_eq!(response.faults(), [named]);
+    let response = asked("8", "dGhlIHNhbXBsZSBub25jZQ==").await;
+    response.problem(ProblemCode::UpgradeRequired);
+    assert_eq!(response.header("sec-websocket-version"), "13");
     api.stop().await;
 }
 
 #[tokio::test]
-async fn an_upgrade_carries_no_body() {
-    let api = Api::start().await;
+async fn an_upgrade_with_a_body_is_rejected() {
+    let api = ApiServer::start().await;
     for (name, value) in [("Content-Length", "5"), ("Transfer-Encoding", "chunked")] {
         let upgrade = Upgrade::of(&api).by(&api.reader()).header(name, value);
         let refused = upgrade.refused().await;
@@ -103,11 +103,11 @@ async fn an_upgrade_carries_no_body() {
 
 #[tokio::test]
 async fn a_bad_credential_opens_nothing() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let bad = api.caller(Some("agk_nonsense"));
     let refused = Upgrade::of(&api).by(&bad).refused().await;
     assert_eq!(refused.shown(), (401, "invalid_credentials"));
-    let chatter = api.holder_of(&[Scope::ChatWrite]).await;
+    let chatter = api.caller_with_scopes(&[Scope::ChatWrite]).await;
     let refused = Upgrade::of(&api).by(&chatter).refused().await;
     assert_eq!(refused.shown(), (403, "insufficient_scope"));
     let refused = Upgrade::at(&api, "/api/ws?token=x").refused().await;
@@ -117,8 +117,12 @@ async fn a_bad_credential_opens_nothing() {
 
 #[tokio::test]
 async fn a_ticket_opens_one_socket() {
-    let api = Api::start().await;
-    let made = api.reader().post("/api/ws/tickets", json!({})).await.made();
+    let api = ApiServer::start().await;
+    let made = api
+        .reader()
+        .post("/api/ws/tickets", json!({}))
+        .await
+        .created();
     let path = format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap());
     let refused = Upgrade::at(&api, &path).by(&api.reader()).refused().await;
     assert_eq!(refused.shown(), (400, "ambiguous_credentials"));
@@ -132,9 +136,10 @@ async fn a_ticket_opens_one_socket() {
 }
 
 #[tokio::test]
-async fn pages_open_sockets_from_allowed_origins_alone() {
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", "https://shop.example");
-    let api = plan.start().await;
+async fn only_pages_of_allowed_origins_open_sockets() {
+    let builder =
+        ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", "https://shop.example");
+    let api = builder.start().await;
     let from = |origin: &str| {
         let upgrade = Upgrade::of(&api).by(&api.reader());
         upgrade.header("Origin", origin)
@@ -150,14 +155,14 @@ async fn pages_open_sockets_from_allowed_origins_alone() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_good_on_pages_of_its_origin_alone() {
+async fn a_ticket_is_valid_only_on_pages_of_its_origin() {
     let origins = "https://shop.example,https://other.example";
-    let plan = Plan::default().setting("SERVER__ALLOWED_ORIGINS", origins);
-    let api = plan.start().await;
+    let builder = ApiServerBuilder::default().setting("SERVER__ALLOWED_ORIGINS", origins);
+    let api = builder.start().await;
     let ticket = async || {
         let request = api.reader().request("POST", "/api/ws/tickets");
         let request = request.header("Origin", "https://shop.example");
-        let made = request.json(&json!({})).send().await.made();
+        let made = request.json(&json!({})).send().await.created();
         format!("/api/ws?ticket={}", made["ticket"].as_str().unwrap())
     };
     let own = Upgrade::at(&api, &ticket().await).header("Origin", "https://shop.example");
@@ -170,9 +175,11 @@ async fn a_ticket_is_good_on_pages_of_its_origin_alone() {
 }
 
 #[tokio::test]
-async fn a_principal_has_so_many_sockets_open_and_no_more() {
-    let api = Api::start().await;
-    let caller = api.holder_with(|key| key.limits.streams = Some(2)).await;
+async fn the_open_sockets_of_a_principal_are_limited() {
+    let api = ApiServer::start().await;
+    let caller = api
+        .caller_with_key(|key| key.limits.streams = Some(2))
+        .await;
     let first = Upgrade::of(&api).by(&caller).open().await;
     let _second = Upgrade::of(&api).by(&caller).open().await;
     let refused = Upgrade::of(&api).by(&caller).refused().await;
@@ -187,8 +194,8 @@ async fn a_principal_has_so_many_sockets_open_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_upgrade_in_http_1_0_means_nothing() {
-    let api = Api::start().await;
+async fn an_upgrade_in_http_1_0_is_ignored() {
+    let api = ApiServer::start().await;
     for (version, status) in [("1.1", "HTTP/1.1 101 "), ("1.0", "HTTP/1.0 426 ")] {
         let mut connection = Connection::open(api.address).await;
         let request = format!(
@@ -198,9 +205,9 @@ async fn an_upgrade_in_http_1_0_means_nothing() {
             api.reader().key()
         );
         connection.send(request).await;
-        let answer = connection.receive().await;
-        let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.starts_with(status), "{answer}");
+        let response = connection.receive().await;
+        let response = String::from_utf8_lossy(&response);
+        assert!(response.starts_with(status), "{response}");
     }
     api.stop().await;
 }

@@ -1,4 +1,4 @@
-//! How much a client may send, and how slowly it may read.
+//! The limits on what a client may send, and on how slowly it may read.
 
 use std::{
     collections::HashMap,
@@ -9,17 +9,17 @@ use std::{
 use api::socket::SocketTimes;
 use serde_json::{Value, json};
 
-use super::client::{Socket, Upgrade};
+use super::client::{SocketClient, Upgrade};
 use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
     engines::scripted_agent,
-    harness::{Api, Plan, id_of},
-    probe::{Misfortune, Probe},
+    probe::{InjectedFault, StoreProbe},
 };
 
 #[tokio::test]
-async fn commands_come_at_20_a_second_and_40_at_once() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+async fn commands_are_limited_to_20_a_second_with_bursts_of_40() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     let mut ids = Vec::new();
     for _ in 0..60 {
         ids.push(socket.send_command("ping", json!({})).await);
@@ -31,7 +31,7 @@ async fn commands_come_at_20_a_second_and_40_at_once() {
             refused.push(reply["error"].clone());
         }
     }
-    // A machine that stalls lets a few more come.
+    // If the machine stalls, a few more are accepted.
     assert!((1..=21).contains(&refused.len()), "{}", refused.len());
     for problem in refused {
         assert_eq!(
@@ -45,9 +45,9 @@ async fn commands_come_at_20_a_second_and_40_at_once() {
 }
 
 #[tokio::test]
-async fn whoever_goes_on_when_refused_is_sent_away() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+async fn a_client_that_ignores_rejections_is_disconnected() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     for _ in 0..400 {
         socket.send_unheard(r#"{"id": 1, "type": "ping"}"#).await;
     }
@@ -59,11 +59,11 @@ async fn whoever_goes_on_when_refused_is_sent_away() {
 }
 
 #[tokio::test]
-async fn what_was_taken_before_that_is_answered() {
-    let api = Api::start().await;
+async fn accepted_commands_are_answered_before_the_close() {
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
     let typing = json!({"conversationId": conversation, "typing": true}).to_string();
     let members = &typing[1..typing.len() - 1];
     for id in 1_000..1_400 {
@@ -78,33 +78,33 @@ async fn what_was_taken_before_that_is_answered() {
     answered.sort_unstable();
     let expected: Vec<u64> = (1_000..).take(answered.len()).collect();
     assert_eq!(answered, expected);
-    // 39 or more that are taken, and 100 that are not.
+    // At least 39 accepted ones, and 100 rejected ones.
     assert!(answered.len() >= 139, "{}", answered.len());
     api.stop().await;
 }
 
-/// A store that takes its time over chats, and a socket that has begun one.
-async fn with_a_slow_chat() -> (Api, Arc<Probe>, Socket, Value, u64) {
-    let probe = Arc::new(Probe::default());
+/// A store with slow chats, and a socket that has started one.
+async fn with_a_slow_chat() -> (ApiServer, Arc<StoreProbe>, SocketClient, Value, u64) {
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let plan = Plan::default().over(move |it| seen.over(it));
-    let plan = plan.setting("LIMITS__CHAT__BURST", "1000");
-    let api = plan
+    let builder = ApiServerBuilder::default().wrap_storage(move |it| seen.wrap_storage(it));
+    let builder = builder.setting("LIMITS__CHAT__BURST", "1000");
+    let api = builder
         .setting("LIMITS__REQUESTS__BURST", "10000")
         .start()
         .await;
     let agent = api.agent_id().await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
-    let mut socket = Socket::connected(&api, &api.writer(), &[]).await;
-    probe.make("turns.record_exchange", Misfortune::Slow);
+    let mut socket = SocketClient::connected(&api, &api.writer(), &[]).await;
+    probe.make("turns.record_completed_turn", InjectedFault::Slow);
     let chat = json!({"agentId": agent, "message": "Hello", "conversationId": conversation});
     let id = socket.send_command("chat", chat.clone()).await;
-    probe.called("turns.record_exchange").await;
+    probe.called("turns.record_completed_turn").await;
     (api, probe, socket, chat, id)
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_waits_for_a_chat_but_chats_of_its_conversation() {
+async fn only_chats_of_the_same_conversation_wait_for_a_chat() {
     let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
     let second = socket.send_command("chat", chat.clone()).await;
     let conversation = chat["conversationId"].as_str().unwrap();
@@ -122,7 +122,7 @@ async fn nothing_waits_for_a_chat_but_chats_of_its_conversation() {
             json!({"conversationId": conversation, "typing": true}),
         ),
     ] {
-        socket.carried_out(command, members).await;
+        socket.succeed(command, members).await;
     }
     let nobodys = json!({"turnId": conversation});
     let problem = socket.refused("cancel", nobodys).await;
@@ -136,11 +136,11 @@ async fn nothing_waits_for_a_chat_but_chats_of_its_conversation() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn so_many_commands_are_in_hand_and_whoever_has_more_is_still_heard() {
+async fn running_commands_are_limited_and_short_ones_still_accepted() {
     let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
     let mut chats = vec![first];
     while chats.len() < 40 {
-        // No faster than commands may come.
+        // At the permitted rate of commands.
         tokio::time::sleep(Duration::from_millis(60)).await;
         chats.push(socket.send_command("chat", chat.clone()).await);
     }
@@ -150,8 +150,8 @@ async fn so_many_commands_are_in_hand_and_whoever_has_more_is_still_heard() {
     let detail = problem["detail"].as_str().unwrap();
     assert!(detail.contains("40 commands"), "{detail}");
     let key = json!({"token": api.writer().key()});
-    socket.carried_out("refresh", key).await;
-    socket.carried_out("ping", json!({})).await;
+    socket.succeed("refresh", key).await;
+    socket.succeed("ping", json!({})).await;
     probe.heal();
     for id in chats {
         assert_eq!(socket.reply(id).await["ok"], true);
@@ -160,77 +160,79 @@ async fn so_many_commands_are_in_hand_and_whoever_has_more_is_still_heard() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_store_that_is_away_is_waited_for_once() {
+async fn queued_commands_wait_once_for_an_unavailable_store() {
     let (api, probe, mut socket, chat, first) = with_a_slow_chat().await;
     let mut ids = vec![first];
     for _ in 0..9 {
         ids.push(socket.send_command("chat", chat.clone()).await);
     }
-    socket.carried_out("ping", json!({})).await;
+    socket.succeed("ping", json!({})).await;
     probe.calls();
-    probe.make("turns.record_exchange", Misfortune::Away);
+    probe.make("turns.record_completed_turn", InjectedFault::Away);
     probe.look_again();
     for id in ids {
         assert_eq!(socket.reply(id).await["error"]["code"], "store_unavailable");
     }
     assert_eq!(probe.calls(), Vec::<&str>::new());
     probe.heal();
-    socket.carried_out("chat", chat).await;
+    socket.succeed("chat", chat).await;
     api.stop().await;
 }
 
 #[tokio::test]
 async fn commands_count_like_requests() {
-    let plan = Plan::default()
+    let builder = ApiServerBuilder::default()
         .setting("LIMITS__REQUESTS__PER_MINUTE", "1")
         .setting("LIMITS__REQUESTS__BURST", "5");
-    let api = plan.start().await;
-    let caller = api.holder_with(|_| {}).await;
+    let api = builder.start().await;
+    let caller = api.caller_with_key(|_| {}).await;
     // The upgrade, and connecting.
-    let mut socket = Socket::connected(&api, &caller, &[]).await;
+    let mut socket = SocketClient::connected(&api, &caller, &[]).await;
     for _ in 0..3 {
-        socket.carried_out("ping", json!({})).await;
+        socket.succeed("ping", json!({})).await;
     }
     let problem = socket.refused("ping", json!({})).await;
     assert_eq!(problem["code"], "rate_limited");
     assert_eq!(problem["violatedPolicies"], json!(["requests"]));
     assert!(problem["retryAfter"].as_u64().unwrap() > 1, "{problem}");
-    let answer = caller.get("/api/agents").await;
-    answer.problem(domain::ProblemCode::RateLimited);
+    let response = caller.get("/api/agents").await;
+    response.problem(domain::ProblemCode::RateLimited);
     api.stop().await;
 }
 
 #[tokio::test]
 async fn chats_count_as_chats() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
-    let caller = api.holder_with(|key| {
+    let caller = api.caller_with_key(|key| {
         key.limits.chat_per_minute = Some(1);
         key.limits.chat_burst = Some(1);
     });
-    let mut socket = Socket::connected(&api, &caller.await, &[]).await;
+    let mut socket = SocketClient::connected(&api, &caller.await, &[]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    socket.carried_out("chat", chat.clone()).await;
+    socket.succeed("chat", chat.clone()).await;
     let problem = socket.refused("chat", chat).await;
     assert_eq!(problem["violatedPolicies"], json!(["chat"]));
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_does_not_read_is_left_and_delays_nobody() {
+async fn a_client_that_does_not_read_is_disconnected_and_delays_no_others() {
     let times = SocketTimes {
         write: Duration::from_secs(1),
         ..SocketTimes::default()
     };
-    let api = Plan::default().sockets(times).start().await;
-    let alone = api.holder_with(|key| key.limits.streams = Some(1)).await;
+    let api = ApiServerBuilder::default().sockets(times).start().await;
+    let alone = api
+        .caller_with_key(|key| key.limits.streams = Some(1))
+        .await;
     let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
     slow.connect(json!({"channels": ["tenant"]})).await;
-    let mut quick = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut quick = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     let config = json!({"instructions": "y".repeat(30_000)});
     let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
     let (patience, mut longest, mut last) = (Instant::now(), Duration::ZERO, 0);
-    // Its place is free when it has been left.
+    // Its slot is free after the disconnect.
     while Upgrade::of(&api).by(&alone).try_open().await.is_err() {
         assert!(patience.elapsed().as_secs() < 60, "it is kept");
         let made = api.agent(draft.clone()).await;
@@ -241,8 +243,8 @@ async fn a_client_that_does_not_read_is_left_and_delays_nobody() {
         last = event["seq"].as_i64().unwrap();
     }
     assert!(longest < Duration::from_secs(5), "{longest:?}");
-    // What it reads now is whole and in order, and ends with the reason if it reads soon enough.
-    let ended = slow.ended_or_gone().await;
+    // The remaining frames are whole and in order, and end with the reason if it reads soon enough.
+    let ended = slow.ended_or_disconnected().await;
     assert!(ended.is_none_or(|ended| ended.code == 4201));
     let mut next = 1;
     while let Some(frame) = slow.unread() {
@@ -250,7 +252,7 @@ async fn a_client_that_does_not_read_is_left_and_delays_nobody() {
         next += 1;
     }
     assert!(next <= last, "it was told everything");
-    // It loses nothing by it.
+    // The client misses no data.
     let mut back = Upgrade::of(&api).by(&api.reader()).open().await;
     let connected = back.connect(json!({"channels": ["tenant"], "since": next - 1}));
     assert_eq!(connected.await["channels"][0]["recovered"], true);
@@ -262,19 +264,21 @@ async fn a_client_that_does_not_read_is_left_and_delays_nobody() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_that_reads_slowly_but_steadily_is_kept() {
+async fn a_slow_steady_reader_stays_connected() {
     let times = SocketTimes {
         write: Duration::from_secs(2),
         ..SocketTimes::default()
     };
-    let api = Plan::default().sockets(times).start().await;
+    let api = ApiServerBuilder::default().sockets(times).start().await;
     let config = json!({"instructions": "y".repeat(30_000)});
     let draft = json!({"name": "Ada", "personality": "x".repeat(8_000), "config": config});
-    // More than the system buffers for a client.
+    // More than the operating system buffers for a client.
     for _ in 0..120 {
         api.agent(draft.clone()).await;
     }
-    let alone = api.holder_with(|key| key.limits.streams = Some(1)).await;
+    let alone = api
+        .caller_with_key(|key| key.limits.streams = Some(1))
+        .await;
     let mut slow = Upgrade::of(&api).by(&alone).narrow().open().await;
     slow.connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
@@ -291,11 +295,11 @@ async fn a_client_that_reads_slowly_but_steadily_is_kept() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_to_a_slow_reader_comes_in_few_pieces() {
+async fn a_slow_reader_receives_live_text_in_few_pieces() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let mut socket = Upgrade::of(&api).by(&api.writer()).narrow().open().await;
     socket.connect(json!({"channels": ["tenant"]})).await;
-    // More than waits in the connection and here together, while nothing is read.
+    // More than the connection and the client buffer while nothing is read.
     let piece = "x".repeat(9_000);
     let mut calls = Vec::new();
     for _ in 0..8 {
@@ -303,7 +307,7 @@ async fn what_is_said_to_a_slow_reader_comes_in_few_pieces() {
         socket.send_command("chat", chat).await;
         let call = script.next_call().await;
         for _ in 0..100 {
-            call.say(&piece).await;
+            call.send_text(&piece).await;
         }
         calls.push(call);
     }
@@ -313,13 +317,13 @@ async fn what_is_said_to_a_slow_reader_comes_in_few_pieces() {
     while texts.len() < calls.len() || texts.values().any(|length| *length < whole) {
         let frame = socket.next().await;
         let event = &frame["event"];
-        let place = |name: &str| usize::try_from(event[name].as_u64().expect("a place"));
+        let offset = |name: &str| usize::try_from(event[name].as_u64().expect("a place"));
         let text = texts.entry(event["turnId"].to_string());
         assert_ne!(event["type"], "reply.snapshot", "it has the beginning");
         if event["type"] == "reply.delta" {
             let text = text.or_default();
-            assert_eq!(place("from").unwrap(), *text, "a gap");
-            *text = place("to").unwrap();
+            assert_eq!(offset("from").unwrap(), *text, "a gap");
+            *text = offset("to").unwrap();
             pieces += 1;
         }
     }

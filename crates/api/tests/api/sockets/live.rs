@@ -1,35 +1,35 @@
-//! Replies as they are spoken.
+//! Live replies.
 
 use serde_json::{Value, json};
 
-use super::client::{Socket, Upgrade};
+use super::client::{SocketClient, Upgrade};
 use crate::{
+    api_server::{ApiServer, id_of},
     engines::scripted_agent,
-    harness::{Api, id_of},
 };
 
-/// Applies live frames and events as a client does, and answers the text that it ends with.
+/// Applies live frames and events like a client, and returns the final text.
 #[derive(Default)]
-struct Reader {
+struct ReplyReader {
     text: String,
     is_over: bool,
 }
 
-impl Reader {
+impl ReplyReader {
     fn read(&mut self, frame: &Value) {
         let event = &frame["event"];
         let text = event["text"].as_str().unwrap_or_default();
         match event["type"].as_str().unwrap_or_default() {
             "reply.delta" => {
                 assert!(!self.is_over, "{frame} behind the end");
-                let (from, to) = (place(event, "from"), place(event, "to"));
+                let (from, to) = (offset(event, "from"), offset(event, "to"));
                 assert_eq!(to - from, text.len());
                 assert_eq!(from, self.text.len(), "{frame} leaves a gap");
                 self.text.push_str(text);
             }
             "reply.snapshot" => {
                 assert!(!self.is_over, "{frame} behind the end");
-                assert_eq!(place(event, "to"), text.len());
+                assert_eq!(offset(event, "to"), text.len());
                 text.clone_into(&mut self.text);
             }
             "turn.completed" => {
@@ -43,12 +43,12 @@ impl Reader {
     }
 }
 
-fn place(event: &Value, name: &str) -> usize {
-    let place = event[name].as_u64().expect("a place");
-    usize::try_from(place).expect("a small number")
+fn offset(event: &Value, name: &str) -> usize {
+    let offset = event[name].as_u64().expect("a place");
+    usize::try_from(offset).expect("a small number")
 }
 
-async fn begin(api: &Api, agent: &str) -> String {
+async fn begin(api: &ApiServer, agent: &str) -> String {
     let command = json!({"agentId": agent, "message": "Hello"});
     let request = api.writer().request("POST", "/api/chat");
     let answer = request
@@ -64,7 +64,7 @@ async fn begin(api: &Api, agent: &str) -> String {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn every_channel_that_a_turn_concerns_is_told_what_is_said() {
+async fn every_channel_of_a_turn_receives_its_live_text() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let conversation = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut sockets = Vec::new();
@@ -73,21 +73,21 @@ async fn every_channel_that_a_turn_concerns_is_told_what_is_said() {
         format!("agent:{agent}"),
         format!("conversation:{conversation}"),
     ] {
-        sockets.push(Socket::connected(&api, &api.reader(), &[&channel]).await);
+        sockets.push(SocketClient::connected(&api, &api.reader(), &[&channel]).await);
     }
     let writer = api.writer();
     let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Hello"});
-    let said = async {
+    let contents = async {
         let call = script.next_call().await;
         for text in ["Grüß ", "Gott", "!"] {
-            call.say(text).await;
+            call.send_text(text).await;
         }
         call.end();
     };
-    let (reply, ()) = tokio::join!(writer.post("/api/chat", chat), said);
+    let (reply, ()) = tokio::join!(writer.post("/api/chat", chat), contents);
     reply.ok();
     for socket in &mut sockets {
-        let mut reader = Reader::default();
+        let mut reader = ReplyReader::default();
         while !reader.is_over {
             reader.read(&socket.next().await);
         }
@@ -97,15 +97,15 @@ async fn every_channel_that_a_turn_concerns_is_told_what_is_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_subscribes_during_a_turn_gets_what_was_said_so_far() {
+async fn a_subscribe_during_a_turn_receives_a_snapshot() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let conversation = begin(&api, &agent).await;
     let call = script.next_call().await;
-    call.say("Once upon ").await;
+    call.send_text("Once upon ").await;
     let channel = format!("conversation:{conversation}");
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
     socket
-        .carried_out("subscribe", json!({"channel": channel}))
+        .succeed("subscribe", json!({"channel": channel}))
         .await;
     let snapshot = socket.next_of("live").await["event"].clone();
     assert_eq!(snapshot["type"], "reply.snapshot");
@@ -114,15 +114,15 @@ async fn who_subscribes_during_a_turn_gets_what_was_said_so_far() {
         (&json!(10), &json!("Once upon "))
     );
     assert_eq!(snapshot["conversationId"], json!(conversation));
-    call.say("a time").await;
+    call.send_text("a time").await;
     let delta = socket.next_of("live").await["event"].clone();
     assert_eq!(
         (&delta["type"], &delta["from"], &delta["text"]),
         (&json!("reply.delta"), &json!(10), &json!("a time"))
     );
-    // Whoever asks again gets it again.
+    // A repeated subscribe receives it again.
     socket
-        .carried_out("subscribe", json!({"channel": channel}))
+        .succeed("subscribe", json!({"channel": channel}))
         .await;
     let snapshot = socket.next_of("live").await["event"].clone();
     assert_eq!(
@@ -135,16 +135,16 @@ async fn who_subscribes_during_a_turn_gets_what_was_said_so_far() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_replay_into_a_turn_ends_with_all_that_was_said() {
+async fn a_replay_into_a_running_turn_ends_with_a_snapshot() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     begin(&api, &agent).await;
     let call = script.next_call().await;
-    call.say("Once upon ").await;
+    call.send_text("Once upon ").await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     socket
         .connect(json!({"channels": ["tenant"], "since": 0}))
         .await;
-    let mut reader = Reader::default();
+    let mut reader = ReplyReader::default();
     while reader.text.is_empty() {
         reader.read(&socket.next().await);
     }
@@ -157,17 +157,17 @@ async fn a_replay_into_a_turn_ends_with_all_that_was_said() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_said_elsewhere_is_not_told() {
+async fn live_text_of_other_channels_is_not_sent() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let other = id_of(&api.conversation(json!({"agentId": agent})).await);
     let mut elsewhere =
-        Socket::connected(&api, &api.reader(), &[&format!("conversation:{other}")]).await;
-    let mut strangers = Socket::connected(&api, &api.stranger(), &["tenant"]).await;
+        SocketClient::connected(&api, &api.reader(), &[&format!("conversation:{other}")]).await;
+    let mut strangers = SocketClient::connected(&api, &api.other_tenant(), &["tenant"]).await;
     let only_agents = api
-        .holder_of(&[domain::Scope::EventsRead, domain::Scope::AgentsRead])
+        .caller_with_scopes(&[domain::Scope::EventsRead, domain::Scope::AgentsRead])
         .await;
-    let mut agents = Socket::connected(&api, &only_agents, &["tenant"]).await;
-    let mut there = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut agents = SocketClient::connected(&api, &only_agents, &["tenant"]).await;
+    let mut there = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     begin(&api, &agent).await;
     script.next_call().await.answer("Hi!").await;
     there
@@ -180,18 +180,18 @@ async fn what_is_said_elsewhere_is_not_told() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_unsubscribes_hears_no_more() {
+async fn an_unsubscribe_ends_live_data() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let conversation = begin(&api, &agent).await;
     let call = script.next_call().await;
     let channel = format!("conversation:{conversation}");
-    let mut socket = Socket::connected(&api, &api.reader(), &[&channel]).await;
-    call.say("Once ").await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[&channel]).await;
+    call.send_text("Once ").await;
     socket.next_of("live").await;
     socket
-        .carried_out("unsubscribe", json!({"channel": channel}))
+        .succeed("unsubscribe", json!({"channel": channel}))
         .await;
-    let mut there = Socket::connected(&api, &api.reader(), &[&channel]).await;
+    let mut there = SocketClient::connected(&api, &api.reader(), &[&channel]).await;
     call.answer("upon a time").await;
     there
         .find(|frame| frame["event"]["type"] == "turn.completed")
@@ -201,20 +201,20 @@ async fn who_unsubscribes_hears_no_more() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_repeats_a_chat_elsewhere_gets_what_was_said_so_far_and_what_follows() {
+async fn a_repeated_chat_on_another_socket_receives_a_snapshot_and_live_data() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
-    let mut first = Socket::connected(&api, &api.writer(), &[]).await;
-    let begun = first.carried_out("chat", chat.clone()).await;
+    let mut first = SocketClient::connected(&api, &api.writer(), &[]).await;
+    let begun = first.succeed("chat", chat.clone()).await;
     let call = script.next_call().await;
-    call.say("Once upon ").await;
-    let mut readers = [Reader::default(), Reader::default()];
+    call.send_text("Once upon ").await;
+    let mut readers = [ReplyReader::default(), ReplyReader::default()];
     while readers[0].text != "Once upon " {
         readers[0].read(&first.next().await);
     }
-    let mut second = Socket::connected(&api, &api.writer(), &[]).await;
+    let mut second = SocketClient::connected(&api, &api.writer(), &[]).await;
     for socket in [&mut first, &mut second] {
-        let again = socket.carried_out("chat", chat.clone()).await;
+        let again = socket.succeed("chat", chat.clone()).await;
         assert_eq!(again["replayed"], true);
         assert_eq!(again["turn"]["id"], begun["turn"]["id"]);
         assert_eq!(again["turn"]["status"], "in_progress");
@@ -227,7 +227,7 @@ async fn who_repeats_a_chat_elsewhere_gets_what_was_said_so_far_and_what_follows
     for (socket, reader) in [first, second].iter_mut().zip(&mut readers) {
         while !reader.is_over {
             let frame = socket.next().await;
-            // The first one has had all of it.
+            // The first client has received everything.
             assert_ne!(frame["event"]["type"], "reply.snapshot");
             reader.read(&frame);
         }

@@ -2,18 +2,18 @@
 
 mod access;
 mod bursts;
-mod chatting;
+mod chats;
 pub(crate) mod client;
 mod closing;
 mod commands;
 mod conformance;
-mod following;
 mod handshake;
 mod limits;
 mod live;
 mod outages;
 mod protocol;
+mod replay_to_live;
 mod replays;
-mod seam;
+mod subscriptions;
+mod suspended_clients;
 mod users;
-mod waking;

@@ -1,23 +1,26 @@
-//! Sockets while the store is away.
+//! Sockets while the store is unavailable.
 
 use std::{sync::Arc, time::Instant};
 
 use serde_json::json;
 
-use super::client::{Socket, Upgrade};
+use super::client::{SocketClient, Upgrade};
 use crate::{
-    harness::Plan,
-    probe::{Misfortune, Probe},
+    api_server::ApiServerBuilder,
+    probe::{InjectedFault, StoreProbe},
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_cannot_be_looked_up_is_asked_to_come_back_later() {
-    let probe = Arc::new(Probe::default());
+async fn an_unreadable_credential_closes_with_back_off() {
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let api = Plan::default().over(move |it| seen.over(it)).start().await;
-    let caller = api.holder_with(|_| {}).await;
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |it| seen.wrap_storage(it))
+        .start()
+        .await;
+    let caller = api.caller_with_key(|_| {}).await;
     let mut socket = Upgrade::of(&api).open().await;
-    probe.make("credentials.find", Misfortune::Away);
+    probe.make("credentials.find", InjectedFault::Away);
     let members = json!({"channels": [], "token": caller.key()});
     let problem = socket.refused("connect", members).await;
     assert_eq!(problem["code"], "store_unavailable");
@@ -31,14 +34,17 @@ async fn whoever_cannot_be_looked_up_is_asked_to_come_back_later() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_command_that_the_store_fails_is_answered_and_the_socket_stays() {
-    let probe = Arc::new(Probe::default());
+async fn a_store_failure_fails_the_command_and_keeps_the_socket() {
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |it| seen.wrap_storage(it))
+        .start()
+        .await;
     let agent = api.agent_id().await;
-    let mut socket = Socket::connected(&api, &api.writer(), &["tenant"]).await;
+    let mut socket = SocketClient::connected(&api, &api.writer(), &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello", "idempotencyKey": "once"});
-    probe.make("turns.record_exchange", Misfortune::Away);
+    probe.make("turns.record_completed_turn", InjectedFault::Away);
     let problem = socket.refused("chat", chat.clone()).await;
     assert_eq!(
         (&problem["code"], &problem["status"]),
@@ -46,26 +52,29 @@ async fn a_command_that_the_store_fails_is_answered_and_the_socket_stays() {
     );
     assert_eq!(problem["retryable"], true);
     probe.heal();
-    socket.carried_out("chat", chat).await;
+    socket.succeed("chat", chat).await;
     socket.events_to("turn.completed").await;
     drop(socket);
     api.stop().await;
 }
 
-/// A page of the past that cannot be read is read again: nothing is left out.
+/// A replay page whose read failed is read again: no event is missing.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_replay_waits_for_the_store() {
-    let probe = Arc::new(Probe::default());
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |it| seen.wrap_storage(it))
+        .start()
+        .await;
     for _ in 0..3 {
         api.agent_id().await;
     }
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
-    probe.make("events.page", Misfortune::Away);
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
+    probe.make("events.page", InjectedFault::Away);
     let since = json!({"channel": "tenant", "since": 0});
     probe.calls();
-    socket.carried_out("subscribe", since).await;
+    socket.succeed("subscribe", since).await;
     let began = Instant::now();
     while !probe.calls().contains(&"events.page") {
         assert!(began.elapsed().as_secs() < 20, "nothing is read");
@@ -80,17 +89,20 @@ async fn a_replay_waits_for_the_store() {
     api.stop().await;
 }
 
-/// What can never be read ends the socket, before it tells what comes behind.
+/// A permanently unreadable event closes the socket before later events are sent.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_log_that_is_corrupt_ends_the_socket() {
-    let probe = Arc::new(Probe::default());
+async fn a_corrupt_log_closes_the_socket() {
+    let probe = Arc::new(StoreProbe::default());
     let seen = Arc::clone(&probe);
-    let api = Plan::default().over(move |it| seen.over(it)).start().await;
+    let api = ApiServerBuilder::default()
+        .wrap_storage(move |it| seen.wrap_storage(it))
+        .start()
+        .await;
     api.agent_id().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &[]).await;
-    probe.make("events.page", Misfortune::Corrupt);
+    let mut socket = SocketClient::connected(&api, &api.reader(), &[]).await;
+    probe.make("events.page", InjectedFault::Corrupt);
     let since = json!({"channel": "tenant", "since": 0});
-    socket.carried_out("subscribe", since).await;
+    socket.succeed("subscribe", since).await;
     let ended = socket.ended().await;
     assert_eq!(ended.code, 4100);
     assert!(ended.goodbye.unwrap()["reconnectAfterMs"].is_u64());

@@ -1,14 +1,14 @@
-//! Cursors: what happened since, and then what happens.
+//! Cursors: past events, then new ones.
 
 use serde_json::json;
 use sqlx::{ConnectOptions as _, sqlite::SqliteConnectOptions};
 
-use super::client::{Socket, Upgrade};
-use crate::harness::Api;
+use super::client::{SocketClient, Upgrade};
+use crate::api_server::ApiServer;
 
 #[tokio::test]
-async fn replays_what_happened_since_and_then_goes_on_live() {
-    let api = Api::start().await;
+async fn a_replay_is_followed_by_live_events() {
+    let api = ApiServer::start().await;
     let first = api.agent_id().await;
     let second = api.agent_id().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
@@ -28,7 +28,7 @@ async fn replays_what_happened_since_and_then_goes_on_live() {
             json!({"channel": name, "ok": true, "recovered": true})
         );
     }
-    let mut told = [Vec::new(), Vec::new()];
+    let mut observed = [Vec::new(), Vec::new()];
     let mut caught_up = 0;
     while caught_up < 2 {
         let frame = socket.next().await;
@@ -37,17 +37,20 @@ async fn replays_what_happened_since_and_then_goes_on_live() {
             caught_up += 1;
             continue;
         }
-        for (told, channel) in told.iter_mut().zip(&channels) {
+        for (observed, channel) in observed.iter_mut().zip(&channels) {
             if frame["channels"]
                 .as_array()
                 .unwrap()
                 .contains(&json!(channel))
             {
-                told.push(frame["event"]["agentId"].as_str().unwrap().to_owned());
+                observed.push(frame["event"]["agentId"].as_str().unwrap().to_owned());
             }
         }
     }
-    assert_eq!(told, [vec![first, second.clone()], vec![second.clone()]]);
+    assert_eq!(
+        observed,
+        [vec![first, second.clone()], vec![second.clone()]]
+    );
     let path = format!("/api/agents/{second}");
     api.writer().patch(&path, json!({"name": "Bob"})).await.ok();
     let frame = socket.next_of("event").await;
@@ -57,16 +60,16 @@ async fn replays_what_happened_since_and_then_goes_on_live() {
 }
 
 #[tokio::test]
-async fn a_client_that_was_away_goes_on_where_it_was() {
-    let api = Api::start().await;
-    let mut socket = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+async fn a_reconnecting_client_resumes_at_its_cursor() {
+    let api = ApiServer::start().await;
+    let mut socket = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     api.agent_id().await;
     let last = socket.event().await["seq"].as_i64().unwrap();
     drop(socket);
-    let mut witness = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut witness = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     api.agent_id().await;
     api.agent_id().await;
-    // What others are told is the present: a client is caught up when it has that.
+    // Other sockets show the present: a client is caught up when it has received the same.
     while witness.event().await["seq"] != last + 2 {}
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     socket
@@ -83,8 +86,8 @@ async fn a_client_that_was_away_goes_on_where_it_was() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_the_log_does_not_reach_is_told_so() {
-    let api = Api::start().await;
+async fn a_cursor_outside_the_log_receives_a_resync() {
+    let api = ApiServer::start().await;
     api.agent_id().await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
     let connected = socket
@@ -101,8 +104,8 @@ async fn a_cursor_that_the_log_does_not_reach_is_told_so() {
     api.stop().await;
 }
 
-/// Adds so many updates of an agent to the log, faster than requests can.
-async fn add_updates(api: &Api, agent: &str, count: i64) {
+/// Adds this many updates of an agent to the log, faster than requests could.
+async fn add_updates(api: &ApiServer, agent: &str, count: i64) {
     let options = SqliteConnectOptions::new().filename(api.database_file());
     let mut connection = options.connect().await.expect("the store's file");
     let added = sqlx::query(
@@ -119,7 +122,7 @@ async fn add_updates(api: &Api, agent: &str, count: i64) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let (busy, quiet) = (api.agent_id().await, api.agent_id().await);
     add_updates(&api, &busy, 10_000).await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;
@@ -138,7 +141,7 @@ async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
         .collect();
     assert_eq!(recovered, [false, false, true]);
     let mut resyncs = Vec::new();
-    let mut told = Vec::new();
+    let mut observed = Vec::new();
     loop {
         let frame = socket.next().await;
         match frame["type"].as_str() {
@@ -146,7 +149,7 @@ async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
                 assert_eq!(frame["reason"], "limit");
                 resyncs.push(frame["channel"].as_str().map(ToOwned::to_owned));
             }
-            Some("event") => told.push(frame["event"]["seq"].as_i64()),
+            Some("event") => observed.push(frame["event"]["seq"].as_i64()),
             Some("caughtUp") => {
                 assert_eq!(frame["channel"], channels[2]);
                 break;
@@ -160,13 +163,13 @@ async fn a_channel_with_more_events_than_a_replay_holds_is_not_recovered() {
         [Some(channels[1].clone()), Some(channels[0].clone())],
         "before anything of them was sent"
     );
-    assert_eq!(told, [Some(2)]);
+    assert_eq!(observed, [Some(2)]);
     api.stop().await;
 }
 
 #[tokio::test(flavor = "multi_thread")]
 async fn exactly_as_many_events_as_a_replay_holds_are_recovered() {
-    let api = Api::start().await;
+    let api = ApiServer::start().await;
     let agent = api.agent_id().await;
     add_updates(&api, &agent, 10_000).await;
     let mut socket = Upgrade::of(&api).by(&api.reader()).open().await;

@@ -1,17 +1,20 @@
-//! Users of an identity provider: each is told of what it started itself.
+//! Users of an identity provider: each receives only its own events.
 
 use domain::Scope;
 use serde_json::{Value, json};
 
-use super::client::{Socket, shown};
+use super::client::{SocketClient, shown};
 use crate::{
+    api_server::{ApiServer, id_of},
     engines::scripted_agent,
-    harness::{Api, id_of},
-    issuer::{ForeignIssuer, Imitation},
+    issuer::{ExternalIssuer, ProviderKind},
 };
 
 /// Two users, an agent, and a conversation of the first of them.
-async fn two_users(issuer: &mut ForeignIssuer, api: &Api) -> [(String, crate::caller::Caller); 2] {
+async fn two_users(
+    issuer: &mut ExternalIssuer,
+    api: &ApiServer,
+) -> [(String, crate::caller::Caller); 2] {
     let scope = "openid agents:read chat:write conversations:read events:read";
     let mut users = Vec::new();
     for login in ["auth0|ada", "auth0|bob"] {
@@ -22,18 +25,22 @@ async fn two_users(issuer: &mut ForeignIssuer, api: &Api) -> [(String, crate::ca
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_is_told_of_its_own_conversations_alone() {
-    let mut issuer = ForeignIssuer::start(Imitation::Auth0).await;
+async fn a_user_receives_events_of_its_own_conversations_only() {
+    let mut issuer = ExternalIssuer::start(ProviderKind::Auth0).await;
     let api = issuer.trusted().start().await;
     let agent = api.agent_id().await;
     let [(ada_id, ada), (_, bob)] = two_users(&mut issuer, &api).await;
     let channels = ["tenant", &format!("agent:{agent}")];
-    let mut of_ada = Socket::connected(&api, &ada, &channels).await;
-    let mut of_bob = Socket::connected(&api, &bob, &channels).await;
+    let mut of_ada = SocketClient::connected(&api, &ada, &channels).await;
+    let mut of_bob = SocketClient::connected(&api, &bob, &channels).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    let result = of_ada.carried_out("chat", chat).await;
-    let told = of_ada.events_to("turn.completed").await;
-    assert!(told.iter().all(|event| event["userId"] == json!(ada_id)));
+    let result = of_ada.succeed("chat", chat).await;
+    let received = of_ada.events_to("turn.completed").await;
+    assert!(
+        received
+            .iter()
+            .all(|event| event["userId"] == json!(ada_id))
+    );
     let conversation = result["turn"]["conversationId"].as_str().unwrap();
     let members = json!({"channel": format!("conversation:{conversation}")});
     let problem = of_bob.refused("subscribe", members).await;
@@ -41,14 +48,14 @@ async fn a_user_is_told_of_its_own_conversations_alone() {
     let members = json!({"conversationId": conversation, "typing": true});
     let problem = of_bob.refused("typing", members.clone()).await;
     assert_eq!(problem["code"], "conversation_not_found");
-    let mut of_ada_elsewhere = Socket::connected(&api, &ada, &channels).await;
-    of_ada_elsewhere.carried_out("typing", members).await;
+    let mut of_ada_elsewhere = SocketClient::connected(&api, &ada, &channels).await;
+    of_ada_elsewhere.succeed("typing", members).await;
     let typing = of_ada.next_of("live").await;
     assert_eq!(typing["event"]["actor"], json!(ada_id));
     let members = json!({"turnId": result["turn"]["id"]});
     let problem = of_bob.refused("cancel", members).await;
     assert_eq!(problem["code"], "turn_not_found");
-    // Agents are for both.
+    // Both users may see agents.
     api.agent_id().await;
     assert_eq!(of_ada.event().await["type"], "agent.created");
     assert_eq!(of_bob.event().await["type"], "agent.created");
@@ -58,24 +65,25 @@ async fn a_user_is_told_of_its_own_conversations_alone() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn who_may_not_read_conversations_is_told_of_the_turns_that_it_started() {
+async fn without_read_scope_a_caller_receives_events_of_its_own_turns() {
     let (api, mut script, agent) = scripted_agent(json!({})).await;
     let scopes = [Scope::EventsRead, Scope::ChatWrite];
-    let chatter = api.holder_of(&scopes).await;
-    let mut socket = Socket::connected(&api, &chatter, &["tenant"]).await;
-    let mut other = Socket::connected(&api, &api.holder_of(&scopes).await, &["tenant"]).await;
+    let chatter = api.caller_with_scopes(&scopes).await;
+    let mut socket = SocketClient::connected(&api, &chatter, &["tenant"]).await;
+    let mut other =
+        SocketClient::connected(&api, &api.caller_with_scopes(&scopes).await, &["tenant"]).await;
     let chat = json!({"agentId": agent, "message": "Hello"});
-    let result = socket.carried_out("chat", chat).await;
+    let result = socket.succeed("chat", chat).await;
     let call = script.next_call().await;
-    call.say("Hi!").await;
-    let mut told = Vec::new();
-    while told.last() != Some(&json!("reply.delta")) {
-        told.push(socket.next().await["event"]["type"].clone());
+    call.send_text("Hi!").await;
+    let mut received = Vec::new();
+    while received.last() != Some(&json!("reply.delta")) {
+        received.push(socket.next().await["event"]["type"].clone());
     }
     call.end();
-    told.push(socket.next().await["event"]["type"].clone());
-    // The conversation is not its own affair, what is said in its turn is.
-    assert_eq!(told, ["turn.started", "reply.delta", "turn.completed"]);
+    received.push(socket.next().await["event"]["type"].clone());
+    // The caller sees the events and text of its turn, but not those of the conversation.
+    assert_eq!(received, ["turn.started", "reply.delta", "turn.completed"]);
     let conversation = id_of(&json!({"id": result["turn"]["conversationId"]}));
     let chat = json!({"agentId": agent, "conversationId": conversation, "message": "Bye"});
     let answered = async {
@@ -85,7 +93,7 @@ async fn who_may_not_read_conversations_is_told_of_the_turns_that_it_started() {
     tokio::join!(writer.post("/api/chat", chat), answered)
         .0
         .ok();
-    let mut all = Socket::connected(&api, &api.reader(), &["tenant"]).await;
+    let mut all = SocketClient::connected(&api, &api.reader(), &["tenant"]).await;
     api.agent_id().await;
     all.event().await;
     for socket in [&mut socket, &mut other] {

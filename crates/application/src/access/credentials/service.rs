@@ -3,12 +3,12 @@
 use std::sync::Arc;
 
 use domain::{
-    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyClaim,
+    Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, IdempotencyEntry,
     IdempotencyKey, Page, Principal, Seq, Timestamp,
     credential::{Proof, PublicKeys},
     cursor,
 };
-use ports::{ClaimRepository, Clock, CredentialRepository, IdSource, NewProof, Once};
+use ports::{Clock, CredentialRepository, IdSource, IdempotencyRepository, Idempotent, NewProof};
 
 use super::{
     CredentialError, Rotation, minting, privilege,
@@ -30,7 +30,7 @@ pub struct MintedCredential {
 /// caller's tenant only, and refuses a caller who holds less than the credential does.
 pub struct CredentialService {
     credentials: Arc<dyn CredentialRepository>,
-    claims: Arc<dyn ClaimRepository>,
+    claims: Arc<dyn IdempotencyRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     name_characters: u32,
@@ -41,7 +41,7 @@ impl CredentialService {
     /// A service over these ports, for names of at most so many characters.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
-        claims: Arc<dyn ClaimRepository>,
+        claims: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
         name_characters: u32,
@@ -84,9 +84,9 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         draft: CredentialDraft,
-        claim: Option<&IdempotencyClaim>,
+        claim: Option<&IdempotencyEntry>,
         now: Timestamp,
-    ) -> Result<Once<MintedCredential>, CredentialError> {
+    ) -> Result<Idempotent<MintedCredential>, CredentialError> {
         let faults = draft.check(kind, self.name_characters, now);
         if !faults.is_empty() {
             return Err(CredentialError::Invalid(faults));
@@ -102,8 +102,8 @@ impl CredentialService {
         let credential = draft.into_credential(kind, id, caller.tenant.clone(), proof, now);
         let inserted = self.credentials.insert(&credential, claim.as_ref());
         Ok(match inserted.await? {
-            Once::Done(()) => Once::Done(MintedCredential { credential, secret }),
-            Once::Repeated(record) => Once::Repeated(record),
+            Idempotent::Applied(()) => Idempotent::Applied(MintedCredential { credential, secret }),
+            Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
     }
 
@@ -113,15 +113,17 @@ impl CredentialService {
         caller: &Principal,
         kind: CredentialKind,
         keys: Option<PublicKeys>,
-        claim: Option<&IdempotencyClaim>,
-        outcome: Result<Once<MintedCredential>, CredentialError>,
+        claim: Option<&IdempotencyEntry>,
+        outcome: Result<Idempotent<MintedCredential>, CredentialError>,
     ) -> Result<Created<MintedCredential>, CredentialError> {
         match idempotency::judged(&*self.claims, &caller.tenant, claim, outcome).await? {
-            Once::Done(value) => Ok(Created {
+            Idempotent::Applied(value) => Ok(Created {
                 value,
                 is_replayed: false,
             }),
-            Once::Repeated(record) => told::again(&*self.credentials, kind, keys, record).await,
+            Idempotent::Replayed(record) => {
+                told::again(&*self.credentials, kind, keys, record).await
+            }
         }
     }
 
@@ -185,8 +187,8 @@ impl CredentialService {
         kind: CredentialKind,
         id: &CredentialId,
         rotation: &Rotation,
-        claim: Option<&IdempotencyClaim>,
-    ) -> Result<Once<MintedCredential>, CredentialError> {
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<MintedCredential>, CredentialError> {
         let before = self.get(caller, kind, id).await?;
         privilege::check(caller, before.scopes)?;
         let now = self.clock.now();
@@ -208,7 +210,7 @@ impl CredentialService {
             .rotate(kind, &caller.tenant, id, &proof, claim.as_ref())
             .await?;
         Ok(match rotated {
-            Once::Done(rotated) => {
+            Idempotent::Applied(rotated) => {
                 // It was there a moment ago: what is gone since was revoked.
                 let rotated = rotated.ok_or(CredentialError::Ended(kind))?;
                 self.forget_old_secrets().await;
@@ -217,9 +219,9 @@ impl CredentialService {
                     last_used_at: before.last_used_at,
                     ..rotated
                 };
-                Once::Done(MintedCredential { credential, secret })
+                Idempotent::Applied(MintedCredential { credential, secret })
             }
-            Once::Repeated(record) => Once::Repeated(record),
+            Idempotent::Replayed(record) => Idempotent::Replayed(record),
         })
     }
 

@@ -15,17 +15,17 @@ pub(super) fn read_object(bytes: &[u8]) -> Option<Map<String, Value>> {
 }
 
 /// A member is there, but no text.
-pub(super) struct NotText;
+pub(super) struct NotAString;
 
 /// A member that is text or absent.
 pub(super) fn optional_text<'json>(
     object: &'json Map<String, Value>,
     name: &str,
-) -> Result<Option<&'json str>, NotText> {
+) -> Result<Option<&'json str>, NotAString> {
     match object.get(name) {
         None => Ok(None),
         Some(Value::String(text)) => Ok(Some(text)),
-        Some(_) => Err(NotText),
+        Some(_) => Err(NotAString),
     }
 }
 

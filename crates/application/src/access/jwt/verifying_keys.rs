@@ -1,7 +1,7 @@
 //! The public keys of one party.
 
 use domain::public_key_set::MOST_KEYS;
-use ports::NamedBy;
+use ports::UrlTrust;
 use serde_json::Value;
 
 use super::{Claims, SignatureAlgorithm, UnverifiedToken, VerifyingKey};
@@ -30,11 +30,11 @@ impl KeyBounds {
     };
 }
 
-impl From<NamedBy> for KeyBounds {
-    fn from(named_by: NamedBy) -> Self {
+impl From<UrlTrust> for KeyBounds {
+    fn from(named_by: UrlTrust) -> Self {
         match named_by {
-            NamedBy::Operator => Self::OPERATOR,
-            NamedBy::Tenant => Self::TENANT,
+            UrlTrust::Operator => Self::OPERATOR,
+            UrlTrust::Tenant => Self::TENANT,
         }
     }
 }

@@ -1,7 +1,7 @@
 use std::{collections::HashMap, num::NonZeroU32, sync::Mutex};
 
 use async_trait::async_trait;
-use domain::{Principal, PrincipalId, Scopes, Standing, Timestamp};
+use domain::{CredentialSource, Principal, PrincipalId, Scopes, Timestamp};
 use ports::{RateLimiterError, StreamSlot};
 
 use super::*;
@@ -38,7 +38,7 @@ impl RateLimiter for Script {
         policy: RatePolicy,
         _: Quota,
         units: NonZeroU32,
-    ) -> Result<Taken, RateLimiterError> {
+    ) -> Result<QuotaDecision, RateLimiterError> {
         let (tenant, principal) = (holder.tenant.as_str(), holder.principal.as_str());
         assert_eq!((tenant, principal), ("default", "ada"));
         let mut left = self.left.lock().unwrap();
@@ -49,7 +49,7 @@ impl RateLimiter for Script {
         if is_admitted {
             *left -= units.get();
         }
-        Ok(Taken {
+        Ok(QuotaDecision {
             is_admitted,
             remaining: *left,
             more_in: Duration::from_millis(100),
@@ -98,8 +98,8 @@ fn limits_of_streams(open_streams: Option<u32>) -> Limits {
     Limits::new(limiter, QUOTAS, Arc::new(Noon))
 }
 
-fn entrant(limits: LimitOverrides) -> Entrant {
-    Entrant {
+fn entrant(limits: LimitOverrides) -> AuthContext {
+    AuthContext {
         principal: Principal {
             id: PrincipalId::new("ada"),
             tenant: "default".parse().unwrap(),
@@ -107,7 +107,7 @@ fn entrant(limits: LimitOverrides) -> Entrant {
             user_id: None,
         },
         credential: None,
-        standing: Standing::ForeignToken,
+        standing: CredentialSource::ForeignToken,
         allowed_origins: Vec::new(),
         limits,
         ends_at: None,

@@ -6,7 +6,7 @@ use domain::{
     Credential, SecretDigest, Timestamp,
     credential::{Proof, PublicKeys},
 };
-use ports::{NamedBy, TokenRepository};
+use ports::{TokenRepository, UrlTrust};
 use quick_cache::sync::Cache;
 use sha2::{Digest, Sha256};
 
@@ -89,7 +89,7 @@ impl Assertions {
     fn published_at(&self, url: &str) -> KeySet {
         let make = || {
             let location = KeyLocation::Url(url.to_owned());
-            Ok::<_, Infallible>(self.key_sets.at(location, NamedBy::Tenant))
+            Ok::<_, Infallible>(self.key_sets.at(location, UrlTrust::Tenant))
         };
         let Ok(set) = self.published.get_or_insert_with(url, make);
         let bytes = self.published.len() * SET_BYTES;

@@ -7,7 +7,8 @@ use ports::Clock;
 use serde_json::Value;
 
 use super::{
-    ClientAuthentication, IssuedToken, OAuthError, OwnToken, OwnTokens, Presented, SigningKeys,
+    ClientAuthentication, ClientCredentials, IssuedToken, OAuthError, OwnToken, OwnTokens,
+    SigningKeys,
 };
 use crate::access::{AccessError, Authenticator, Count, Limits, jwt::UnverifiedToken};
 
@@ -69,7 +70,7 @@ impl AuthorizationServer {
     /// Issues an access token (RFC 6749, 4.4).
     pub async fn token(
         &self,
-        shown: &Presented,
+        shown: &ClientCredentials,
         request: &TokenRequest,
     ) -> Result<IssuedToken, OAuthError> {
         match request.grant_type.as_deref() {
@@ -89,7 +90,11 @@ impl AuthorizationServer {
 
     /// Refuses a token of the client from now on (RFC 7009). What is no good token is none to
     /// revoke.
-    pub async fn revoke(&self, shown: &Presented, token: Option<&str>) -> Result<(), OAuthError> {
+    pub async fn revoke(
+        &self,
+        shown: &ClientCredentials,
+        token: Option<&str>,
+    ) -> Result<(), OAuthError> {
         let (client, token) = self.asked_about(shown, token).await?;
         let Some(token) = token else {
             return Ok(());
@@ -106,7 +111,7 @@ impl AuthorizationServer {
     /// the client that asks.
     pub async fn introspect(
         &self,
-        shown: &Presented,
+        shown: &ClientCredentials,
         token: Option<&str>,
     ) -> Result<Option<OwnToken>, OAuthError> {
         let (_, token) = self.asked_about(shown, token).await?;
@@ -117,7 +122,7 @@ impl AuthorizationServer {
 
     /// The client that asks, unless it has asked too often. A token that is revoked has every
     /// process forget whom it knows, so that no client is to do so without end.
-    async fn client(&self, shown: &Presented) -> Result<Credential, OAuthError> {
+    async fn client(&self, shown: &ClientCredentials) -> Result<Credential, OAuthError> {
         let client = self.clients.authenticate(shown).await?;
         let holder = QuotaHolder {
             tenant: client.tenant.clone(),
@@ -135,7 +140,7 @@ impl AuthorizationServer {
     /// tokens of another tenant, not even that there are some.
     async fn asked_about(
         &self,
-        shown: &Presented,
+        shown: &ClientCredentials,
         token: Option<&str>,
     ) -> Result<(Credential, Option<OwnToken>), OAuthError> {
         let token = token.ok_or(OAuthError::InvalidRequest("token is missing"))?;

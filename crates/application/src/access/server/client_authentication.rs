@@ -13,7 +13,7 @@ const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-be
 
 /// What a request shows of its client. `Debug` hides it.
 #[derive(Clone, Default, PartialEq, Eq)]
-pub struct Presented {
+pub struct ClientCredentials {
     /// Id and secret from `Authorization: Basic`, form-decoded.
     pub basic: Option<(String, String)>,
     /// The parameter `client_id`.
@@ -26,7 +26,7 @@ pub struct Presented {
     pub assertion: Option<String>,
 }
 
-impl fmt::Debug for Presented {
+impl fmt::Debug for ClientCredentials {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Presented").finish_non_exhaustive()
     }
@@ -38,7 +38,7 @@ enum Method<'a> {
     Assertion(&'a str),
 }
 
-impl Presented {
+impl ClientCredentials {
     /// The one method; two at once are a malformed request, none is no authentication.
     fn method(&self) -> Result<Method<'_>, OAuthError> {
         let client_id = self.client_id.as_deref();
@@ -102,7 +102,10 @@ impl ClientAuthentication {
 
     /// The client that sends a request. Whatever is wrong with what it shows, the refusal is the
     /// same.
-    pub(super) async fn authenticate(&self, shown: &Presented) -> Result<Credential, OAuthError> {
+    pub(super) async fn authenticate(
+        &self,
+        shown: &ClientCredentials,
+    ) -> Result<Credential, OAuthError> {
         let now = self.clock.now();
         let client = match shown.method()? {
             Method::Secret { id, secret } => self.by_secret(id, secret, now).await?,
@@ -163,8 +166,8 @@ mod tests {
     use super::*;
 
     /// A request that shows these things, separated by spaces.
-    fn shown(things: &str) -> Presented {
-        let mut shown = Presented::default();
+    fn shown(things: &str) -> ClientCredentials {
+        let mut shown = ClientCredentials::default();
         for thing in things.split_whitespace() {
             let (field, value) = match thing {
                 "basic" => {

@@ -14,7 +14,7 @@ mod signing_keys;
 
 pub use assertion::Assertions;
 pub use authorization_server::{AuthorizationServer, CLIENT_CREDENTIALS, TokenRequest};
-pub use client_authentication::{ClientAuthentication, Presented};
+pub use client_authentication::{ClientAuthentication, ClientCredentials};
 pub use encryption_key::EncryptionKey;
 pub use error::OAuthError;
 pub use own_tokens::{IssuedToken, OwnToken, OwnTokens, seconds};

@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc, time::Duration};
 
 use domain::{
-    Credential, CredentialId, CredentialKind, Principal, Scope, Scopes, Standing, Timestamp,
+    Credential, CredentialId, CredentialKind, CredentialSource, Principal, Scope, Scopes, Timestamp,
 };
 use futures::future::try_join;
 use ports::{Clock, CredentialRepository, IdSource, RepositoryError, TokenRepository};
@@ -12,7 +12,7 @@ use uuid::Uuid;
 
 use super::{SigningKeyError, SigningKeys};
 use crate::access::{
-    AccessError, Entrant, StandingNow,
+    AccessError, AuthContext, CredentialStatus,
     jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
 };
 
@@ -113,9 +113,9 @@ impl OwnTokens {
     }
 
     /// Lets the client of a token in, or not.
-    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<Entrant, AccessError> {
+    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<AuthContext, AccessError> {
         let token = self.examine(token).await?;
-        Ok(Entrant {
+        Ok(AuthContext {
             principal: Principal {
                 id: token.client.principal(),
                 tenant: token.client.tenant,
@@ -123,7 +123,7 @@ impl OwnTokens {
                 user_id: None,
             },
             credential: Some(token.client.id.clone()),
-            standing: Standing::OwnToken {
+            standing: CredentialSource::OwnToken {
                 id: token.id,
                 client: token.client.id,
                 signing_key: token.signing_key,
@@ -181,7 +181,7 @@ impl OwnTokens {
         client: &CredentialId,
         signing_key: &str,
         ends_at: Option<Timestamp>,
-    ) -> Result<StandingNow, AccessError> {
+    ) -> Result<CredentialStatus, AccessError> {
         let found = self.credentials.find(CredentialKind::Client, client);
         let is_revoked = self.tokens.is_revoked(id);
         let (found, is_revoked) = try_join(found, is_revoked).await?;
@@ -190,12 +190,12 @@ impl OwnTokens {
         Ok(match client {
             Some(client) if signature_counts && !is_revoked => {
                 if client.is_alive(self.clock.now()) {
-                    StandingNow::Stands { ends_at }
+                    CredentialStatus::Stands { ends_at }
                 } else {
-                    StandingNow::Ended
+                    CredentialStatus::Ended
                 }
             }
-            _ => StandingNow::Revoked,
+            _ => CredentialStatus::Revoked,
         })
     }
 

@@ -33,12 +33,12 @@ pub struct SigningKeys {
     ring: RwLock<Arc<KeyRing>>,
     /// The last look at the store because of an unknown key. Held while keys are read, so that no
     /// older list replaces a newer one.
-    last_look: Mutex<LastLook>,
+    last_look: Mutex<LastRefresh>,
 }
 
 /// A look at the store because of an unknown key.
 #[derive(Default)]
-struct LastLook {
+struct LastRefresh {
     /// As `Clock::running_for` measures it.
     at: Option<Duration>,
     /// Why the keys could not be read, unless they were read since.
@@ -175,7 +175,7 @@ impl SigningKeys {
         let is_due = |last: Duration| now.saturating_sub(last) >= COOL_DOWN;
         if last_look.at.is_none_or(is_due) {
             let outcome = self.read().await;
-            *last_look = LastLook {
+            *last_look = LastRefresh {
                 at: Some(now),
                 failure: outcome.err().map(Arc::new),
             };

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use ports::RepositoryError;
 
 use super::Issuers;
-use crate::access::{AccessError, Entrant, jwt::UnverifiedToken, server::OwnTokens};
+use crate::access::{AccessError, AuthContext, jwt::UnverifiedToken, server::OwnTokens};
 
 /// Access tokens, our own and those of others.
 pub struct AccessTokens {
@@ -20,7 +20,7 @@ impl AccessTokens {
     }
 
     /// Lets the bearer of a token in, or not.
-    pub async fn verify(&self, text: &str) -> Result<Entrant, AccessError> {
+    pub async fn verify(&self, text: &str) -> Result<AuthContext, AccessError> {
         let token = UnverifiedToken::read(text).ok_or(AccessError::Invalid)?;
         if token.issuer() == Some(self.own.issuer()) {
             self.own.verify(&token).await

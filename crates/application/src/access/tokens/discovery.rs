@@ -3,7 +3,7 @@
 use domain::web_address::{
     host, is_https_address, is_https_or_loopback_address, is_loopback_address,
 };
-use ports::{DocumentError, DocumentSource, NamedBy};
+use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 
 use crate::access::jwt::VerifyingKeys;
@@ -39,7 +39,7 @@ impl KeyLocation {
     pub(super) async fn fetch(
         &self,
         documents: &dyn DocumentSource,
-        named_by: NamedBy,
+        named_by: UrlTrust,
     ) -> Result<VerifyingKeys, NoKeys> {
         let url = match self {
             Self::Url(url) => url.clone(),
@@ -55,7 +55,7 @@ impl KeyLocation {
 async fn key_address(
     issuer: &str,
     documents: &dyn DocumentSource,
-    named_by: NamedBy,
+    named_by: UrlTrust,
 ) -> Result<String, NoKeys> {
     let url = openid_metadata(issuer);
     let refused = match key_address_in(&url, issuer, documents, named_by).await {
@@ -72,7 +72,7 @@ async fn key_address_in(
     url: &str,
     issuer: &str,
     documents: &dyn DocumentSource,
-    named_by: NamedBy,
+    named_by: UrlTrust,
 ) -> Result<String, NoKeys> {
     let metadata = read(documents, url, named_by).await?;
     let is_of_issuer = metadata.get("issuer").and_then(Value::as_str) == Some(issuer);
@@ -98,7 +98,7 @@ fn may_name(issuer: &str, address: &str) -> bool {
 async fn read(
     documents: &dyn DocumentSource,
     url: &str,
-    named_by: NamedBy,
+    named_by: UrlTrust,
 ) -> Result<Value, NoKeys> {
     let document = documents.fetch(url, named_by).await;
     document.map_err(|source| NoKeys::Document {
@@ -155,7 +155,7 @@ mod tests {
 
     #[async_trait]
     impl DocumentSource for Everywhere {
-        async fn fetch(&self, _: &str, _: NamedBy) -> Result<Value, DocumentError> {
+        async fn fetch(&self, _: &str, _: UrlTrust) -> Result<Value, DocumentError> {
             match &self.0 {
                 Value::Null => Err(DocumentError::Forbidden),
                 document => Ok(document.clone()),
@@ -177,7 +177,7 @@ mod tests {
             (&metadata, insecure),
         ] {
             let documents = Everywhere(answer);
-            let fetched = location.fetch(&documents, NamedBy::Operator).await;
+            let fetched = location.fetch(&documents, UrlTrust::Operator).await;
             let error = fetched.err().expect("no keys");
             let told = ports::error::chain(&error);
             assert!(told.contains("'id.example'"), "{told}");

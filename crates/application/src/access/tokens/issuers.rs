@@ -4,8 +4,10 @@ use std::{collections::HashMap, sync::Arc};
 
 use ports::{Clock, RepositoryError, TenantRepository};
 
-use super::{Issuer, KeySets, TenantOfUsers, foreign::ForeignIssuer, known_tenants::KnownTenants};
-use crate::access::{AccessError, Entrant, jwt::UnverifiedToken};
+use super::{
+    Issuer, KeySets, TenantOfUsers, external_issuer::ExternalIssuer, known_tenants::KnownTenants,
+};
+use crate::access::{AccessError, AuthContext, jwt::UnverifiedToken};
 
 /// How much of an unknown issuer's name is logged: anybody can write one.
 const MOST_LOGGED_CHARACTERS: usize = 200;
@@ -13,7 +15,7 @@ const MOST_LOGGED_CHARACTERS: usize = 200;
 /// The foreign issuers that are trusted. A token goes to the one that it names, and to no other
 /// after that one has refused it.
 pub struct Issuers {
-    by_name: HashMap<String, ForeignIssuer>,
+    by_name: HashMap<String, ExternalIssuer>,
     tenants: KnownTenants,
     clock: Arc<dyn Clock>,
 }
@@ -28,7 +30,7 @@ impl Issuers {
     ) -> Self {
         let by_name = issuers
             .into_iter()
-            .map(|issuer| (issuer.name.clone(), ForeignIssuer::new(issuer, key_sets)))
+            .map(|issuer| (issuer.name.clone(), ExternalIssuer::new(issuer, key_sets)))
             .collect();
         Self {
             by_name,
@@ -48,7 +50,7 @@ impl Issuers {
     }
 
     /// Lets the user of a token in, or not.
-    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<Entrant, AccessError> {
+    pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<AuthContext, AccessError> {
         let named = token.issuer().and_then(|name| self.by_name.get(name));
         let issuer = named.ok_or_else(|| {
             let named = token.issuer().unwrap_or_default();

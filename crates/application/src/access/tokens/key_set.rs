@@ -5,7 +5,7 @@ use std::{
     time::Duration,
 };
 
-use ports::{Clock, DocumentSource, NamedBy};
+use ports::{Clock, DocumentSource, UrlTrust};
 use tokio::{
     runtime::Handle,
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -68,7 +68,7 @@ impl KeySets {
     }
 
     /// The key set at a place. Nothing is fetched before the first token asks for it.
-    pub fn at(&self, location: KeyLocation, named_by: NamedBy) -> KeySet {
+    pub fn at(&self, location: KeyLocation, named_by: UrlTrust) -> KeySet {
         KeySet(Arc::new(Inner {
             location,
             named_by,
@@ -85,7 +85,7 @@ pub struct KeySet(Arc<Inner>);
 
 struct Inner {
     location: KeyLocation,
-    named_by: NamedBy,
+    named_by: UrlTrust,
     common: KeySets,
     state: Mutex<State>,
 }
@@ -200,8 +200,8 @@ impl Inner {
     /// The right to fetch; nothing is needed for what the operator named.
     fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, KeysUnavailable> {
         match self.named_by {
-            NamedBy::Operator => Ok(None),
-            NamedBy::Tenant => {
+            UrlTrust::Operator => Ok(None),
+            UrlTrust::Tenant => {
                 let slots = Arc::clone(&self.common.slots_of_tenants);
                 let slot = slots.try_acquire_owned();
                 slot.map(Some).map_err(|_none_left| KeysUnavailable)

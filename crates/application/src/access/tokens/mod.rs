@@ -3,7 +3,7 @@
 mod access_tokens;
 mod claim_path;
 mod discovery;
-mod foreign;
+mod external_issuer;
 mod issuer;
 mod issuers;
 mod key_set;

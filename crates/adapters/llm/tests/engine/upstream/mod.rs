@@ -1,4 +1,4 @@
-//! A server of HTTP/1.1 that does what a test writes down, byte by byte.
+//! An HTTP/1.1 server that follows the steps of a test, byte by byte.
 
 use std::{
     net::SocketAddr,
@@ -15,31 +15,31 @@ use tokio::{
     time::sleep,
 };
 
-pub(crate) use answers::*;
+pub(crate) use responses::*;
 
-mod answers;
+mod responses;
 
-/// What the server does after it has read a request.
+/// A step of the server after it has read a request.
 #[derive(Debug, Clone)]
 pub(crate) enum Step {
     Send(Vec<u8>),
     Pause(Duration),
     /// Waits until the test opens the gate.
     Gate,
-    /// Says nothing more until the client is gone.
+    /// Sends nothing more until the client disconnects.
     Hang,
-    /// Sends the same again and again until the client is gone.
-    Endlessly(Vec<u8>),
+    /// Sends the same bytes repeatedly until the client disconnects.
+    Repeat(Vec<u8>),
     /// Closes the connection.
     Cut,
 }
 
-/// The answer to one request.
-pub(crate) type Answer = Vec<Step>;
+/// The steps of one response.
+pub(crate) type Response = Vec<Step>;
 
-/// A request as it came.
+/// A received request.
 #[derive(Debug, Clone)]
-pub(crate) struct Asked {
+pub(crate) struct ReceivedRequest {
     /// Method and target.
     pub(crate) line: String,
     /// Names in lower case.
@@ -47,14 +47,14 @@ pub(crate) struct Asked {
     pub(crate) body: Value,
 }
 
-impl Asked {
+impl ReceivedRequest {
     pub(crate) fn header(&self, name: &str) -> Option<&str> {
         let mut found = self.headers.iter().filter(|(known, _)| known == name);
         found.next().map(|(_, value)| value.as_str())
     }
 }
 
-/// The server; it goes when this is dropped.
+/// The server. Dropping it stops the server.
 #[derive(Debug)]
 pub(crate) struct Upstream {
     address: SocketAddr,
@@ -64,8 +64,8 @@ pub(crate) struct Upstream {
 
 #[derive(Debug)]
 struct Shared {
-    answers: Vec<Answer>,
-    asked: Mutex<Vec<Asked>>,
+    responses: Vec<Response>,
+    requests: Mutex<Vec<ReceivedRequest>>,
     seen: watch::Sender<Seen>,
     gate: watch::Sender<bool>,
 }
@@ -74,18 +74,18 @@ struct Shared {
 struct Seen {
     requests: usize,
     connections: usize,
-    /// Connections that the client has closed while it was being answered.
+    /// Connections that the client closed during a response.
     abandoned: usize,
 }
 
 impl Upstream {
-    /// A server that gives these answers in turn, and then the last again and again.
-    pub(crate) async fn answering(answers: impl IntoIterator<Item = Answer>) -> Self {
+    /// Starts a server that returns these responses in order, and then repeats the last.
+    pub(crate) async fn start(responses: impl IntoIterator<Item = Response>) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
         let address = listener.local_addr().expect("an address");
         let shared = Arc::new(Shared {
-            answers: answers.into_iter().collect(),
-            asked: Mutex::default(),
+            responses: responses.into_iter().collect(),
+            requests: Mutex::default(),
             seen: watch::Sender::default(),
             gate: watch::Sender::default(),
         });
@@ -110,14 +110,21 @@ impl Upstream {
         format!("http://{}/v1", self.address)
     }
 
-    /// What was asked so far.
-    pub(crate) fn asked(&self) -> Vec<Asked> {
-        self.shared.asked.lock().expect("no test panicked").clone()
+    /// The requests so far.
+    pub(crate) fn requests(&self) -> Vec<ReceivedRequest> {
+        self.shared
+            .requests
+            .lock()
+            .expect("no test panicked")
+            .clone()
     }
 
-    /// The bodies of what was asked so far.
+    /// The bodies of the requests so far.
     pub(crate) fn bodies(&self) -> Vec<Value> {
-        self.asked().into_iter().map(|asked| asked.body).collect()
+        self.requests()
+            .into_iter()
+            .map(|request| request.body)
+            .collect()
     }
 
     pub(crate) fn connections(&self) -> usize {
@@ -128,14 +135,14 @@ impl Upstream {
         self.shared.gate.send_replace(true);
     }
 
-    pub(crate) async fn until_asked(&self, times: usize) {
+    pub(crate) async fn wait_for_requests(&self, times: usize) {
         let mut seen = self.shared.seen.subscribe();
-        let asked = seen.wait_for(|seen| seen.requests >= times).await;
-        asked.expect("the server lives");
+        let waited = seen.wait_for(|seen| seen.requests >= times).await;
+        waited.expect("the server lives");
     }
 
-    /// Waits until the client has gone while it was being answered.
-    pub(crate) async fn until_abandoned(&self) {
+    /// Waits until a client disconnects during a response.
+    pub(crate) async fn wait_until_abandoned(&self) {
         let mut seen = self.shared.seen.subscribe();
         let abandoned = seen.wait_for(|seen| seen.abandoned > 0).await;
         abandoned.expect("the server lives");
@@ -144,19 +151,19 @@ impl Upstream {
 
 impl Shared {
     async fn serve(self: Arc<Self>, mut connection: TcpStream) {
-        while let Some(asked) = read_request(&mut connection).await {
+        while let Some(request) = read_request(&mut connection).await {
             let number = {
-                let mut all = self.asked.lock().expect("no test panicked");
-                all.push(asked);
+                let mut all = self.requests.lock().expect("no test panicked");
+                all.push(request);
                 all.len() - 1
             };
             self.seen.send_modify(|seen| seen.requests += 1);
-            let answer = self
-                .answers
+            let response = self
+                .responses
                 .get(number)
-                .or(self.answers.last())
-                .expect("an answer");
-            for step in answer {
+                .or(self.responses.last())
+                .expect("a response");
+            for step in response {
                 if self.take(step, &mut connection).await.is_none() {
                     return;
                 }
@@ -164,14 +171,14 @@ impl Shared {
         }
     }
 
-    /// `None` when the connection is over.
+    /// Executes a step. Returns `None` if the connection has ended.
     async fn take(&self, step: &Step, connection: &mut TcpStream) -> Option<()> {
         match step {
             Step::Send(bytes) => self.send(connection, bytes).await?,
             Step::Pause(time) => {
                 tokio::select! {
                     () = sleep(*time) => {}
-                    () = gone(connection) => return self.abandoned(),
+                    () = wait_for_close(connection) => return self.abandoned(),
                 }
             }
             Step::Gate => {
@@ -179,10 +186,10 @@ impl Shared {
                 let _ = gate.wait_for(|open| *open).await.ok()?;
             }
             Step::Hang => {
-                gone(connection).await;
+                wait_for_close(connection).await;
                 return self.abandoned();
             }
-            Step::Endlessly(bytes) => loop {
+            Step::Repeat(bytes) => loop {
                 self.send(connection, bytes).await?;
             },
             Step::Cut => return None,
@@ -204,12 +211,12 @@ impl Shared {
 }
 
 /// Waits until the client closes the connection.
-async fn gone(connection: &mut TcpStream) {
+async fn wait_for_close(connection: &mut TcpStream) {
     let mut rest = [0; 64];
     while connection.read(&mut rest).await.is_ok_and(|read| read > 0) {}
 }
 
-async fn read_request(connection: &mut TcpStream) -> Option<Asked> {
+async fn read_request(connection: &mut TcpStream) -> Option<ReceivedRequest> {
     let mut head = Vec::new();
     while !head.ends_with(b"\r\n\r\n") {
         head.push(connection.read_u8().await.ok()?);
@@ -221,15 +228,15 @@ async fn read_request(connection: &mut TcpStream) -> Option<Asked> {
         let (name, value) = line.split_once(": ").expect("a header");
         (name.to_ascii_lowercase(), value.to_owned())
     });
-    let mut asked = Asked {
+    let mut received = ReceivedRequest {
         line: line.to_owned(),
         headers: headers.collect(),
         body: Value::Null,
     };
-    if let Some(length) = asked.header("content-length") {
+    if let Some(length) = received.header("content-length") {
         let mut body = vec![0; length.parse().expect("a length")];
         connection.read_exact(&mut body).await.ok()?;
-        asked.body = serde_json::from_slice(&body).expect("JSON");
+        received.body = serde_json::from_slice(&body).expect("JSON");
     }
-    Some(asked)
+    Some(received)
 }

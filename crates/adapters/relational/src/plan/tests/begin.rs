@@ -3,13 +3,13 @@ use ports::{BeginOutcome, Committed};
 
 use super::*;
 
-fn item(begin: BeginTurn) -> Item {
-    Item::Begin(Box::new(begin))
+fn op(begin: BeginTurn) -> WriteOp {
+    WriteOp::Begin(Box::new(begin))
 }
 
 #[test]
-fn starts_in_an_idle_conversation() {
-    let (rows, outcome) = carried_out(item(asked(1, existing(2))), &facts());
+fn a_turn_starts_in_an_idle_conversation() {
+    let (rows, outcome) = carried_out(op(begin_turn(1, existing(2))), &facts());
     let committed = Committed {
         first: Seq(11),
         last: Seq(11),
@@ -19,8 +19,8 @@ fn starts_in_an_idle_conversation() {
         message_seq: 5,
         turn_number: 2,
     };
-    assert_eq!(outcome, Outcome::Begin(expected));
-    assert_eq!(rows.turns[0].node, Some(samples::node_id(1)));
+    assert_eq!(outcome, WriteOutcome::Begin(expected));
+    assert_eq!(rows.turns[0].node, Some(fixture::node_id(1)));
     assert_eq!(rows.turns[0].turn.status, TurnStatus::InProgress);
     assert_eq!(rows.messages.len(), 1);
     assert_eq!(
@@ -30,13 +30,16 @@ fn starts_in_an_idle_conversation() {
 }
 
 #[test]
-fn waits_behind_another_without_a_message_or_a_version() {
-    let (rows, outcome) = carried_out(item(asked(1, existing(0))), &busy_facts());
+fn a_queued_turn_has_no_message_and_no_agent_version() {
+    let (rows, outcome) = carried_out(op(begin_turn(1, existing(0))), &busy_facts());
     let committed = Committed {
         first: Seq(11),
         last: Seq(11),
     };
-    assert_eq!(outcome, Outcome::Begin(BeginOutcome::Queued(committed)));
+    assert_eq!(
+        outcome,
+        WriteOutcome::Begin(BeginOutcome::Queued(committed))
+    );
     assert_eq!(events(&rows), [(11, "turn.queued")]);
     let row = &rows.turns[0];
     assert_eq!(
@@ -47,28 +50,28 @@ fn waits_behind_another_without_a_message_or_a_version() {
 }
 
 #[test]
-fn is_refused_when_it_would_not_wait() {
-    let impatient = BeginTurn {
+fn a_turn_that_must_not_be_queued_is_rejected_in_a_busy_conversation() {
+    let begin = BeginTurn {
         on_busy: OnBusy::Reject,
-        ..asked(1, existing(2))
+        ..begin_turn(1, existing(2))
     };
-    let outcome = refused(item(impatient), &busy_facts()).unwrap();
-    assert_eq!(outcome, Outcome::Begin(BeginOutcome::Busy));
+    let outcome = rejected(op(begin), &busy_facts()).unwrap();
+    assert_eq!(outcome, WriteOutcome::Begin(BeginOutcome::Busy));
 }
 
 #[test]
-fn is_refused_to_a_node_that_is_not_alive() {
+fn a_dead_node_cannot_begin_a_turn() {
     let dead = BeginTurn {
-        node: samples::node_id(2),
-        ..asked(1, existing(2))
+        node: fixture::node_id(2),
+        ..begin_turn(1, existing(2))
     };
-    let outcome = refused(item(dead), &facts()).unwrap();
-    assert_eq!(outcome, Outcome::Begin(BeginOutcome::NodeRefused));
+    let outcome = rejected(op(dead), &facts()).unwrap();
+    assert_eq!(outcome, WriteOutcome::Begin(BeginOutcome::NodeRefused));
 }
 
 #[test]
-fn is_stale_only_when_it_would_start() {
-    let outcome = refused(item(asked(1, existing(1))), &facts());
+fn outdated_assumptions_matter_only_if_the_turn_would_start() {
+    let outcome = rejected(op(begin_turn(1, existing(1))), &facts());
     assert!(
         matches!(outcome, Err(RepositoryError::Stale { .. })),
         "{outcome:?}"

@@ -4,26 +4,26 @@ use ports::CancelOutcome;
 use super::*;
 use crate::{
     event_rows,
-    plan::{OpenTurn, cancel_turn, delete},
+    plan::{OpenTurn, cancel_turn, log_deletion},
 };
 
 #[test]
-fn keeps_what_a_running_turn_had_said_and_promotes() {
+fn cancelling_a_running_turn_stores_its_partial_reply_and_starts_the_next() {
     let facts = busy_facts();
-    let said = samples::reply(8);
-    let node = Some(samples::node_id(1));
+    let partial = fixture::reply(8);
+    let node = Some(fixture::node_id(1));
     let (rows, outcome) = cancel_turn(
         &facts,
         &turn(8, TurnStatus::InProgress),
-        Some(&said),
+        Some(&partial),
         node,
-        &samples::stamp(9),
+        &fixture::stamp(9),
     );
     assert_eq!(
         events(&rows),
         [(11, "turn.cancelled"), (12, "turn.started")]
     );
-    assert_eq!(rows.messages[0].message.content, said.content);
+    assert_eq!(rows.messages[0].message.content, partial.content);
     assert!(
         matches!(
             outcome,
@@ -37,12 +37,12 @@ fn keeps_what_a_running_turn_had_said_and_promotes() {
 }
 
 #[test]
-fn a_turn_that_waited_leaves_no_message_and_promotes_nothing() {
+fn cancelling_a_queued_turn_stores_no_message_and_starts_nothing() {
     let facts = busy_facts();
-    let said = samples::reply(9);
+    let partial = fixture::reply(9);
     let waiting = turn(9, TurnStatus::Queued);
-    let node = Some(samples::node_id(1));
-    let (rows, outcome) = cancel_turn(&facts, &waiting, Some(&said), node, &samples::stamp(9));
+    let node = Some(fixture::node_id(1));
+    let (rows, outcome) = cancel_turn(&facts, &waiting, Some(&partial), node, &fixture::stamp(9));
     assert_eq!(events(&rows), [(11, "turn.cancelled")]);
     assert!(rows.messages.is_empty() && rows.starts.is_empty() && rows.advances.is_empty());
     assert!(
@@ -52,9 +52,9 @@ fn a_turn_that_waited_leaves_no_message_and_promotes_nothing() {
 }
 
 #[test]
-fn ends_nothing_twice() {
+fn a_turn_that_has_ended_is_not_cancelled() {
     let ended = turn(8, TurnStatus::Failed);
-    let (rows, outcome) = cancel_turn(&busy_facts(), &ended, None, None, &samples::stamp(9));
+    let (rows, outcome) = cancel_turn(&busy_facts(), &ended, None, None, &fixture::stamp(9));
     assert_eq!(
         (rows, outcome),
         (Rows::default(), CancelOutcome::AlreadyFinal)
@@ -62,22 +62,22 @@ fn ends_nothing_twice() {
 }
 
 #[test]
-fn a_deletion_comes_after_the_turns_it_ends() {
+fn a_deletion_is_logged_after_the_turns_that_it_cancels() {
     let open = |number| OpenTurn {
-        latest_time: samples::at(1),
-        id: samples::turn_id(number),
-        conversation_id: samples::conversation_id(1),
+        latest_time: fixture::at(1),
+        id: fixture::turn_id(number),
+        conversation_id: fixture::conversation_id(1),
         agent_id: agent().id,
         user_id: None,
     };
-    let gone: Conversation = samples::conversation(1, agent().id);
-    let stamp = samples::stamp(9);
-    let (rows, committed) = delete(
-        &samples::tenant(),
+    let deleted: Conversation = fixture::conversation(1, agent().id);
+    let stamp = fixture::stamp(9);
+    let (rows, committed) = log_deletion(
+        &fixture::tenant(),
         Seq(10),
         &[open(8), open(9)],
         &stamp,
-        |place| event_rows::conversation_deleted(place, &gone),
+        |position| event_rows::conversation_deleted(position, &deleted),
     );
     let expected = [
         (11, "turn.cancelled"),

@@ -4,22 +4,22 @@ use ports::{Committed, FinishOutcome, FinishTurn, TurnEnding};
 use super::*;
 
 fn finish(ending: TurnEnding) -> FinishTurn {
-    samples::finish(&asked(8, existing(2)), ending)
+    fixture::finish(&begin_turn(8, existing(2)), ending)
 }
 
-fn item(finish: FinishTurn) -> Item {
-    Item::Finish(Box::new(finish))
+fn op(finish: FinishTurn) -> WriteOp {
+    WriteOp::Finish(Box::new(finish))
 }
 
-fn failed(problem: Problem) -> Item {
-    item(finish(TurnEnding::failed(problem)))
+fn failed(problem: Problem) -> WriteOp {
+    op(finish(TurnEnding::failed(problem)))
 }
 
 #[test]
-fn promotes_the_turn_that_waits_first() {
-    let answer = TurnEnding::Completed(samples::reply(8));
-    let (rows, outcome) = carried_out(item(finish(answer)), &busy_facts());
-    let Outcome::Finish(FinishOutcome::Finished {
+fn the_end_of_a_turn_starts_the_next_queued_turn() {
+    let ending = TurnEnding::Completed(fixture::reply(8));
+    let (rows, outcome) = carried_out(op(finish(ending)), &busy_facts());
+    let WriteOutcome::Finish(FinishOutcome::Finished {
         committed,
         promoted,
     }) = outcome
@@ -36,12 +36,12 @@ fn promotes_the_turn_that_waits_first() {
         [(11, "turn.completed"), (12, "turn.started")]
     );
     let promoted = promoted.unwrap();
-    assert_eq!(promoted.turn.id, samples::turn_id(9));
+    assert_eq!(promoted.turn.id, fixture::turn_id(9));
     assert_eq!(promoted.turn.status, TurnStatus::InProgress);
     assert_eq!(promoted.turn.agent_version, Some(agent().version));
     assert_eq!((promoted.message_seq, promoted.turn_number), (6, 2));
     assert_eq!(rows.ends[0].reply_seq, Some(5));
-    assert_eq!(rows.starts[0].node, samples::node_id(1));
+    assert_eq!(rows.starts[0].node, fixture::node_id(1));
     assert_eq!(
         (rows.advances[0].message_count, rows.advances[0].turn_count),
         (6, 3)
@@ -51,78 +51,78 @@ fn promotes_the_turn_that_waits_first() {
 #[test]
 fn times_of_a_row_never_run_backwards_when_clocks_differ() {
     let mut facts = busy_facts();
-    facts.conversation_mut().updated_at = samples::at(50);
-    let mut finish = finish(TurnEnding::Completed(samples::reply(8)));
-    finish.stamp.time = samples::at(-1_000);
-    let (rows, _) = carried_out(item(finish), &facts);
-    let (ended, waiting) = (samples::turn_id(8), samples::turn_id(9));
+    facts.conversation_mut().updated_at = fixture::at(50);
+    let mut finish = finish(TurnEnding::Completed(fixture::reply(8)));
+    finish.stamp.time = fixture::at(-1_000);
+    let (rows, _) = carried_out(op(finish), &facts);
+    let (ended, waiting) = (fixture::turn_id(8), fixture::turn_id(9));
     assert_eq!((rows.ends[0].id, rows.starts[0].id), (ended, waiting));
-    assert_eq!(rows.ends[0].finished_at, samples::at(8), "its start");
-    assert_eq!(rows.starts[0].started_at, samples::at(9), "its creation");
-    assert_eq!(rows.advances[0].updated_at, samples::at(50));
-    assert_eq!(rows.advances[0].last_message_at, Some(samples::at(50)));
+    assert_eq!(rows.ends[0].finished_at, fixture::at(8), "its start");
+    assert_eq!(rows.starts[0].started_at, fixture::at(9), "its creation");
+    assert_eq!(rows.advances[0].updated_at, fixture::at(50));
+    assert_eq!(rows.advances[0].last_message_at, Some(fixture::at(50)));
 }
 
 #[test]
-fn promotes_nothing_when_told_not_to_or_when_the_node_is_not_alive() {
-    let mut draining = finish(TurnEnding::Completed(samples::reply(8)));
+fn no_turn_starts_without_permission_or_without_a_live_node() {
+    let mut draining = finish(TurnEnding::Completed(fixture::reply(8)));
     let mut without_node = busy_facts();
     without_node.live_nodes.clear();
-    let (rows, _) = carried_out(item(draining.clone()), &without_node);
+    let (rows, _) = carried_out(op(draining.clone()), &without_node);
     assert_eq!(events(&rows), [(11, "turn.completed")]);
     draining.promote = false;
-    let (rows, _) = carried_out(item(draining), &busy_facts());
+    let (rows, _) = carried_out(op(draining), &busy_facts());
     assert_eq!(events(&rows), [(11, "turn.completed")]);
     assert!(rows.starts.is_empty());
 }
 
 #[test]
-fn a_problem_that_passes_releases_the_key() {
-    let (rows, _) = carried_out(failed(samples::retryable_problem()), &busy_facts());
-    assert_eq!(rows.released[0].turn_id, samples::turn_id(8));
+fn a_retryable_problem_releases_the_key() {
+    let (rows, _) = carried_out(failed(fixture::retryable_problem()), &busy_facts());
+    assert_eq!(rows.released[0].turn_id, fixture::turn_id(8));
     assert_eq!(rows.released[0].name.key, "key-8");
-    let talk = samples::conversation_id(1);
-    assert_eq!(rows.released[0].conversation_id, talk);
-    let (rows, _) = carried_out(failed(samples::lasting_problem()), &busy_facts());
+    let conversation = fixture::conversation_id(1);
+    assert_eq!(rows.released[0].conversation_id, conversation);
+    let (rows, _) = carried_out(failed(fixture::lasting_problem()), &busy_facts());
     assert!(rows.released.is_empty());
 }
 
 #[test]
-fn is_refused_unless_the_turn_runs_on_this_node() {
+fn only_the_node_that_runs_a_turn_can_finish_it() {
     let mut elsewhere = busy_facts();
-    elsewhere.turn_mut(samples::turn_id(8)).node = Some(samples::node_id(2));
+    elsewhere.turn_mut(fixture::turn_id(8)).node = Some(fixture::node_id(2));
     let mut ended = busy_facts();
-    ended.turn_mut(samples::turn_id(8)).turn.status = TurnStatus::Cancelled;
+    ended.turn_mut(fixture::turn_id(8)).turn.status = TurnStatus::Cancelled;
     for facts in [elsewhere, ended, facts()] {
-        let outcome = refused(failed(samples::lasting_problem()), &facts).unwrap();
-        assert_eq!(outcome, Outcome::Finish(FinishOutcome::Refused));
+        let outcome = rejected(failed(fixture::lasting_problem()), &facts).unwrap();
+        assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::Refused));
     }
 }
 
-/// The facts after turn 8 has ended with the sample answer and turn 9 runs in its place.
+/// The facts after turn 8 has ended with the fixture's reply and turn 9 has started.
 fn ended_facts() -> Facts {
     let mut facts = busy_facts();
     let mut ended = turn(8, TurnStatus::InProgress);
     ended.turn.status = TurnStatus::Completed;
-    ended.turn.finished_at = Some(samples::at(10));
-    let reply = samples::reply(8);
-    ended.turn.reply = Some(reply.message(&ended.turn, 5, samples::at(10)));
+    ended.turn.finished_at = Some(fixture::at(10));
+    let reply = fixture::reply(8);
+    ended.turn.reply = Some(reply.message(&ended.turn, 5, fixture::at(10)));
     facts.insert_turn(ended);
     let mut next = turn(9, TurnStatus::InProgress);
-    next.turn.started_at = Some(samples::at(10));
+    next.turn.started_at = Some(fixture::at(10));
     next.queued_seq = Some(Seq(9));
     next.turn_number = Some(2);
     facts.insert_turn(next);
-    facts.conversation_mut().running = Some(samples::turn_id(9));
+    facts.conversation_mut().running = Some(fixture::turn_id(9));
     facts.conversation_mut().waiting = 0;
     facts.conversation_mut().first_waiting = None;
     facts
 }
 
-fn told_again(facts: &Facts) -> Option<TurnId> {
-    let answer = TurnEnding::Completed(samples::reply(8));
-    match refused(item(finish(answer)), facts).unwrap() {
-        Outcome::Finish(FinishOutcome::Finished {
+fn repeated_outcome(facts: &Facts) -> Option<TurnId> {
+    let ending = TurnEnding::Completed(fixture::reply(8));
+    match rejected(op(finish(ending)), facts).unwrap() {
+        WriteOutcome::Finish(FinishOutcome::Finished {
             committed,
             promoted,
         }) => {
@@ -134,26 +134,26 @@ fn told_again(facts: &Facts) -> Option<TurnId> {
 }
 
 #[test]
-fn an_end_that_is_stored_is_told_again_with_the_turn_it_promoted() {
-    assert_eq!(told_again(&ended_facts()), Some(samples::turn_id(9)));
+fn a_stored_end_is_returned_again_with_the_turn_that_it_started() {
+    assert_eq!(repeated_outcome(&ended_facts()), Some(fixture::turn_id(9)));
 }
 
 #[test]
-fn a_turn_that_somebody_else_started_is_not_told_as_promoted() {
+fn a_turn_that_was_started_otherwise_is_not_returned() {
     let mut elsewhere = ended_facts();
-    elsewhere.turn_mut(samples::turn_id(9)).node = Some(samples::node_id(2));
-    let mut begun = ended_facts();
-    begun.turn_mut(samples::turn_id(9)).queued_seq = None;
+    elsewhere.turn_mut(fixture::turn_id(9)).node = Some(fixture::node_id(2));
+    let mut never_queued = ended_facts();
+    never_queued.turn_mut(fixture::turn_id(9)).queued_seq = None;
     let mut later = ended_facts();
-    later.turn_mut(samples::turn_id(9)).turn_number = Some(3);
-    for facts in [elsewhere, begun, later] {
-        assert_eq!(told_again(&facts), None);
+    later.turn_mut(fixture::turn_id(9)).turn_number = Some(3);
+    for facts in [elsewhere, never_queued, later] {
+        assert_eq!(repeated_outcome(&facts), None);
     }
 }
 
 #[test]
-fn another_answer_to_a_turn_that_has_one_is_refused() {
-    let other = TurnEnding::Completed(samples::reply(9));
-    let outcome = refused(item(finish(other)), &ended_facts()).unwrap();
-    assert_eq!(outcome, Outcome::Finish(FinishOutcome::Refused));
+fn a_second_reply_to_a_turn_is_rejected() {
+    let other = TurnEnding::Completed(fixture::reply(9));
+    let outcome = rejected(op(finish(other)), &ended_facts()).unwrap();
+    assert_eq!(outcome, WriteOutcome::Finish(FinishOutcome::Refused));
 }

@@ -1,27 +1,27 @@
 use domain::{Fingerprint, admission::OnBusy};
-use ports::{BeginOutcome, Exchange};
+use ports::{BeginOutcome, CompletedTurn};
 
 use super::*;
 
-fn new_talk() -> ExchangeTarget {
-    ExchangeTarget::New(samples::conversation(2, agent().id))
+fn new_conversation() -> ConversationTarget {
+    ConversationTarget::New(fixture::conversation(2, agent().id))
 }
 
-/// A question with a key.
-fn claimed(target: ExchangeTarget) -> BeginTurn {
+/// A turn with an idempotency key.
+fn claimed(target: ConversationTarget) -> BeginTurn {
     BeginTurn {
-        claim: Some(samples::claim("k")),
-        ..asked(1, target)
+        claim: Some(fixture::claim("k")),
+        ..begin_turn(1, target)
     }
 }
 
-/// The facts in which a turn of conversation 1 has given that key back.
+/// The facts after a turn of conversation 1 has released that key.
 fn released_facts() -> Facts {
     let mut facts = facts();
-    let (key, record) = used(&samples::claim("k"));
+    let (key, record) = record_of(&fixture::claim("k"));
     let released = IdempotencyRecord {
         turn_id: None,
-        released_into: Some(samples::conversation_id(1)),
+        released_into: Some(fixture::conversation_id(1)),
         ..record
     };
     facts.claims.insert(key, released);
@@ -29,54 +29,54 @@ fn released_facts() -> Facts {
 }
 
 #[test]
-fn a_repetition_that_would_make_a_conversation_is_told_of_the_one_there_is() {
+fn a_repetition_that_would_begin_a_conversation_gets_the_record() {
     let facts = released_facts();
-    let question = claimed(new_talk());
+    let begin = claimed(new_conversation());
     let record = facts.claims.values().next().unwrap().clone();
-    let outcome = refused(Item::Begin(Box::new(question.clone())), &facts).unwrap();
+    let outcome = rejected(WriteOp::Begin(Box::new(begin.clone())), &facts).unwrap();
     assert_eq!(
         outcome,
-        Outcome::Begin(BeginOutcome::Repeated(record.clone()))
+        WriteOutcome::Begin(BeginOutcome::Replayed(record.clone()))
     );
-    let exchange = Exchange {
-        question,
-        ..samples::exchange(1, &agent(), new_talk())
+    let completed_turn = CompletedTurn {
+        begin,
+        ..fixture::exchange(1, &agent(), new_conversation())
     };
-    let outcome = refused(Item::Exchange(Box::new(exchange)), &facts).unwrap();
-    let expected = ports::ExchangeOutcome::Repeated(record);
-    assert_eq!(outcome, Outcome::Exchange(expected));
+    let outcome = rejected(WriteOp::CompletedTurn(Box::new(completed_turn)), &facts).unwrap();
+    let expected = ports::RecordTurnOutcome::Replayed(record);
+    assert_eq!(outcome, WriteOutcome::CompletedTurn(expected));
 }
 
 #[test]
-fn anybody_else_takes_the_key_over() {
+fn any_other_turn_takes_over_a_released_key() {
     let knows = BeginTurn {
-        goes_on: true,
-        ..claimed(new_talk())
+        is_resumption: true,
+        ..claimed(new_conversation())
     };
-    let mut other_command = claimed(new_talk());
+    let mut other_command = claimed(new_conversation());
     let claim = other_command.claim.as_mut().unwrap();
     claim.fingerprint = Fingerprint::of(&"another command");
-    for question in [knows, other_command, claimed(existing(2))] {
-        let turn = question.turn_id;
-        let (rows, _) = carried_out(Item::Begin(Box::new(question)), &released_facts());
+    for begin in [knows, other_command, claimed(existing(2))] {
+        let turn = begin.turn_id;
+        let (rows, _) = carried_out(WriteOp::Begin(Box::new(begin)), &released_facts());
         assert_eq!(rows.claims[0].turn_id, Some(turn));
         assert_eq!(rows.turns[0].turn.status, TurnStatus::InProgress);
     }
 }
 
 #[test]
-fn a_key_that_was_not_given_back_is_told_to_everybody() {
+fn a_key_that_was_not_released_is_a_replay_for_every_request() {
     let mut facts = facts();
-    facts.claims.extend([used(&samples::claim("k"))]);
-    for goes_on in [true, false] {
-        for target in [new_talk(), existing(2)] {
-            let question = BeginTurn {
-                goes_on,
+    facts.claims.extend([record_of(&fixture::claim("k"))]);
+    for is_resumption in [true, false] {
+        for target in [new_conversation(), existing(2)] {
+            let begin = BeginTurn {
+                is_resumption,
                 on_busy: OnBusy::Reject,
                 ..claimed(target)
             };
-            let outcome = refused(Item::Begin(Box::new(question)), &facts).unwrap();
-            let is_repeated = matches!(outcome, Outcome::Begin(BeginOutcome::Repeated(_)));
+            let outcome = rejected(WriteOp::Begin(Box::new(begin)), &facts).unwrap();
+            let is_repeated = matches!(outcome, WriteOutcome::Begin(BeginOutcome::Replayed(_)));
             assert!(is_repeated, "{outcome:?}");
         }
     }

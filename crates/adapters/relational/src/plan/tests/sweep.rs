@@ -1,5 +1,5 @@
 use domain::{Problem, ProblemCode};
-use ports::{Committed, Sweep, Swept};
+use ports::{Committed, Sweep, SweepOutcome};
 
 use super::*;
 use crate::plan::{
@@ -8,17 +8,17 @@ use crate::plan::{
 
 fn pass() -> Sweep {
     Sweep {
-        tenant: samples::tenant(),
-        node: Some(samples::node_id(1)),
+        tenant: fixture::tenant(),
+        node: Some(fixture::node_id(1)),
         longest_wait: std::time::Duration::from_mins(10),
-        now: samples::at(7),
+        now: fixture::at(7),
         limit: 10,
     }
 }
 
 fn waiting(number: u32, is_expired: bool) -> WaitingTurn {
     WaitingTurn {
-        id: samples::turn_id(number),
+        id: fixture::turn_id(number),
         is_expired,
     }
 }
@@ -26,13 +26,13 @@ fn waiting(number: u32, is_expired: bool) -> WaitingTurn {
 /// Conversation 1, in which turn 8 is lost.
 fn lost(waiting: Vec<WaitingTurn>) -> SweptConversation {
     SweptConversation {
-        id: samples::conversation_id(1),
-        lost: Some(samples::turn_id(8)),
+        id: fixture::conversation_id(1),
+        lost: Some(fixture::turn_id(8)),
         waiting,
     }
 }
 
-/// Conversation 1, in which nothing runs.
+/// Conversation 1 without a running turn.
 fn free(waiting: Vec<WaitingTurn>) -> SweptConversation {
     SweptConversation {
         lost: None,
@@ -40,7 +40,7 @@ fn free(waiting: Vec<WaitingTurn>) -> SweptConversation {
     }
 }
 
-/// The facts with turn 8 running, and 9, 10 and 11 waiting.
+/// The facts with turn 8 running, and turns 9, 10 and 11 queued.
 fn crowded_facts() -> Facts {
     let mut facts = busy_facts();
     for number in [10, 11] {
@@ -55,17 +55,17 @@ fn free_facts() -> Facts {
     facts
 }
 
-fn ids(swept: &Swept) -> (Vec<TurnId>, Vec<TurnId>) {
+fn ids(swept: &SweepOutcome) -> (Vec<TurnId>, Vec<TurnId>) {
     let promoted = swept.promoted.iter().map(|promoted| promoted.turn.id);
     (swept.failed.clone(), promoted.collect())
 }
 
 fn turns(numbers: &[u32]) -> Vec<TurnId> {
-    numbers.iter().copied().map(samples::turn_id).collect()
+    numbers.iter().copied().map(fixture::turn_id).collect()
 }
 
 #[test]
-fn fails_a_lost_turn_and_starts_the_next() {
+fn a_lost_turn_fails_and_the_next_starts() {
     let conversation = lost(vec![waiting(9, false), waiting(10, false)]);
     let (rows, swept) = sweep(&crowded_facts(), &[conversation], &pass());
     assert_eq!(events(&rows), [(11, "turn.failed"), (12, "turn.started")]);
@@ -77,7 +77,7 @@ fn fails_a_lost_turn_and_starts_the_next() {
     assert_eq!(swept.committed, Some(committed));
     let interrupted = Problem::new(ProblemCode::Interrupted);
     assert_eq!(rows.ends[0].error, Some(interrupted));
-    assert_eq!(rows.released[0].turn_id, samples::turn_id(8));
+    assert_eq!(rows.released[0].turn_id, fixture::turn_id(8));
     assert_eq!(rows.starts[0].turn_number, 2);
     assert_eq!(rows.advances.len(), 1);
     assert_eq!(
@@ -87,7 +87,7 @@ fn fails_a_lost_turn_and_starts_the_next() {
 }
 
 #[test]
-fn fails_those_that_waited_for_too_long_before_the_next_starts() {
+fn expired_turns_fail_before_the_next_starts() {
     let conversation = free(vec![
         waiting(9, true),
         waiting(10, false),
@@ -101,15 +101,15 @@ fn fails_those_that_waited_for_too_long_before_the_next_starts() {
 }
 
 #[test]
-fn starts_nothing_behind_a_turn_that_runs() {
+fn no_turn_starts_while_another_runs() {
     let conversation = free(vec![waiting(9, true), waiting(10, false)]);
     let (_, swept) = sweep(&crowded_facts(), &[conversation], &pass());
     assert_eq!(ids(&swept), (turns(&[9]), vec![]));
 }
 
 #[test]
-fn starts_nothing_without_a_node_that_is_alive() {
-    for node in [None, Some(samples::node_id(2))] {
+fn no_turn_starts_without_a_live_node() {
+    for node in [None, Some(fixture::node_id(2))] {
         let conversation = lost(vec![waiting(9, false)]);
         let pass = Sweep { node, ..pass() };
         let (rows, swept) = sweep(&crowded_facts(), &[conversation], &pass);
@@ -119,7 +119,7 @@ fn starts_nothing_without_a_node_that_is_alive() {
 }
 
 #[test]
-fn stops_at_the_limit_and_overtakes_nobody() {
+fn a_sweep_stops_at_its_limit_and_skips_no_turn() {
     let late = vec![waiting(9, true), waiting(10, true), waiting(11, false)];
     for (limit, failed, promoted) in [
         (0, vec![], vec![]),
@@ -137,16 +137,16 @@ fn stops_at_the_limit_and_overtakes_nobody() {
 }
 
 #[test]
-fn writes_nothing_of_a_conversation_that_is_gone() {
+fn nothing_is_written_for_a_deleted_conversation() {
     let mut facts = crowded_facts();
     facts.conversations.clear();
     let conversation = lost(vec![waiting(9, true)]);
     let written = sweep(&facts, &[conversation], &pass());
-    assert_eq!(written, (Rows::default(), Swept::default()));
+    assert_eq!(written, (Rows::default(), SweepOutcome::default()));
 }
 
 #[test]
-fn asks_for_what_may_end_and_for_the_one_that_may_start() {
+fn the_query_contains_the_turns_that_may_end_and_the_one_that_may_start() {
     let conversation = lost(vec![
         waiting(9, true),
         waiting(10, false),
@@ -155,14 +155,14 @@ fn asks_for_what_may_end_and_for_the_one_that_may_start() {
     let query = sweep_query(&pass(), &[conversation]);
     let ended: Vec<_> = query.ended.iter().map(|(_, turn)| *turn).collect();
     assert_eq!(ended, turns(&[8, 9, 10]));
-    assert_eq!(query.nodes, [samples::node_id(1)].into());
+    assert_eq!(query.nodes, [fixture::node_id(1)].into());
     assert_eq!(query.conversations.len(), 1);
 }
 
 #[test]
-fn keeps_the_queues_of_conversations_apart_and_in_order() {
-    let (one, other) = (samples::conversation_id(1), samples::conversation_id(2));
-    let lost_turn = (one, samples::turn_id(8));
+fn the_queues_of_conversations_are_separate_and_in_order() {
+    let (one, other) = (fixture::conversation_id(1), fixture::conversation_id(2));
+    let lost_turn = (one, fixture::turn_id(8));
     let queue = [
         (other, waiting(5, false)),
         (one, waiting(9, false)),
@@ -180,9 +180,9 @@ fn keeps_the_queues_of_conversations_apart_and_in_order() {
 }
 
 #[test]
-fn fails_a_turn_only_while_it_waits() {
-    let problem = samples::lasting_problem();
-    let stamp = samples::stamp(9);
+fn a_turn_fails_only_while_it_is_queued() {
+    let problem = fixture::lasting_problem();
+    let stamp = fixture::stamp(9);
     let facts = busy_facts();
     let waits = turn(9, TurnStatus::Queued);
     let (rows, committed) = fail_queued(&facts, &waits, &problem, &stamp);

@@ -1,4 +1,4 @@
-//! Values, refusals, and that nothing takes long.
+//! Tests of values, errors and run time.
 
 use std::time::{Duration, Instant};
 
@@ -53,7 +53,7 @@ mod properties;
 #[case("sqrt(1.44)", "1.2")]
 #[case("sqrt(0)", "0")]
 #[case("1e28 % 0.3", "0.1")]
-fn knows_the_exact_value(#[case] expression: &str, #[case] value: &str) {
+fn exact_values_are_exact(#[case] expression: &str, #[case] value: &str) {
     assert_eq!(calculate(expression).as_deref(), Ok(value), "{expression}");
 }
 
@@ -67,21 +67,20 @@ fn knows_the_exact_value(#[case] expression: &str, #[case] value: &str) {
 #[case("1e-20 * 1.23456789012345e-10", "1.23456789012345e-30")]
 #[case("1e-15 / 3", "3.33333333333333e-16")]
 #[case("1e300 * 2", "2e300")]
-fn says_so_of_a_rounded_value(#[case] expression: &str, #[case] value: &str) {
-    let told = calculate(expression).unwrap();
+fn floating_point_values_are_marked(#[case] expression: &str, #[case] value: &str) {
+    let shown = calculate(expression).unwrap();
     let value: f64 = value.parse().unwrap();
-    let told = told
+    let shown = shown
         .strip_prefix("approximately ")
         .expect("a rounded value");
-    let told: f64 = told.parse().unwrap();
+    let shown: f64 = shown.parse().unwrap();
     assert!(
-        (told - value).abs() <= value.abs() * 1e-13,
-        "{expression} = {told}"
+        (shown - value).abs() <= value.abs() * 1e-13,
+        "{expression} = {shown}"
     );
 }
 
-/// Nothing into which anything rounded entered passes for exact, and of a value no digit is told
-/// that is not sure.
+/// A value with any rounded input is never shown as exact, and no unreliable digit is shown.
 #[rstest]
 #[case("10 / 3", "3.33333333333333333333333333")]
 #[case("(1250 * 1.19 - 80) / 3", "469.166666666666666666666667")]
@@ -106,20 +105,20 @@ fn says_so_of_a_rounded_value(#[case] expression: &str, #[case] value: &str) {
 #[case("sqrt(1 / 3 * 3 - 1)", "0 (give or take 3e-14)")]
 #[case("0.33333333333333333333333333333333333 * 3", "1")]
 #[case("1.00000000000000000000000000000000001e1", "10")]
-fn marks_what_was_rounded_on_the_way(#[case] expression: &str, #[case] value: &str) {
-    let told = calculate(expression).unwrap();
-    assert_eq!(told, format!("approximately {value}"), "{expression}");
+fn rounded_values_are_marked(#[case] expression: &str, #[case] value: &str) {
+    let shown = calculate(expression).unwrap();
+    assert_eq!(shown, format!("approximately {value}"), "{expression}");
 }
 
 #[rstest]
 #[case("1 / 0", "it divides by zero")]
 #[case(
     "1 / (1 / 3 * 3 - 1)",
-    "it divides by a number that rounding does not tell from zero"
+    "it divides by a number that may be zero after rounding"
 )]
 #[case(
     "(1 / 3 * 3 - 1) ^ -1",
-    "it divides by a number that rounding does not tell from zero"
+    "it divides by a number that may be zero after rounding"
 )]
 #[case("sqrt(-(1 / 3))", "it takes the square root of a negative number")]
 #[case("1 / (2 - 2)", "it divides by zero")]
@@ -130,27 +129,24 @@ fn marks_what_was_rounded_on_the_way(#[case] expression: &str, #[case] value: &s
 #[case("ln(0)", "it takes the logarithm of a number that is not positive")]
 #[case(
     "(-8) ^ 0.5",
-    "it raises a negative number to a power that is not whole"
+    "it raises a negative number to a power that is not an integer"
 )]
 #[case("9 ^ (9 ^ 9)", "its value is too large")]
 #[case("exp(1000)", "its value is too large")]
 #[case("1e999", "its value is too large")]
 #[case("0 * (1 / 0)", "it divides by zero")]
-#[case(
-    "-2 ^ 2",
-    "a sign before a power has two readings: write -(a^b) or (-a)^b"
-)]
+#[case("-2 ^ 2", "a sign before a power is ambiguous: write -(a^b) or (-a)^b")]
 #[case(
     "3 - -sqrt(2) ^ 2",
-    "a sign before a power has two readings: write -(a^b) or (-a)^b"
+    "a sign before a power is ambiguous: write -(a^b) or (-a)^b"
 )]
 #[case(
     "2 ^ 3 ^ 2",
-    "powers of powers have two readings: write (a^b)^c or a^(b^c)"
+    "powers of powers are ambiguous: write (a^b)^c or a^(b^c)"
 )]
 #[case(
     "2 ^ -(3) ^ 2",
-    "powers of powers have two readings: write (a^b)^c or a^(b^c)"
+    "powers of powers are ambiguous: write (a^b)^c or a^(b^c)"
 )]
 #[case(
     "15 %",
@@ -170,34 +166,34 @@ fn marks_what_was_rounded_on_the_way(#[case] expression: &str, #[case] value: &s
 #[case("1 +", "a value is missing at the end")]
 #[case("", "a value is missing at the end")]
 #[case("(1", "a parenthesis is not closed")]
-#[case("1)", "a parenthesis is closed that was not opened")]
+#[case("1)", "a closing parenthesis has no opening one")]
 #[case(
     "sqrt 2",
     "`sqrt` is a function: write its value in parentheses after it"
 )]
-#[case("x + 1", "there is nothing that is called `x`")]
-#[case("while(1)", "there is nothing that is called `while`")]
+#[case("x + 1", "`x` is not a known function or constant")]
+#[case("while(1)", "`while` is not a known function or constant")]
 #[case(
     "1,000 + 1",
-    "`,` cannot stand in an expression: write 1234.5 for 1,234.5"
+    "`,` is not allowed in an expression: write 1234.5 for 1,234.5"
 )]
-#[case("{a}", "`{` cannot stand in an expression")]
-#[case("5!", "`!` cannot stand in an expression")]
-#[case("π", "`π` cannot stand in an expression")]
-fn refuses_and_says_why(#[case] expression: &str, #[case] reason: &str) {
-    let refusal = calculate(expression).expect_err("no value");
-    assert_eq!(refusal.to_string(), reason, "{expression}");
+#[case("{a}", "`{` is not allowed in an expression")]
+#[case("5!", "`!` is not allowed in an expression")]
+#[case("π", "`π` is not allowed in an expression")]
+fn invalid_expressions_are_rejected_with_a_reason(#[case] expression: &str, #[case] reason: &str) {
+    let error = calculate(expression).expect_err("no value");
+    assert_eq!(error.to_string(), reason, "{expression}");
 }
 
 #[test]
-fn refuses_what_is_too_long_or_too_deep() {
+fn long_and_deep_expressions_are_rejected() {
     let nested = |depth| format!("{}1{}", "(".repeat(depth), ")".repeat(depth));
     assert_eq!(calculate(&nested(32)).as_deref(), Ok("1"));
     let too_deep = calculate(&nested(33)).unwrap_err();
-    assert_eq!(too_deep, Refusal::Misread(Misread::TooDeep));
+    assert_eq!(too_deep, CalculationError::Syntax(SyntaxError::TooDeep));
     assert!(calculate(&"9".repeat(1_000)).is_err(), "too large");
     let too_long = calculate(&"9".repeat(1_001)).unwrap_err();
-    assert_eq!(too_long, Refusal::Misread(Misread::TooLong));
+    assert_eq!(too_long, CalculationError::Syntax(SyntaxError::TooLong));
 }
 
 #[rstest]
@@ -207,7 +203,7 @@ fn refuses_what_is_too_long_or_too_deep() {
 #[case::functions("sqrt(".repeat(32) + "2" + &")".repeat(32))]
 #[case::quotients("1/3*".repeat(249) + "1")]
 #[case::sums_in_parentheses("1+3-(".repeat(32) + "1" + &")".repeat(32))]
-fn the_worst_of_the_longest_takes_no_time(#[case] expression: String) {
+fn the_worst_expressions_take_little_time(#[case] expression: String) {
     let start = Instant::now();
     calculate(&expression).unwrap();
     assert!(

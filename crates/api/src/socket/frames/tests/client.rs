@@ -8,23 +8,23 @@ const AGENT: &str = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
 
 fn command(frame: &Value) -> Command {
     let read = read(&frame.to_string(), &SCHEMAS);
-    let frame = read.unwrap_or_else(|refused| panic!("{frame}: {refused:?}"));
+    let frame = read.unwrap_or_else(|error| panic!("{frame}: {error:?}"));
     assert_eq!(frame.id, 7);
     frame.command
 }
 
-/// The id that its reply names, its code, and its faults as pointer and code.
-fn refusal(text: &str) -> (Option<u64>, ProblemCode, Vec<(String, Value)>) {
-    let refused = read(text, &SCHEMAS).expect_err(text);
-    let faults = refused.error.faults.iter().map(|fault| {
+/// The id, the problem code, and the faults as pairs of pointer and code.
+fn error_of(text: &str) -> (Option<u64>, ProblemCode, Vec<(String, Value)>) {
+    let error = read(text, &SCHEMAS).expect_err(text);
+    let faults = error.error.faults.iter().map(|fault| {
         let code = serde_json::to_value(fault.code).unwrap();
         (fault.pointer.clone().unwrap(), code)
     });
-    (refused.id, refused.error.code, faults.collect())
+    (error.id, error.error.code, faults.collect())
 }
 
 fn invalid(frame: &Value, expected: &[(&str, &str)]) {
-    let (_, code, faults) = refusal(&frame.to_string());
+    let (_, code, faults) = error_of(&frame.to_string());
     assert_eq!(code, ProblemCode::ValidationFailed, "{frame}");
     let faults: Vec<_> = faults
         .iter()
@@ -70,7 +70,7 @@ fn reads_every_command() {
 }
 
 #[test]
-fn a_chat_is_read_as_the_body_of_its_operation_is() {
+fn a_chat_has_the_members_of_the_request_body() {
     let frame = json!({
         "id": 7, "type": "chat", "agentId": AGENT, "message": "Hello",
         "userId": "ada", "metadata": {"a": "b"}, "onBusy": "reject", "idempotencyKey": "key-1",
@@ -88,7 +88,7 @@ fn a_chat_is_read_as_the_body_of_its_operation_is() {
 }
 
 #[test]
-fn all_that_is_wrong_with_a_chat_is_told_at_once_by_pointer() {
+fn all_errors_of_a_chat_are_reported_at_once_with_pointers() {
     invalid(
         &json!({"id": 7, "type": "chat", "message": "", "metadata": {"a": 1}, "stream": true, "idempotencyKey": "a b"}),
         &[
@@ -105,7 +105,7 @@ fn all_that_is_wrong_with_a_chat_is_told_at_once_by_pointer() {
 fn every_command_needs_an_id_that_a_reply_can_name() {
     for (command, _) in COMMANDS {
         let frame = json!({"type": command});
-        let (id, code, faults) = refusal(&frame.to_string());
+        let (id, code, faults) = error_of(&frame.to_string());
         assert_eq!((id, code), (None, ProblemCode::ValidationFailed));
         assert!(
             faults.contains(&("/id".to_owned(), "required".into())),
@@ -123,7 +123,7 @@ fn every_command_needs_an_id_that_a_reply_can_name() {
 }
 
 #[test]
-fn a_whole_number_is_read_however_it_is_written() {
+fn whole_numbers_are_accepted_in_every_notation() {
     for (written, whole) in [("7.0", 7), ("7e0", 7), ("-0", 0), ("-0.0", 0), ("0", 0)] {
         let ping = format!(r#"{{"id": {written}, "type": "ping"}}"#);
         assert_eq!(read(&ping, &SCHEMAS).unwrap().id, whole, "{written}");
@@ -137,7 +137,7 @@ fn a_whole_number_is_read_however_it_is_written() {
 }
 
 #[test]
-fn the_id_alone_is_read_of_what_comes_too_fast() {
+fn the_id_can_be_read_alone() {
     assert_eq!(
         read_id(r#"{"type": "dance", "id": 7, "more": [[]]}"#),
         Some(7)
@@ -157,30 +157,30 @@ fn the_id_alone_is_read_of_what_comes_too_fast() {
 }
 
 #[test]
-fn a_refusal_names_the_id_that_could_be_read() {
-    let (id, code, _) = refusal(r#"{"id": 7, "type": "subscribe"}"#);
+fn an_error_has_the_id_if_it_could_be_read() {
+    let (id, code, _) = error_of(r#"{"id": 7, "type": "subscribe"}"#);
     assert_eq!((id, code), (Some(7), ProblemCode::ValidationFailed));
-    let (id, code, faults) = refusal(r#"{"id": 7, "type": "dance"}"#);
+    let (id, code, faults) = error_of(r#"{"id": 7, "type": "dance"}"#);
     assert_eq!((id, code), (Some(7), ProblemCode::UnknownCommand));
     assert_eq!(faults, []);
 }
 
 #[test]
-fn what_is_no_command_is_refused() {
+fn invalid_frames_are_rejected() {
     for text in ["", "{", "nonsense", r#"{"id": 1, "type": "ping"} {}"#] {
-        let (id, code, _) = refusal(text);
+        let (id, code, _) = error_of(text);
         assert_eq!((id, code), (None, ProblemCode::MalformedJson), "{text}");
     }
     invalid(&json!([]), &[("", "wrong_type")]);
     invalid(&json!("ping"), &[("", "wrong_type")]);
     invalid(&json!({}), &[("/id", "required"), ("/type", "required")]);
     invalid(&json!({"id": 1, "type": 1}), &[("/type", "wrong_type")]);
-    let (_, _, faults) = refusal(r#"{"id": 1, "id": 2, "type": "ping"}"#);
+    let (_, _, faults) = error_of(r#"{"id": 1, "id": 2, "type": "ping"}"#);
     assert_eq!(faults, [("/id".to_owned(), json!("duplicate_member"))]);
 }
 
 #[test]
-fn channels_are_of_three_kinds_and_no_more_than_128() {
+fn channels_have_three_kinds_and_at_most_128_are_accepted() {
     let connect = |channels: Value| json!({"id": 7, "type": "connect", "channels": channels});
     let nothing = command(&connect(json!([])));
     assert!(matches!(nothing, Command::Connect(frame) if frame.channels.is_empty()));
@@ -209,7 +209,7 @@ fn channels_are_of_three_kinds_and_no_more_than_128() {
 }
 
 #[test]
-fn no_secret_stands_in_what_is_printed() {
+fn debug_output_contains_no_secret() {
     let connect = command(&json!({"id": 7, "type": "connect", "channels": [], "token": "agk_it"}));
     assert!(!format!("{connect:?}").contains("agk_it"));
     let refresh = command(&json!({"id": 7, "type": "refresh", "token": "agk_it"}));

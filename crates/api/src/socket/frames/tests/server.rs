@@ -11,7 +11,7 @@ use crate::{
     socket::CloseCode,
 };
 
-/// A frame as it is sent, which must be as it is published.
+/// Serializes a frame, and checks it against the published schema.
 fn sent(frame: &ServerFrame) -> Value {
     let value: Value = serde_json::from_str(&encode(frame)).unwrap();
     assert_eq!(SCHEMAS.check("ServerFrame", &value), [], "{value}");
@@ -49,7 +49,7 @@ fn reply(id: Option<u64>, result: Result<ReplyResult, ProblemBody>) -> ServerFra
 }
 
 #[test]
-fn an_event_frame_is_put_together_as_it_is_published() {
+fn an_event_frame_matches_its_schema() {
     let agent = Channel::Agent(AgentId::new(Uuid::nil()));
     let conversation = Channel::Conversation(ConversationId::new(Uuid::nil()));
     for channels in [
@@ -58,8 +58,8 @@ fn an_event_frame_is_put_together_as_it_is_published() {
         vec![Channel::Tenant, agent, conversation],
     ] {
         let envelope = serde_json::to_string(&event()).unwrap();
-        let put_together = event_frame(channels.iter().copied(), &envelope);
-        let value: Value = serde_json::from_str(&put_together).unwrap();
+        let assembled = event_frame(channels.iter().copied(), &envelope);
+        let value: Value = serde_json::from_str(&assembled).unwrap();
         let event = event();
         let frame = ServerFrame::Event(Box::new(EventFrame { channels, event }));
         assert_eq!(value, sent(&frame));
@@ -94,15 +94,15 @@ fn a_reply_carries_a_result_or_an_error() {
         refused["error"]["detail"],
         "Wait for the seconds in `retryAfter`."
     );
-    let stranger = ApiError::new(ProblemCode::Unauthenticated);
-    let stranger = ProblemBody::on_socket(&stranger, "c-2".to_owned());
-    let refused = sent(&reply(Some(2), Err(stranger)));
+    let unauthenticated = ApiError::new(ProblemCode::Unauthenticated);
+    let unauthenticated = ProblemBody::on_socket(&unauthenticated, "c-2".to_owned());
+    let refused = sent(&reply(Some(2), Err(unauthenticated)));
     let detail = refused["error"]["detail"].as_str().unwrap();
     assert!(detail.contains("`connect`"), "{detail}");
 }
 
 #[test]
-fn what_is_of_the_moment_names_its_kind() {
+fn live_data_has_a_type() {
     let turn_id = TurnId::new(Uuid::nil());
     let conversation_id = ConversationId::new(Uuid::nil());
     let delta = LiveEvent::ReplyDelta(ReplyDelta {
@@ -142,7 +142,7 @@ fn what_is_of_the_moment_names_its_kind() {
 }
 
 #[test]
-fn the_state_of_a_channel_is_told() {
+fn channel_notices_match_their_schemas() {
     let channel = Channel::Agent(AgentId::new(Uuid::nil()));
     let name = format!("agent:{}", Uuid::nil());
     let caught_up = ServerFrame::CaughtUp {
@@ -174,7 +174,7 @@ fn the_state_of_a_channel_is_told() {
 }
 
 #[test]
-fn a_goodbye_says_whether_and_when_to_come_back() {
+fn a_goodbye_contains_the_reconnect_delay() {
     let goodbye = |code: CloseCode| ServerFrame::Goodbye {
         code: code.number(),
         reason: code.reason(),

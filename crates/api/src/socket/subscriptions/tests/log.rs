@@ -1,4 +1,4 @@
-//! A log in memory.
+//! An event log in memory.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -30,18 +30,18 @@ pub(super) fn tenant() -> TenantId {
     TenantId::DEFAULT.parse().unwrap()
 }
 
-/// What an event speaks of.
+/// The ids in an event.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Sample {
+pub(super) struct NewEvent {
     pub(super) kind: EventType,
     pub(super) agent: u8,
     pub(super) conversation: Option<u8>,
     pub(super) turn: Option<u8>,
 }
 
-/// An agent changed.
-pub(super) fn update_of(agent: u8) -> Sample {
-    Sample {
+/// An update of an agent.
+pub(super) fn update_of(agent: u8) -> NewEvent {
+    NewEvent {
         kind: EventType::AgentUpdated,
         agent,
         conversation: None,
@@ -49,9 +49,9 @@ pub(super) fn update_of(agent: u8) -> Sample {
     }
 }
 
-/// A turn in a conversation with agent 0.
-pub(super) fn turn_event(kind: EventType, conversation: u8, turn: u8) -> Sample {
-    Sample {
+/// An event of a turn in a conversation with agent 0.
+pub(super) fn turn_event(kind: EventType, conversation: u8, turn: u8) -> NewEvent {
+    NewEvent {
         kind,
         agent: 0,
         conversation: Some(conversation),
@@ -59,19 +59,19 @@ pub(super) fn turn_event(kind: EventType, conversation: u8, turn: u8) -> Sample 
     }
 }
 
-fn logged(seq: i64, sample: Sample) -> LoggedEvent {
+fn logged(seq: i64, new_event: NewEvent) -> LoggedEvent {
     LoggedEvent {
         asker: None,
         event: Event {
             seq: Seq(seq),
             id: Uuid::nil(),
-            kind: sample.kind,
+            kind: new_event.kind,
             time: Timestamp::from_milliseconds(seq),
             tenant_id: tenant(),
-            agent_id: Some(agent(sample.agent)),
-            conversation_id: sample.conversation.map(conversation),
+            agent_id: Some(agent(new_event.agent)),
+            conversation_id: new_event.conversation.map(conversation),
             user_id: None,
-            turn_id: sample.turn.map(turn),
+            turn_id: new_event.turn.map(turn),
             actor: PrincipalId::new("system"),
             data: EventData::DELETED,
         },
@@ -81,32 +81,32 @@ fn logged(seq: i64, sample: Sample) -> LoggedEvent {
 #[derive(Default)]
 struct State {
     events: Vec<LoggedEvent>,
-    /// So many of the oldest are gone.
+    /// The number of oldest events that were removed.
     trimmed: usize,
 }
 
-/// A log in memory.
+/// An event log in memory.
 #[derive(Default)]
 pub(super) struct MemoryLog(Mutex<State>);
 
 impl MemoryLog {
-    /// One that holds so much already.
-    pub(super) fn of(samples: impl IntoIterator<Item = Sample>) -> Self {
+    /// Creates a log that already holds these events.
+    pub(super) fn of(new_events: impl IntoIterator<Item = NewEvent>) -> Self {
         let log = Self::default();
-        log.append(samples);
+        log.append(new_events);
         log
     }
 
-    /// Adds to it.
-    pub(super) fn append(&self, samples: impl IntoIterator<Item = Sample>) {
+    /// Appends events.
+    pub(super) fn append(&self, new_events: impl IntoIterator<Item = NewEvent>) {
         let mut state = self.state();
-        for sample in samples {
+        for new_event in new_events {
             let seq = i64::try_from(state.events.len()).unwrap() + 1;
-            state.events.push(logged(seq, sample));
+            state.events.push(logged(seq, new_event));
         }
     }
 
-    /// Removes the oldest.
+    /// Removes the oldest events.
     pub(super) fn trim(&self, count: usize) {
         self.state().trimmed += count;
     }
@@ -115,8 +115,8 @@ impl MemoryLog {
         self.0.lock().unwrap()
     }
 
-    /// Its oldest and its newest position.
-    pub(super) fn seen(&self) -> (Seq, Seq) {
+    /// The oldest and the newest position.
+    pub(super) fn bounds(&self) -> (Seq, Seq) {
         let state = self.state();
         let number = |count: usize| i64::try_from(count).unwrap();
         (
@@ -129,7 +129,7 @@ impl MemoryLog {
 #[async_trait]
 impl EventLog for MemoryLog {
     async fn page(&self, _: &TenantId, query: &EventQuery) -> Result<EventPage, RepositoryError> {
-        let (first, head) = self.seen();
+        let (first, head) = self.bounds();
         let filter = EventFilter {
             types: query.types.clone(),
             agent_id: query.agent_id,
@@ -165,12 +165,12 @@ impl EventLog for MemoryLog {
     }
 
     async fn bounds(&self, _: &TenantId) -> Result<LogBounds, RepositoryError> {
-        let (first, head) = self.seen();
+        let (first, head) = self.bounds();
         Ok(LogBounds::new(first, head))
     }
 
     async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
-        let (tenant, head) = (tenant(), self.seen().1);
+        let (tenant, head) = (tenant(), self.bounds().1);
         Ok(vec![LogHead { tenant, head }])
     }
 
@@ -184,7 +184,7 @@ impl EventLog for MemoryLog {
     }
 }
 
-/// Who may see everything.
+/// The visibility of a caller that may see everything.
 pub(super) fn everything() -> EventVisibility {
     EventVisibility {
         agents: true,

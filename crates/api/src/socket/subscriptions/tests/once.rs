@@ -1,4 +1,4 @@
-//! Each channel is sent every event once and in order, whatever happens in which order.
+//! Each channel receives every event once and in order, in any sequence of operations.
 
 use std::collections::HashMap;
 
@@ -7,32 +7,32 @@ use tokio::runtime::Builder;
 
 use super::{
     super::*,
+    fixture::{Fixture, Sent},
     log::{agent, update_of},
-    world::{Sent, World},
 };
 
-/// Something that happens on a socket.
+/// An operation on a socket.
 #[derive(Debug, Clone)]
 enum Step {
-    /// The log grows by changes of these agents.
+    /// The log grows by updates of these agents.
     Append(Vec<u8>),
-    /// The socket sends so much of what is new.
+    /// The socket sends so many new events.
     Live(usize),
-    /// It sends so much of the past.
-    Past(usize),
-    /// A page of the past is asked for.
-    Ask,
-    /// It comes.
-    Answer,
-    /// The client follows a channel: from now on, or from so far back.
+    /// The socket sends so many past events.
+    Replay(usize),
+    /// A page is requested.
+    RequestPage,
+    /// The page arrives.
+    ReceivePage,
+    /// The client subscribes to a channel: from now on, or from so many positions back.
     Open(u8, Option<i64>),
-    /// It is about to: this is the position that it will follow from.
-    Look,
-    /// It follows a channel from that position on.
-    OpenLate(u8),
-    /// What may be seen changes, to the same.
+    /// A subscribe command starts, and remembers the head of the log.
+    SeeHead,
+    /// The command subscribes to a channel from the remembered head.
+    OpenAtSeenHead(u8),
+    /// The credential changes, with the same rights.
     DropPages,
-    /// It follows it no longer.
+    /// The client unsubscribes from a channel.
     Close(u8),
 }
 
@@ -40,12 +40,12 @@ fn step() -> impl Strategy<Value = Step> {
     prop_oneof![
         3 => vec(0..3_u8, 1..20).prop_map(Step::Append),
         3 => prop_oneof![0..10_usize, Just(usize::MAX)].prop_map(Step::Live),
-        3 => (0..10_usize).prop_map(Step::Past),
-        3 => Just(Step::Ask),
-        3 => Just(Step::Answer),
+        3 => (0..10_usize).prop_map(Step::Replay),
+        3 => Just(Step::RequestPage),
+        3 => Just(Step::ReceivePage),
         2 => (0..4_u8, proptest::option::of(0..80_i64)).prop_map(|(it, back)| Step::Open(it, back)),
-        1 => Just(Step::Look),
-        2 => (0..4_u8).prop_map(Step::OpenLate),
+        1 => Just(Step::SeeHead),
+        2 => (0..4_u8).prop_map(Step::OpenAtSeenHead),
         1 => Just(Step::DropPages),
         1 => (0..4_u8).prop_map(Step::Close),
     ]
@@ -58,51 +58,51 @@ fn channel(number: u8) -> Channel {
     }
 }
 
-/// What a client has made of what it was sent.
+/// The client's view of its subscriptions.
 #[derive(Default)]
 struct Client {
-    /// From where on it follows each channel, and what it was sent since.
-    follows: HashMap<Channel, (i64, Vec<i64>)>,
-    /// The last that each channel was sent before it was followed no longer.
+    /// The start position of each channel, and the events since.
+    followed: HashMap<Channel, (i64, Vec<i64>)>,
+    /// The last event of each channel before it was closed.
     last: HashMap<Channel, i64>,
 }
 
 impl Client {
-    fn hear(&mut self, sent: Vec<Sent>) {
+    fn receive(&mut self, sent: Vec<Sent>) {
         for it in sent {
             match it {
                 Sent::Event(channels, seq) => {
                     for channel in channels {
-                        let follows = self.follows.get_mut(&channel);
-                        let (_, sent) = follows.unwrap_or_else(|| panic!("{channel} at {seq}"));
+                        let followed = self.followed.get_mut(&channel);
+                        let (_, sent) = followed.unwrap_or_else(|| panic!("{channel} at {seq}"));
                         sent.push(seq);
                     }
                 }
-                Sent::CaughtUp(channel, _) => assert!(self.follows.contains_key(&channel)),
+                Sent::CaughtUp(channel, _) => assert!(self.followed.contains_key(&channel)),
                 other => panic!("{other:?}"),
             }
         }
     }
 
-    /// It has followed a channel without a cursor.
+    /// Records a subscription without a cursor.
     fn open(&mut self, channel: Channel, opening: Opening) {
         let last = self.last.get(&channel).copied().unwrap_or_default();
         assert!(opening.head.0 >= last, "{channel} is sent {last} again");
-        self.follows
+        self.followed
             .entry(channel)
             .or_insert_with(|| (opening.head.0, Vec::new()));
     }
 
     fn close(&mut self, channel: Channel) {
-        let sent = self.follows.remove(&channel);
+        let sent = self.followed.remove(&channel);
         if let Some(last) = sent.and_then(|(_, sent)| sent.last().copied()) {
             self.last.insert(channel, last);
         }
     }
 
-    /// Fails unless every channel was sent all of these that are its own, once and in order.
+    /// Asserts that every channel received all its events, once and in order.
     fn assert_has_all_of(self, agents: &[u8]) {
-        for (channel, (from, sent)) in self.follows {
+        for (channel, (from, sent)) in self.followed {
             let numbered = (1..).zip(agents).filter(|(seq, _)| *seq > from);
             let expected: Vec<i64> = numbered
                 .filter(|(_, it)| {
@@ -117,59 +117,59 @@ impl Client {
 
 async fn run(before: Vec<u8>, steps: Vec<Step>) {
     let mut agents = before.clone();
-    let mut world = World::after(before.into_iter().map(update_of)).await;
+    let mut fixture = Fixture::after(before.into_iter().map(update_of)).await;
     let mut client = Client::default();
-    let mut asked = None;
-    let mut looked = world.head();
+    let mut pending = None;
+    let mut head_seen = fixture.head();
     for step in steps {
         match step {
             Step::Append(more) => {
                 agents.extend(&more);
-                world.append(more.into_iter().map(update_of)).await;
+                fixture.append(more.into_iter().map(update_of)).await;
             }
-            Step::Live(room) => world.send_live(room),
-            Step::Past(room) => world.send_replayed(room),
-            Step::DropPages => world.subscriptions.drop_pages(),
-            Step::Ask => {
-                if asked.is_none()
-                    && let Some(request) = world.subscriptions.next_request()
+            Step::Live(room) => fixture.send_live(room),
+            Step::Replay(room) => fixture.send_replayed(room),
+            Step::DropPages => fixture.subscriptions.drop_pages(),
+            Step::RequestPage => {
+                if pending.is_none()
+                    && let Some(request) = fixture.subscriptions.next_request()
                 {
-                    let page = world.page(&request).await;
-                    asked = Some((request, page));
+                    let page = fixture.page(&request).await;
+                    pending = Some((request, page));
                 }
             }
-            Step::Answer => {
-                if let Some((request, page)) = asked.take() {
-                    world.take_in(request, page);
+            Step::ReceivePage => {
+                if let Some((request, page)) = pending.take() {
+                    fixture.accept_page(request, page);
                 }
             }
             Step::Open(number, None) => {
-                let opening = world.open(channel(number), None);
+                let opening = fixture.open(channel(number), None);
                 client.open(channel(number), opening);
             }
             Step::Open(number, Some(back)) => {
-                let since = (world.head().0 - back).max(0);
-                world.open(channel(number), Some(since));
+                let since = (fixture.head().0 - back).max(0);
+                fixture.open(channel(number), Some(since));
                 client.last.remove(&channel(number));
-                client.follows.insert(channel(number), (since, Vec::new()));
+                client.followed.insert(channel(number), (since, Vec::new()));
             }
-            Step::Look => looked = world.head(),
-            Step::OpenLate(number) => {
-                let opening = world.open_at(channel(number), None, looked);
+            Step::SeeHead => head_seen = fixture.head(),
+            Step::OpenAtSeenHead(number) => {
+                let opening = fixture.open_at(channel(number), None, head_seen);
                 client.open(channel(number), opening);
             }
             Step::Close(number) => {
-                world.subscriptions.close(channel(number));
+                fixture.subscriptions.close(channel(number));
                 client.close(channel(number));
             }
         }
-        client.hear(world.received());
+        client.receive(fixture.received());
     }
-    if let Some((request, page)) = asked {
-        world.take_in(request, page);
+    if let Some((request, page)) = pending {
+        fixture.accept_page(request, page);
     }
-    world.settle().await;
-    client.hear(world.received());
+    fixture.send_all().await;
+    client.receive(fixture.received());
     client.assert_has_all_of(&agents);
 }
 

@@ -1,80 +1,80 @@
-//! What is sent while the client has room for it, and to whom it may be sent by then.
+//! Sending while the client has room, and visibility at the time of sending.
 
 use actix_web::body::{BoxBody, MessageBody as _};
 use bytestring::ByteString;
 use futures::{FutureExt as _, future::poll_fn};
 use std::pin::{Pin, pin};
 
-use super::{super::*, log::update_of, world::World};
-use crate::socket::outgoing;
+use super::{super::*, fixture::Fixture, log::update_of};
+use crate::socket::send_queue;
 
 const TENANT: Channel = Channel::Tenant;
 
 #[tokio::test]
-async fn the_present_stops_where_there_is_no_room_and_goes_on_there() {
-    let mut world = World::after([]).await;
-    world.open(TENANT, None);
-    world.append((0..20).map(update_of)).await;
+async fn sending_pauses_without_room_and_continues_there() {
+    let mut fixture = Fixture::after([]).await;
+    fixture.open(TENANT, None);
+    fixture.append((0..20).map(update_of)).await;
     for already in [0, 7, 14] {
-        world.send_live(7);
+        fixture.send_live(7);
         let last = 20.min(already + 7);
         let expected: Vec<i64> = (already + 1..=last).collect();
-        assert_eq!(world.received_by(TENANT), expected);
-        world.send_live(0);
-        assert_eq!(world.received(), []);
+        assert_eq!(fixture.received_by(TENANT), expected);
+        fixture.send_live(0);
+        assert_eq!(fixture.received(), []);
     }
 }
 
 #[tokio::test]
-async fn channels_that_are_not_equally_far_stay_so_where_there_is_no_room() {
-    let mut world = World::after([]).await;
+async fn channels_keep_their_own_positions_without_room() {
+    let mut fixture = Fixture::after([]).await;
     let channel = Channel::Agent(super::log::agent(0));
-    world.open(TENANT, None);
-    world.append((0..10).map(|_| update_of(0))).await;
-    world.send_live(3);
-    world.open(channel, None);
-    world.append([update_of(0)]).await;
-    world.send_live(3);
-    world.settle().await;
-    let sent = world.received();
-    let positions = |channel| super::world::positions_of(&sent, channel);
+    fixture.open(TENANT, None);
+    fixture.append((0..10).map(|_| update_of(0))).await;
+    fixture.send_live(3);
+    fixture.open(channel, None);
+    fixture.append([update_of(0)]).await;
+    fixture.send_live(3);
+    fixture.send_all().await;
+    let sent = fixture.received();
+    let positions = |channel| super::fixture::positions_of(&sent, channel);
     assert_eq!(positions(TENANT), (1..=11).collect::<Vec<_>>());
     assert_eq!(positions(channel), [11]);
 }
 
 #[tokio::test]
-async fn who_falls_behind_for_want_of_room_is_replayed() {
-    let mut world = World::after([]).await;
-    world.open(TENANT, None);
-    world.append((0..10).map(update_of)).await;
-    world.send_live(5);
-    world.append((0..3_000).map(|_| update_of(0))).await;
-    world.send_live(1);
-    assert!(world.subscriptions.is_behind());
-    world.settle().await;
+async fn a_subscription_that_falls_behind_is_replayed() {
+    let mut fixture = Fixture::after([]).await;
+    fixture.open(TENANT, None);
+    fixture.append((0..10).map(update_of)).await;
+    fixture.send_live(5);
+    fixture.append((0..3_000).map(|_| update_of(0))).await;
+    fixture.send_live(1);
+    assert!(fixture.subscriptions.is_behind());
+    fixture.send_all().await;
     let expected: Vec<i64> = (1..=3_010).collect();
-    assert_eq!(world.received_by(TENANT), expected);
+    assert_eq!(fixture.received_by(TENANT), expected);
 }
 
 #[actix_web::test]
-async fn a_burst_does_not_overfill_a_client_that_reads() {
-    let mut world = World::after([]).await;
-    world.open(TENANT, None);
-    world.append((0..100).map(update_of)).await;
-    let (outgoing, mut body) = outgoing(BoxBody::new(()));
+async fn a_burst_does_not_overflow_the_queue_of_a_reading_client() {
+    let mut fixture = Fixture::after([]).await;
+    fixture.open(TENANT, None);
+    fixture.append((0..100).map(update_of)).await;
+    let (send_queue, mut body) = send_queue(BoxBody::new(()));
     let frame = ByteString::from("x".repeat(32 * 1024));
     let (mut sent, mut taken) = (0, 0);
-    let has_room = || outgoing.has_room_or_notifies();
+    let has_room = || send_queue.has_room_or_wakes();
     while sent < 100 {
-        let (tail, visibility) = (&world.tail, &world.visibility);
-        let subscriptions = &mut world.subscriptions;
+        let (tail, visibility) = (&fixture.tail, &fixture.visibility);
+        let subscriptions = &mut fixture.subscriptions;
         let news = subscriptions.send_live(tail, visibility, has_room, &mut |_| {
             sent += 1;
-            outgoing.push(frame.clone())
+            send_queue.push(frame.clone())
         });
         news.unwrap();
-        // The client takes what waits, and the task is told that there is room.
-        while outgoing.moved().now_or_never().is_none() {
+        // The client reads the queue, and the task is notified that there is room.
+        while send_queue.changed().now_or_never().is_none() {
             let next = poll_fn(|context| Pin::new(&mut body).poll_next(context));
             let Some(chunk) = pin!(next).now_or_never() else {
                 break;
@@ -86,34 +86,37 @@ async fn a_burst_does_not_overfill_a_client_that_reads() {
 }
 
 #[tokio::test]
-async fn who_may_see_less_is_not_sent_what_was_read_before() {
-    let mut world = World::after((0..20).map(update_of)).await;
-    world.open(TENANT, Some(0));
-    let request = world.subscriptions.next_request().unwrap();
-    let page = world.page(&request).await;
-    world.take_in(request, page.clone());
-    world.send_replayed(5);
-    assert_eq!(world.received_by(TENANT), [1, 2, 3, 4, 5]);
-    world.visibility.agents = false;
-    world.subscriptions.drop_pages();
-    world.send_replayed(5);
-    // Nor what comes late.
-    world.take_in(request, page);
-    world.settle().await;
-    assert_eq!(world.received(), [super::world::Sent::CaughtUp(TENANT, 20)]);
+async fn pages_from_before_a_loss_of_rights_are_not_sent() {
+    let mut fixture = Fixture::after((0..20).map(update_of)).await;
+    fixture.open(TENANT, Some(0));
+    let request = fixture.subscriptions.next_request().unwrap();
+    let page = fixture.page(&request).await;
+    fixture.accept_page(request, page.clone());
+    fixture.send_replayed(5);
+    assert_eq!(fixture.received_by(TENANT), [1, 2, 3, 4, 5]);
+    fixture.visibility.agents = false;
+    fixture.subscriptions.drop_pages();
+    fixture.send_replayed(5);
+    // A page that arrives late is not sent either.
+    fixture.accept_page(request, page);
+    fixture.send_all().await;
+    assert_eq!(
+        fixture.received(),
+        [super::fixture::Sent::CaughtUp(TENANT, 20)]
+    );
 }
 
 #[tokio::test]
-async fn who_may_see_more_misses_nothing_of_what_was_read_before() {
-    let mut world = World::after((0..20).map(update_of)).await;
-    world.visibility.agents = false;
-    world.open(TENANT, Some(0));
-    let request = world.subscriptions.next_request().unwrap();
-    let page = world.page(&request).await;
-    world.take_in(request, page);
-    world.visibility.agents = true;
-    world.subscriptions.drop_pages();
-    world.settle().await;
+async fn pages_from_before_a_gain_of_rights_are_read_again() {
+    let mut fixture = Fixture::after((0..20).map(update_of)).await;
+    fixture.visibility.agents = false;
+    fixture.open(TENANT, Some(0));
+    let request = fixture.subscriptions.next_request().unwrap();
+    let page = fixture.page(&request).await;
+    fixture.accept_page(request, page);
+    fixture.visibility.agents = true;
+    fixture.subscriptions.drop_pages();
+    fixture.send_all().await;
     let expected: Vec<i64> = (1..=20).collect();
-    assert_eq!(world.received_by(TENANT), expected);
+    assert_eq!(fixture.received_by(TENANT), expected);
 }

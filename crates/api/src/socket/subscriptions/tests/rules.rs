@@ -2,118 +2,123 @@ use domain::EventType;
 
 use super::{
     super::*,
-    log::{Sample, agent, conversation, everything, turn_event, update_of},
-    world::{Sent, World},
+    fixture::{Fixture, Sent},
+    log::{NewEvent, agent, conversation, everything, turn_event, update_of},
 };
 
 const TENANT: Channel = Channel::Tenant;
 
 #[tokio::test]
-async fn who_comes_without_a_cursor_is_told_what_happens_from_then_on() {
-    let mut world = World::after([update_of(0)]).await;
-    world.open(TENANT, None);
-    world.settle().await;
-    assert_eq!(world.received(), []);
-    world.append([update_of(0), update_of(1)]).await;
-    world.settle().await;
+async fn without_a_cursor_only_new_events_are_sent() {
+    let mut fixture = Fixture::after([update_of(0)]).await;
+    fixture.open(TENANT, None);
+    fixture.send_all().await;
+    assert_eq!(fixture.received(), []);
+    fixture.append([update_of(0), update_of(1)]).await;
+    fixture.send_all().await;
     let expected = [2, 3].map(|seq| Sent::Event(vec![TENANT], seq));
-    assert_eq!(world.received(), expected);
+    assert_eq!(fixture.received(), expected);
 }
 
 #[tokio::test]
-async fn channels_of_one_event_are_told_together() {
-    let mut world = World::after([]).await;
+async fn an_event_names_all_its_channels() {
+    let mut fixture = Fixture::after([]).await;
     let [first, second] = [0, 1].map(|number| Channel::Agent(agent(number)));
     for channel in [TENANT, first, second] {
-        world.open(channel, None);
+        fixture.open(channel, None);
     }
-    world.append([update_of(0), update_of(1)]).await;
-    world.settle().await;
+    fixture.append([update_of(0), update_of(1)]).await;
+    fixture.send_all().await;
     let expected = [
         Sent::Event(vec![TENANT, first], 1),
         Sent::Event(vec![TENANT, second], 2),
     ];
-    assert_eq!(world.received(), expected);
+    assert_eq!(fixture.received(), expected);
 }
 
 #[tokio::test]
-async fn a_channel_ends_with_what_it_follows_also_when_that_is_not_shown() {
-    let deletion = Sample {
+async fn a_deletion_ends_a_channel_even_if_the_event_is_not_visible() {
+    let deletion = NewEvent {
         kind: EventType::AgentDeleted,
         ..update_of(0)
     };
     for shows_agents in [true, false] {
-        let mut world = World::after([]).await;
-        world.visibility.agents = shows_agents;
-        let head = world.tail.position();
+        let mut fixture = Fixture::after([]).await;
+        fixture.visibility.agents = shows_agents;
+        let head = fixture.tail.position();
         let [first, second] = [0, 1].map(|number| Channel::Agent(agent(number)));
-        let there = Channel::Conversation(conversation(0));
+        let in_conversation = Channel::Conversation(conversation(0));
         for channel in [TENANT, first, second] {
-            world.open(channel, None);
+            fixture.open(channel, None);
         }
-        world.subscriptions.open(there, Some(agent(0)), None, head);
-        world.append([deletion, update_of(0)]).await;
-        world.settle().await;
-        let mut expected = vec![Sent::Deleted(first), Sent::Deleted(there)];
+        fixture
+            .subscriptions
+            .open(in_conversation, Some(agent(0)), None, head);
+        fixture.append([deletion, update_of(0)]).await;
+        fixture.send_all().await;
+        let mut expected = vec![Sent::Deleted(first), Sent::Deleted(in_conversation)];
         if shows_agents {
             expected.insert(0, Sent::Event(vec![TENANT, first], 1));
             expected.push(Sent::Event(vec![TENANT], 2));
         }
-        assert_eq!(world.received(), expected);
-        let left: Vec<_> = world.subscriptions.channels().collect();
+        assert_eq!(fixture.received(), expected);
+        let left: Vec<_> = fixture.subscriptions.channels().collect();
         assert_eq!(left, [TENANT, second]);
     }
 }
 
 #[tokio::test]
-async fn a_deletion_in_the_past_ends_a_channel_too() {
-    let deletion = Sample {
+async fn a_replayed_deletion_ends_a_channel() {
+    let deletion = NewEvent {
         kind: EventType::ConversationDeleted,
         ..turn_event(EventType::ConversationDeleted, 0, 0)
     };
-    let mut world = World::after([turn_event(EventType::TurnStarted, 0, 1), deletion]).await;
+    let mut fixture = Fixture::after([turn_event(EventType::TurnStarted, 0, 1), deletion]).await;
     let channel = Channel::Conversation(conversation(0));
-    world.open(channel, Some(0));
-    world.settle().await;
+    fixture.open(channel, Some(0));
+    fixture.send_all().await;
     let expected = [
         Sent::Event(vec![channel], 1),
         Sent::Event(vec![channel], 2),
         Sent::Deleted(channel),
     ];
-    assert_eq!(world.received(), expected);
-    assert_eq!(world.subscriptions.channels().count(), 0);
+    assert_eq!(fixture.received(), expected);
+    assert_eq!(fixture.subscriptions.channels().count(), 0);
 }
 
-/// What is sent of a deletion to who may read no conversations; `agent` is who answers in it, if
-/// that was looked up.
-async fn sent_of_a_deletion(agent_of_it: Option<AgentId>) -> Vec<Sent> {
-    let mut world = World::after([]).await;
-    world.visibility.conversations = false;
+/// The notices of a deletion for a caller that may not read conversations; `agent_of_it` is the
+/// conversation's agent, if it was looked up.
+async fn notices_of_a_deletion(agent_of_it: Option<AgentId>) -> Vec<Sent> {
+    let mut fixture = Fixture::after([]).await;
+    fixture.visibility.conversations = false;
     let channel = Channel::Conversation(conversation(0));
-    world.open(channel, None);
-    // The second time it may be known more of it.
-    world.subscriptions.open(channel, agent_of_it, None, Seq(0));
+    fixture.open(channel, None);
+    // The second call may know more about the conversation.
+    fixture
+        .subscriptions
+        .open(channel, agent_of_it, None, Seq(0));
     let deletion = turn_event(EventType::ConversationDeleted, 0, 0);
-    world.append([deletion]).await;
-    world.settle().await;
-    assert_eq!(world.subscriptions.channels().count(), 0);
-    world.received()
+    fixture.append([deletion]).await;
+    fixture.send_all().await;
+    assert_eq!(fixture.subscriptions.channels().count(), 0);
+    fixture.received()
 }
 
 #[tokio::test]
-async fn nobody_is_told_of_the_end_of_what_it_may_not_know() {
-    assert_eq!(sent_of_a_deletion(None).await, []);
+async fn the_end_of_an_unchecked_channel_is_not_reported() {
+    assert_eq!(notices_of_a_deletion(None).await, []);
     let channel = Channel::Conversation(conversation(0));
-    let sent = sent_of_a_deletion(Some(agent(0))).await;
+    let sent = notices_of_a_deletion(Some(agent(0))).await;
     assert_eq!(sent, [Sent::Deleted(channel)]);
 }
 
 #[tokio::test]
-async fn whoever_reads_too_slowly_is_told_no_more() {
-    let mut world = World::after([]).await;
-    world.open(TENANT, None);
-    world.append([update_of(0), update_of(0)]).await;
-    let (subscriptions, tail) = (&mut world.subscriptions, &world.tail);
-    let refused = subscriptions.send_live(tail, &everything(), || true, &mut |_| Err(Overfull));
-    assert_eq!(refused, Err(Overfull));
+async fn a_full_send_queue_stops_the_sending() {
+    let mut fixture = Fixture::after([]).await;
+    fixture.open(TENANT, None);
+    fixture.append([update_of(0), update_of(0)]).await;
+    let (subscriptions, tail) = (&mut fixture.subscriptions, &fixture.tail);
+    let refused =
+        subscriptions.send_live(tail, &everything(), || true, &mut |_| Err(SendQueueFull));
+    assert_eq!(refused, Err(SendQueueFull));
 }

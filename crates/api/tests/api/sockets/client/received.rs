@@ -1,4 +1,4 @@
-//! What a client receives.
+//! The frames that a client receives.
 
 use std::{sync::LazyLock, time::Duration};
 
@@ -8,45 +8,45 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
-use super::Socket;
+use super::SocketClient;
 use crate::sockets::conformance;
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What is published of frames.
+/// The published schemas of frames.
 static PUBLISHED: LazyLock<Schemas> = LazyLock::new(|| {
     let openapi = openapi::document(&Sizes::default(), "http://localhost").expect("a document");
     let document = frames::document(&openapi).expect("the frames' document");
     Schemas::new(&document, &["ServerFrame"]).expect("schemas")
 });
 
-/// Every frame that any test receives comes by here.
+/// Every frame that any test receives is checked here.
 fn frames_seen(frame: &Value) {
     assert_eq!(PUBLISHED.check("ServerFrame", frame), [], "{frame}");
     conformance::seen(frame);
 }
 
-/// How a socket ended.
+/// The end of a socket.
 #[derive(Debug, PartialEq)]
-pub(crate) struct Ended {
+pub(crate) struct SocketEnd {
     /// The code of the close frame.
     pub(crate) code: u16,
     /// The goodbye before it.
     pub(crate) goodbye: Option<Value>,
 }
 
-impl Socket {
-    /// The reply to the command of this id. What comes before it is kept.
+impl SocketClient {
+    /// The reply to the command with this id. Earlier frames are kept.
     pub(crate) async fn reply(&mut self, id: u64) -> Value {
         let is_reply = |frame: &Value| frame["type"] == "reply" && frame["id"] == id;
         self.find(is_reply).await
     }
 
-    /// The first frame of which this holds. What comes before it is kept.
+    /// The first frame that matches. Earlier frames are kept.
     pub(crate) async fn find(&mut self, is_it: impl Fn(&Value) -> bool) -> Value {
-        if let Some(place) = self.unread.iter().position(&is_it) {
-            return self.unread.remove(place).expect("it is there");
+        if let Some(index) = self.unread.iter().position(&is_it) {
+            return self.unread.remove(index).expect("it is there");
         }
         loop {
             let frame = self.receive().await;
@@ -72,7 +72,7 @@ impl Socket {
         frame
     }
 
-    /// The next reply, whatever comes before it.
+    /// The next reply, after any other frames.
     pub(crate) async fn next_of_reply(&mut self) -> Value {
         self.find(|frame| frame["type"] == "reply").await
     }
@@ -97,7 +97,7 @@ impl Socket {
         }
     }
 
-    /// Nothing but this comes before the answer to a ping.
+    /// Asserts that only these frames precede the answer to a ping.
     pub(crate) async fn rest(&mut self) -> Vec<Value> {
         let id = self.send_command("ping", json!({})).await;
         let reply = self.reply(id).await;
@@ -112,18 +112,18 @@ impl Socket {
         }
     }
 
-    /// The next frame that came while something else was waited for.
+    /// The next frame that was kept while waiting for another one.
     pub(crate) fn unread(&mut self) -> Option<Value> {
         self.unread.pop_front()
     }
 
-    /// How the socket ends; what comes before that is kept, but for the goodbye.
-    pub(crate) async fn ended(&mut self) -> Ended {
-        self.ended_or_gone().await.expect("a close frame")
+    /// The end of the socket; earlier frames are kept, except `goodbye`.
+    pub(crate) async fn ended(&mut self) -> SocketEnd {
+        self.ended_or_disconnected().await.expect("a close frame")
     }
 
-    /// The same, or nothing when the server hung up without a word.
-    pub(crate) async fn ended_or_gone(&mut self) -> Option<Ended> {
+    /// The same, or `None` if the server closes the connection without one.
+    pub(crate) async fn ended_or_disconnected(&mut self) -> Option<SocketEnd> {
         let mut goodbye = None;
         loop {
             match self.receive_or_end().await {
@@ -132,12 +132,12 @@ impl Socket {
                     assert!(goodbye.is_none(), "{frame} after the goodbye");
                     self.unread.push_back(frame);
                 }
-                Err(code) => return code.map(|code| Ended { code, goodbye }),
+                Err(code) => return code.map(|code| SocketEnd { code, goodbye }),
             }
         }
     }
 
-    /// The code with which the server closes the socket, which it has said goodbye with.
+    /// The code of the server's close frame, which must match its `goodbye`.
     pub(crate) async fn closed(&mut self) -> u16 {
         let ended = self.ended().await;
         let goodbye = ended.goodbye.expect("a goodbye");
@@ -145,7 +145,7 @@ impl Socket {
         ended.code
     }
 
-    /// The next frame, or how the connection ended.
+    /// The next frame, or the end of the connection.
     pub(super) async fn receive_or_end(&mut self) -> Result<Value, Option<u16>> {
         loop {
             let received = tokio::time::timeout(PATIENCE, self.stream.next()).await;
@@ -161,7 +161,7 @@ impl Socket {
                 Some(Ok(Message::Ping(_) | Message::Pong(_))) => {}
                 Some(Ok(Message::Close(close))) => {
                     let code = close.map(|close| u16::from(close.code));
-                    // The server hangs up, too.
+                    // The server also closes the connection.
                     let last = tokio::time::timeout(PATIENCE, self.stream.next()).await;
                     assert!(matches!(last, Ok(None | Some(Err(_)))), "{last:?}");
                     return Err(code);
@@ -173,7 +173,7 @@ impl Socket {
     }
 }
 
-/// The type and channels of each event, in short.
+/// The type and channels of each event.
 pub(crate) fn shown(frames: &[Value]) -> Vec<String> {
     frames
         .iter()

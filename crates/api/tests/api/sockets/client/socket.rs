@@ -1,4 +1,4 @@
-//! What a client sends.
+//! The frames that a client sends.
 
 use std::collections::VecDeque;
 
@@ -14,21 +14,21 @@ use tokio_tungstenite::{
 };
 
 use super::Upgrade;
-use crate::{caller::Caller, harness::Api};
+use crate::{api_server::ApiServer, caller::Caller};
 
 /// A socket that is open.
-pub(crate) struct Socket {
-    /// The subprotocol that was agreed on.
+pub(crate) struct SocketClient {
+    /// The negotiated subprotocol.
     pub(crate) protocol: Option<String>,
     pub(super) stream: WebSocketStream<TcpStream>,
-    /// Frames that came while something else was waited for.
+    /// Frames that were received while waiting for others.
     pub(super) unread: VecDeque<Value>,
     last_id: u64,
 }
 
-impl Socket {
-    /// A socket that was just opened.
-    pub(super) fn over(stream: WebSocketStream<TcpStream>, protocol: Option<String>) -> Self {
+impl SocketClient {
+    /// A new socket.
+    pub(super) fn wrapped(stream: WebSocketStream<TcpStream>, protocol: Option<String>) -> Self {
         Self {
             protocol,
             stream,
@@ -37,8 +37,8 @@ impl Socket {
         }
     }
 
-    /// A socket by a caller's credential that has connected to these channels.
-    pub(crate) async fn connected(api: &Api, caller: &Caller, channels: &[&str]) -> Self {
+    /// A socket with a caller's credential, connected to these channels.
+    pub(crate) async fn connected(api: &ApiServer, caller: &Caller, channels: &[&str]) -> Self {
         let mut socket = Upgrade::of(api).by(caller).open().await;
         let connected = socket.connect(json!({"channels": channels})).await;
         for channel in connected["channels"].as_array().expect("channels") {
@@ -49,17 +49,17 @@ impl Socket {
 
     /// The result of `connect`.
     pub(crate) async fn connect(&mut self, members: Value) -> Value {
-        self.carried_out("connect", members).await
+        self.succeed("connect", members).await
     }
 
-    /// The result of a command that is carried out.
-    pub(crate) async fn carried_out(&mut self, command: &str, members: Value) -> Value {
+    /// The result of a command that succeeds.
+    pub(crate) async fn succeed(&mut self, command: &str, members: Value) -> Value {
         let reply = self.command(command, members).await;
         assert_eq!(reply["ok"], true, "{command}: {reply}");
         reply["result"].clone()
     }
 
-    /// The problem of a command that is refused.
+    /// The problem of a command that fails.
     pub(crate) async fn refused(&mut self, command: &str, members: Value) -> Value {
         let reply = self.command(command, members).await;
         assert_eq!(reply["ok"], false, "{command}: {reply}");
@@ -72,7 +72,7 @@ impl Socket {
         self.reply(id).await
     }
 
-    /// Sends a command, and answers its id.
+    /// Sends a command, and returns its id.
     pub(crate) async fn send_command(&mut self, command: &str, mut members: Value) -> u64 {
         self.last_id += 1;
         members["id"] = self.last_id.into();
@@ -87,17 +87,17 @@ impl Socket {
         sent.expect("the socket is open");
     }
 
-    /// Sends a text frame; the server may have hung up already.
+    /// Sends a text frame; the server may have closed the connection.
     pub(crate) async fn send_unheard(&mut self, text: &str) {
         self.send_message(Message::text(text)).await;
     }
 
-    /// Sends any message; the server may have hung up already.
+    /// Sends any message; the server may have closed the connection.
     pub(crate) async fn send_message(&mut self, message: Message) {
         let _ = self.stream.send(message).await;
     }
 
-    /// Closes the socket, and answers the code that the server closes it with.
+    /// Closes the socket, and returns the server's close code.
     pub(crate) async fn close(mut self) -> Option<u16> {
         let (code, reason) = (CloseCode::Normal, "".into());
         let close = CloseFrame { code, reason };

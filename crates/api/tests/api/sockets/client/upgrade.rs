@@ -1,4 +1,4 @@
-//! From a request to a socket, or to a refusal.
+//! Socket upgrades and their errors.
 
 use std::net::SocketAddr;
 
@@ -12,8 +12,8 @@ use tokio_tungstenite::tungstenite::{
     protocol::WebSocketConfig,
 };
 
-use super::Socket;
-use crate::{caller::Caller, harness::Api};
+use super::SocketClient;
+use crate::{api_server::ApiServer, caller::Caller};
 
 /// The request of an upgrade.
 pub(crate) struct Upgrade {
@@ -24,16 +24,16 @@ pub(crate) struct Upgrade {
 
 impl Upgrade {
     /// Without a credential.
-    pub(crate) fn of(api: &Api) -> Self {
+    pub(crate) fn of(api: &ApiServer) -> Self {
         Self::at(api, "/api/ws")
     }
 
     /// The same with a query.
-    pub(crate) fn at(api: &Api, path: &str) -> Self {
+    pub(crate) fn at(api: &ApiServer, path: &str) -> Self {
         Self::of_service(api.address, path)
     }
 
-    /// The same of a service that is about to go.
+    /// The same for a draining service.
     pub(crate) fn of_service(address: SocketAddr, path: &str) -> Self {
         let url = format!("ws://{address}{path}");
         Self {
@@ -43,7 +43,7 @@ impl Upgrade {
         }
     }
 
-    /// Over a connection that swallows little of what its client does not read.
+    /// Uses a connection with small buffers.
     pub(crate) fn narrow(mut self) -> Self {
         self.is_narrow = true;
         self
@@ -75,8 +75,8 @@ impl Upgrade {
         }
     }
 
-    /// The socket, or the answer to a request that was refused.
-    pub(crate) async fn try_open(self) -> Result<Socket, Refused> {
+    /// The socket, or the error response.
+    pub(crate) async fn try_open(self) -> Result<SocketClient, RejectedUpgrade> {
         let connection = self.connection().await;
         let mut config = WebSocketConfig::default();
         config.max_frame_size = None;
@@ -87,9 +87,9 @@ impl Upgrade {
             Ok((stream, response)) => {
                 assert_eq!(response.status(), 101);
                 let protocol = text(response.headers().get("sec-websocket-protocol"));
-                Ok(Socket::over(stream, protocol))
+                Ok(SocketClient::wrapped(stream, protocol))
             }
-            Err(tungstenite::Error::Http(response)) => Err(Refused {
+            Err(tungstenite::Error::Http(response)) => Err(RejectedUpgrade {
                 status: response.status().as_u16(),
                 problem: serde_json::from_slice(response.body().as_deref().unwrap_or_default())
                     .unwrap_or(Value::Null),
@@ -99,13 +99,13 @@ impl Upgrade {
         }
     }
 
-    pub(crate) async fn open(self) -> Socket {
+    pub(crate) async fn open(self) -> SocketClient {
         let opened = self.try_open().await;
         opened.unwrap_or_else(|refused| panic!("{refused:?}"))
     }
 
-    /// The refusal of this code.
-    pub(crate) async fn refused(self) -> Refused {
+    /// The error with this code.
+    pub(crate) async fn refused(self) -> RejectedUpgrade {
         match self.try_open().await {
             Err(refused) => refused,
             Ok(_) => panic!("the socket was opened"),
@@ -117,15 +117,15 @@ fn text(value: Option<&HeaderValue>) -> Option<String> {
     value.map(|value| value.to_str().expect("text").to_owned())
 }
 
-/// The answer to an upgrade that was refused.
+/// The response to a rejected upgrade.
 #[derive(Debug)]
-pub(crate) struct Refused {
+pub(crate) struct RejectedUpgrade {
     pub(crate) status: u16,
     pub(crate) problem: Value,
     pub(crate) headers: tungstenite::http::HeaderMap,
 }
 
-impl Refused {
+impl RejectedUpgrade {
     /// Its status and its code.
     pub(crate) fn shown(&self) -> (u16, &str) {
         (self.status, self.problem["code"].as_str().unwrap_or("none"))

@@ -1,4 +1,4 @@
-//! One case: what is sent, what is told, and how it ends.
+//! One case: the input, the expected messages, and the expected end.
 
 use std::{net::SocketAddr, time::Duration};
 
@@ -8,34 +8,34 @@ use tokio::{
     net::TcpStream,
 };
 
-use super::wire::{CLOSE, PING, PONG, Reading, TEXT, last, reason};
+use super::wire::{CLOSE, PING, PONG, ReceivedFrames, TEXT, last, reason};
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The timeout of a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the server tells, goodbyes and pings of its own aside.
+/// The messages of the server, except its `goodbye` and pings.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Told {
-    /// The answer to a command, or to one that cannot be read.
+pub(super) enum ServerMessage {
+    /// The reply to a command, or to an unreadable one.
     Reply(Option<u64>),
     Pong(Vec<u8>),
 }
 
-/// How a socket ends.
+/// The end of a socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum End {
-    /// It is still good when all is told: the client closes it, and is answered with its own code.
+    /// The socket stays open: the client closes it, and receives its own code.
     ByClient,
-    /// By this answer to what was sent, and by the server's hanging up.
+    /// The server answers with this and closes the connection.
     ByServer(Option<u16>),
 }
 
 /// One case, under its number in the Autobahn test suite.
 pub(super) struct Case {
     pub(super) number: String,
-    /// What is written at a time.
+    /// The size of each write.
     sent: Vec<Vec<u8>>,
-    told: Vec<Told>,
+    expected: Vec<ServerMessage>,
     end: End,
 }
 
@@ -44,7 +44,7 @@ impl Case {
         Self {
             number: number.into(),
             sent: Vec::new(),
-            told: Vec::new(),
+            expected: Vec::new(),
             end: End::ByClient,
         }
     }
@@ -55,75 +55,84 @@ impl Case {
         self
     }
 
-    /// Sends so many bytes at a time of all there is to send.
+    /// Sends the input in writes of this size.
     pub(super) fn chopped(mut self, size: usize) -> Self {
         let all = self.sent.concat();
         self.sent = all.chunks(size).map(<[u8]>::to_vec).collect();
         self
     }
 
-    /// Is answered.
+    /// Expects a reply.
     pub(super) fn answers(mut self, id: impl Into<Option<u64>>) -> Self {
-        self.told.push(Told::Reply(id.into()));
+        self.expected.push(ServerMessage::Reply(id.into()));
         self
     }
 
     pub(super) fn pongs(mut self, payload: &[u8]) -> Self {
-        self.told.push(Told::Pong(payload.to_vec()));
+        self.expected.push(ServerMessage::Pong(payload.to_vec()));
         self
     }
 
-    /// Ends with this code.
+    /// Expects a close with this code.
     pub(super) fn closes(mut self, code: u16) -> Self {
         self.end = End::ByServer(Some(code));
         self
     }
 
-    /// Ends without a code.
-    pub(super) fn closes_without_a_code(mut self) -> Self {
+    /// Expects a close without a code.
+    pub(super) fn closes_without_code(mut self) -> Self {
         self.end = End::ByServer(None);
         self
     }
 
-    /// What is otherwise than it should be.
+    /// The difference from the expectation.
     pub(super) async fn fault(&self, address: SocketAddr, key: &str) -> Option<String> {
         let tried = tokio::time::timeout(PATIENCE, self.play(address, key)).await;
-        let Ok((told, end)) = tried else {
+        let Ok((observed, end)) = tried else {
             return Some("it does not end".to_owned());
         };
-        let expected = without_answered_pings(&self.told);
-        let told = without_answered_pings(&told);
-        // What came before a fault need not be answered.
-        let is_told = match self.end {
-            End::ByServer(_) => expected.starts_with(&told),
-            End::ByClient => expected == told,
+        let expected = without_answered_pings(&self.expected);
+        let observed = without_answered_pings(&observed);
+        // Messages before a protocol error need not be answered.
+        let is_expected = match self.end {
+            End::ByServer(_) => expected.starts_with(&observed),
+            End::ByClient => expected == observed,
         };
         let code = match self.end {
             End::ByServer(code) => code,
             End::ByClient => Some(1000),
         };
-        let is_well = is_told && end == Some(code);
-        (!is_well).then(|| format!("{told:?}, closed {end:?}, not {expected:?}, {:?}", self.end))
+        let is_well = is_expected && end == Some(code);
+        (!is_well).then(|| {
+            format!(
+                "{observed:?}, closed {end:?}, not {expected:?}, {:?}",
+                self.end
+            )
+        })
     }
 
-    /// What was told, and the close frame that came, if one came.
-    async fn play(&self, address: SocketAddr, key: &str) -> (Vec<Told>, Option<Option<u16>>) {
+    /// The received messages, and the close frame, if any.
+    async fn play(
+        &self,
+        address: SocketAddr,
+        key: &str,
+    ) -> (Vec<ServerMessage>, Option<Option<u16>>) {
         let mut connection = open(address, key).await;
         for bytes in &self.sent {
-            // It may have been closed for what came before.
+            // The socket may have been closed for an earlier frame.
             if connection.write_all(bytes).await.is_err() {
                 break;
             }
             tokio::task::yield_now().await;
         }
-        let mut reading = Reading::default();
-        let (mut told, mut closed, mut has_closed) = (Vec::new(), None, false);
+        let mut reading = ReceivedFrames::default();
+        let (mut observed, mut closed, mut has_closed) = (Vec::new(), None, false);
         loop {
             while let Some((opcode, payload)) = reading.next() {
                 assert_eq!(closed, None, "something comes after the close");
                 match opcode {
-                    TEXT => told.extend(told_in(&payload)),
-                    PONG => told.push(Told::Pong(payload)),
+                    TEXT => observed.extend(message_from(&payload)),
+                    PONG => observed.push(ServerMessage::Pong(payload)),
                     PING => {}
                     CLOSE => {
                         closed = Some(payload.first_chunk().map(|code| u16::from_be_bytes(*code)));
@@ -132,30 +141,30 @@ impl Case {
                     other => panic!("opcode {other}"),
                 }
             }
-            if self.end == End::ByClient && !has_closed && self.is_all(&told) {
+            if self.end == End::ByClient && !has_closed && self.is_all(&observed) {
                 has_closed = true;
                 let _ = connection.write_all(&last(CLOSE, &reason(1000, b""))).await;
             }
             let mut bytes = [0; 4096];
             match connection.read(&mut bytes).await {
                 Ok(0) | Err(_) => break,
-                Ok(count) => reading.take_in(&bytes[..count]),
+                Ok(count) => reading.push(&bytes[..count]),
             }
         }
         assert!(reading.is_empty(), "the last frame is cut");
-        (told, closed)
+        (observed, closed)
     }
 
-    fn is_all(&self, told: &[Told]) -> bool {
-        without_answered_pings(told) == without_answered_pings(&self.told)
+    fn is_all(&self, observed: &[ServerMessage]) -> bool {
+        without_answered_pings(observed) == without_answered_pings(&self.expected)
     }
 }
 
-/// Of several pings the last one alone has to be answered (RFC 6455, section 5.5.3).
-fn without_answered_pings(told: &[Told]) -> Vec<Told> {
-    let mut kept: Vec<Told> = Vec::new();
-    for it in told {
-        if let (Some(Told::Pong(_)), Told::Pong(_)) = (kept.last(), it) {
+/// Only the last of several pings must be answered (RFC 6455, section 5.5.3).
+fn without_answered_pings(observed: &[ServerMessage]) -> Vec<ServerMessage> {
+    let mut kept: Vec<ServerMessage> = Vec::new();
+    for it in observed {
+        if let (Some(ServerMessage::Pong(_)), ServerMessage::Pong(_)) = (kept.last(), it) {
             kept.pop();
         }
         kept.push(it.clone());
@@ -163,16 +172,16 @@ fn without_answered_pings(told: &[Told]) -> Vec<Told> {
     kept
 }
 
-fn told_in(text: &[u8]) -> Option<Told> {
+fn message_from(text: &[u8]) -> Option<ServerMessage> {
     let frame: Value = serde_json::from_slice(text).expect("JSON");
     match frame["type"].as_str().expect("a type") {
-        "reply" => Some(Told::Reply(frame["id"].as_u64())),
+        "reply" => Some(ServerMessage::Reply(frame["id"].as_u64())),
         "goodbye" | "ping" => None,
         other => panic!("a {other}"),
     }
 }
 
-/// A socket that is open, as a client of bytes has it.
+/// An open socket of a raw client.
 async fn open(address: SocketAddr, key: &str) -> TcpStream {
     let mut connection = TcpStream::connect(address).await.expect("a connection");
     connection.set_nodelay(true).expect("no delay");
@@ -182,13 +191,13 @@ async fn open(address: SocketAddr, key: &str) -> TcpStream {
          Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
     );
     connection.write_all(head.as_bytes()).await.expect("sent");
-    let mut answer = Vec::new();
-    while !answer.ends_with(b"\r\n\r\n") {
-        answer.push(connection.read_u8().await.expect("an answer"));
+    let mut response = Vec::new();
+    while !response.ends_with(b"\r\n\r\n") {
+        response.push(connection.read_u8().await.expect("an answer"));
     }
-    let answer = String::from_utf8(answer).expect("a head");
-    assert!(answer.starts_with("HTTP/1.1 101 "), "{answer}");
+    let response = String::from_utf8(response).expect("a head");
+    assert!(response.starts_with("HTTP/1.1 101 "), "{response}");
     let accepted = "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=";
-    assert!(answer.contains(accepted), "{answer}");
+    assert!(response.contains(accepted), "{response}");
     connection
 }

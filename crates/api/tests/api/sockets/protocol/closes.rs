@@ -1,4 +1,4 @@
-//! Section 7: how clients close.
+//! Section 7: closes by clients.
 
 use super::{
     case::Case,
@@ -10,7 +10,7 @@ use super::{
 const GOOD: [u16; 16] = [
     1000, 1001, 1002, 1003, 1007, 1008, 1009, 1010, 1011, 3000, 3999, 4000, 4999, 1012, 1013, 1014,
 ];
-/// Codes that nobody may send, or that are not there.
+/// Reserved and undefined codes.
 const BAD: [u16; 11] = [0, 999, 1004, 1005, 1006, 1015, 1016, 1100, 2000, 2999, 5000];
 
 pub(super) fn cases() -> Vec<Case> {
@@ -29,7 +29,7 @@ pub(super) fn cases() -> Vec<Case> {
         Case::new("7.1.5")
             .sends([more(TEXT, b"{"), normal(), last(CONTINUATION, b"}")])
             .closes(1000),
-        // It closes before it has been told.
+        // The client closes before it has received everything.
         Case::new("7.1.6")
             .sends(fragments(&command(1, 256 * 1024), 64 * 1024))
             .sends([last(TEXT, &command(2, 40)), normal(), last(PING, b"")])
@@ -38,7 +38,7 @@ pub(super) fn cases() -> Vec<Case> {
             .closes(1000),
         Case::new("7.3.1")
             .sends([last(CLOSE, b"")])
-            .closes_without_a_code(),
+            .closes_without_code(),
         closing("7.3.2", b"a").closes(1002),
         closing("7.3.3", &reason(1000, b"")).closes(1000),
         closing("7.3.4", &reason(1000, b"Hello")).closes(1000),
@@ -46,12 +46,12 @@ pub(super) fn cases() -> Vec<Case> {
         closing("7.3.6", &reason(1000, &[b'*'; 124])).closes(1002),
         closing("7.5.1", &reason(1000, b"\xce\xba\xed\xa0\x80edited")).closes(1002),
     ];
-    for (place, code) in GOOD.into_iter().enumerate() {
-        let case = closing(&format!("7.7.{}", place + 1), &reason(code, b""));
+    for (index, code) in GOOD.into_iter().enumerate() {
+        let case = closing(&format!("7.7.{}", index + 1), &reason(code, b""));
         cases.push(case.closes(code));
     }
-    for (place, code) in BAD.into_iter().enumerate() {
-        let case = closing(&format!("7.9.{}", place + 1), &reason(code, b""));
+    for (index, code) in BAD.into_iter().enumerate() {
+        let case = closing(&format!("7.9.{}", index + 1), &reason(code, b""));
         cases.push(case.closes(1002));
     }
     for (number, code) in [("7.13.1", 5_001), ("7.13.2", u16::MAX)] {

@@ -22,7 +22,7 @@ pub(super) fn cases() -> Vec<Case> {
     .collect()
 }
 
-/// A command of this size, and the id that its answer carries.
+/// A command of this size, and the id of its reply.
 fn sized(size: usize) -> (Vec<u8>, Option<u64>) {
     if size == 0 {
         (Vec::new(), None)
@@ -33,11 +33,11 @@ fn sized(size: usize) -> (Vec<u8>, Option<u64>) {
 
 fn whole_messages() -> Vec<Case> {
     let mut cases = Vec::new();
-    for (place, size) in SIZES.into_iter().enumerate() {
+    for (index, size) in SIZES.into_iter().enumerate() {
         let (payload, id) = sized(size);
-        let text = Case::new(format!("1.1.{}", place + 1)).sends([last(TEXT, &payload)]);
+        let text = Case::new(format!("1.1.{}", index + 1)).sends([last(TEXT, &payload)]);
         cases.push(text.answers(id));
-        let binary = Case::new(format!("1.2.{}", place + 1)).sends([last(BINARY, &payload)]);
+        let binary = Case::new(format!("1.2.{}", index + 1)).sends([last(BINARY, &payload)]);
         cases.push(binary.closes(1003));
     }
     let largest = command(1, 65_536);
@@ -60,8 +60,8 @@ fn pings() -> Vec<Case> {
         let payloads: Vec<_> = (0..10).map(|it| format!("payload-{it}")).collect();
         let asked = payloads.iter().map(|it| last(PING, it.as_bytes()));
         let case = Case::new(number).sends(asked);
-        let told = payloads.iter();
-        told.fold(case, |case, payload| case.pongs(payload.as_bytes()))
+        let received = payloads.iter();
+        received.fold(case, |case, payload| case.pongs(payload.as_bytes()))
     };
     vec![
         ping("2.1", b""),
@@ -108,11 +108,11 @@ fn reserved_bits() -> Vec<Case> {
 fn reserved_opcodes() -> Vec<Case> {
     let mut cases = Vec::new();
     for (section, opcodes) in [(1, 3..=7), (2, 11..=15)] {
-        for (place, opcode) in opcodes.enumerate() {
-            let case = Case::new(format!("4.{section}.{}", place + 1));
-            let payload: &[u8] = if place % 2 == 0 { b"" } else { b"reserved" };
+        for (index, opcode) in opcodes.enumerate() {
+            let case = Case::new(format!("4.{section}.{}", index + 1));
+            let payload: &[u8] = if index % 2 == 0 { b"" } else { b"reserved" };
             let bad = last(opcode, payload);
-            let case = match place {
+            let case = match index {
                 0 | 1 => case.sends([bad]),
                 2 | 3 => case
                     .sends([last(TEXT, &command(1, 40)), bad, last(PING, b"")])

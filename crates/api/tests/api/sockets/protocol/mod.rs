@@ -7,9 +7,9 @@
 mod case;
 mod closes;
 mod framing;
-mod held;
+mod runner;
 mod sizes;
 mod text;
 mod wire;
 
-use held::command;
+use runner::command;

@@ -1,6 +1,6 @@
-//! Sections 9 and 10: how large messages may be, and how many come at once.
+//! Sections 9 and 10: message sizes and bursts.
 
-use api::socket::{FRAME_BYTES, MESSAGE_BYTES};
+use api::socket::{MAX_FRAME_BYTES, MAX_MESSAGE_BYTES};
 
 use super::{
     case::Case,
@@ -9,8 +9,8 @@ use super::{
 };
 
 pub(super) fn cases() -> Vec<Case> {
-    let frame = usize::try_from(FRAME_BYTES).expect("a size");
-    let message = usize::try_from(MESSAGE_BYTES).expect("a size");
+    let frame = usize::try_from(MAX_FRAME_BYTES).expect("a size");
+    let message = usize::try_from(MAX_MESSAGE_BYTES).expect("a size");
     let declares = |number: &str, opcode: u8, length: u64| {
         let declared = [header(0x80 | opcode, length)];
         Case::new(number).sends(declared).closes(1009)
@@ -32,11 +32,11 @@ pub(super) fn cases() -> Vec<Case> {
         declares("9.2.2", BINARY, 256 << 10),
         declares("9.2.3", BINARY, u64::MAX),
     ];
-    for (place, size) in [64, 256, 1024, 4096, 16 * 1024, 64 * 1024]
+    for (index, size) in [64, 256, 1024, 4096, 16 * 1024, 64 * 1024]
         .into_iter()
         .enumerate()
     {
-        let number = place + 1;
+        let number = index + 1;
         let largest = fragments(&command(1, message), size);
         let case = Case::new(format!("9.3.{number}")).sends(largest);
         cases.push(case.answers(1));
@@ -44,20 +44,20 @@ pub(super) fn cases() -> Vec<Case> {
         let case = Case::new(format!("9.3.{number} and a byte")).sends(larger);
         cases.push(case.closes(1009));
     }
-    for (place, size) in [64, 128, 256, 512, 1024, 2048].into_iter().enumerate() {
-        let case = Case::new(format!("9.5.{}", place + 1));
+    for (index, size) in [64, 128, 256, 512, 1024, 2048].into_iter().enumerate() {
+        let case = Case::new(format!("9.5.{}", index + 1));
         let case = case.sends([last(TEXT, &command(1, frame))]).chopped(size);
         cases.push(case.answers(1));
     }
-    for (place, size) in [40, 64, 256, 1024, 4096].into_iter().enumerate() {
-        cases.push(many(&format!("9.7.{}", place + 1), size));
+    for (index, size) in [40, 64, 256, 1024, 4096].into_iter().enumerate() {
+        cases.push(many(&format!("9.7.{}", index + 1), size));
     }
     let automatic = fragments(&command(1, 65_536), 1300);
     cases.push(Case::new("10.1.1").sends(automatic).answers(1));
     cases
 }
 
-/// As many commands of this size as may come at once.
+/// A burst of commands of this size.
 fn many(number: &str, size: usize) -> Case {
     let frames = (1..=40).map(|id| last(TEXT, &command(id, size)));
     let case = Case::new(number).sends(frames);

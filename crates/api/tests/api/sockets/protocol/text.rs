@@ -14,14 +14,14 @@ pub(super) fn cases() -> Vec<Case> {
     for (section, texts) in VALID {
         cases.extend(numbered(section, texts, |number, text| {
             Case::new(number)
-                .sends([last(TEXT, &saying(text.as_bytes()))])
+                .sends([last(TEXT, &text_frame(text.as_bytes()))])
                 .answers(1)
         }));
     }
     for (section, texts) in INVALID {
         cases.extend(numbered(section, texts, |number, bytes| {
             Case::new(number)
-                .sends([last(TEXT, &saying(bytes))])
+                .sends([last(TEXT, &text_frame(bytes))])
                 .closes(1007)
         }));
     }
@@ -37,19 +37,18 @@ fn numbered<T>(section: &str, all: &[T], case: impl Fn(String, &T) -> Case) -> V
         .collect()
 }
 
-/// A command with these bytes in a member that it does not have: it is read, and refused under its
-/// own id.
-fn saying(bytes: &[u8]) -> Vec<u8> {
+/// A command with these bytes in an unknown member: it is parsed, and rejected under its own id.
+fn text_frame(bytes: &[u8]) -> Vec<u8> {
     [br#"{"id":1,"type":"ping","word":""#, bytes, br#""}"#].concat()
 }
 
 /// The same text, whole and in pieces.
 fn split() -> Vec<Case> {
-    let good = saying(GREEK.as_bytes());
-    let bad = saying(b"\xce\xba\xe1\xbd\xb9\xed\xa0\x80edited");
-    let other = saying("Hello-µ@ßöäüàá-UTF-8!!".as_bytes());
+    let good = text_frame(GREEK.as_bytes());
+    let bad = text_frame(b"\xce\xba\xe1\xbd\xb9\xed\xa0\x80edited");
+    let other = text_frame("Hello-µ@ßöäüàá-UTF-8!!".as_bytes());
     // The last byte of the first fragment ends a character.
-    let start = saying("κό".as_bytes()).len() - 2;
+    let start = text_frame("κό".as_bytes()).len() - 2;
     let in_two = [
         more(TEXT, &good[..start]),
         last(CONTINUATION, &good[start..]),
@@ -75,8 +74,8 @@ fn split() -> Vec<Case> {
         Case::new("6.3.1").sends([last(TEXT, &bad)]).closes(1007),
         Case::new("6.3.2").sends(fragments(&bad, 1)).closes(1007),
     ];
-    // A server may wait for the end of the message before it looks.
-    let beyond = saying(b"\xce\xba\xf4\x90\x80\x80edited");
+    // A server may validate only whole messages.
+    let beyond = text_frame(b"\xce\xba\xf4\x90\x80\x80edited");
     for (number, message, size) in [
         ("6.4.1", &bad, 34),
         ("6.4.2", &beyond, 33),
@@ -95,11 +94,11 @@ fn split() -> Vec<Case> {
     cases
 }
 
-/// Each beginning of a text, cut between its bytes: UTF-8 where a character ends there.
+/// Each prefix of a text, by bytes: valid UTF-8 only at character boundaries.
 fn truncated() -> Vec<Case> {
     let bytes = GREEK.as_bytes();
     let cut = |end: usize| {
-        let case = Case::new(format!("6.6.{end}")).sends([last(TEXT, &saying(&bytes[..end]))]);
+        let case = Case::new(format!("6.6.{end}")).sends([last(TEXT, &text_frame(&bytes[..end]))]);
         if GREEK.is_char_boundary(end) {
             case.answers(1)
         } else {
@@ -146,7 +145,7 @@ const INVALID: [(&str, &[&[u8]]); 11] = [
         ],
     ),
     ("6.11 beyond", &[b"\xf4\x90\x80\x80"]),
-    // Continuations of nothing.
+    // Continuation bytes without a start.
     (
         "6.12",
         &[
@@ -160,7 +159,7 @@ const INVALID: [(&str, &[&[u8]]); 11] = [
             b"\x80\x81\x82\x83\x8f\x90\x9f\xa0\xaf\xb0\xbf",
         ],
     ),
-    // Beginnings of nothing.
+    // Start bytes without continuations.
     (
         "6.13",
         &[
@@ -191,9 +190,9 @@ const INVALID: [(&str, &[&[u8]]); 11] = [
         "6.15",
         &[b"\xc0\xe0\x80\xf0\x80\x80\xf8\x80\x80\x80\xdf\xef\xbf\xf7\xbf\xbf"],
     ),
-    // Bytes that no text has.
+    // Bytes that never occur in UTF-8.
     ("6.16", &[b"\xfe", b"\xff", b"\xfe\xfe\xff\xff"]),
-    // Longer than need be.
+    // Overlong encodings.
     (
         "6.17",
         &[
@@ -240,7 +239,7 @@ fn surrogates() -> Vec<Case> {
         }
     }
     let case = |number, bytes: &Vec<u8>| {
-        let frame = last(TEXT, &saying(bytes));
+        let frame = last(TEXT, &text_frame(bytes));
         Case::new(number).sends([frame]).closes(1007)
     };
     let alone = numbered("6.20", &alone, case);
@@ -260,7 +259,7 @@ fn no_characters() -> Vec<Case> {
         .collect();
     numbered("6.22", &texts, |number, text| {
         Case::new(number)
-            .sends([last(TEXT, &saying(text.as_bytes()))])
+            .sends([last(TEXT, &text_frame(text.as_bytes()))])
             .answers(1)
     })
 }

@@ -1,6 +1,6 @@
-//! Frames as RFC 6455 lays them out, right and wrong, from a client of the tests' own.
+//! Frames of RFC 6455, valid and invalid, from a raw client.
 
-/// What a masked frame is masked with; a key of zeros would hide a server that does not unmask.
+/// The masking key; a key of zeros would hide a server that does not unmask.
 const MASK: [u8; 4] = [0x37, 0xfa, 0x21, 0x3d];
 
 pub(super) const CONTINUATION: u8 = 0x0;
@@ -11,12 +11,12 @@ pub(super) const PING: u8 = 0x9;
 pub(super) const PONG: u8 = 0xa;
 const FINAL: u8 = 0x80;
 
-/// A frame whose first byte says it all: the last of its message.
+/// A frame with this first byte that ends its message.
 pub(super) fn last(opcode: u8, payload: &[u8]) -> Vec<u8> {
     frame(FINAL | opcode, payload)
 }
 
-/// A frame after which its message goes on.
+/// A frame whose message continues.
 pub(super) fn more(opcode: u8, payload: &[u8]) -> Vec<u8> {
     frame(opcode, payload)
 }
@@ -29,13 +29,13 @@ pub(super) fn reserved(bits: u8, opcode: u8, payload: &[u8]) -> Vec<u8> {
 /// A message in fragments of this size.
 pub(super) fn fragments(message: &[u8], size: usize) -> Vec<Vec<u8>> {
     let count = message.len().div_ceil(size);
-    let opcode = |place| if place == 0 { TEXT } else { CONTINUATION };
+    let opcode = |index| if index == 0 { TEXT } else { CONTINUATION };
     let pieces = message.chunks(size).enumerate();
     pieces
-        .map(|(place, piece)| {
-            let is_last = place + 1 == count;
+        .map(|(index, piece)| {
+            let is_last = index + 1 == count;
             let end = if is_last { FINAL } else { 0 };
-            frame(end | opcode(place), piece)
+            frame(end | opcode(index), piece)
         })
         .collect()
 }
@@ -63,12 +63,12 @@ pub(super) fn header(first: u8, length: u64) -> Vec<u8> {
     }
 }
 
-/// What the server sends, frame by frame.
+/// The frames of the server.
 #[derive(Default)]
-pub(super) struct Reading(Vec<u8>);
+pub(super) struct ReceivedFrames(Vec<u8>);
 
-impl Reading {
-    pub(super) fn take_in(&mut self, bytes: &[u8]) {
+impl ReceivedFrames {
+    pub(super) fn push(&mut self, bytes: &[u8]) {
         self.0.extend(bytes);
     }
 

@@ -1,8 +1,8 @@
-//! What holds of any expression.
+//! Properties of any expression.
 
 use proptest::prelude::*;
 
-use crate::calculator::tool::{LONGEST_EXPRESSION, calculate};
+use crate::calculator::tool::{MAX_EXPRESSION_CHARS, calculate};
 
 /// An expression of whole numbers, and its value by the rules of mathematics.
 fn sums() -> impl Strategy<Value = (String, i128)> {
@@ -61,51 +61,51 @@ fn fractions() -> impl Strategy<Value = (String, Fraction)> {
 
 proptest! {
     #[test]
-    fn what_is_not_marked_is_exact((expression, (top, bottom)) in fractions()) {
-        prop_assume!(expression.len() <= LONGEST_EXPRESSION - 7);
-        let told = calculate(&format!("floor({expression})")).ok();
+    fn unmarked_values_are_exact((expression, (top, bottom)) in fractions()) {
+        prop_assume!(expression.len() <= MAX_EXPRESSION_CHARS - 7);
+        let shown = calculate(&format!("floor({expression})")).ok();
         let floor = top.div_euclid(bottom).to_string();
-        if let Some(told) = told.filter(|told| !told.starts_with("approximately")) {
-            prop_assert_eq!(told, floor);
+        if let Some(shown) = shown.filter(|shown| !shown.starts_with("approximately")) {
+            prop_assert_eq!(shown, floor);
         }
-        let told = calculate(&expression).ok();
-        if let Some(told) = told.filter(|told| !told.starts_with("approximately")) {
-            // With as many places, the fraction is this whole number.
-            let places = told.split_once('.').map_or(0, |(_, places)| places.len());
+        let shown = calculate(&expression).ok();
+        if let Some(shown) = shown.filter(|shown| !shown.starts_with("approximately")) {
+            // With as many places, the fraction is this integer.
+            let places = shown.split_once('.').map_or(0, |(_, places)| places.len());
             prop_assume!(places <= 18);
-            let told: i128 = told.replace('.', "").parse().unwrap();
-            prop_assert_eq!(told * bottom, top * 10_i128.pow(u32::try_from(places).unwrap()));
+            let shown: i128 = shown.replace('.', "").parse().unwrap();
+            prop_assert_eq!(shown * bottom, top * 10_i128.pow(u32::try_from(places).unwrap()));
         }
     }
 
     #[test]
-    fn what_is_marked_is_no_farther_off_than_is_told((expression, (top, bottom)) in fractions()) {
-        prop_assume!(expression.len() <= LONGEST_EXPRESSION);
-        #[expect(clippy::cast_precision_loss, reason = "it is compared roughly")]
+    fn marked_values_are_within_their_error((expression, (top, bottom)) in fractions()) {
+        prop_assume!(expression.len() <= MAX_EXPRESSION_CHARS);
+        #[expect(clippy::cast_precision_loss, reason = "the comparison is approximate")]
         let exact = top as f64 / bottom as f64;
-        let told = calculate(&expression).ok();
-        if let Some(told) = told.as_deref().and_then(|it| it.strip_prefix("approximately ")) {
-            let (value, error) = told.split_once(" (give or take ").unwrap_or((told, "0)"));
+        let shown = calculate(&expression).ok();
+        if let Some(shown) = shown.as_deref().and_then(|it| it.strip_prefix("approximately ")) {
+            let (value, error) = shown.split_once(" (give or take ").unwrap_or((shown, "0)"));
             let value: f64 = value.parse().unwrap();
             let error: f64 = error.trim_end_matches(')').parse().unwrap();
             let of_comparison = exact.abs() * 1e-5;
-            prop_assert!((value - exact).abs() <= error + of_comparison, "{expression} = {told}");
+            prop_assert!((value - exact).abs() <= error + of_comparison, "{expression} = {shown}");
         }
     }
 
     #[test]
-    fn calculates_as_mathematics_does((expression, value) in sums()) {
-        prop_assume!(expression.len() <= LONGEST_EXPRESSION);
+    fn integer_expressions_follow_mathematics((expression, value) in sums()) {
+        prop_assume!(expression.len() <= MAX_EXPRESSION_CHARS);
         prop_assert_eq!(calculate(&expression), Ok(value.to_string()));
     }
 
     #[test]
-    fn any_text_is_calculated_or_refused(text in ".{0,60}") {
+    fn any_text_is_calculated_or_rejected(text in ".{0,60}") {
         let _ = calculate(&text);
     }
 
     #[test]
-    fn any_row_of_signs_is_calculated_or_refused(
+    fn any_sequence_of_tokens_is_calculated_or_rejected(
         text in "([0-9.e ]|\\+|-|\\*|/|%|\\^|\\(|\\)|sqrt|ln|pi|,|\\{|\\}){0,40}",
     ) {
         let _ = calculate(&text);

@@ -1,0 +1,99 @@
+//! The HTTP server of actix-web over connections with deadlines of their own.
+//!
+//! This crate knows nothing of the product: it serves any actix application.
+
+use std::{fmt, io, net::TcpListener, time::Duration};
+
+use actix_http::{HttpService, Protocol, Request, Response, body::MessageBody};
+use actix_server::Server;
+use actix_service::{
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt as _, fn_service, map_config,
+};
+use actix_web::{Error, dev::AppConfig};
+use tokio::net::TcpStream;
+
+mod connection;
+
+use connection::Connection;
+pub use connection::{ConnectionState, hold_until_sent};
+
+/// The time for which an idle connection is kept for the next request.
+const KEEP_ALIVE: Duration = Duration::from_secs(75);
+/// The time for which the client may take to close a connection that the server has closed.
+const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
+
+/// Runs the HTTP server with `workers` threads. After it is stopped, running requests have the time
+/// `grace`. Replaces `actix_web::HttpServer`, which cannot use [`Connection`]s.
+pub fn serve<F, I, S, B>(
+    listener: TcpListener,
+    workers: usize,
+    grace: Duration,
+    app: F,
+) -> io::Result<Server>
+where
+    F: Fn() -> I + Send + Clone + 'static,
+    I: IntoServiceFactory<S, Request>,
+    S: ServiceFactory<Request, Config = AppConfig> + 'static,
+    S::Error: Into<Error> + 'static,
+    S::InitError: fmt::Debug,
+    S::Response: Into<Response<B>> + 'static,
+    <S::Service as Service<Request>>::Future: 'static,
+    S::Service: 'static,
+    B: MessageBody + 'static,
+{
+    let builder = Server::build()
+        .workers(workers)
+        .shutdown_timeout(grace.as_secs())
+        .disable_signals();
+    let stopping = builder.graceful_shutdown_signal();
+    let address = listener.local_addr()?;
+    let builder = builder.listen("http", listener, move || {
+        let stopping = stopping.clone();
+        let app = app().into_factory().map_err(|error| {
+            let error: Error = error.into();
+            error.error_response()
+        });
+        let http = HttpService::build()
+            .graceful_shutdown_signal(move || {
+                let stopping = stopping.clone();
+                async move { stopping.notified().await }
+            })
+            .keep_alive(KEEP_ALIVE)
+            // [`Connection`]s have their own deadline for the heads of requests.
+            .client_request_timeout(Duration::ZERO)
+            .client_disconnect_timeout(DISCONNECT_DEADLINE)
+            .local_addr(address)
+            .on_connect_ext(|connection: &Connection, data| {
+                data.insert(connection.state());
+            })
+            .finish(map_config(app, |()| AppConfig::default()));
+        fn_service(|stream: TcpStream| async move {
+            // Without this, the first part of a stream would wait for the client's next packet.
+            stream.set_nodelay(true)?;
+            limit_unsent(&stream)?;
+            let peer = stream.peer_addr().ok();
+            Ok::<_, actix_http::error::DispatchError>((
+                Connection::new(stream),
+                Protocol::Http1,
+                peer,
+            ))
+        })
+        .and_then(http)
+    })?;
+    Ok(builder.run())
+}
+
+/// Limits the unsent bytes that the system accepts beyond the client's receive window. By default
+/// that is megabytes, of which a third must be sent before more is accepted: a slow but steady
+/// reader would seem to be blocked for that long.
+#[cfg(target_os = "linux")]
+fn limit_unsent(stream: &TcpStream) -> io::Result<()> {
+    const MAX_UNSENT_BYTES: u32 = 64 * 1024;
+    socket2::SockRef::from(stream).set_tcp_notsent_lowat(MAX_UNSENT_BYTES)
+}
+
+/// Keeps the system's limit where it cannot be set.
+#[cfg(not(target_os = "linux"))]
+fn limit_unsent(_: &TcpStream) -> io::Result<()> {
+    Ok(())
+}

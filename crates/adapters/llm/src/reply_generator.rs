@@ -1,0 +1,254 @@
+//! The reply of one turn: one completion request, or several while the model calls tools.
+
+use std::{collections::HashSet, sync::Arc, time::Duration};
+
+use domain::{FinishReason, Usage};
+use futures::{StreamExt as _, stream};
+use ports::{ReplyChunk, ReplyError, ReplyRequest};
+use tokio::time::sleep;
+
+use crate::{
+    chunk_sender::ChunkSender,
+    client::Upstream,
+    error::{LlmError, sanitize},
+    prompt::prompt,
+    reply_writer::ReplyWriter,
+    response_accumulator::ResponseAccumulator,
+    response_reader::read_response,
+    retry_policy::RetryPolicy,
+    tools::{Call, CallResult, CheckedCall, SchemaCache, Toolbox, execute},
+    wire::{
+        AssistantToolCall, CompletionRequest, FunctionCall, PromptMessage, Settings, StreamOptions,
+    },
+};
+
+/// The maximum number of completions with tool calls in a turn. After them the model must reply
+/// without tools.
+const MAX_TOOL_ROUNDS: usize = 8;
+/// The maximum number of tool calls in a turn.
+const MAX_TOOL_CALLS: usize = 16;
+
+/// The state of one reply.
+pub(crate) struct ReplyGenerator {
+    upstream: Arc<Upstream>,
+    writer: ReplyWriter,
+    retry_policy: RetryPolicy,
+    toolbox: Toolbox,
+    messages: Vec<PromptMessage>,
+    model: Option<String>,
+    settings: Settings,
+    usage: Option<Usage>,
+    calls_left: usize,
+    /// The ids of all tool calls of the turn so far.
+    call_ids: HashSet<String>,
+}
+
+impl ReplyGenerator {
+    /// Generates the reply to a request and sends its chunks to `sender`. Returns the last chunk.
+    pub(crate) async fn run(
+        upstream: Arc<Upstream>,
+        schemas: Arc<SchemaCache>,
+        request: ReplyRequest,
+        sender: ChunkSender,
+    ) -> Result<ReplyChunk, ReplyError> {
+        let config = &request.agent.config;
+        let retry_policy = RetryPolicy::new(config.timeout(), upstream.times.pause);
+        let toolbox = Toolbox::new(&request.tools, &request.unavailable_tools, &schemas).await;
+        let messages = prompt(&request, &toolbox.names());
+        let llm = config.llm.as_ref();
+        let model = llm.and_then(|llm| llm.model.clone());
+        let generator = Self {
+            writer: ReplyWriter::new(sender),
+            retry_policy,
+            toolbox,
+            messages,
+            model: model.or_else(|| upstream.model.clone()),
+            settings: upstream.settings(llm),
+            usage: None,
+            calls_left: MAX_TOOL_CALLS,
+            call_ids: HashSet::new(),
+            upstream,
+        };
+        drop(request);
+        let (finish_reason, usage) = generator.generate().await?;
+        Ok(ReplyChunk::End {
+            finish_reason,
+            usage,
+        })
+    }
+
+    async fn generate(mut self) -> Result<(FinishReason, Option<Usage>), LlmError> {
+        for round in 0..=MAX_TOOL_ROUNDS {
+            let may_call = round < MAX_TOOL_ROUNDS && self.calls_left > 0;
+            let mut response = self.complete(may_call).await?;
+            self.add_usage(response.usage);
+            let finish_reason = response.finish_reason.unwrap_or(FinishReason::Stop);
+            // A tool call that was truncated or filtered is not executed.
+            let wants_tools = !response.calls.is_empty() && finish_reason == FinishReason::Stop;
+            if !wants_tools {
+                // Some models, and proxies in front of failed servers, return an empty completion.
+                // After a tool call, the text before the call would otherwise count as the whole
+                // reply.
+                if finish_reason == FinishReason::Stop && response.text.trim().is_empty() {
+                    return Err(LlmError::Unusable("the upstream returned an empty reply"));
+                }
+                return Ok((finish_reason, self.usage));
+            }
+            if !may_call {
+                break;
+            }
+            let calls = std::mem::take(&mut response.calls).into_calls(&mut self.call_ids);
+            self.execute_calls(response, calls).await;
+            self.writer.start_paragraph();
+        }
+        Err(LlmError::Unusable(
+            "the model exceeded the limit of tool calls",
+        ))
+    }
+
+    /// Requests a completion, with retries, and reads the response.
+    async fn complete(&mut self, may_call: bool) -> Result<ResponseAccumulator, LlmError> {
+        let request = self
+            .upstream
+            .completion_request(self.request_body(may_call)?);
+        loop {
+            let mut response = ResponseAccumulator::default();
+            let error = match self.send_once(&request, &mut response).await {
+                Ok(()) => return Ok(response),
+                Err(error) => error,
+            };
+            if error.is_not_found() {
+                self.log_not_found(&error);
+            }
+            if response.has_output() {
+                return Err(error);
+            }
+            let Some(pause) = self.retry_policy.next_pause(&error) else {
+                return Err(error);
+            };
+            self.log_retry(&error, pause);
+            sleep(pause).await;
+        }
+    }
+
+    async fn send_once(
+        &mut self,
+        request: &reqwest::Request,
+        response: &mut ResponseAccumulator,
+    ) -> Result<(), LlmError> {
+        let upstream = &self.upstream;
+        let reply = upstream.send(request).await?;
+        let (times, key) = (&upstream.times, upstream.key());
+        read_response(reply, times, key, response, &mut self.writer).await
+    }
+
+    /// Logs an unknown path or model: either is probably a mistake in the configuration of the
+    /// server or of an agent.
+    fn log_not_found(&self, error: &LlmError) {
+        tracing::warn!(
+            engine = self.upstream.engine,
+            error = ports::error::chain(error),
+            path = self.upstream.path(),
+            model = self.model.as_deref().map(sanitize),
+            "LLM server returned 404: unknown path or model; check the base URL and the model name"
+        );
+    }
+
+    fn log_retry(&self, error: &LlmError, pause: Duration) {
+        let pause_ms = pause.as_secs_f64() * 1000.0;
+        tracing::info!(
+            engine = self.upstream.engine,
+            error = ports::error::chain(error),
+            pause_ms,
+            "LLM request failed; retrying"
+        );
+    }
+
+    fn request_body(&self, may_call: bool) -> Result<Vec<u8>, LlmError> {
+        let tools = self.toolbox.functions();
+        let request = CompletionRequest {
+            model: self.model.as_deref(),
+            messages: &self.messages,
+            stream: self.upstream.streams,
+            stream_options: self.upstream.streams.then_some(StreamOptions {
+                include_usage: true,
+            }),
+            settings: &self.settings,
+            tools,
+            tool_choice: self.upstream.tool_choice(may_call, !tools.is_empty()),
+        };
+        serde_json::to_vec(&request)
+            .map_err(|_error| LlmError::Malformed("the request cannot be serialized"))
+    }
+
+    /// Adds to the token usage of the turn.
+    fn add_usage(&mut self, usage: Option<Usage>) {
+        if let Some(more) = usage {
+            let before = self.usage.unwrap_or(Usage {
+                input_tokens: 0,
+                output_tokens: 0,
+            });
+            self.usage = Some(Usage {
+                input_tokens: before.input_tokens.saturating_add(more.input_tokens),
+                output_tokens: before.output_tokens.saturating_add(more.output_tokens),
+            });
+        }
+    }
+
+    /// Executes the tool calls of a completion concurrently, reports them in their order, and adds
+    /// their results to the messages of the next request.
+    async fn execute_calls(&mut self, response: ResponseAccumulator, calls: Vec<Call>) {
+        let mut checked_calls = Vec::new();
+        for call in &calls {
+            let checked = CheckedCall::new(call, &self.toolbox, self.calls_left > 0);
+            self.calls_left = self.calls_left.saturating_sub(1);
+            self.writer
+                .send_tool_step(ReplyChunk::ToolCalled {
+                    name: checked.name.clone(),
+                    arguments: checked.arguments.clone(),
+                })
+                .await;
+            checked_calls.push(checked);
+        }
+        self.messages.push(PromptMessage::Assistant {
+            content: self.upstream.assistant_content(response.text),
+            reasoning_content: Some(response.reasoning).filter(|reasoning| !reasoning.is_empty()),
+            tool_calls: calls.iter().map(to_wire_call).collect(),
+        });
+        let timeout = self.upstream.times.tool;
+        let mut results = stream::iter(checked_calls)
+            .map(|call| execute(call, timeout))
+            .buffered(MAX_TOOL_CALLS);
+        for call in calls {
+            let Some(CallResult { record, content }) = results.next().await else {
+                break;
+            };
+            self.writer
+                .send_tool_step(ReplyChunk::ToolReturned(record))
+                .await;
+            self.messages.push(PromptMessage::Tool {
+                tool_call_id: call.id,
+                content,
+            });
+        }
+    }
+}
+
+/// Converts a tool call for the next request. Some servers reject arguments that are not a JSON
+/// object, even if the model wrote them.
+fn to_wire_call(call: &Call) -> AssistantToolCall {
+    let parsed = serde_json::from_str::<serde_json::Map<_, serde_json::Value>>(&call.arguments);
+    let arguments = match parsed {
+        Ok(_) => call.arguments.clone(),
+        Err(_) => "{}".to_owned(),
+    };
+    AssistantToolCall {
+        id: call.id.clone(),
+        kind: "function",
+        function: FunctionCall {
+            name: call.name.clone(),
+            arguments,
+        },
+        extra_content: call.extra_content.clone(),
+    }
+}

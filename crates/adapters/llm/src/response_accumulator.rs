@@ -1,0 +1,244 @@
+//! Collects the response to one request.
+
+use domain::{FinishReason, Usage};
+use serde_json::Value;
+
+use crate::{
+    error::LlmError,
+    tools::ToolCallAccumulator,
+    upstream_error::UpstreamError,
+    wire::{Chunk, Part},
+};
+
+/// The maximum number of bytes that are kept of one response: text, reasoning and tool calls.
+pub(crate) const MAX_RESPONSE_BYTES: usize = 1024 * 1024;
+
+/// The response to one request so far, limited by [`MAX_RESPONSE_BYTES`]. Does not implement
+/// `Debug`, since none of it may be logged.
+#[derive(Default)]
+pub(crate) struct ResponseAccumulator {
+    pub(crate) text: String,
+    pub(crate) reasoning: String,
+    pub(crate) calls: ToolCallAccumulator,
+    pub(crate) finish_reason: Option<FinishReason>,
+    /// More content followed a finish reason. Such a server sends a reason with every chunk, so a
+    /// reason does not mark the end of the response.
+    continues_after_finish_reason: bool,
+    pub(crate) usage: Option<Usage>,
+}
+
+impl ResponseAccumulator {
+    /// Returns whether text or a tool call has arrived. The request is not repeated after that.
+    pub(crate) fn has_output(&self) -> bool {
+        !self.text.is_empty() || !self.calls.is_empty()
+    }
+
+    /// Returns whether the response is probably complete, before its stream has ended. The reason
+    /// `Stop` without output does not count: some servers send it with every piece of reasoning.
+    pub(crate) fn is_complete(&self) -> bool {
+        match self.finish_reason {
+            None => false,
+            Some(FinishReason::Stop) => self.has_output() && !self.continues_after_finish_reason,
+            Some(_) => !self.continues_after_finish_reason,
+        }
+    }
+
+    /// Adds a chunk and returns its new text.
+    pub(crate) fn push(&mut self, chunk: Chunk, key: Option<&str>) -> Result<String, LlmError> {
+        if let Some(error) = &chunk.error {
+            return Err(UpstreamError::read(None, error, key).into());
+        }
+        // Some servers send a running count; the last one is the total.
+        self.usage = chunk.usage().or(self.usage);
+        let (had_reason, before) = (self.finish_reason.is_some(), self.size());
+        let mut new = String::new();
+        for choice in chunk.choices.unwrap_or_default() {
+            if choice.index.is_some_and(|index| index != 0) {
+                continue;
+            }
+            if let Some(part) = choice.delta.or(choice.message) {
+                new.push_str(&self.push_part(part)?);
+            }
+            if let Some(reason) = choice.finish_reason.filter(|reason| !reason.is_empty()) {
+                self.finish_reason = Some(read_finish_reason(&reason)?);
+            }
+        }
+        self.continues_after_finish_reason |= had_reason && self.size() > before;
+        Ok(new)
+    }
+
+    fn push_part(&mut self, part: Part) -> Result<String, LlmError> {
+        let content = part.content.map(crate::wire::Content::into_text);
+        let mut text = content.unwrap_or_default() + &part.refusal.unwrap_or_default();
+        replace_nul(&mut text);
+        self.text.push_str(&text);
+        self.reasoning
+            .push_str(&part.reasoning_content.unwrap_or_default());
+        for call in part.tool_calls.unwrap_or_default() {
+            self.calls.push(call)?;
+        }
+        if self.size() > MAX_RESPONSE_BYTES {
+            return Err(LlmError::Malformed("the upstream's response is too large"));
+        }
+        Ok(text)
+    }
+
+    fn size(&self) -> usize {
+        self.text.len() + self.reasoning.len() + self.calls.bytes()
+    }
+}
+
+/// Stores cannot hold the character NUL.
+fn replace_nul(text: &mut String) {
+    if text.contains('\0') {
+        *text = text.replace('\0', "\u{fffd}");
+    }
+}
+
+/// Replaces NUL in every string and member name of a document.
+pub(crate) fn replace_nul_in_value(value: Value) -> Value {
+    match value {
+        Value::String(mut text) => {
+            replace_nul(&mut text);
+            Value::String(text)
+        }
+        Value::Array(items) => items.into_iter().map(replace_nul_in_value).collect(),
+        Value::Object(members) => {
+            let clean = |(mut name, value): (String, Value)| {
+                replace_nul(&mut name);
+                (name, replace_nul_in_value(value))
+            };
+            Value::Object(members.into_iter().map(clean).collect())
+        }
+        other => other,
+    }
+}
+
+/// An unknown reason still shows that the response is complete, so it counts as `Stop`.
+fn read_finish_reason(word: &str) -> Result<FinishReason, LlmError> {
+    match word.to_ascii_lowercase().as_str() {
+        "length" | "max_tokens" | "model_length" => Ok(FinishReason::Length),
+        "content_filter" | "safety" => Ok(FinishReason::ContentFilter),
+        "error" => Err(UpstreamError::read(None, &Value::Null, None).into()),
+        _ => Ok(FinishReason::Stop),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    fn push(response: &mut ResponseAccumulator, chunk: Value) -> Result<String, LlmError> {
+        response.push(serde_json::from_value(chunk).unwrap(), None)
+    }
+
+    fn delta(text: &str) -> Value {
+        json!({"choices": [{"delta": {"content": text}}]})
+    }
+
+    fn ended(reason: &str) -> Value {
+        json!({"choices": [{"finish_reason": reason}]})
+    }
+
+    #[rstest]
+    #[case("stop", FinishReason::Stop)]
+    #[case("length", FinishReason::Length)]
+    #[case("MAX_TOKENS", FinishReason::Length)]
+    #[case("content_filter", FinishReason::ContentFilter)]
+    #[case("tool_calls", FinishReason::Stop)]
+    #[case("eos", FinishReason::Stop)]
+    fn finish_reasons_are_read(#[case] word: &str, #[case] expected: FinishReason) {
+        let mut response = ResponseAccumulator::default();
+        push(&mut response, ended(word)).unwrap();
+        assert_eq!(response.finish_reason, Some(expected));
+    }
+
+    #[rstest]
+    #[case::nothing(&[], false)]
+    #[case::text(&[delta("Hi")], false)]
+    #[case::text_and_then_a_reason(&[delta("Hi"), ended("stop")], true)]
+    #[case::a_reason_and_then_tokens(&[delta("Hi"), ended("stop"), json!({"usage": {}})], true)]
+    #[case::more_text_after_a_reason(&[delta("Hi"), ended("stop"), delta("!"), ended("stop")], false)]
+    #[case::a_thought_with_a_reason(&[json!({"choices": [{"delta": {"reasoning_content": "hm"}, "finish_reason": "stop"}]})], false)]
+    #[case::nothing_since_it_was_filtered(&[ended("content_filter")], true)]
+    fn completeness_depends_on_what_follows_the_finish_reason(
+        #[case] chunks: &[Value],
+        #[case] expected: bool,
+    ) {
+        let mut response = ResponseAccumulator::default();
+        for chunk in chunks {
+            push(&mut response, chunk.clone()).unwrap();
+        }
+        assert_eq!(response.is_complete(), expected);
+    }
+
+    #[test]
+    fn the_finish_reason_error_is_an_error() {
+        let mut response = ResponseAccumulator::default();
+        let failed = push(&mut response, ended("error"));
+        assert!(failed.unwrap_err().is_transient());
+    }
+
+    #[test]
+    fn only_the_first_choice_is_read() {
+        let mut response = ResponseAccumulator::default();
+        let choices = [
+            json!({"index": 1, "delta": {"content": "other"}, "finish_reason": "stop"}),
+            json!({"index": 0, "delta": {"content": "th"}}),
+            json!({"index": null, "delta": {"content": "is"}}),
+        ];
+        assert_eq!(
+            push(&mut response, json!({"choices": choices})).unwrap(),
+            "this"
+        );
+        assert_eq!(response.finish_reason, None);
+    }
+
+    #[test]
+    fn a_refusal_is_text_and_reasoning_is_not() {
+        let mut response = ResponseAccumulator::default();
+        let chunk = json!({"choices": [{"delta": {"refusal": "No.", "reasoning_content": "hm"}}]});
+        assert_eq!(push(&mut response, chunk).unwrap(), "No.");
+        assert_eq!(response.reasoning, "hm");
+    }
+
+    #[test]
+    fn the_last_valid_usage_wins() {
+        let mut response = ResponseAccumulator::default();
+        for tokens in [json!(3), json!(5), json!(-1)] {
+            let usage = json!({"usage": {"prompt_tokens": 9, "completion_tokens": tokens}});
+            push(&mut response, usage).unwrap();
+        }
+        let expected = Usage {
+            input_tokens: 9,
+            output_tokens: 5,
+        };
+        assert_eq!(response.usage, Some(expected));
+    }
+
+    #[test]
+    fn nul_is_replaced() {
+        let mut response = ResponseAccumulator::default();
+        assert_eq!(push(&mut response, delta("a\0b")).unwrap(), "a\u{fffd}b");
+        assert_eq!(
+            replace_nul_in_value(json!({"\0": ["\0", {"a": "\0"}]})),
+            json!({"\u{fffd}": ["\u{fffd}", {"a": "\u{fffd}"}]})
+        );
+    }
+
+    #[test]
+    fn a_response_that_is_too_large_is_rejected() {
+        let mut response = ResponseAccumulator::default();
+        let half = "a".repeat(MAX_RESPONSE_BYTES / 2);
+        push(&mut response, delta(&half)).unwrap();
+        push(
+            &mut response,
+            json!({"choices": [{"delta": {"reasoning_content": half}}]}),
+        )
+        .unwrap();
+        assert!(push(&mut response, delta("a")).is_err());
+    }
+}

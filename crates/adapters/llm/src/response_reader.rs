@@ -1,0 +1,205 @@
+//! Reading a response, streamed or not.
+
+use std::time::Duration;
+
+use reqwest::{Response, header};
+use serde_json::from_slice;
+use tokio::time::{Instant, timeout, timeout_at};
+
+use crate::{
+    error::LlmError,
+    event_decoder::EventDecoder,
+    options::LlmTimes,
+    reply_writer::ReplyWriter,
+    response_accumulator::ResponseAccumulator,
+    wire::{Chunk, replace_lone_surrogates},
+};
+
+/// The maximum number of bytes of a response that is not streamed.
+const MAX_BODY_BYTES: usize = 1024 * 1024;
+/// The time within which the end of a stream may follow its last event. A connection whose stream
+/// was read to its end can be reused; otherwise the next request needs a new one, with a TLS
+/// handshake.
+const STREAM_END_GRACE: Duration = Duration::from_millis(10);
+
+/// Reads one response to its end and sends its text as it arrives.
+pub(crate) async fn read_response(
+    response: Response,
+    times: &LlmTimes,
+    key: Option<&str>,
+    accumulator: &mut ResponseAccumulator,
+    writer: &mut ReplyWriter,
+) -> Result<(), LlmError> {
+    match media_type(&response).as_str() {
+        "text/event-stream" => {
+            let mut reader = StreamReader {
+                response,
+                times,
+                decoder: EventDecoder::default(),
+            };
+            reader.read(key, accumulator, writer).await?;
+        }
+        "application/json" => {
+            let body = read_whole(response, times).await?;
+            let chunk = parse(&body)?;
+            writer.write(accumulator.push(chunk, key)?).await?;
+            // The body is complete, so the response is malformed rather than cut off.
+            if accumulator.finish_reason.is_none() {
+                let reason = "the upstream's response has no finish reason";
+                return Err(LlmError::Malformed(reason));
+            }
+        }
+        _ => {
+            let reason = "the upstream's response is neither an event stream nor JSON";
+            return Err(LlmError::Malformed(reason));
+        }
+    }
+    match accumulator.finish_reason {
+        Some(_) => Ok(()),
+        None => Err(LlmError::Incomplete),
+    }
+}
+
+fn media_type(response: &Response) -> String {
+    let value = response.headers().get(header::CONTENT_TYPE);
+    let value = value.and_then(|value| value.to_str().ok());
+    let essence = value.and_then(|value| value.split(';').next());
+    essence.unwrap_or_default().trim().to_ascii_lowercase()
+}
+
+fn parse(json: &[u8]) -> Result<Chunk, LlmError> {
+    let read = from_slice(json);
+    let read = read.or_else(|error| match replace_lone_surrogates(json) {
+        Some(repaired) => from_slice(&repaired),
+        None => Err(error),
+    });
+    // The error of the parser would quote the response.
+    read.map_err(|_error| LlmError::Malformed("the upstream's response is malformed"))
+}
+
+async fn read_whole(mut response: Response, times: &LlmTimes) -> Result<Vec<u8>, LlmError> {
+    let mut body = Vec::new();
+    let mut limit = times.first_byte;
+    loop {
+        let part = timeout(limit, response.chunk()).await;
+        let part = part.map_err(|_elapsed| LlmError::TimedOut)?;
+        let Some(part) = part.map_err(LlmError::interrupted)? else {
+            return Ok(body);
+        };
+        if body.len() + part.len() > MAX_BODY_BYTES {
+            return Err(LlmError::Malformed("the upstream's response is too large"));
+        }
+        body.extend_from_slice(&part);
+        limit = times.idle;
+    }
+}
+
+/// Reads a stream.
+struct StreamReader<'a> {
+    response: Response,
+    times: &'a LlmTimes,
+    decoder: EventDecoder,
+}
+
+/// The state of a stream after an event.
+#[derive(PartialEq, Eq)]
+enum StreamState {
+    Open,
+    Done,
+}
+
+impl StreamReader<'_> {
+    async fn read(
+        &mut self,
+        key: Option<&str>,
+        accumulator: &mut ResponseAccumulator,
+        writer: &mut ReplyWriter,
+    ) -> Result<(), LlmError> {
+        let mut last_line = (0, Instant::now());
+        let mut complete_since = None;
+        loop {
+            let now = Instant::now();
+            if self.decoder.lines() > last_line.0 {
+                last_line = (self.decoder.lines(), now);
+            }
+            // Comments, of which some servers send any number, do not extend this.
+            complete_since = accumulator
+                .is_complete()
+                .then(|| complete_since.unwrap_or(now));
+            let until = match complete_since {
+                Some(since) => since + self.times.trailer,
+                None => last_line.1 + self.line_limit(),
+            };
+            if complete_since.is_some() && until <= now {
+                return Ok(());
+            }
+            let part = match timeout_at(until, self.response.chunk()).await {
+                Ok(Ok(part)) => part,
+                // The reply is complete, so an error in the rest is ignored.
+                _ if complete_since.is_some() => return Ok(()),
+                Ok(Err(error)) => return Err(LlmError::interrupted(error)),
+                Err(_elapsed) => return Err(LlmError::TimedOut),
+            };
+            let Some(part) = part else {
+                let last = self.decoder.finish();
+                if let Some(event) = last {
+                    take_event(&event, key, accumulator, writer).await?;
+                }
+                return Ok(());
+            };
+            if self.take(&part, key, accumulator, writer).await? == StreamState::Done {
+                self.read_end().await;
+                return Ok(());
+            }
+        }
+    }
+
+    /// The time limit of the next line.
+    fn line_limit(&self) -> Duration {
+        if self.decoder.lines() == 0 {
+            self.times.first_byte
+        } else {
+            self.times.idle
+        }
+    }
+
+    async fn take(
+        &mut self,
+        mut bytes: &[u8],
+        key: Option<&str>,
+        accumulator: &mut ResponseAccumulator,
+        writer: &mut ReplyWriter,
+    ) -> Result<StreamState, LlmError> {
+        let too_large = |_| LlmError::Malformed("an event of the upstream's response is too large");
+        while let Some(event) = self.decoder.decode(&mut bytes).map_err(too_large)? {
+            if take_event(&event, key, accumulator, writer).await? == StreamState::Done {
+                return Ok(StreamState::Done);
+            }
+        }
+        Ok(StreamState::Open)
+    }
+
+    /// Reads to the end of the stream if it follows at once.
+    async fn read_end(&mut self) {
+        let end = self.response.chunk();
+        let _ = timeout(STREAM_END_GRACE, end).await;
+    }
+}
+
+async fn take_event(
+    event: &[u8],
+    key: Option<&str>,
+    accumulator: &mut ResponseAccumulator,
+    writer: &mut ReplyWriter,
+) -> Result<StreamState, LlmError> {
+    match event.trim_ascii() {
+        b"[DONE]" => Ok(StreamState::Done),
+        // Some servers send empty events to keep the connection open.
+        b"" => Ok(StreamState::Open),
+        json => {
+            let new = accumulator.push(parse(json)?, key)?;
+            writer.write(new).await?;
+            Ok(StreamState::Open)
+        }
+    }
+}

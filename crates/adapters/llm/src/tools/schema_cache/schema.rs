@@ -1,0 +1,110 @@
+//! A compiled schema of tool arguments.
+
+use std::time::Instant;
+
+use domain::{sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
+use jsonschema::{Keyword, PatternOptions, ValidationError, Validator, paths::Location};
+use serde_json::{Map, Value, json};
+
+use super::{
+    isolation::{LimitExceeded, MAX_CHECK_TIME, Step, with_limits},
+    limits::{Survey, survey},
+};
+
+/// The maximum number of bytes of one compiled pattern.
+const MAX_PATTERN_BYTES: usize = 64 * 1024;
+/// The maximum number of bytes of all compiled patterns of a schema.
+const MAX_TOTAL_PATTERN_BYTES: usize = 512 * 1024;
+
+/// The maximum number of subschemas that are evaluated for one call. Long lists with alternatives
+/// need thousands.
+const MAX_STEPS: u32 = 200_000;
+/// The same while the violation is described, which needs more memory.
+const MAX_DESCRIPTION_STEPS: u32 = 20_000;
+
+/// The keyword that counts steps. A schema that contains it counts double.
+const STEP: &str = "agent-service:step";
+
+/// The maximum number of characters of the library's errors, which quote their input.
+const MAX_REASON_CHARS: usize = 200;
+
+/// A compiled schema.
+#[derive(Debug)]
+pub(crate) struct Schema(Validator);
+
+impl Schema {
+    /// Compiles a schema of an external tool. Nothing is fetched for it, its patterns match in
+    /// linear time, and compilation and checks are limited. The error is the reason that it is
+    /// unusable.
+    pub(super) fn compile(schema: &Value) -> Result<Self, String> {
+        let survey = survey(schema)?;
+        let share = MAX_TOTAL_PATTERN_BYTES / survey.patterns.max(1);
+        let patterns = PatternOptions::regex()
+            .size_limit(share.min(MAX_PATTERN_BYTES))
+            .dfa_size_limit(share.min(MAX_PATTERN_BYTES));
+        let options = jsonschema::options()
+            .with_pattern_options(patterns)
+            .with_keyword(STEP, new_step);
+        match options.build(&with_counted_steps(schema, &survey)) {
+            Ok(validator) => Ok(Self(validator)),
+            Err(error) => {
+                let reason = error.to_string();
+                Err(reason.chars().take(MAX_REASON_CHARS).collect())
+            }
+        }
+    }
+
+    /// Returns the first violation, in words that help the model to correct it.
+    pub(super) fn first_violation(&self, arguments: &Value) -> Option<String> {
+        if is_nested_deeper(arguments, ARGUMENT_LEVELS) {
+            return Some("the arguments are nested too deeply".to_owned());
+        }
+        let deadline = Instant::now() + MAX_CHECK_TIME;
+        match with_limits(MAX_STEPS, deadline, || self.0.is_valid(arguments)) {
+            Ok(true) => return None,
+            Ok(false) => {}
+            Err(LimitExceeded) => return Some("the arguments take too long to check".to_owned()),
+        }
+        // `validate` stops at the first violation; `iter_errors` would collect all, which may be
+        // very many.
+        let violation = with_limits(MAX_DESCRIPTION_STEPS, deadline, || {
+            let error = self.0.validate(arguments).err()?;
+            let location = error.instance_path().to_string();
+            let location = if location.is_empty() { "/" } else { &location };
+            Some(format!("at {location}: {error}"))
+        });
+        violation
+            .unwrap_or_else(|LimitExceeded| Some("the arguments do not fit the schema".to_owned()))
+    }
+}
+
+/// Returns the schema with the counting keyword in all its subschemas. The library evaluates
+/// unknown keywords last, but `allOf` before everything that continues after a violation, so every
+/// path is counted.
+fn with_counted_steps(schema: &Value, survey: &Survey) -> Value {
+    let mut with_counted_steps = schema.clone();
+    for location in &survey.locations {
+        if let Some(Value::Object(members)) = with_counted_steps.pointer_mut(location)
+            && let Value::Array(parts) = members.entry("allOf").or_insert_with(|| json!([]))
+        {
+            // Appended at the end, so that references to other items stay valid.
+            parts.push(json!({ STEP: null }));
+        }
+    }
+    with_counted_steps
+}
+
+#[expect(
+    clippy::unnecessary_wraps,
+    reason = "the signature is that of all keywords"
+)]
+fn new_step<'a>(
+    _parent: &'a Map<String, Value>,
+    _value: &'a Value,
+    _location: Location,
+) -> Result<Box<dyn Keyword>, ValidationError<'a>> {
+    Ok(Box::new(Step))
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,106 @@
+//! Requests.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// The body of a request for a chat completion.
+#[derive(Serialize)]
+pub(crate) struct CompletionRequest<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) model: Option<&'a str>,
+    pub(crate) messages: &'a [PromptMessage],
+    pub(crate) stream: bool,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) stream_options: Option<StreamOptions>,
+    #[serde(flatten)]
+    pub(crate) settings: &'a Settings,
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    pub(crate) tools: &'a [Tool],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) tool_choice: Option<&'static str>,
+}
+
+/// Additional content of a stream.
+#[derive(Serialize)]
+pub(crate) struct StreamOptions {
+    pub(crate) include_usage: bool,
+}
+
+/// The parameters of the model.
+#[derive(Default, Serialize)]
+pub(crate) struct Settings {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) temperature: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) top_p: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) max_completion_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) seed: Option<i64>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub(crate) stop: Vec<String>,
+}
+
+/// One message of the prompt.
+#[derive(Clone, PartialEq, Serialize)]
+#[serde(tag = "role", rename_all = "lowercase")]
+pub(crate) enum PromptMessage {
+    System {
+        content: String,
+    },
+    User {
+        content: String,
+    },
+    Assistant {
+        content: Option<String>,
+        /// Some servers require the model's reasoning back while it uses tools; only those send it
+        /// under this name.
+        #[serde(skip_serializing_if = "Option::is_none")]
+        reasoning_content: Option<String>,
+        #[serde(skip_serializing_if = "Vec::is_empty")]
+        tool_calls: Vec<AssistantToolCall>,
+    },
+    Tool {
+        tool_call_id: String,
+        content: String,
+    },
+}
+
+/// A tool call of the model in the history of the request.
+#[derive(Clone, PartialEq, Serialize)]
+pub(crate) struct AssistantToolCall {
+    pub(crate) id: String,
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) function: FunctionCall,
+    /// An addition of some servers to a tool call that they require back unchanged, such as a
+    /// signature.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(crate) extra_content: Option<Value>,
+}
+
+/// The called function and its arguments.
+#[derive(Clone, PartialEq, Serialize)]
+pub(crate) struct FunctionCall {
+    pub(crate) name: String,
+    /// JSON text.
+    pub(crate) arguments: String,
+}
+
+/// A tool that the model may call.
+#[derive(Clone, Serialize)]
+pub(crate) struct Tool {
+    #[serde(rename = "type")]
+    pub(crate) kind: &'static str,
+    pub(crate) function: Function,
+}
+
+/// The function of a tool.
+#[derive(Clone, Serialize)]
+pub(crate) struct Function {
+    pub(crate) name: String,
+    pub(crate) description: String,
+    pub(crate) parameters: Value,
+}

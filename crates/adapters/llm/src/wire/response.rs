@@ -1,0 +1,222 @@
+//! Responses.
+
+use domain::Usage;
+use serde::{Deserialize, Deserializer, de::Error as _};
+use serde_json::{Value, from_str, value::RawValue};
+
+/// The maximum number of tokens that is plausible for one request.
+const MAX_TOKENS: f64 = 1e9;
+
+/// One event of a stream, or a whole response: they differ in the member that contains the text.
+#[derive(Default, Deserialize)]
+pub(crate) struct Chunk {
+    #[serde(default)]
+    pub(crate) choices: Option<Vec<Choice>>,
+    #[serde(default)]
+    usage: Option<Box<RawValue>>,
+    #[serde(default)]
+    pub(crate) error: Option<Value>,
+}
+
+impl Chunk {
+    /// The token usage, if the response contains it.
+    pub(crate) fn usage(&self) -> Option<Usage> {
+        self.usage.as_deref().and_then(read_usage)
+    }
+}
+
+/// One of the alternatives. Only one is requested.
+#[derive(Deserialize)]
+pub(crate) struct Choice {
+    #[serde(default)]
+    pub(crate) index: Option<u32>,
+    #[serde(default)]
+    pub(crate) delta: Option<Part>,
+    #[serde(default)]
+    pub(crate) message: Option<Part>,
+    #[serde(default)]
+    pub(crate) finish_reason: Option<String>,
+}
+
+/// A part of the reply, or all of it.
+#[derive(Default, Deserialize)]
+pub(crate) struct Part {
+    #[serde(default)]
+    pub(crate) content: Option<Content>,
+    /// Replaces the content if the model refuses to reply.
+    #[serde(default)]
+    pub(crate) refusal: Option<String>,
+    #[serde(default)]
+    pub(crate) reasoning_content: Option<String>,
+    #[serde(default)]
+    pub(crate) tool_calls: Option<Vec<CallPart>>,
+}
+
+/// Text, or a list of parts some of which are text.
+#[derive(Deserialize)]
+#[serde(untagged)]
+pub(crate) enum Content {
+    Text(String),
+    Parts(Vec<ContentPart>),
+}
+
+/// One part of a list. Parts that are not text, such as reasoning, are ignored.
+#[derive(Deserialize)]
+pub(crate) struct ContentPart {
+    #[serde(default, rename = "type")]
+    pub(crate) kind: String,
+    #[serde(default)]
+    pub(crate) text: Option<String>,
+}
+
+impl Content {
+    pub(crate) fn into_text(self) -> String {
+        match self {
+            Self::Text(text) => text,
+            Self::Parts(parts) => {
+                let texts = parts.into_iter().filter(|part| part.kind == "text");
+                texts.filter_map(|part| part.text).collect()
+            }
+        }
+    }
+}
+
+/// A piece of a tool call.
+#[derive(Default, Deserialize)]
+pub(crate) struct CallPart {
+    #[serde(default)]
+    pub(crate) index: Option<u32>,
+    #[serde(default)]
+    pub(crate) id: Option<String>,
+    #[serde(default)]
+    pub(crate) function: Option<FunctionPart>,
+    #[serde(default)]
+    pub(crate) extra_content: Option<Value>,
+}
+
+/// A piece of the called function.
+#[derive(Default, Deserialize)]
+pub(crate) struct FunctionPart {
+    #[serde(default)]
+    pub(crate) name: Option<String>,
+    /// A piece of JSON text; some servers send the object itself.
+    #[serde(default, deserialize_with = "text_or_json")]
+    pub(crate) arguments: Option<String>,
+}
+
+fn text_or_json<'de, D: Deserializer<'de>>(source: D) -> Result<Option<String>, D::Error> {
+    // The original text: parsing and serializing would change large numbers.
+    let raw = Box::<RawValue>::deserialize(source)?;
+    match raw.get() {
+        "null" => Ok(None),
+        text if text.starts_with('"') => from_str(text).map(Some).map_err(D::Error::custom),
+        json => Ok(Some(json.to_owned())),
+    }
+}
+
+/// Reads the token usage. Implausible counts are ignored and never fail the response. A count that
+/// is missing beside a valid one is zero, since some servers omit zeros.
+fn read_usage(raw: &RawValue) -> Option<Usage> {
+    #[derive(Deserialize)]
+    struct Tokens<'a> {
+        #[serde(default, borrow)]
+        prompt_tokens: Option<&'a RawValue>,
+        #[serde(default, borrow)]
+        completion_tokens: Option<&'a RawValue>,
+    }
+    let raw: Tokens<'_> = from_str(raw.get()).ok()?;
+    if raw.prompt_tokens.is_none() && raw.completion_tokens.is_none() {
+        return None;
+    }
+    let read = |count: Option<&RawValue>| count.map_or(Some(0), read_count);
+    Some(Usage {
+        input_tokens: read(raw.prompt_tokens)?,
+        output_tokens: read(raw.completion_tokens)?,
+    })
+}
+
+/// Reads a count. Some servers write integers as `12.0`.
+fn read_count(raw: &RawValue) -> Option<i64> {
+    let count: f64 = from_str(raw.get()).ok()?;
+    let is_valid = count.fract() == 0.0 && (0.0..=MAX_TOKENS).contains(&count);
+    #[expect(clippy::cast_possible_truncation, reason = "it is whole and small")]
+    is_valid.then_some(count as i64)
+}
+
+#[cfg(test)]
+mod tests {
+    use rstest::rstest;
+    use serde_json::json;
+
+    use super::*;
+
+    #[rstest]
+    #[case(json!("text"), "text")]
+    #[case(json!([{"type": "thinking", "thinking": []}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]), "ab")]
+    #[case(json!([]), "")]
+    fn content_is_text_or_parts(#[case] content: Value, #[case] expected: &str) {
+        let part: Part = serde_json::from_value(json!({"content": content})).unwrap();
+        assert_eq!(part.content.unwrap().into_text(), expected);
+    }
+
+    #[rstest]
+    #[case(json!("{\"a\":1}"), Some("{\"a\":1}"))]
+    #[case(json!({"a": 1}), Some("{\"a\":1}"))]
+    #[case(json!(null), None)]
+    fn arguments_are_text_or_json(#[case] arguments: Value, #[case] expected: Option<&str>) {
+        let part: FunctionPart = serde_json::from_value(json!({"arguments": arguments})).unwrap();
+        assert_eq!(part.arguments.as_deref(), expected);
+    }
+
+    #[test]
+    fn arguments_keep_their_original_text() {
+        let part = r#"{"arguments": {"b": 123456789012345678901234567890, "a": 1.10}}"#;
+        let part: FunctionPart = from_str(part).unwrap();
+        let expected = r#"{"b": 123456789012345678901234567890, "a": 1.10}"#;
+        assert_eq!(part.arguments.as_deref(), Some(expected));
+    }
+
+    #[test]
+    fn a_chunk_of_nulls_is_read() {
+        let chunk: Chunk =
+            serde_json::from_value(json!({"choices": null, "usage": null, "error": null})).unwrap();
+        assert!(chunk.choices.is_none() && chunk.usage().is_none() && chunk.error.is_none());
+        let choice = json!({"index": null, "delta": {"content": null, "refusal": null, "tool_calls": null}, "finish_reason": null});
+        let chunk: Chunk = serde_json::from_value(json!({"choices": [choice]})).unwrap();
+        let [choice] = &chunk.choices.unwrap()[..] else {
+            panic!("one choice")
+        };
+        assert!(choice.finish_reason.is_none());
+    }
+
+    #[rstest]
+    #[case(r#"{"prompt_tokens": 7, "completion_tokens": 2, "total_tokens": 9}"#, Some((7, 2)))]
+    #[case(r#"{"prompt_tokens": 7.0, "completion_tokens": 2e0}"#, Some((7, 2)))]
+    #[case(r#"{"prompt_tokens": 7, "completion_tokens": null}"#, Some((7, 0)))]
+    #[case(r#"{"completion_tokens": 2}"#, Some((0, 2)))]
+    #[case(r#"{"prompt_tokens": 7, "completion_tokens": -1}"#, None)]
+    #[case(r#"{"prompt_tokens": 7, "completion_tokens": 2.5}"#, None)]
+    #[case(r#"{"prompt_tokens": 7, "completion_tokens": "2"}"#, None)]
+    #[case(r#"{"prompt_tokens": [7], "completion_tokens": {}}"#, None)]
+    #[case(r#"{"prompt_tokens": 1000000001, "completion_tokens": 2}"#, None)]
+    #[case(
+        r#"{"prompt_tokens": 9223372036854775808, "completion_tokens": 2}"#,
+        None
+    )]
+    #[case(r#"{"prompt_tokens": 1e999, "completion_tokens": 2}"#, None)]
+    #[case("{}", None)]
+    #[case("null", None)]
+    #[case("[]", None)]
+    #[case("\"many\"", None)]
+    #[case("-1e999", None)]
+    fn implausible_usage_is_ignored(#[case] usage: &str, #[case] expected: Option<(i64, i64)>) {
+        let chunk = format!(r#"{{"usage": {usage}, "choices": []}}"#);
+        let chunk: Chunk = from_str(&chunk).unwrap();
+        let expected = expected.map(|(input_tokens, output_tokens)| Usage {
+            input_tokens,
+            output_tokens,
+        });
+        assert_eq!(chunk.usage(), expected);
+        assert!(chunk.choices.is_some());
+    }
+}

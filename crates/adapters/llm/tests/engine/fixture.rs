@@ -1,0 +1,126 @@
+//! The fixtures: engines, requests and replies.
+
+use std::{sync::Arc, time::Duration};
+
+use contract::reply_engine::request;
+use domain::{FinishReason, Usage};
+use futures::StreamExt as _;
+use llm_engine::{LlmOptions, LlmReplyEngine, LlmTimes};
+use ports::{ReplyChunk, ReplyEngine as _, ReplyError, ReplyRequest};
+use tokio::runtime::Handle;
+use tokio_util::task::TaskTracker;
+
+use crate::upstream::{Response, Upstream};
+
+/// The API key, which must not appear in logs or errors.
+pub(crate) const KEY: &str = "sk-secret-of-the-operator";
+
+/// Options with short pauses.
+pub(crate) fn options(base_url: impl Into<String>) -> LlmOptions {
+    LlmOptions {
+        api_key: Some(KEY.into()),
+        model: Some("model-of-the-operator".to_owned()),
+        times: LlmTimes {
+            pause: Duration::from_millis(1),
+            ..LlmTimes::default()
+        },
+        ..LlmOptions::new("spare", base_url, TaskTracker::new(), Handle::current())
+    }
+}
+
+/// An engine that uses this server.
+pub(crate) fn engine(upstream: &Upstream) -> LlmReplyEngine {
+    LlmReplyEngine::new(options(upstream.base_url())).expect("an engine")
+}
+
+/// An engine with other time limits.
+pub(crate) fn engine_with(
+    upstream: &Upstream,
+    change: impl FnOnce(&mut LlmTimes),
+) -> LlmReplyEngine {
+    let mut options = options(upstream.base_url());
+    change(&mut options.times);
+    LlmReplyEngine::new(options).expect("an engine")
+}
+
+/// A server that returns these responses, and an engine that uses it.
+pub(crate) async fn fixture(
+    responses: impl IntoIterator<Item = Response>,
+) -> (Upstream, LlmReplyEngine) {
+    let upstream = Upstream::start(responses).await;
+    let engine = engine(&upstream);
+    (upstream, engine)
+}
+
+/// A first message to an agent with this timeout.
+pub(crate) fn request_within(time: Duration) -> ReplyRequest {
+    let mut request = request(0);
+    let agent = Arc::make_mut(&mut request.agent);
+    agent.config.timeout_ms = Some(u32::try_from(time.as_millis()).expect("a short time"));
+    request
+}
+
+/// The whole reply of an engine.
+#[derive(Debug)]
+pub(crate) struct CollectedReply {
+    pub(crate) chunks: Vec<ReplyChunk>,
+    pub(crate) error: Option<ReplyError>,
+}
+
+impl CollectedReply {
+    pub(crate) fn deltas(&self) -> Vec<&str> {
+        let deltas = self.chunks.iter().filter_map(|chunk| match chunk {
+            ReplyChunk::Delta(text) => Some(text.as_str()),
+            _ => None,
+        });
+        deltas.collect()
+    }
+
+    pub(crate) fn text(&self) -> String {
+        self.deltas().concat()
+    }
+
+    #[track_caller]
+    pub(crate) fn end(&self) -> (FinishReason, Option<Usage>) {
+        assert!(self.error.is_none(), "{:?}", self.error);
+        match self.chunks.last() {
+            Some(ReplyChunk::End {
+                finish_reason,
+                usage,
+            }) => (*finish_reason, *usage),
+            other => panic!("the last chunk is {other:?}"),
+        }
+    }
+
+    /// The error and its causes, as they are logged.
+    #[track_caller]
+    pub(crate) fn failure(&self) -> String {
+        ports::error::chain(self.error.as_ref().expect("a failure"))
+    }
+}
+
+/// Collects the whole reply to a request.
+pub(crate) async fn collect_reply(
+    engine: &LlmReplyEngine,
+    request: ReplyRequest,
+) -> CollectedReply {
+    let mut reply = CollectedReply {
+        chunks: Vec::new(),
+        error: None,
+    };
+    let mut stream = engine.reply(request).await.expect("a stream");
+    while let Some(part) = stream.next().await {
+        assert!(reply.error.is_none(), "a chunk follows an error");
+        match part {
+            Ok(chunk) => reply.chunks.push(chunk),
+            Err(error) => reply.error = Some(error),
+        }
+    }
+    reply
+}
+
+/// Collects the reply to a first message if the server returns these responses.
+pub(crate) async fn reply_to(responses: impl IntoIterator<Item = Response>) -> CollectedReply {
+    let (_upstream, engine) = fixture(responses).await;
+    collect_reply(&engine, request(0)).await
+}

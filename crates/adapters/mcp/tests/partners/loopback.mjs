@@ -1,9 +1,0 @@
-// Loaded before a program: whatever it listens on, it does so on this machine alone.
-import { Server } from "node:net";
-
-const listen = Server.prototype.listen;
-
-Server.prototype.listen = function (port, ...rest) {
-  const callback = rest.findLast((argument) => typeof argument === "function");
-  return listen.call(this, { port: Number(port), host: "127.0.0.1" }, callback);
-};

@@ -1,0 +1,119 @@
+// An MCP server over HTTP that misbehaves. It prints its port once it listens, and then each call that
+// hangs and each cancellation. With the argument "hasty" it ends each stream at once, requests that it
+// is reopened without a pause, and prints the time in milliseconds; with "broken" it aborts the stream.
+// With "listening" it keeps the stream open; with "deep" and "deep_stream" it has a tool whose schema
+// is nested too deeply.
+import { createServer } from "node:http";
+
+const [behaviour] = process.argv.slice(2);
+const names = ["accept", "deny", "flood", "forget", "hang", "hurry", "large_after_progress", "large_answer", "large_stream", "moved", "overloaded", "mistake", "mistake_in_text", "refuse", "well"];
+const tools = names.map((name) => ({ name, inputSchema: { type: "object" } }));
+if (behaviour?.startsWith("deep")) {
+  tools.push({ name: "deep", inputSchema: { type: "object", default: JSON.parse("[".repeat(500) + "]".repeat(500)) } });
+}
+let listener = null;
+
+function json(response, id, result) {
+  response.writeHead(200, { "content-type": "application/json", "mcp-session-id": "one" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id, result }));
+}
+
+function stream(response, id, result) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.end(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", id, result })}\n\n`);
+}
+
+function text(bytes) {
+  return { content: [{ type: "text", text: "x".repeat(bytes) }] };
+}
+
+// Responds like a restarted server, without the id of the request.
+function rejectSession(response, code, message) {
+  response.writeHead(400, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", error: { code, message } }));
+}
+
+// The start of a stream without messages.
+function startStream(response) {
+  response.writeHead(200, { "content-type": "text/event-stream" });
+  response.write("id: 1\nretry: 0\n\n");
+}
+
+const handlers = {
+  accept: (response) => response.writeHead(202).end(),
+  deny: (response, id) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const error = { code: -32000, message: "the disk has no room" };
+    response.end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+  },
+  flood: (response, id) => {
+    const content = { type: "text", text: "x".repeat(10000) };
+    const params = { messages: [{ role: "user", content }], maxTokens: 1 };
+    const message = JSON.stringify({ jsonrpc: "2.0", id: "flood", method: "sampling/createMessage", params });
+    while (!listener.destroyed && listener.write(`data: ${message}\n\n`));
+    listener.once("drain", () => handlers.flood(response, id));
+  },
+  forget: (response) => rejectSession(response, -32000, "there is no such session"),
+  refuse: (response) => rejectSession(response, -32602, "there is no such city"),
+  large_after_progress: (response, id, { bytes }) => {
+    response.writeHead(200, { "content-type": "text/event-stream" });
+    const message = JSON.stringify({ jsonrpc: "2.0", method: "notifications/message", params: { level: "info", data: "x".repeat(1000) } });
+    for (let sent = 0; sent < bytes; sent += message.length) {
+      response.write(`data: ${message}\n\n`);
+    }
+    response.end(`data: ${JSON.stringify({ jsonrpc: "2.0", id, result: text(4) })}\n\n`);
+  },
+  hang: () => console.log("hangs"),
+  hurry: (response) => {
+    startStream(response);
+    response.end();
+  },
+  mistake: (response, id) => json(response, id + 1000, { content: [{ type: "text", text: "well" }] }),
+  mistake_in_text: (response, id) => json(response, `${id}`, { content: [{ type: "text", text: "well" }] }),
+  large_answer: (response, id, { bytes }) => json(response, id, text(bytes)),
+  large_stream: (response, id, { bytes }) => stream(response, id, text(bytes)),
+  moved: (response) => response.writeHead(307, { location: "/elsewhere" }).end(),
+  overloaded: (response) => response.writeHead(503).end("come back later"),
+  well: (response, id) => json(response, id, { content: [{ type: "text", text: "well" }] }),
+};
+
+const answers = {
+  initialize: (response, { id, params }) =>
+    json(response, id, {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "web", version: "1" },
+    }),
+  "tools/list": (response, { id }) => (behaviour === "deep_stream" ? stream : json)(response, id, { tools }),
+  "tools/call": (response, { id, params }) => handlers[params.name](response, id, params.arguments),
+  "notifications/cancelled": (response, { params }) => {
+    console.log(`cancelled ${params.reason}`);
+    response.writeHead(202).end();
+  },
+};
+
+const server = createServer(async (request, response) => {
+  if (request.url !== "/mcp") {
+    console.log(`asked for ${request.url}`);
+    response.writeHead(404).end();
+  } else if (request.method === "GET" && behaviour === "listening") {
+    startStream(response);
+    listener = response;
+    console.log("listens");
+  } else if (request.method === "GET" && ["hasty", "broken"].includes(behaviour)) {
+    console.log(`listens ${Math.round(performance.now())}`);
+    startStream(response);
+    setTimeout(() => (behaviour === "hasty" ? response.end() : response.destroy()), 10);
+  } else if (request.method !== "POST") {
+    response.writeHead(405).end();
+  } else {
+    let body = "";
+    for await (const part of request) {
+      body += part;
+    }
+    const message = JSON.parse(body);
+    const accept = (response) => response.writeHead(202).end();
+    (answers[message.method] ?? accept)(response, message);
+  }
+});
+server.listen(0, "127.0.0.1", () => console.log(server.address().port));

@@ -1,0 +1,118 @@
+//! A TCP proxy in front of the server that can cause faults.
+
+use std::{
+    net::SocketAddr,
+    sync::{Arc, Mutex},
+};
+
+use sqlx::postgres::PgConnectOptions;
+use tokio::{
+    io::{AsyncReadExt, AsyncWriteExt},
+    net::{TcpListener, TcpStream},
+};
+use tokio_util::task::TaskTracker;
+
+/// The behaviour of the proxy.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ProxyFault {
+    /// All data is forwarded.
+    None,
+    /// The next commit does not reach the server. The fault then ends.
+    LosesNextCommit,
+    /// The response to the next commit does not reach the client. The fault then ends.
+    LosesNextResponse,
+    /// No data is forwarded in either direction, and connections stay open.
+    Silent,
+}
+
+/// A proxy that listens on its own port.
+pub(crate) struct FaultyProxy {
+    fault: Arc<Mutex<ProxyFault>>,
+    address: SocketAddr,
+}
+
+impl FaultyProxy {
+    /// Starts a proxy without faults in front of the server of `options`.
+    pub(crate) async fn start(options: &PgConnectOptions) -> Self {
+        let server = (options.get_host().to_owned(), options.get_port());
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+        let address = listener.local_addr().expect("a bound port");
+        let fault = Arc::new(Mutex::new(ProxyFault::None));
+        let shared = Arc::clone(&fault);
+        let tasks = TaskTracker::new();
+        let connections = tasks.clone();
+        tasks.spawn(async move {
+            while let Ok((client, _)) = listener.accept().await {
+                let server = TcpStream::connect(&server).await.expect("the server");
+                connections.spawn(forward(client, server, Arc::clone(&shared)));
+            }
+        });
+        Self { fault, address }
+    }
+
+    /// The connection options for the server through this proxy.
+    pub(crate) fn options(&self, options: &PgConnectOptions) -> PgConnectOptions {
+        options
+            .clone()
+            .host(&self.address.ip().to_string())
+            .port(self.address.port())
+    }
+
+    /// Whether the proxy has no fault: the configured fault has happened.
+    pub(crate) fn is_sound(&self) -> bool {
+        *self.fault.lock().expect("the lock is not poisoned") == ProxyFault::None
+    }
+
+    /// Sets the fault.
+    pub(crate) fn set(&self, fault: ProxyFault) {
+        *self.fault.lock().expect("the lock is not poisoned") = fault;
+    }
+}
+
+/// Forwards one connection until one end closes it or a fault cuts it. Dropping both sockets cuts
+/// the connection.
+async fn forward(mut client: TcpStream, mut server: TcpStream, fault: Arc<Mutex<ProxyFault>>) {
+    let mut request = vec![0; 64 * 1024];
+    let mut response = vec![0; 64 * 1024];
+    loop {
+        tokio::select! {
+            length = client.read(&mut request) => {
+                let Ok(length @ 1..) = length else { return };
+                match apply_fault(&fault, &request[..length]) {
+                    ProxyFault::None => {
+                        let Ok(()) = server.write_all(&request[..length]).await else { return };
+                    }
+                    ProxyFault::LosesNextCommit => return,
+                    ProxyFault::LosesNextResponse => {
+                        let Ok(()) = server.write_all(&request[..length]).await else { return };
+                        // The server responds after the commit.
+                        let _ = server.read(&mut response).await;
+                        return;
+                    }
+                    ProxyFault::Silent => {}
+                }
+            }
+            length = server.read(&mut response) => {
+                let Ok(length @ 1..) = length else { return };
+                let is_silent = *fault.lock().expect("the lock is not poisoned") == ProxyFault::Silent;
+                if !is_silent {
+                    let Ok(()) = client.write_all(&response[..length]).await else { return };
+                }
+            }
+        }
+    }
+}
+
+/// Returns the fault that applies to `request`. Faults only affect commits, and end with them.
+fn apply_fault(fault: &Mutex<ProxyFault>, request: &[u8]) -> ProxyFault {
+    let mut fault = fault.lock().expect("the lock is not poisoned");
+    let is_commit = request.windows(6).any(|part| part == b"COMMIT");
+    match *fault {
+        active @ (ProxyFault::LosesNextCommit | ProxyFault::LosesNextResponse) if is_commit => {
+            *fault = ProxyFault::None;
+            active
+        }
+        ProxyFault::LosesNextCommit | ProxyFault::LosesNextResponse => ProxyFault::None,
+        state => state,
+    }
+}

@@ -1,0 +1,32 @@
+//! The fixtures: requests and replies.
+
+use futures::StreamExt as _;
+use ports::{ReplyChunk, ReplyEngine as _, ReplyError, ReplyStream};
+use scripted_engine::ScriptedEngine;
+
+pub(crate) async fn start_reply(
+    engine: &ScriptedEngine,
+    message: &str,
+) -> Result<ReplyStream, ReplyError> {
+    let mut request = contract::reply_engine::request(0);
+    message.clone_into(&mut request.message);
+    engine.reply(request).await
+}
+
+/// Returns the stream of a request that does not fail at once.
+pub(crate) async fn stream(engine: &ScriptedEngine, message: &str) -> ReplyStream {
+    start_reply(engine, message).await.expect("a stream")
+}
+
+/// Collects the whole reply of a new engine.
+pub(crate) async fn collect_reply(message: &str) -> Vec<ReplyChunk> {
+    let stream = stream(&ScriptedEngine::new(), message).await;
+    stream
+        .map(|piece| piece.expect("no failure"))
+        .collect()
+        .await
+}
+
+pub(crate) fn delta(text: &str) -> ReplyChunk {
+    ReplyChunk::Delta(text.to_owned())
+}

@@ -1,0 +1,124 @@
+//! Reads the whole body of a request, within its size and its time.
+
+use std::sync::Arc;
+
+use actix_web::{
+    Error, HttpMessage as _,
+    body::MessageBody,
+    dev::{Payload, ServiceRequest, ServiceResponse},
+    http::header,
+    middleware::Next,
+    web::{Bytes, BytesMut, Data},
+};
+use application::access::AuthContext;
+use domain::ProblemCode;
+use futures::StreamExt;
+use http_listener::ConnectionState;
+
+use super::{head::check_head, refuse, unread_body::UnreadBody};
+use crate::{operations, problem::ApiError, request::routed_path, state::ApiState};
+
+/// The maximum size in bytes of a client's form: two tokens of 16 KiB and the parameters around
+/// them.
+const MAX_FORM_BYTES: usize = 64 * 1024;
+
+/// Checks the head of a request and reads its body before the handler runs, so that a slow or
+/// endless one costs a handler nothing. This layer is inside of the rate limits, so that requests
+/// that are rejected here are counted too.
+pub async fn read_body(
+    mut request: ServiceRequest,
+    next: Next<impl MessageBody + 'static>,
+) -> Result<ServiceResponse, Error> {
+    match read_request(&mut request).await {
+        Ok(()) => Ok(next.call(request).await?.map_into_boxed_body()),
+        Err(error) => Ok(refuse(request, error)),
+    }
+}
+
+async fn read_request(request: &mut ServiceRequest) -> Result<(), ApiError> {
+    let state = request
+        .app_data::<Data<ApiState>>()
+        .cloned()
+        .ok_or(ApiError::new(ProblemCode::Internal))?;
+    check_head(request, &state.sizes)?;
+    if !has_body(request) {
+        return Ok(());
+    }
+    if is_upgrade(request) {
+        // Frames follow the head of an upgrade.
+        return Err(ApiError::header(
+            "Upgrade",
+            "an upgrade must not have a body",
+        ));
+    }
+    if let Some(max) = max_body_bytes(request, &state) {
+        let body = read_limited(request, &state, max).await?;
+        request.set_payload(Payload::from(body));
+        ConnectionState::of(request.request()).body_received();
+    } else {
+        let unread_body = UnreadBody(request.take_payload());
+        request.extensions_mut().insert(unread_body);
+    }
+    Ok(())
+}
+
+/// Returns the maximum size of a body in bytes, or `None` if no handler is going to read it.
+/// Unauthenticated callers get no memory for bodies, except at endpoints where clients authenticate
+/// in the body.
+fn max_body_bytes(request: &ServiceRequest, state: &ApiState) -> Option<usize> {
+    let max = state.sizes.body_bytes as usize;
+    if request.extensions().contains::<Arc<AuthContext>>() {
+        return Some(max);
+    }
+    operations::is_oauth(routed_path(request.request())).then_some(max.min(MAX_FORM_BYTES))
+}
+
+fn is_upgrade(request: &ServiceRequest) -> bool {
+    routed_path(request.request()) == "/api/ws" && request.headers().contains_key(header::UPGRADE)
+}
+
+fn has_body(request: &ServiceRequest) -> bool {
+    let headers = request.headers();
+    let length = headers.get(header::CONTENT_LENGTH);
+    length.is_some_and(|length| length != "0") || headers.contains_key(header::TRANSFER_ENCODING)
+}
+
+async fn read_limited(
+    request: &mut ServiceRequest,
+    state: &ApiState,
+    max: usize,
+) -> Result<Bytes, ApiError> {
+    let encoding = request.headers().get(header::CONTENT_ENCODING);
+    if encoding.is_some_and(|encoding| encoding != "identity") {
+        let error = ApiError::new(ProblemCode::UnsupportedMediaType);
+        return Err(error.with_detail("send the body without a Content-Encoding"));
+    }
+    let declared = request.headers().get(header::CONTENT_LENGTH);
+    let declared = declared.and_then(|length| length.to_str().ok()?.parse::<usize>().ok());
+    if declared.is_some_and(|length| length > max) {
+        return Err(ApiError::new(ProblemCode::BodyTooLarge));
+    }
+    let mut payload = request.take_payload();
+    let collected = collect(&mut payload, max, declared.unwrap_or(0));
+    let collected = tokio::time::timeout(state.body_deadline, collected).await;
+    // If the request is rejected, the rest of the body is needed again.
+    request.set_payload(payload);
+    collected.map_err(|_elapsed| ApiError::new(ProblemCode::RequestTimeout))?
+}
+
+async fn collect(payload: &mut Payload, max: usize, expected: usize) -> Result<Bytes, ApiError> {
+    let mut body = BytesMut::with_capacity(expected);
+    while let Some(chunk) = payload.next().await {
+        let chunk = chunk.map_err(|error| {
+            let refused = ApiError::new(ProblemCode::MalformedJson);
+            refused
+                .with_detail("the connection was closed before the end of the body")
+                .because(error.to_string())
+        })?;
+        if body.len() + chunk.len() > max {
+            return Err(ApiError::new(ProblemCode::BodyTooLarge));
+        }
+        body.extend_from_slice(&chunk);
+    }
+    Ok(body.freeze())
+}

@@ -1,0 +1,278 @@
+//! Errors of the OAuth endpoints.
+
+use std::{borrow::Cow, fmt, time::Duration};
+
+use actix_web::{
+    HttpResponse, ResponseError,
+    http::{
+        StatusCode,
+        header::{self, HeaderValue},
+    },
+    web::Bytes,
+};
+use application::access::{
+    server::{OAuthError, SigningKeyError},
+    tokens::PAUSE_BETWEEN_FETCHES,
+};
+use domain::ProblemCode;
+use ports::{BoxError, RepositoryError};
+use serde::Serialize;
+use utoipa::{IntoResponses, ToSchema};
+
+use crate::problem::{FailureCause, seconds_to_wait, store_problem};
+
+/// The challenge for clients.
+const CHALLENGE: HeaderValue = HeaderValue::from_static("Basic realm=\"agent-service\"");
+
+/// An error as in RFC 6749 (5.2).
+#[derive(Debug, Serialize, ToSchema)]
+#[schema(as = OAuthError)]
+pub struct ErrorBody {
+    /// The error code of RFC 6749, RFC 7009 or RFC 8707.
+    #[schema(value_type = String, examples("invalid_client"))]
+    error: &'static str,
+    /// A description for people.
+    #[schema(value_type = String)]
+    error_description: Cow<'static, str>,
+}
+
+/// The errors that every endpoint can return, for the document.
+#[derive(IntoResponses)]
+pub enum OAuthErrors {
+    /// The request violates OAuth.
+    #[response(status = 400)]
+    Malformed,
+    /// The client could not be authenticated.
+    #[response(status = 401)]
+    UnknownClient,
+}
+
+/// An error of an OAuth endpoint.
+#[derive(Debug)]
+pub struct OAuthErrorResponse {
+    status: StatusCode,
+    error: &'static str,
+    description: Cow<'static, str>,
+    /// The time in whole seconds after which to retry.
+    retry_after: Option<u32>,
+    /// The cause, which is only logged.
+    source: Option<BoxError>,
+}
+
+impl OAuthErrorResponse {
+    fn new(
+        status: StatusCode,
+        error: &'static str,
+        description: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        Self {
+            status,
+            error,
+            description: description.into(),
+            retry_after: (status == StatusCode::SERVICE_UNAVAILABLE).then_some(1),
+            source: None,
+        }
+    }
+
+    /// Creates an error that is temporary.
+    fn temporary(status: StatusCode, wait: Duration, error: &OAuthError) -> Self {
+        Self {
+            retry_after: Some(seconds_to_wait(wait)),
+            ..Self::new(status, "temporarily_unavailable", error.to_string())
+        }
+    }
+
+    /// Creates an error of the service itself.
+    fn from_problem(code: ProblemCode, cause: impl Into<BoxError>) -> Self {
+        Self {
+            source: Some(cause.into()),
+            ..Self::from_status(code.status())
+        }
+    }
+
+    /// Creates an error for a status that has nothing to do with OAuth.
+    fn from_status(status: u16) -> Self {
+        let (error, description) = match status {
+            404 => ("invalid_request", "no such endpoint"),
+            405 => ("invalid_request", "use the method POST"),
+            408 => ("invalid_request", "the body did not arrive in time"),
+            413 => ("invalid_request", "the body is too large"),
+            414 => ("invalid_request", "the address is too long"),
+            415 => (
+                "invalid_request",
+                "send the body without a Content-Encoding",
+            ),
+            429 => ("temporarily_unavailable", "too many requests, retry later"),
+            503 => (
+                "temporarily_unavailable",
+                "temporarily unavailable, retry later",
+            ),
+            400..=499 => ("invalid_request", "the request is malformed"),
+            _ => ("server_error", "internal server error"),
+        };
+        let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        Self::new(status, error, description)
+    }
+
+    fn body(&self) -> Bytes {
+        let body = ErrorBody {
+            error: self.error,
+            error_description: self.description.clone(),
+        };
+        serde_json::to_vec(&body).unwrap_or_default().into()
+    }
+}
+
+/// Returns the body for an error of the middleware in front of these endpoints.
+pub fn error_body(code: ProblemCode) -> Bytes {
+    OAuthErrorResponse::from_status(code.status()).body()
+}
+
+impl From<OAuthError> for OAuthErrorResponse {
+    fn from(error: OAuthError) -> Self {
+        let (status, word) = match error {
+            OAuthError::InvalidRequest(_) => (StatusCode::BAD_REQUEST, "invalid_request"),
+            OAuthError::InvalidClient => (StatusCode::UNAUTHORIZED, "invalid_client"),
+            // The keys are not fetched more often.
+            OAuthError::KeysUnavailable(_) => {
+                let status = StatusCode::SERVICE_UNAVAILABLE;
+                return Self::temporary(status, PAUSE_BETWEEN_FETCHES, &error);
+            }
+            OAuthError::RateLimited { wait } => {
+                return Self::temporary(StatusCode::TOO_MANY_REQUESTS, wait, &error);
+            }
+            OAuthError::InvalidGrant => (StatusCode::BAD_REQUEST, "invalid_grant"),
+            OAuthError::UnsupportedGrantType => (StatusCode::BAD_REQUEST, "unsupported_grant_type"),
+            OAuthError::InvalidScope => (StatusCode::BAD_REQUEST, "invalid_scope"),
+            OAuthError::InvalidTarget => (StatusCode::BAD_REQUEST, "invalid_target"),
+            OAuthError::Store(error) | OAuthError::SigningKeys(SigningKeyError::Store(error)) => {
+                return error.into();
+            }
+            OAuthError::SigningKeys(
+                error @ (SigningKeyError::Unreadable { .. }
+                | SigningKeyError::Missing
+                | SigningKeyError::Contended
+                | SigningKeyError::Cryptography),
+            ) => return Self::from_problem(ProblemCode::Internal, error),
+        };
+        Self::new(status, word, error.to_string())
+    }
+}
+
+impl From<RepositoryError> for OAuthErrorResponse {
+    fn from(error: RepositoryError) -> Self {
+        Self::from_problem(store_problem(&error), error)
+    }
+}
+
+impl fmt::Display for OAuthErrorResponse {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str(self.error)
+    }
+}
+
+impl ResponseError for OAuthErrorResponse {
+    fn status_code(&self) -> StatusCode {
+        self.status
+    }
+
+    fn error_response(&self) -> HttpResponse {
+        let mut response = HttpResponse::build(self.status);
+        response.content_type("application/json");
+        if self.status == StatusCode::UNAUTHORIZED {
+            response.insert_header((header::WWW_AUTHENTICATE, CHALLENGE));
+        }
+        if let Some(seconds) = self.retry_after {
+            response.insert_header((header::RETRY_AFTER, seconds));
+        }
+        let mut response = response.body(self.body());
+        if self.status.is_server_error() {
+            FailureCause::attach(&mut response, self.source.as_ref());
+        }
+        response
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use application::access::tokens::KeysUnavailable;
+
+    use super::*;
+
+    /// The characters that a description may contain (RFC 6749, 5.2).
+    fn is_allowed(text: &str) -> bool {
+        text.bytes()
+            .all(|byte| matches!(byte, 0x20..=0x7e) && !b"\"\\".contains(&byte))
+    }
+
+    #[test]
+    fn every_error_has_a_code_and_a_description_that_oauth_allows() {
+        for (error, status, word) in [
+            (
+                OAuthError::InvalidRequest("no form"),
+                400,
+                "invalid_request",
+            ),
+            (OAuthError::InvalidClient, 401, "invalid_client"),
+            (
+                OAuthError::KeysUnavailable(KeysUnavailable),
+                503,
+                "temporarily_unavailable",
+            ),
+            (
+                OAuthError::RateLimited {
+                    wait: Duration::from_millis(1_001),
+                },
+                429,
+                "temporarily_unavailable",
+            ),
+            (OAuthError::InvalidGrant, 400, "invalid_grant"),
+            (
+                OAuthError::UnsupportedGrantType,
+                400,
+                "unsupported_grant_type",
+            ),
+            (OAuthError::InvalidScope, 400, "invalid_scope"),
+            (OAuthError::InvalidTarget, 400, "invalid_target"),
+        ] {
+            let sentence = error.to_string();
+            let response = OAuthErrorResponse::from(error);
+            assert_eq!((response.status.as_u16(), response.error), (status, word));
+            assert_eq!(response.description, sentence);
+            assert!(is_allowed(&sentence), "{sentence}");
+        }
+    }
+
+    #[test]
+    fn temporary_errors_have_a_retry_after() {
+        let wait = Duration::from_millis(1_001);
+        for (error, expected) in [
+            (OAuthError::RateLimited { wait }, Some("2")),
+            (OAuthError::KeysUnavailable(KeysUnavailable), Some("30")),
+            (OAuthError::InvalidClient, None),
+        ] {
+            let response = OAuthErrorResponse::from(error).error_response();
+            let retry_after = response.headers().get(header::RETRY_AFTER);
+            assert_eq!(
+                retry_after.map(|retry_after| retry_after.to_str().unwrap()),
+                expected
+            );
+        }
+    }
+
+    #[test]
+    fn every_problem_has_a_code_and_a_description_that_oauth_allows() {
+        for code in ProblemCode::ALL {
+            let body: serde_json::Value = serde_json::from_slice(&error_body(*code)).unwrap();
+            let error = body["error"].as_str().unwrap();
+            let expected = match code.status() {
+                429 | 503 => "temporarily_unavailable",
+                500.. => "server_error",
+                _ => "invalid_request",
+            };
+            assert_eq!(error, expected, "{code:?}");
+            let description = body["error_description"].as_str().unwrap();
+            assert!(is_allowed(description), "{description}");
+        }
+    }
+}

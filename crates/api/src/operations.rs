@@ -1,0 +1,308 @@
+//! All operations of the HTTP interface, one row each.
+//!
+//! Routes, required scopes, costs, public paths and everything that the OpenAPI document derives
+//! from an operation's nature are read from these rows, and no path is matched anywhere else. To
+//! add an operation, write its handler and add its row.
+
+use std::sync::LazyLock;
+
+use actix_web::{Route, web};
+use domain::{CredentialKind, ProblemCode, RatePolicy, Scope};
+use utoipa::OpenApi;
+
+use crate::{
+    agents, catalogue, chat, conversations, credentials, documents, events, health, limits, oauth,
+    problem, socket, turns,
+};
+
+/// The credential that an operation requires.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// None.
+    Public,
+    /// Any valid credential, whatever its scopes.
+    AnyCredential,
+    /// A credential with one of these scopes.
+    AnyOf(&'static [Scope]),
+}
+
+/// The cost of an ordinary operation.
+pub const ONE_REQUEST: &[RatePolicy] = &[RatePolicy::Requests];
+
+/// An operation. The traits are false unless its row names them.
+#[derive(Debug, Clone, Copy)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a trait that a row names"
+)]
+pub struct Operation {
+    /// The `operationId` in the OpenAPI document.
+    pub id: &'static str,
+    /// The HTTP method, in capitals.
+    pub method: &'static str,
+    /// The path template.
+    pub path: &'static str,
+    /// The required credential.
+    pub access: Access,
+    /// The rate limits of which a call takes one unit each.
+    pub cost: &'static [RatePolicy],
+    /// The kind of credential that it manages. Credentials have no versions and no events.
+    pub credentials: Option<CredentialKind>,
+    /// An `Idempotency-Key` is accepted.
+    pub idempotent: bool,
+    /// Responses contain a secret, and are not stored for repeated keys.
+    pub secret: bool,
+    /// `If-Match` is accepted.
+    pub conditional: bool,
+    /// Responses have an `ETag`.
+    pub versioned: bool,
+    /// A 201 has a `Location`.
+    pub located: bool,
+    /// Responses are as old as a position of the event log, in `X-Event-Seq`.
+    pub reads_log: bool,
+    /// Responses are one page of a list, with a `Link` to the next.
+    pub paged: bool,
+    /// `Accept: text/event-stream` is answered with a stream.
+    pub streams: bool,
+    /// It starts a turn: problems may name it, and 200 has `Server-Timing`.
+    pub starts_turn: bool,
+    /// The request body may be omitted.
+    pub optional_body: bool,
+    /// The request body refers to an agent, which may not exist.
+    pub names_agent: bool,
+    /// No rate limit counts it.
+    pub unlimited: bool,
+    /// It depends on the store, although it needs no credential.
+    pub needs_store: bool,
+    /// A request body is read up to its limit, although none is used.
+    pub drains_body: bool,
+    route: fn() -> Route,
+}
+
+impl Operation {
+    const fn new(
+        id: &'static str,
+        method: &'static str,
+        path: &'static str,
+        access: Access,
+        route: fn() -> Route,
+    ) -> Self {
+        Self {
+            id,
+            method,
+            path,
+            access,
+            cost: ONE_REQUEST,
+            credentials: None,
+            idempotent: false,
+            secret: false,
+            conditional: false,
+            versioned: false,
+            located: false,
+            reads_log: false,
+            paged: false,
+            streams: false,
+            starts_turn: false,
+            optional_body: false,
+            names_agent: false,
+            unlimited: false,
+            needs_store: false,
+            drains_body: false,
+            route,
+        }
+    }
+
+    /// Its route, without the path.
+    pub fn route(&self) -> Route {
+        (self.route)()
+    }
+
+    /// Whether it belongs to the API itself.
+    pub fn is_api(&self) -> bool {
+        is_api(self.path)
+    }
+
+    /// Whether it speaks OAuth.
+    pub fn is_oauth(&self) -> bool {
+        is_oauth(self.path)
+    }
+
+    /// The problem of an id that does not exist.
+    pub fn not_found(&self) -> ProblemCode {
+        let credentials = self.credentials;
+        credentials.map_or(ProblemCode::AgentNotFound, problem::not_found)
+    }
+
+    /// Whether a problem of this status may name the turn that has no reply.
+    pub fn names_turn(&self, status: &str) -> bool {
+        self.starts_turn && ["409", "500", "502", "503", "504"].contains(&status)
+    }
+
+    /// Whether a response of this status may be the stored response of an earlier request with the
+    /// same idempotency key.
+    pub fn replays(&self, status: &str) -> bool {
+        let may_be_stored = status.starts_with('2') || self.names_turn(status);
+        self.idempotent && !self.secret && may_be_stored
+    }
+}
+
+/// Returns the row of an operation.
+pub fn find(id: &str) -> Option<&'static Operation> {
+    OPERATIONS.iter().find(|operation| operation.id == id)
+}
+
+/// Returns the cost of a request. It is counted before routing, so that only operations with a
+/// fixed path can cost more than one request.
+pub fn cost_of(method: &str, path: &str) -> &'static [RatePolicy] {
+    static COSTLY: LazyLock<Vec<&Operation>> = LazyLock::new(|| {
+        let costly = |operation: &&Operation| operation.cost != ONE_REQUEST;
+        OPERATIONS.iter().filter(costly).collect()
+    });
+    let found = COSTLY
+        .iter()
+        .find(|operation| operation.method == method && operation.path == path);
+    found.map_or(ONE_REQUEST, |operation| operation.cost)
+}
+
+/// Returns whether a path can be answered with an event stream.
+pub fn streams(path: &str) -> bool {
+    static STREAMS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let streaming = OPERATIONS.iter().filter(|operation| operation.streams);
+        streaming.map(|operation| operation.path).collect()
+    });
+    STREAMS.contains(&path)
+}
+
+/// Returns whether credentials are ignored on a path: the public operations, the pages of `/docs`,
+/// and everything below them.
+pub fn is_public(path: &str) -> bool {
+    static SEGMENTS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+        let public = OPERATIONS.iter().filter(|it| it.access == Public);
+        let mut segments: Vec<_> = public.map(|it| first_segment(it.path)).collect();
+        segments.push("docs");
+        segments.retain(|segment| !segment.is_empty());
+        segments.dedup();
+        segments
+    });
+    path == "/" || SEGMENTS.contains(&first_segment(path))
+}
+
+/// Returns whether a path belongs to the API itself.
+pub fn is_api(path: &str) -> bool {
+    first_segment(path) == "api"
+}
+
+/// Returns whether a path belongs to the authorization server, whose errors follow RFC 6749.
+pub fn is_oauth(path: &str) -> bool {
+    path.starts_with("/oauth2/")
+}
+
+/// Returns whether a path belongs to the metadata that any page may read.
+pub fn is_well_known(path: &str) -> bool {
+    path.starts_with("/.well-known/")
+}
+
+fn first_segment(path: &str) -> &str {
+    let path = path.strip_prefix('/').unwrap_or(path);
+    path.split('/').next().unwrap_or_default()
+}
+
+use Access::{AnyCredential, AnyOf, Public};
+use CredentialKind::{Client, Key};
+use Scope::{
+    AgentsRead, AgentsWrite, ChatWrite, ConversationsRead, ConversationsWrite, EventsRead,
+    KeysAdmin, MetricsRead,
+};
+
+/// The cost of a chat, on REST and on sockets.
+pub const CHAT_COST: &[RatePolicy] = &[RatePolicy::Requests, RatePolicy::Chat];
+
+/// Makes the table, and the paths of the OpenAPI document from the same handlers.
+macro_rules! operations {
+    ($($method:ident $path:literal $module:ident::$handler:ident $access:expr;
+        $($trait:ident $(= $value:expr)?),* ;)*) => {
+        /// All operations.
+        pub const OPERATIONS: &[Operation] = &[$(
+            Operation {
+                $($trait: operations!(@value $($value)?),)*
+                ..Operation::new(
+                    stringify!($handler),
+                    operations!(@method $method),
+                    $path,
+                    $access,
+                    || web::$method().to($module::$handler),
+                )
+            },
+        )*];
+
+        /// The paths of the OpenAPI document.
+        #[derive(OpenApi)]
+        #[openapi(paths($($module::$handler),*))]
+        pub struct Paths;
+    };
+    (@value) => { true };
+    (@value $value:expr) => { $value };
+    (@method get) => { "GET" };
+    (@method post) => { "POST" };
+    (@method put) => { "PUT" };
+    (@method patch) => { "PATCH" };
+    (@method delete) => { "DELETE" };
+}
+
+#[rustfmt::skip]
+operations! {
+    post "/api/agents" agents::create_agent AnyOf(&[AgentsWrite]); idempotent, located, versioned;
+    get "/api/agents" agents::list_agents AnyOf(&[AgentsRead]); paged, reads_log;
+    get "/api/agents/{id}" agents::get_agent AnyOf(&[AgentsRead]); versioned, reads_log;
+    patch "/api/agents/{id}" agents::patch_agent AnyOf(&[AgentsWrite]); conditional, versioned;
+    delete "/api/agents/{id}" agents::delete_agent AnyOf(&[AgentsWrite]); conditional, versioned;
+    get "/api/agents/{id}/config" agents::get_agent_config AnyOf(&[AgentsRead]); versioned, reads_log;
+    put "/api/agents/{id}/config" agents::put_agent_config AnyOf(&[AgentsWrite]); conditional, versioned;
+
+    post "/api/chat" chat::chat AnyOf(&[ChatWrite]); idempotent, starts_turn, streams, names_agent, cost = CHAT_COST;
+
+    post "/api/conversations" conversations::create_conversation AnyOf(&[ConversationsWrite]); idempotent, located, versioned, names_agent;
+    get "/api/conversations" conversations::list_conversations AnyOf(&[ConversationsRead]); paged, reads_log;
+    get "/api/conversations/{id}" conversations::get_conversation AnyOf(&[ConversationsRead]); versioned, reads_log;
+    patch "/api/conversations/{id}" conversations::patch_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
+    delete "/api/conversations/{id}" conversations::delete_conversation AnyOf(&[ConversationsWrite]); conditional, versioned;
+    get "/api/conversations/{id}/messages" conversations::list_messages AnyOf(&[ConversationsRead]); paged, reads_log;
+
+    get "/api/turns/{id}" turns::get_turn AnyOf(&[ChatWrite, ConversationsRead]); reads_log;
+    post "/api/turns/{id}/cancel" turns::cancel_turn AnyOf(&[ChatWrite]); ;
+
+    get "/api/events" events::list_events AnyOf(&[EventsRead]); streams, reads_log;
+    get "/api/ws" socket::open_socket AnyOf(&[EventsRead]); ;
+    post "/api/ws/tickets" socket::create_ticket AnyOf(&[EventsRead]); optional_body;
+
+    post "/api/keys" credentials::create_key AnyOf(&[KeysAdmin]); idempotent, secret, located, credentials = Some(Key);
+    get "/api/keys" credentials::list_keys AnyOf(&[KeysAdmin]); paged, credentials = Some(Key);
+    get "/api/keys/{id}" credentials::get_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
+    post "/api/keys/{id}/rotate" credentials::rotate_key AnyOf(&[KeysAdmin]); idempotent, secret, optional_body, credentials = Some(Key);
+    delete "/api/keys/{id}" credentials::revoke_key AnyOf(&[KeysAdmin]); credentials = Some(Key);
+    post "/api/oauth-clients" credentials::create_oauth_client AnyOf(&[KeysAdmin]); idempotent, located, credentials = Some(Client);
+    get "/api/oauth-clients" credentials::list_oauth_clients AnyOf(&[KeysAdmin]); paged, credentials = Some(Client);
+    get "/api/oauth-clients/{id}" credentials::get_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
+    post "/api/oauth-clients/{id}/rotate" credentials::rotate_oauth_client AnyOf(&[KeysAdmin]); idempotent, optional_body, credentials = Some(Client);
+    delete "/api/oauth-clients/{id}" credentials::revoke_oauth_client AnyOf(&[KeysAdmin]); credentials = Some(Client);
+
+    get "/api/engines" catalogue::list_engines AnyCredential; ;
+    get "/api/capabilities" catalogue::list_capabilities AnyCredential; ;
+    get "/api/limits" limits::get_limits AnyCredential; ;
+    get "/metrics" health::get_metrics AnyOf(&[MetricsRead]); drains_body;
+
+    post "/oauth2/token" oauth::issue_token Public; ;
+    post "/oauth2/revoke" oauth::revoke_token Public; ;
+    post "/oauth2/introspect" oauth::introspect_token Public; ;
+    get "/.well-known/oauth-authorization-server" oauth::get_authorization_server Public; ;
+    get "/.well-known/oauth-protected-resource" oauth::get_protected_resource Public; ;
+    get "/.well-known/jwks.json" oauth::get_jwks Public; ;
+
+    get "/livez" health::get_livez Public; unlimited;
+    get "/readyz" health::get_readyz Public; unlimited, needs_store;
+    get "/openapi.json" documents::get_openapi Public; versioned;
+    get "/asyncapi.json" documents::get_asyncapi Public; versioned;
+    get "/problems" documents::list_problems Public; ;
+    get "/problems/{code}" documents::get_problem Public; ;
+    get "/" documents::get_console Public; ;
+}

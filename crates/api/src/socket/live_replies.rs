@@ -1,0 +1,154 @@
+//! Live text of running turns, for one socket.
+
+use std::sync::{Arc, Weak};
+
+use application::chat::{LiveTurn, Progress, ReplyCursor, ReplyPiece, TurnSubject};
+use domain::TurnId;
+use tokio::sync::Notify;
+
+use super::{
+    SendQueue, SendQueueFull,
+    frames::{LiveEvent, ServerFrame, encode},
+};
+
+/// A text piece above this size is sent only when the queue is empty.
+const LARGE_PIECE_BYTES: usize = 128 * 1024;
+
+/// The running replies that a socket follows.
+#[derive(Default)]
+pub(super) struct LiveReplies {
+    /// Notified by every followed turn.
+    wake: Arc<Notify>,
+    followed: Vec<FollowedReply>,
+}
+
+/// A reply, and the part of it that was sent.
+struct FollowedReply {
+    turn: Weak<LiveTurn>,
+    turn_id: TurnId,
+    sent: ReplyCursor,
+    /// Whether a snapshot is sent next: the client joined in the middle of the reply.
+    needs_snapshot: bool,
+}
+
+impl LiveReplies {
+    /// Waits until more live data may be available.
+    pub(super) async fn changed(&self) {
+        self.wake.notified().await;
+    }
+
+    /// Follows a turn whose start was just sent, from the beginning of its text.
+    pub(super) fn follow_from_start(&mut self, turn: &Arc<LiveTurn>) {
+        self.follow(turn, false);
+    }
+
+    /// Follows a turn that is already running, and sends a snapshot of its text. `resend` also
+    /// sends one if the turn is followed already.
+    pub(super) fn join(&mut self, turn: &Arc<LiveTurn>, resend: bool) {
+        let turn_id = turn.subject().turn_id;
+        if let Some(it) = self.followed.iter_mut().find(|it| it.turn_id == turn_id) {
+            it.needs_snapshot |= resend;
+            return;
+        }
+        let has_started = turn.progress().started.is_some();
+        // The start of a queued turn is sent as an event first.
+        if has_started {
+            self.follow(turn, true);
+        }
+    }
+
+    /// Stops following a turn whose end was sent.
+    pub(super) fn end(&mut self, turn: TurnId) {
+        self.followed.retain(|it| it.turn_id != turn);
+    }
+
+    /// Keeps only the turns that the client may see.
+    pub(super) fn retain(&mut self, is_visible: impl Fn(&TurnSubject) -> bool) {
+        self.followed.retain(|it| {
+            let turn = it.turn.upgrade();
+            turn.is_some_and(|turn| is_visible(turn.subject()))
+        });
+    }
+
+    fn follow(&mut self, turn: &Arc<LiveTurn>, needs_snapshot: bool) {
+        let subject = turn.subject();
+        let is_known = self.followed.iter().any(|it| it.turn_id == subject.turn_id);
+        if is_known || turn.has_ended() {
+            return;
+        }
+        self.followed.push(FollowedReply {
+            turn: Arc::downgrade(turn),
+            turn_id: subject.turn_id,
+            sent: ReplyCursor::default(),
+            needs_snapshot,
+        });
+        turn.listen(&self.wake);
+        // Text from before this call causes no further notification.
+        self.wake.notify_one();
+    }
+
+    /// Sends the new live data of each reply, as far as the queue has room.
+    pub(super) fn send(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
+        let mut outcome = Ok(());
+        self.followed.retain_mut(|it| {
+            if outcome.is_err() {
+                return false;
+            }
+            let sent = it.send(send_queue);
+            let may_continue = matches!(sent, Ok(true));
+            outcome = sent.map(|_| ());
+            may_continue
+        });
+        if self.followed.is_empty() {
+            self.followed = Vec::new();
+        }
+        outcome
+    }
+}
+
+impl FollowedReply {
+    /// Sends the new live data, and returns whether more may follow. Sends nothing while the queue
+    /// is congested; once it is drained, all new text is sent as one piece.
+    fn send(&mut self, send_queue: &SendQueue) -> Result<bool, SendQueueFull> {
+        let Some(turn) = self.turn.upgrade() else {
+            return Ok(false);
+        };
+        loop {
+            let (event, has_ended) = {
+                let progress = turn.progress();
+                let has_ended = progress.outcome.is_some();
+                if !self.needs_snapshot && self.sent.is_at_end_of(&progress) {
+                    return Ok(!has_ended);
+                }
+                let is_large = self.sent.unread(&progress) > LARGE_PIECE_BYTES;
+                if (is_large || send_queue.is_congested()) && !send_queue.is_empty_or_wakes() {
+                    return Ok(!has_ended);
+                }
+                (self.next(turn.subject(), &progress), has_ended)
+            };
+            let Some(event) = event else {
+                return Ok(!has_ended);
+            };
+            send_queue.push(encode(&ServerFrame::Live { event }))?;
+        }
+    }
+
+    /// The next live event.
+    fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<LiveEvent> {
+        // A fallback engine may have restarted the reply.
+        if std::mem::take(&mut self.needs_snapshot) || self.sent.is_ahead_of(progress) {
+            let text = self.sent.catch_up(progress);
+            return (!text.is_empty()).then(|| LiveEvent::ReplySnapshot {
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
+                to: text.len(),
+                text: text.to_owned(),
+            });
+        }
+        Some(match self.sent.next(subject, progress)? {
+            ReplyPiece::Delta(delta) => LiveEvent::ReplyDelta(delta),
+            ReplyPiece::ToolCalled(call) => LiveEvent::ToolCalled(call),
+            ReplyPiece::ToolReturned(call) => LiveEvent::ToolReturned(call),
+        })
+    }
+}

@@ -1,0 +1,264 @@
+//! The subscriber of a socket: sends events and live data to its caller.
+
+use std::{future::pending, sync::Arc};
+
+use application::{
+    access::{AccessError, AuthContext, CredentialWatch, Over},
+    chat::TurnSubject,
+    realtime::{Tail, TypingUpdate, visibility},
+};
+use domain::{Fault, FaultCode, ProblemCode, Seq, Turn};
+use futures::future::LocalBoxFuture;
+use ports::{EventVisibility, StreamSlot};
+use tokio::sync::{broadcast, watch};
+
+use super::{
+    SendQueue, SendQueueFull,
+    commands::{AcceptedChat, OpenedChannel},
+    context::{Admission, Caller},
+    frames::{Channel, LiveEvent, MAX_CHANNELS, ServerFrame, encode},
+    live_replies::LiveReplies,
+    notice_sender::NoticeSender,
+    page_reader::read_page,
+    subscriptions::{Notice, Opening, Page, PageRequest, Subscriptions},
+};
+use crate::{
+    access::{Authorized, EventsRead},
+    problem::ApiError,
+};
+
+/// The authenticated caller of a socket, with its subscriptions and live replies.
+pub(super) struct Subscriber {
+    services: Authorized<EventsRead>,
+    connection_id: String,
+    tail: Arc<Tail>,
+    visibility: EventVisibility,
+    watch: CredentialWatch,
+    positions: watch::Receiver<Seq>,
+    typing: broadcast::Receiver<Arc<TypingUpdate>>,
+    subscriptions: Subscriptions,
+    live_replies: LiveReplies,
+    page_read: Option<LocalBoxFuture<'static, (PageRequest, Option<Page>)>>,
+    _slot: Option<StreamSlot>,
+}
+
+/// An event for the subscriber.
+pub(super) enum SubscriberEvent {
+    /// The log has new events.
+    Log,
+    /// A user started or stopped typing; `None` if updates were lost.
+    Typing(Option<Arc<TypingUpdate>>),
+    /// Live replies have new data.
+    LiveReply,
+    /// A page of past events was read.
+    PageRead(PageRequest, Page),
+    /// Past events cannot be read, permanently.
+    Unreadable,
+    /// The credential is no longer valid.
+    Over(Over),
+}
+
+impl Subscriber {
+    /// Creates the subscriber of an admitted caller.
+    pub(super) fn new(admission: Admission, watch: CredentialWatch, connection_id: String) -> Self {
+        let Admission {
+            caller,
+            services,
+            slot,
+        } = admission;
+        let Caller { auth, tail } = caller;
+        Self {
+            visibility: visibility(&auth.principal),
+            watch,
+            positions: tail.positions(),
+            typing: services.typing.listen(tail.tenant()),
+            subscriptions: Subscriptions::default(),
+            live_replies: LiveReplies::default(),
+            page_read: None,
+            services,
+            connection_id,
+            tail,
+            _slot: slot,
+        }
+    }
+
+    /// Waits for the next event.
+    pub(super) async fn next_event(&mut self) -> SubscriberEvent {
+        tokio::select! {
+            // `self.tail` holds the sender, so this cannot fail.
+            _ = self.positions.changed() => SubscriberEvent::Log,
+            typing = self.typing.recv() => SubscriberEvent::Typing(typing.ok()),
+            () = self.live_replies.changed() => SubscriberEvent::LiveReply,
+            (request, page) = page_result(&mut self.page_read) => {
+                self.page_read = None;
+                page.map_or(SubscriberEvent::Unreadable, |page| SubscriberEvent::PageRead(request, page))
+            }
+            over = self.watch.over() => SubscriberEvent::Over(over),
+        }
+    }
+
+    /// Replaces the credential by another one of the same principal.
+    pub(super) fn refresh(&mut self, auth: Arc<AuthContext>) -> Result<(), AccessError> {
+        self.watch.replace(auth)?;
+        self.visibility = visibility(&self.watch.entrant().principal);
+        // Data that was read for the old credential may not be visible to the new one.
+        self.page_read = None;
+        self.subscriptions.drop_pages();
+        let visibility = &self.visibility;
+        self.live_replies
+            .retain(|subject| shows(visibility, subject));
+        Ok(())
+    }
+
+    /// Sends snapshots of the running replies that were not visible before.
+    pub(super) fn join_newly_visible(
+        &mut self,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        let channels: Vec<_> = self.subscriptions.live_channels().collect();
+        self.join(&channels, false, send_queue)
+    }
+
+    /// Subscribes to a channel.
+    pub(super) fn open(&mut self, opened: &OpenedChannel) -> Result<Opening, ApiError> {
+        let is_new = !self.subscriptions.has_named(opened.channel);
+        if is_new && self.subscriptions.named() >= MAX_CHANNELS {
+            let detail = format!("at most {MAX_CHANNELS} channels");
+            let fault = Fault::new("/channel", FaultCode::TooMany, detail);
+            return Err(ApiError::faults(ProblemCode::ValidationFailed, vec![fault]));
+        }
+        let (replay, head) = (opened.replay, opened.head);
+        let subscriptions = &mut self.subscriptions;
+        Ok(subscriptions.open(opened.channel, opened.agent, replay, head))
+    }
+
+    /// Ends the subscription of a channel.
+    pub(super) fn close(&mut self, channel: Channel) {
+        self.subscriptions.close(channel);
+        let rest = &self.subscriptions;
+        let is_followed =
+            |subject: &TurnSubject| rest.channels().any(|it| it.concerns_turn(subject));
+        self.live_replies.retain(is_followed);
+    }
+
+    /// Follows the conversation of a chat until its turn has ended.
+    pub(super) fn await_turn(&mut self, accepted: &AcceptedChat) {
+        let turn: &Turn = &accepted.turn;
+        // A repeated chat does not repeat the events of a turn that has ended.
+        if accepted.is_replayed && turn.status.is_final() {
+            return;
+        }
+        let channel = Channel::Conversation(turn.conversation_id);
+        self.subscriptions
+            .await_turn(turn.id, channel, turn.agent_id, accepted.position);
+    }
+
+    /// Sends snapshots of the running replies in `channels`. `resend` also repeats those that are
+    /// followed already.
+    pub(super) fn join(
+        &mut self,
+        channels: &[Channel],
+        resend: bool,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        if channels.is_empty() {
+            return Ok(());
+        }
+        let (tenant, visibility) = (self.tail.tenant(), &self.visibility);
+        let turns = self.services.live.matching(|subject| {
+            subject.tenant == *tenant
+                && channels.iter().any(|it| it.concerns_turn(subject))
+                && shows(visibility, subject)
+        });
+        for turn in turns {
+            self.live_replies.join(&turn, resend);
+        }
+        self.live_replies.send(send_queue)
+    }
+
+    /// Accepts a page of past events.
+    pub(super) fn accept_page(
+        &mut self,
+        request: PageRequest,
+        page: Page,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        let mut sender = NoticeSender::new(send_queue, &self.services, &mut self.live_replies);
+        self.subscriptions
+            .accept_page(request, page, &mut |notice| sender.send(&notice))?;
+        let caught_up = sender.caught_up;
+        self.join(&caught_up, false, send_queue)
+    }
+
+    /// Sends a typing update.
+    pub(super) fn send_typing(
+        &self,
+        update: &TypingUpdate,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        let concerns = |channel| match channel {
+            Channel::Tenant => true,
+            Channel::Agent(id) => id == update.agent_id,
+            Channel::Conversation(id) => id == update.conversation_id,
+        };
+        let is_followed = self.subscriptions.channels().any(concerns);
+        let is_shown = update.is_shown_to(&self.visibility, &self.connection_id);
+        if !is_followed || !is_shown || send_queue.is_congested() {
+            return Ok(());
+        }
+        let event = LiveEvent::TypingUpdated {
+            conversation_id: update.conversation_id,
+            actor: update.actor.clone(),
+            typing: update.typing,
+        };
+        send_queue.push(encode(&ServerFrame::Live { event }))
+    }
+
+    /// Sends new live data of the followed replies.
+    pub(super) fn send_live_replies(
+        &mut self,
+        send_queue: &SendQueue,
+    ) -> Result<(), SendQueueFull> {
+        self.live_replies.send(send_queue)
+    }
+
+    /// Sends new events as far as the queue has room, and reads the next page of a replay.
+    pub(super) fn advance(&mut self, send_queue: &SendQueue) -> Result<(), SendQueueFull> {
+        let mut sender = NoticeSender::new(send_queue, &self.services, &mut self.live_replies);
+        let mut send = |notice: Notice<'_>| sender.send(&notice);
+        let has_room = || send_queue.has_room_or_wakes();
+        self.subscriptions.send_replayed(has_room, &mut send)?;
+        self.subscriptions
+            .send_live(&self.tail, &self.visibility, has_room, &mut send)?;
+        let caught_up = sender.caught_up;
+        self.join(&caught_up, false, send_queue)?;
+        if self.page_read.is_none()
+            && self.subscriptions.is_behind()
+            && send_queue.has_room_or_wakes()
+            && let Some(request) = self.subscriptions.next_request()
+        {
+            let log = Arc::clone(&self.services.log);
+            let (tail, visibility) = (Arc::clone(&self.tail), self.visibility.clone());
+            self.page_read = Some(Box::pin(async move {
+                let page = read_page(&log, &tail, &visibility, &request).await;
+                (request, page)
+            }));
+        }
+        Ok(())
+    }
+}
+
+/// Waits for the page that is being read; forever if none is.
+async fn page_result(
+    page_read: &mut Option<LocalBoxFuture<'static, (PageRequest, Option<Page>)>>,
+) -> (PageRequest, Option<Page>) {
+    match page_read {
+        Some(page_read) => page_read.await,
+        None => pending().await,
+    }
+}
+
+/// Returns whether the caller may see the live data of a turn.
+fn shows(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
+    visibility.shows_within(subject.user_id.as_deref(), Some(&subject.asker))
+}

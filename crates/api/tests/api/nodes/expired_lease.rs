@@ -1,0 +1,110 @@
+//! Nodes whose lease expired while they are alive.
+
+use std::sync::Arc;
+
+use domain::ProblemCode;
+use sqlx::{ConnectOptions as _, Executor as _};
+
+use super::pair::NodePair;
+use crate::{
+    engines::contents,
+    probe::{InjectedFault, StoreProbe},
+};
+
+/// Expires the first node's lease, like a sweep with a fast clock.
+const MARK: &str =
+    "update nodes set swept = true where id = (select min(id::text)::uuid from nodes)";
+/// Asserts that exactly two nodes are registered.
+const ONLY_TWO_LIVE: &str = "do $$ begin \
+     if (select count(*) filter (where not swept) <> 2 or count(*) <> 2 from nodes) then \
+         raise exception 'there are others'; \
+     end if; end $$";
+
+/// Executes a statement that no service executes.
+async fn carry_out(pair: &NodePair, statement: &'static str) {
+    let connection = pair.database.options().connect().await;
+    let mut connection = connection.expect("the server answers");
+    let outcome = connection.execute(statement).await;
+    outcome.expect("the statement is carried out");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_node_whose_lease_expired_continues_under_a_new_id() {
+    let mut pair = NodePair::start().await;
+    let id = pair.conversation().await;
+    let first = pair.a.chat(&pair.command(&id, "one")).begin();
+    let call = pair.a.script.next_call().await;
+    let lost = call.turn();
+    let second = pair.later(&pair.a, &id, "two").await;
+    carry_out(&pair, MARK).await;
+    // The node notices at its next renewal or when it starts a turn.
+    call.stopped().await;
+    let answer = first.await.expect("an answer");
+    answer.problem(ProblemCode::Interrupted);
+    assert_eq!(
+        pair.life_of(&lost).await,
+        ["turn.started", "turn.failed"],
+        "it has ended once"
+    );
+    let command = serde_json::json!({"agentId": pair.agent, "message": "Still there?"});
+    let fresh = pair.a.chat(&command).begin();
+    pair.a.script.next_call().await.answer("Yes.").await;
+    assert_eq!(fresh.await.expect("an answer").ok()["message"], "Yes.");
+    // The other node has been alive for long enough to sweep.
+    let call = pair.b.script.next_call().await;
+    assert_eq!(call.turn(), second);
+    call.answer("Two.").await;
+    let ended = pair.b.turn_after("in_progress", &second).await;
+    assert_eq!(ended["status"], "completed");
+    assert_eq!(contents(&pair.a.api, &id).await, ["one", "two", "Two."]);
+    pair.a.script.assert_no_more_calls();
+    carry_out(&pair, ONLY_TWO_LIVE).await;
+    pair.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_late_reply_of_a_disconnected_node_is_rejected() {
+    let probe = Arc::new(StoreProbe::default());
+    let mut pair = NodePair::start_over({
+        let probe = Arc::clone(&probe);
+        move |builder| builder.wrap_storage(move |storage| probe.wrap_storage(storage))
+    })
+    .await;
+    let id = pair.conversation().await;
+    let first = pair.a.chat(&pair.command(&id, "one")).begin();
+    let call = pair.a.script.next_call().await;
+    call.send_text("Once upon ").await;
+    let lost = call.turn();
+    let second = pair.later(&pair.b, &id, "two").await;
+    // The node receives no more events.
+    for unheard in [
+        "nodes.renew",
+        "events.heads",
+        "events.changes",
+        "turns.find",
+    ] {
+        probe.make(unheard, InjectedFault::Away);
+    }
+    carry_out(&pair, MARK).await;
+    let swept = pair.b.turn_after("in_progress", &lost).await;
+    assert_eq!(
+        (&swept["status"], &swept["error"]["code"]),
+        (&"failed".into(), &"interrupted".into())
+    );
+    let next = pair.b.script.next_call().await;
+    assert_eq!(next.turn(), second);
+    call.answer("a time.").await;
+    probe.heal();
+    let answer = first.await.expect("an answer");
+    answer.problem(ProblemCode::Interrupted);
+    next.answer("Two.").await;
+    let ended = pair.b.turn_after("in_progress", &second).await;
+    assert_eq!(ended["status"], "completed");
+    assert_eq!(
+        pair.life_of(&lost).await,
+        ["turn.started", "turn.failed"],
+        "it has ended once"
+    );
+    assert_eq!(contents(&pair.b.api, &id).await, ["one", "two", "Two."]);
+    pair.stop().await;
+}

@@ -1,0 +1,269 @@
+//! Turns whose end cannot be stored, or not yet.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use domain::ProblemCode;
+use futures::{StreamExt as _, stream};
+use scripted_engine::{Script as Scene, ScriptedEngine};
+use serde_json::{Value, json};
+
+use crate::{
+    api_server::{ApiServer, ApiServerBuilder, id_of},
+    engines::{contents, turn},
+    probe::{InjectedFault, StoreProbe},
+    script::{Script, scripted},
+    sse_client::EventStream,
+};
+
+/// The timeout of a test that hangs.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// The polling interval.
+const POLL_INTERVAL: Duration = Duration::from_millis(20);
+/// The maximum number of turns that wait to be stored.
+const MOST_UNSTORED: usize = 1_000;
+
+/// A server over a store with injected faults, and an agent whose engine the test controls.
+struct Fixture {
+    api: ApiServer,
+    probe: Arc<StoreProbe>,
+    script: Script,
+    agent: String,
+}
+
+impl Fixture {
+    async fn start() -> Self {
+        let (engine, script) = scripted();
+        let (probe, builder) = probed();
+        let api = builder.engine("scripted", engine).start().await;
+        let agent = scripted_by(&api).await;
+        Self {
+            api,
+            probe,
+            script,
+            agent,
+        }
+    }
+
+    fn command(&self, conversation: &str, message: &str) -> Value {
+        json!({"agentId": self.agent, "conversationId": conversation, "message": message})
+    }
+
+    async fn conversation(&self) -> String {
+        id_of(&self.api.conversation(json!({"agentId": self.agent})).await)
+    }
+
+    /// Starts or queues a turn without waiting for its end.
+    async fn later(&self, command: &Value) -> String {
+        let request = self.api.writer().request("POST", "/api/chat").json(command);
+        let answer = request.header("Prefer", "respond-async").send().await;
+        assert_eq!(answer.status, 202, "{}", answer.text());
+        id_of(&answer.json())
+    }
+
+    /// Waits for a store call with this name.
+    async fn called(&self, call: &str) {
+        let began = Instant::now();
+        while !self.probe.calls().contains(&call) {
+            assert!(began.elapsed() < PATIENCE, "{call} is not called");
+            tokio::time::sleep(POLL_INTERVAL).await;
+        }
+    }
+}
+
+fn probed() -> (Arc<StoreProbe>, ApiServerBuilder) {
+    let probe = Arc::new(StoreProbe::default());
+    let wrapped = Arc::clone(&probe);
+    let builder =
+        ApiServerBuilder::default().wrap_storage(move |storage| wrapped.wrap_storage(storage));
+    (probe, builder)
+}
+
+async fn scripted_by(api: &ApiServer) -> String {
+    let draft = json!({"name": "Ada", "config": {"engine": "scripted"}});
+    id_of(&api.agent(draft).await)
+}
+
+/// Waits until a turn has ended, and returns it.
+async fn ended(api: &ApiServer, id: &str) -> Value {
+    let began = Instant::now();
+    loop {
+        let found = turn(api, id).await;
+        if !["queued", "in_progress"].contains(&found["status"].as_str().expect("text")) {
+            return found;
+        }
+        assert!(began.elapsed() < PATIENCE, "it stays {found}");
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_reply_is_kept_until_the_store_is_available_again() {
+    let mut fixture = Fixture::start().await;
+    let id = fixture.conversation().await;
+    let mut body = fixture.command(&id, "one");
+    body["stream"] = true.into();
+    let request = fixture
+        .api
+        .writer()
+        .request("POST", "/api/chat")
+        .json(&body);
+    let mut stream = EventStream::open(request).await;
+    let call = fixture.script.next_call().await;
+    let second = fixture.later(&fixture.command(&id, "two")).await;
+    fixture.probe.make("turns.finish_turn", InjectedFault::Away);
+    fixture.probe.calls();
+    let first = call.request.turn_id;
+    call.answer("Kept.").await;
+    // More than once, while it lasts.
+    for _ in 0..3 {
+        fixture.called("turns.finish_turn").await;
+    }
+    assert_eq!(turn(&fixture.api, first).await["status"], "in_progress");
+    assert_eq!(turn(&fixture.api, &second).await["status"], "queued");
+    stream.next_of("turn.started").await;
+    assert_eq!(stream.next_of("reply.delta").await["text"], "Kept.");
+    fixture.probe.heal();
+    let reply = stream.next_of("turn.completed").await;
+    assert_eq!(reply["message"], "Kept.");
+    assert_eq!(stream.next().await, None);
+    fixture.script.next_call().await.answer("Two.").await;
+    assert_eq!(ended(&fixture.api, &second).await["status"], "completed");
+    let texts = contents(&fixture.api, &id).await;
+    assert_eq!(texts, ["one", "Kept.", "two", "Two."]);
+    fixture.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn the_number_of_unstored_replies_is_bounded() {
+    let (probe, builder) = probed();
+    let api = builder
+        .engine("scripted", ScriptedEngine::new())
+        .start()
+        .await;
+    let agent = scripted_by(&api).await;
+    probe.make("turns.finish_turn", InjectedFault::Away);
+    let body = json!({"agentId": agent, "message": Scene::words(1).to_message()});
+    let chat = || {
+        let request = api.writer().request("POST", "/api/chat").json(&body);
+        request.header("Prefer", "respond-async").send()
+    };
+    let taken = stream::iter(0..MOST_UNSTORED - 1).map(|_| chat());
+    let taken: Vec<u16> = taken
+        .buffer_unordered(50)
+        .map(|it| it.status)
+        .collect()
+        .await;
+    assert!(taken.iter().all(|status| *status == 202), "{taken:?}");
+    // The next chat is the last; until all turns have ended, a few more may be accepted.
+    let (began, mut count) = (Instant::now(), taken.len());
+    let refused = loop {
+        let answer = chat().await;
+        if answer.status != 202 {
+            break answer;
+        }
+        count += 1;
+        assert!(began.elapsed() < PATIENCE, "all are taken");
+        tokio::time::sleep(POLL_INTERVAL).await;
+    };
+    refused.problem(ProblemCode::Overloaded);
+    assert!(count >= MOST_UNSTORED, "{count}");
+    let rules = json!({"agentId": api.agent_id().await, "message": "Hello"});
+    let refused = api.writer().post("/api/chat", rules.clone()).await;
+    refused.problem(ProblemCode::Overloaded);
+    probe.heal();
+    while completed(&api).await < count {
+        assert!(began.elapsed() < 2 * PATIENCE, "some are lost");
+        tokio::time::sleep(POLL_INTERVAL).await;
+    }
+    api.chat(rules).await;
+    api.stop().await;
+}
+
+/// The number of completed turns in the log.
+async fn completed(api: &ApiServer) -> usize {
+    let (mut since, mut count) = (json!(0), 0);
+    loop {
+        let path = format!("/api/events?types=turn.completed&limit=100&since={since}");
+        let page = api.reader().get(&path).await.ok();
+        count += page["data"].as_array().expect("a page").len();
+        since = page["nextSince"].clone();
+        if page["hasMore"] == false {
+            return count;
+        }
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_end_cannot_be_stored_is_detected_and_failed() {
+    is_detected_and_failed(InjectedFault::Corrupt).await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_turn_whose_end_panics_is_detected_and_failed() {
+    is_detected_and_failed(InjectedFault::Panic).await;
+}
+
+/// A turn whose end hits this fault eventually fails, and the queued one runs.
+async fn is_detected_and_failed(defect: InjectedFault) {
+    let mut fixture = Fixture::start().await;
+    let id = fixture.conversation().await;
+    let (writer, command) = (fixture.api.writer(), fixture.command(&id, "one"));
+    let ask = || {
+        let request = writer.request("POST", "/api/chat");
+        let request = request.header("Idempotency-Key", "k");
+        request.json(&command).begin()
+    };
+    let first = ask();
+    let call = fixture.script.next_call().await;
+    let second = fixture.later(&fixture.command(&id, "two")).await;
+    fixture.probe.make("turns.finish_turn", defect);
+    fixture.probe.calls();
+    call.answer("Lost.").await;
+    fixture.called("turns.finish_turn").await;
+    // The reconciler hits the same fault, and continues.
+    fixture.called("turns.finish_turn").await;
+    fixture.probe.heal();
+    let answer = first.await.expect("an answer");
+    answer.problem(ProblemCode::Interrupted);
+    fixture.script.next_call().await.answer("Two.").await;
+    assert_eq!(ended(&fixture.api, &second).await["status"], "completed");
+    // The idempotency key can be used again.
+    let again = ask();
+    fixture.script.next_call().await.answer("One.").await;
+    let again = again.await.expect("an answer");
+    assert_eq!(again.ok()["message"], "One.");
+    let texts = contents(&fixture.api, &id).await;
+    assert_eq!(texts, ["one", "two", "Two.", "one", "One."]);
+    fixture.api.stop().await;
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_promoted_turn_waits_for_its_agent_or_ends_without() {
+    let mut fixture = Fixture::start().await;
+    let id = fixture.conversation().await;
+    for (misfortune, expected) in [
+        (InjectedFault::Away, "completed"),
+        (InjectedFault::Corrupt, "failed"),
+    ] {
+        let first = fixture.later(&fixture.command(&id, "one")).await;
+        let call = fixture.script.next_call().await;
+        let second = fixture.later(&fixture.command(&id, "two")).await;
+        fixture.probe.make("agents.find", misfortune);
+        fixture.probe.calls();
+        call.answer("One.").await;
+        fixture.called("agents.find").await;
+        assert_eq!(ended(&fixture.api, &first).await["status"], "completed");
+        if expected == "completed" {
+            assert_eq!(turn(&fixture.api, &second).await["status"], "in_progress");
+            fixture.probe.heal();
+            fixture.script.next_call().await.answer("Two.").await;
+        }
+        assert_eq!(ended(&fixture.api, &second).await["status"], expected);
+        fixture.probe.heal();
+    }
+    fixture.script.assert_no_more_calls();
+    fixture.api.stop().await;
+}

@@ -1,0 +1,205 @@
+//! The histories of recently used conversations.
+//!
+//! A turn that ends in this process caches the history of the next one. The entry is valid for
+//! exactly one number of the next message, which the store assigns: if another process stored a
+//! message meanwhile, or a turn left no reply, the number differs and the entry is not used.
+
+use domain::{ConversationId, HistoryMessage, TenantId};
+use ports::HistoryQuery;
+use quick_cache::{
+    DefaultHashBuilder, OptionsBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
+
+use super::weight;
+
+/// The maximum number of bytes of all histories.
+const BYTES: u64 = 32 * 1024 * 1024;
+/// The approximate number of active conversations.
+const EXPECTED_CONVERSATIONS: usize = 2_000;
+
+/// The share of entries that are used repeatedly; the rest is for new ones.
+const HOT: f64 = 0.5;
+
+type Key = (TenantId, ConversationId);
+
+/// The history for the next turn of each conversation.
+pub(crate) struct HistoryCache {
+    cache: Cache<Key, History, ByBytes>,
+}
+
+#[derive(Debug, Clone)]
+struct History {
+    messages: Vec<HistoryMessage>,
+    /// The query that it answers.
+    query: HistoryQuery,
+}
+
+#[derive(Debug, Clone)]
+struct ByBytes;
+
+impl Weighter<Key, History> for ByBytes {
+    fn weight(&self, (tenant, _): &Key, history: &History) -> u64 {
+        // An `Arc<str>` stores two counters before its text.
+        let texts = history.messages.iter();
+        let texts = texts.map(|message| message.content.len() + 2 * size_of::<usize>());
+        let places = history.messages.capacity() * size_of::<HistoryMessage>();
+        let entry = size_of::<Key>() + size_of::<History>() + tenant.as_str().len();
+        (entry + places + texts.sum::<usize>()) as u64
+    }
+}
+
+impl Default for HistoryCache {
+    fn default() -> Self {
+        Self::within(BYTES)
+    }
+}
+
+impl HistoryCache {
+    fn within(bytes: u64) -> Self {
+        let options = OptionsBuilder::new()
+            .estimated_items_capacity(EXPECTED_CONVERSATIONS)
+            .weight_capacity(bytes)
+            .hot_allocation(HOT)
+            .build()
+            .expect("both capacities are set");
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        Self {
+            cache: Cache::with_options(options, ByBytes, hasher, lifecycle),
+        }
+    }
+
+    /// Returns the history that `query` asks for, if it is cached.
+    pub(crate) fn get(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        query: &HistoryQuery,
+    ) -> Option<Vec<HistoryMessage>> {
+        if query.before <= 1 {
+            // The first message of a conversation.
+            return Some(Vec::new());
+        }
+        let cached = self.cache.get(&(tenant.clone(), id))?;
+        (cached.query == *query).then_some(cached.messages)
+    }
+
+    /// Caches messages, oldest first, as the answer to `query`: the newest that fit its limits.
+    pub(crate) fn keep(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+        query: HistoryQuery,
+        mut messages: Vec<HistoryMessage>,
+    ) {
+        let newest_first = messages.iter().rev().map(|message| &*message.content);
+        let fitting = query.limits.fitting(newest_first);
+        messages.drain(..messages.len() - fitting);
+        messages.shrink_to_fit();
+        let key = (tenant.clone(), id);
+        self.cache.insert(key, History { messages, query });
+        weight::report("histories", self.cache.weight());
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use contract::fixture;
+    use domain::{HistoryLimits, Role};
+
+    use super::*;
+
+    const LIMITS: HistoryLimits = HistoryLimits {
+        max_messages: Some(4),
+        max_characters: Some(100),
+    };
+
+    fn said(places: std::ops::Range<i64>, content: &str) -> Vec<HistoryMessage> {
+        let said = |seq| HistoryMessage {
+            seq,
+            role: Role::User,
+            content: content.into(),
+        };
+        places.map(said).collect()
+    }
+
+    fn query(before: i64) -> HistoryQuery {
+        HistoryQuery {
+            before,
+            limits: LIMITS,
+        }
+    }
+
+    fn got(
+        histories: &HistoryCache,
+        conversation: u32,
+        before: i64,
+    ) -> Option<Vec<HistoryMessage>> {
+        let id = fixture::conversation_id(conversation);
+        histories.get(&fixture::tenant(), id, &query(before))
+    }
+
+    fn keep(histories: &HistoryCache, conversation: u32, before: i64, said: Vec<HistoryMessage>) {
+        let id = fixture::conversation_id(conversation);
+        histories.keep(&fixture::tenant(), id, query(before), said);
+    }
+
+    #[test]
+    fn gives_what_was_kept_to_the_next_message_alone() {
+        let histories = HistoryCache::default();
+        assert_eq!(got(&histories, 1, 1), Some(Vec::new()), "the first message");
+        keep(&histories, 1, 3, said(1..3, "a"));
+        assert_eq!(got(&histories, 2, 3), None, "another conversation");
+        assert_eq!(got(&histories, 1, 4), None, "something was said between");
+        assert_eq!(got(&histories, 1, 3), Some(said(1..3, "a")));
+    }
+
+    #[test]
+    fn gives_nothing_within_other_limits() {
+        let (histories, id) = (HistoryCache::default(), fixture::conversation_id(1));
+        keep(&histories, 1, 3, said(1..3, "a"));
+        let mut other = query(3);
+        other.limits.max_messages = Some(5);
+        assert_eq!(histories.get(&fixture::tenant(), id, &other), None);
+    }
+
+    #[test]
+    fn keeps_the_newest_that_fit() {
+        let histories = HistoryCache::default();
+        keep(&histories, 1, 9, said(1..9, "a"));
+        assert_eq!(got(&histories, 1, 9), Some(said(5..9, "a")));
+        let mut mixed = said(1..3, "a");
+        mixed.extend(said(3..4, &"é".repeat(99)));
+        mixed.extend(said(4..6, "b"));
+        keep(&histories, 1, 6, mixed);
+        assert_eq!(got(&histories, 1, 6), Some(said(4..6, "b")), "no gap");
+    }
+
+    #[test]
+    fn keeps_no_more_bytes_than_it_may() {
+        let histories = HistoryCache::within(200_000);
+        for conversation in 0..2_000 {
+            keep(&histories, conversation, 2, said(1..2, &"x".repeat(90)));
+        }
+        let held = histories.cache.weight();
+        assert!((100_000..=200_000).contains(&held), "{held}");
+    }
+
+    /// Whoever talks again and again is remembered, however many said something once.
+    #[test]
+    fn those_who_talk_now_are_not_kept_out_by_those_who_have_gone() {
+        let histories = HistoryCache::within(1_000_000);
+        for conversation in 0..10_000 {
+            keep(&histories, conversation, 2, said(1..2, &"x".repeat(400)));
+        }
+        let mut found = 0;
+        for turn in 1..=10 {
+            for conversation in 20_000..20_200 {
+                let known = got(&histories, conversation, 2 * turn);
+                found += usize::from(turn > 1 && known.is_some());
+                keep(&histories, conversation, 2 * turn + 2, said(1..2, "x"));
+            }
+        }
+        assert!(found > 1_700, "{found} of 1,800");
+    }
+}

@@ -1,0 +1,241 @@
+//! How far this process has applied each tenant's log.
+
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{
+        Arc, PoisonError, RwLock,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+use domain::{Seq, TenantId};
+use ports::{Committed, EventBus, Signal};
+
+use super::TRUSTED_FOR;
+
+/// One tenant's log as far as this process knows it.
+#[derive(Debug, Default)]
+struct Applied {
+    /// Where the tenant began to be followed: changes before that were never looked at.
+    from: i64,
+    /// Every change up to here is reflected in the caches.
+    up_to: i64,
+    /// Own writes after a hole that others filled: first → last.
+    ahead: BTreeMap<i64, i64>,
+}
+
+impl Applied {
+    fn following(position: Seq) -> Self {
+        Self {
+            from: position.0,
+            up_to: position.0,
+            ahead: BTreeMap::new(),
+        }
+    }
+
+    fn note(&mut self, first: i64, last: i64) {
+        if first <= self.from {
+            // It was written before the tenant was followed: so was what others did since then.
+            *self = Self::following(Seq(first - 1));
+        }
+        if first > self.up_to + 1 {
+            self.ahead.insert(first, last);
+            return;
+        }
+        self.up_to = self.up_to.max(last);
+        while let Some(entry) = self.ahead.first_entry() {
+            if *entry.key() > self.up_to + 1 {
+                break;
+            }
+            self.up_to = self.up_to.max(entry.remove());
+        }
+    }
+}
+
+/// How far this process has applied each tenant's log. Own writes are noted as they commit, so
+/// the log is read only where somebody else has written.
+pub struct LogProgress {
+    bus: Arc<dyn EventBus>,
+    tenants: RwLock<HashMap<TenantId, Applied>>,
+    /// Until when the caches may answer, in milliseconds of the monotonic time.
+    trusted_until: AtomicU64,
+}
+
+impl LogProgress {
+    /// Nothing is followed yet; own writes will be told on `bus`.
+    pub fn new(bus: Arc<dyn EventBus>) -> Self {
+        Self {
+            bus,
+            tenants: RwLock::default(),
+            trusted_until: AtomicU64::new(0),
+        }
+    }
+
+    /// Notes what this process wrote itself and has applied to its caches, and tells everybody
+    /// that the log has grown.
+    pub fn note(&self, tenant: &TenantId, committed: Committed) {
+        self.apply(tenant, committed);
+        self.tell(tenant, committed.last);
+    }
+
+    /// Tells everybody that the log has grown by what is not applied to the caches yet: it is read
+    /// from the log like what others wrote. The tenant is followed from there on at the latest, so
+    /// that what others do about it is heard of.
+    pub fn announce(&self, tenant: &TenantId, committed: Committed) {
+        self.follow(tenant, committed.first.plus(-1));
+        self.tell(tenant, committed.last);
+    }
+
+    fn tell(&self, tenant: &TenantId, head: Seq) {
+        let tenant = tenant.clone();
+        self.bus.publish(Signal::LogAppended { tenant, head });
+    }
+
+    fn apply(&self, tenant: &TenantId, committed: Committed) {
+        let Committed { first, last } = committed;
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        // What was written is in the caches now: others may change it from here on.
+        let applied = tenants
+            .entry(tenant.clone())
+            .or_insert_with(|| Applied::following(first.plus(-1)));
+        applied.note(first.0, last.0);
+    }
+
+    /// Begins to follow a tenant at the position that a load has seen, if it is not followed yet.
+    /// Answers whether what the load has seen can be kept true: it cannot when others began to
+    /// follow the tenant at a later position.
+    pub fn follow(&self, tenant: &TenantId, position: Seq) -> bool {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        if let Some(applied) = tenants.get(tenant) {
+            return position.0 >= applied.from;
+        }
+        drop(tenants);
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let applied = tenants
+            .entry(tenant.clone())
+            .or_insert_with(|| Applied::following(position));
+        position.0 >= applied.from
+    }
+
+    /// Notes that the log was read without a gap up to `position`, and its changes applied.
+    pub(super) fn advance(&self, tenant: &TenantId, position: Seq) {
+        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(applied) = tenants.get_mut(tenant) {
+            let first = applied.up_to + 1;
+            applied.note(first, position.0);
+        }
+    }
+
+    /// The position up to which every change of a followed tenant is reflected.
+    pub fn position(&self, tenant: &TenantId) -> Option<Seq> {
+        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        tenants.get(tenant).map(|applied| Seq(applied.up_to))
+    }
+
+    /// Notes when the heads were read, as `Clock::running_for` measures it. Everything before is
+    /// applied.
+    pub(super) fn confirm(&self, at: Duration) {
+        let until = u64::try_from((at + TRUSTED_FOR).as_millis()).unwrap_or(u64::MAX);
+        self.trusted_until.store(until, Ordering::Release);
+    }
+
+    /// Returns whether the caches may answer at `now`, as `Clock::running_for` measures it.
+    pub fn is_trusted(&self, now: Duration) -> bool {
+        now < Duration::from_millis(self.trusted_until.load(Ordering::Acquire))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Mutex;
+
+    use futures::{
+        StreamExt as _,
+        stream::{self, BoxStream},
+    };
+
+    use super::*;
+
+    /// Remembers what was published.
+    #[derive(Default)]
+    struct Published(Mutex<Vec<Signal>>);
+
+    impl EventBus for Published {
+        fn publish(&self, signal: Signal) {
+            self.0.lock().unwrap().push(signal);
+        }
+
+        fn subscribe(&self) -> BoxStream<'static, Signal> {
+            stream::empty().boxed()
+        }
+    }
+
+    fn log() -> (LogProgress, Arc<Published>) {
+        let published = Arc::new(Published::default());
+        let bus = Arc::clone(&published);
+        (LogProgress::new(bus), published)
+    }
+
+    fn committed(first: i64, last: i64) -> Committed {
+        Committed {
+            first: Seq(first),
+            last: Seq(last),
+        }
+    }
+
+    #[test]
+    fn own_writes_advance_the_position_unless_there_is_a_hole() {
+        let (log, _) = log();
+        let tenant: TenantId = "default".parse().unwrap();
+        assert!(log.follow(&tenant, Seq(3)));
+        assert!(!log.follow(&tenant, Seq(2)));
+        log.note(&tenant, committed(4, 6));
+        log.note(&tenant, committed(9, 9));
+        assert_eq!(log.position(&tenant), Some(Seq(6)));
+        log.advance(&tenant, Seq(8));
+        assert_eq!(log.position(&tenant), Some(Seq(9)));
+    }
+
+    #[test]
+    fn a_tenant_is_followed_from_the_first_write_on() {
+        let (log, _) = log();
+        let tenant: TenantId = "default".parse().unwrap();
+        assert_eq!(log.position(&tenant), None);
+        log.note(&tenant, committed(2, 3));
+        assert_eq!(log.position(&tenant), Some(Seq(3)));
+        assert!(log.follow(&tenant, Seq(1)));
+        // What is noted late must not hide what others did in between.
+        log.note(&tenant, committed(6, 6));
+        assert_eq!(log.position(&tenant), Some(Seq(3)));
+        log.note(&tenant, committed(1, 1));
+        assert_eq!(log.position(&tenant), Some(Seq(1)));
+        let other: TenantId = "other".parse().unwrap();
+        log.announce(&other, committed(5, 6));
+        assert_eq!(log.position(&other), Some(Seq(4)), "it is still to be read");
+    }
+
+    #[test]
+    fn everybody_is_told_of_own_writes_followed_or_not() {
+        let (log, published) = log();
+        let tenant: TenantId = "default".parse().unwrap();
+        log.note(&tenant, committed(1, 3));
+        log.follow(&tenant, Seq(3));
+        log.note(&tenant, committed(9, 10));
+        log.advance(&tenant, Seq(8));
+        let heads = [3, 10].map(|head| Signal::LogAppended {
+            tenant: tenant.clone(),
+            head: Seq(head),
+        });
+        assert_eq!(*published.0.lock().unwrap(), heads);
+    }
+
+    #[test]
+    fn is_trusted_only_shortly_after_the_log_was_read() {
+        let (log, _) = log();
+        assert!(!log.is_trusted(Duration::ZERO));
+        log.confirm(Duration::from_secs(1));
+        assert!(log.is_trusted(Duration::from_millis(5_999)));
+        assert!(!log.is_trusted(Duration::from_secs(6)));
+    }
+}

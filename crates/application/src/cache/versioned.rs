@@ -1,0 +1,230 @@
+//! A bounded cache whose entries know which log position they reflect.
+
+use std::{
+    hash::{BuildHasher, Hash, RandomState},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+use domain::{MemorySize, Seq};
+use quick_cache::{
+    DefaultHashBuilder, Weighter,
+    sync::{Cache, DefaultLifecycle},
+};
+
+use super::weight::bounded;
+
+/// Invalidations are counted per stripe of keys, so that their memory does not grow with the keys.
+const STRIPES: usize = 256;
+
+#[derive(Clone)]
+struct Entry<V> {
+    /// None where the last thing known of the key is that it changed at `position`.
+    value: Option<V>,
+    position: Seq,
+}
+
+#[derive(Clone)]
+struct ByBytes;
+
+impl<K, V: MemorySize> Weighter<K, Entry<Arc<V>>> for ByBytes {
+    fn weight(&self, _key: &K, entry: &Entry<Arc<V>>) -> u64 {
+        let value = entry.value.as_ref().map_or(0, |value| value.memory_bytes());
+        (size_of::<K>() + size_of::<Entry<Arc<V>>>() + value) as u64
+    }
+}
+
+/// A cache bounded by bytes whose entries know which log position they reflect.
+pub struct VersionedCache<K, V> {
+    entries: Cache<K, Entry<Arc<V>>, ByBytes>,
+    hasher: RandomState,
+    generations: Box<[Mutex<u64>]>,
+}
+
+/// Taken before a load begins: the load fills the cache only if its key was not invalidated
+/// meanwhile.
+#[derive(Debug, Clone, Copy)]
+pub struct LoadTicket {
+    stripe: usize,
+    generation: u64,
+}
+
+impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
+    /// A cache of at most `bytes`, usually in about so many `entries`.
+    pub fn new(bytes: u64, entries: usize) -> Self {
+        let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
+        Self {
+            entries: Cache::with_options(bounded(bytes, entries), ByBytes, hasher, lifecycle),
+            hasher: RandomState::new(),
+            generations: (0..STRIPES).map(|_| Mutex::new(0)).collect(),
+        }
+    }
+
+    /// Bytes of all entries.
+    pub fn weight(&self) -> u64 {
+        self.entries.weight()
+    }
+
+    /// The entry and the position it reflects.
+    pub fn get(&self, key: &K) -> Option<(Arc<V>, Seq)> {
+        let entry = self.entries.get(key)?;
+        Some((entry.value?, entry.position))
+    }
+
+    /// To be called before a load of `key` begins.
+    pub fn begin_load(&self, key: &K) -> LoadTicket {
+        let stripe = self.stripe(key);
+        LoadTicket {
+            stripe,
+            generation: *self.lock(stripe),
+        }
+    }
+
+    /// Fills in what a load found at `position`, unless the key was invalidated since the load
+    /// began, or is known to have changed later than that.
+    pub fn fill(&self, ticket: LoadTicket, key: K, value: Arc<V>, position: Seq) {
+        let generation = self.lock(ticket.stripe);
+        if *generation == ticket.generation && !self.knows_later(&key, position) {
+            self.insert(key, Some(value), position);
+        }
+    }
+
+    /// Puts in what this process itself has written at `position`, unless something later is known.
+    pub fn replace(&self, key: K, value: Arc<V>, position: Seq) {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        if !self.knows_later(&key, position) {
+            self.insert(key, Some(value), position);
+        }
+    }
+
+    /// Drops the entry, whatever it reflects.
+    pub fn remove(&self, key: &K) {
+        let mut generation = self.lock(self.stripe(key));
+        *generation += 1;
+        self.entries.remove(key);
+    }
+
+    /// Drops the entry if it does not reflect the change at `position` yet.
+    pub fn remove_older(&self, key: &K, position: Seq) {
+        let mut generation = self.lock(self.stripe(key));
+        *generation += 1;
+        if self
+            .entries
+            .peek(key)
+            .is_some_and(|entry| entry.position < position)
+        {
+            self.entries.remove(key);
+        }
+    }
+
+    /// Like [`Self::remove_older`], and remembers the change: a write that was committed before it
+    /// but is noted after it does not come back. For keys that nothing else would ever correct.
+    pub fn mark_changed(&self, key: K, position: Seq) {
+        let mut generation = self.lock(self.stripe(&key));
+        *generation += 1;
+        if self
+            .entries
+            .peek(&key)
+            .is_none_or(|entry| entry.position < position)
+        {
+            self.insert(key, None, position);
+        }
+    }
+
+    fn knows_later(&self, key: &K, position: Seq) -> bool {
+        self.entries
+            .peek(key)
+            .is_some_and(|entry| entry.position > position)
+    }
+
+    fn insert(&self, key: K, value: Option<Arc<V>>, position: Seq) {
+        self.entries.insert(key, Entry { value, position });
+    }
+
+    fn stripe(&self, key: &K) -> usize {
+        usize::try_from(self.hasher.hash_one(key) % STRIPES as u64).unwrap_or(0)
+    }
+
+    fn lock(&self, stripe: usize) -> MutexGuard<'_, u64> {
+        // A counter is whole also after a panic elsewhere.
+        self.generations[stripe]
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A value that takes so many bytes.
+    #[derive(Debug, PartialEq)]
+    struct Sized(usize);
+
+    impl MemorySize for Sized {
+        fn memory_bytes(&self) -> usize {
+            self.0
+        }
+    }
+
+    fn cache() -> VersionedCache<&'static str, Sized> {
+        VersionedCache::new(100_000, 10)
+    }
+
+    fn value(bytes: usize) -> Arc<Sized> {
+        Arc::new(Sized(bytes))
+    }
+
+    #[test]
+    fn a_load_that_began_before_an_invalidation_fills_nothing() {
+        let cache = cache();
+        let ticket = cache.begin_load(&"a");
+        cache.remove_older(&"a", Seq(5));
+        cache.fill(ticket, "a", value(1), Seq(4));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", value(2), Seq(5));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(5))));
+    }
+
+    #[test]
+    fn an_event_drops_only_what_is_older_than_itself() {
+        let cache = cache();
+        cache.replace("a", value(1), Seq(5));
+        cache.remove_older(&"a", Seq(5));
+        assert_eq!(cache.get(&"a"), Some((value(1), Seq(5))));
+        cache.remove_older(&"a", Seq(6));
+        assert_eq!(cache.get(&"a"), None);
+    }
+
+    #[test]
+    fn a_write_that_is_noted_after_a_later_change_does_not_come_back() {
+        let cache = cache();
+        cache.mark_changed("a", Seq(11));
+        cache.replace("a", value(1), Seq(10));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", value(1), Seq(10));
+        assert_eq!(cache.get(&"a"), None);
+        cache.fill(cache.begin_load(&"a"), "a", value(2), Seq(11));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(11))));
+    }
+
+    #[test]
+    fn an_older_write_does_not_replace_a_newer_one() {
+        let cache = cache();
+        cache.replace("a", value(2), Seq(6));
+        cache.replace("a", value(1), Seq(5));
+        assert_eq!(cache.get(&"a"), Some((value(2), Seq(6))));
+    }
+
+    #[test]
+    fn holds_no_more_bytes_than_it_may() {
+        let cache = VersionedCache::new(1_000_000, 100);
+        for key in 0..1_000 {
+            cache.replace(key, value(20_000), Seq(1));
+            assert!(cache.weight() <= 1_000_000);
+        }
+        assert!(cache.weight() > 500_000, "{}", cache.weight());
+        let held = (0..1_000).filter(|key| cache.get(key).is_some()).count();
+        assert!((10..=50).contains(&held), "{held}");
+    }
+}

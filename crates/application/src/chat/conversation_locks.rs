@@ -1,0 +1,183 @@
+//! Locks on conversations, granted in order of arrival.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
+};
+
+use domain::{ConversationId, TenantId, sizes::WAITING_TURNS};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::command::OnBusy;
+
+/// A conversation, in its tenant.
+pub(super) type ConversationKey = (TenantId, ConversationId);
+
+/// A lock for each conversation of this process, granted in order of arrival.
+#[derive(Default)]
+pub(super) struct ConversationLocks {
+    entries: Arc<Mutex<HashMap<ConversationKey, LockEntry>>>,
+}
+
+/// The lock of a conversation, its outages, and the registration of one user.
+type Joined = (Arc<Semaphore>, Arc<AtomicU64>, LockUser);
+
+struct LockEntry {
+    semaphore: Arc<Semaphore>,
+    /// The number of turns that could not be stored.
+    outages: Arc<AtomicU64>,
+    /// The number of holders and waiters; the entry is removed with the last of them.
+    users: u32,
+}
+
+/// A lock on a conversation, until it is dropped.
+pub(super) struct ConversationLock {
+    /// Whether it was waited for.
+    pub(super) waited: bool,
+    /// Whether an earlier turn could not be stored meanwhile. Then this one should not try, or the
+    /// time-outs of all waiters would add up.
+    pub(super) met_outage: bool,
+    outages: Arc<AtomicU64>,
+    _permit: OwnedSemaphorePermit,
+    _user: LockUser,
+}
+
+impl ConversationLock {
+    /// Tells the waiters that the store is unavailable.
+    pub(super) fn note_outage(&self) {
+        self.outages.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct LockUser {
+    entries: Arc<Mutex<HashMap<ConversationKey, LockEntry>>>,
+    key: ConversationKey,
+}
+
+impl Drop for LockUser {
+    fn drop(&mut self) {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(entry) = entries.get_mut(&self.key) {
+            entry.users -= 1;
+            if entry.users == 0 {
+                entries.remove(&self.key);
+            }
+        }
+    }
+}
+
+impl ConversationLocks {
+    /// Waits for the lock. `None` if it is taken and the caller does not want to wait, or if too
+    /// many wait already.
+    pub(super) async fn lock(
+        &self,
+        key: ConversationKey,
+        on_busy: OnBusy,
+    ) -> Option<ConversationLock> {
+        let (semaphore, outages, user) = self.join(key, on_busy)?;
+        let waited = semaphore.available_permits() == 0;
+        let outages_before = outages.load(Ordering::Relaxed);
+        let permit = semaphore.acquire_owned().await.ok()?;
+        Some(ConversationLock {
+            waited,
+            met_outage: outages.load(Ordering::Relaxed) != outages_before,
+            outages,
+            _permit: permit,
+            _user: user,
+        })
+    }
+
+    fn join(&self, key: ConversationKey, on_busy: OnBusy) -> Option<Joined> {
+        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let entry = entries.entry(key.clone()).or_insert_with(|| LockEntry {
+            semaphore: Arc::new(Semaphore::new(1)),
+            outages: Arc::default(),
+            users: 0,
+        });
+        let max_users = match on_busy {
+            OnBusy::Queue => 1 + WAITING_TURNS,
+            OnBusy::Reject => 1,
+        };
+        if entry.users >= max_users {
+            return None;
+        }
+        entry.users += 1;
+        let user = LockUser {
+            entries: Arc::clone(&self.entries),
+            key,
+        };
+        Some((
+            Arc::clone(&entry.semaphore),
+            Arc::clone(&entry.outages),
+            user,
+        ))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    fn key() -> ConversationKey {
+        let id = "019aa0c2-7f3e-7cc1-9a52-0b6d2f1c8e11";
+        ("default".parse().unwrap(), id.parse().unwrap())
+    }
+
+    #[tokio::test]
+    async fn the_lock_is_granted_in_order_of_arrival() {
+        let locks = ConversationLocks::default();
+        let key = key();
+        let first = locks.lock(key.clone(), OnBusy::Reject).await.unwrap();
+        assert!(locks.lock(key.clone(), OnBusy::Reject).await.is_none());
+        let mut second = Box::pin(locks.lock(key.clone(), OnBusy::Queue));
+        assert!(second.as_mut().now_or_never().is_none());
+        let mut third = Box::pin(locks.lock(key.clone(), OnBusy::Queue));
+        assert!(third.as_mut().now_or_never().is_none());
+        drop(first);
+        assert!(third.as_mut().now_or_never().is_none());
+        let second = second.now_or_never().flatten().unwrap();
+        drop(second);
+        drop(third.now_or_never().flatten().unwrap());
+        assert!(locks.entries.lock().unwrap().is_empty());
+    }
+
+    #[tokio::test]
+    async fn waiters_learn_that_the_store_is_unavailable() {
+        let locks = ConversationLocks::default();
+        let first = locks.lock(key(), OnBusy::Queue).await.unwrap();
+        let mut second = Box::pin(locks.lock(key(), OnBusy::Queue));
+        assert!(second.as_mut().now_or_never().is_none());
+        first.note_outage();
+        drop(first);
+        let second = second.await.unwrap();
+        assert!(second.waited && second.met_outage);
+        drop(second);
+        assert!(!locks.lock(key(), OnBusy::Queue).await.unwrap().met_outage);
+    }
+
+    #[tokio::test]
+    async fn at_most_sixteen_wait() {
+        let locks = ConversationLocks::default();
+        let key = key();
+        let _running = locks.lock(key.clone(), OnBusy::Queue).await.unwrap();
+        let mut waiting: Vec<_> = (0..16)
+            .map(|_| Box::pin(locks.lock(key.clone(), OnBusy::Queue)))
+            .collect();
+        for one in &mut waiting {
+            assert!(one.as_mut().now_or_never().is_none());
+        }
+        assert!(locks.lock(key.clone(), OnBusy::Queue).await.is_none());
+        waiting.pop();
+        assert!(
+            locks
+                .lock(key.clone(), OnBusy::Queue)
+                .now_or_never()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,215 @@
+//! A reply while an engine produces it.
+
+use std::time::Instant;
+
+use domain::{
+    ToolCall,
+    sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES},
+    tool_call::{is_nested_deeper, json_bytes},
+};
+use ports::ToolArguments;
+use serde_json::Value;
+
+/// The maximum size of a reply's text.
+pub(super) const MAX_TEXT_BYTES: usize = 1024 * 1024;
+/// The maximum size of all tool steps without their arguments: some thousands of calls.
+pub(super) const MAX_STEP_BYTES: usize = 1024 * 1024;
+
+/// The text and tool calls of a reply so far.
+#[derive(Debug, Default, Clone)]
+pub struct PartialReply {
+    /// The engine that replies.
+    pub engine: String,
+    /// Whether the engine is a fallback.
+    pub degraded: bool,
+    /// The text so far.
+    pub text: String,
+    /// The tool events, in order.
+    pub tools: Vec<ToolEvent>,
+    /// The tool calls, in order.
+    calls: Vec<MadeCall>,
+    /// The bytes of all steps without their arguments.
+    step_bytes: usize,
+    /// The bytes of the arguments that are kept.
+    argument_bytes: usize,
+}
+
+/// A tool call, as far as it is known.
+#[derive(Debug, Clone)]
+struct MadeCall {
+    /// The call, with its outcome once it has ended.
+    call: ToolCall,
+    /// The start of a call that has not ended.
+    open_since: Option<Instant>,
+}
+
+/// The status that is reported for a call that has not ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum OpenCallStatus {
+    /// The call is running.
+    Running,
+    /// The turn has ended before the call.
+    Cut,
+}
+
+impl OpenCallStatus {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Self::Running => "running",
+            Self::Cut => "cancelled",
+        }
+    }
+}
+
+impl PartialReply {
+    /// Whether there is neither text nor a tool call.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.text.is_empty() && self.tools.is_empty()
+    }
+
+    /// Returns the tool calls in the order in which they were made.
+    pub(crate) fn tool_calls(&self, open: OpenCallStatus) -> Vec<ToolCall> {
+        let reported = |made: &MadeCall| {
+            let mut call = made.call.clone();
+            if let Some(since) = made.open_since {
+                open.as_str().clone_into(&mut call.status);
+                let milliseconds = since.elapsed().as_millis();
+                call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
+            }
+            call
+        };
+        self.calls.iter().map(reported).collect()
+    }
+
+    /// The call of an event.
+    pub(super) fn call_of(&self, event: ToolEvent) -> &ToolCall {
+        &self.calls[event.call].call
+    }
+
+    /// Appends text; returns false if it does not fit.
+    #[must_use]
+    pub(super) fn push_text(&mut self, text: &str) -> bool {
+        let fits = self.text.len() + text.len() <= MAX_TEXT_BYTES;
+        if fits {
+            self.text.push_str(text);
+        }
+        fits
+    }
+
+    /// Appends a tool step; returns false if it does not fit. Arguments always fit: those that are too
+    /// deep or too large are left out.
+    #[must_use]
+    pub(super) fn push_tool_step(&mut self, step: ToolStep) -> bool {
+        let bytes = step.bytes_without_arguments();
+        if self.step_bytes + bytes > MAX_STEP_BYTES {
+            return false;
+        }
+        self.step_bytes += bytes;
+        let (call, has_ended) = match step {
+            ToolStep::Called { name, arguments } => (self.begin(name, arguments), false),
+            ToolStep::Returned(call) => (self.end(call), true),
+        };
+        self.tools.push(ToolEvent {
+            at: self.text.len(),
+            call,
+            has_ended,
+        });
+        true
+    }
+
+    /// Adds a call that has started, and returns its index.
+    fn begin(&mut self, name: String, arguments: ToolArguments) -> usize {
+        let call = ToolCall {
+            name,
+            arguments: self.keep(Value::Object(arguments)),
+            status: String::new(),
+            duration_ms: 0,
+        };
+        self.calls.push(MadeCall {
+            call,
+            open_since: Some(Instant::now()),
+        });
+        self.calls.len() - 1
+    }
+
+    /// Adds the end of a call, and returns the call's index.
+    fn end(&mut self, mut ended: ToolCall) -> usize {
+        let begun = self.find_begun(&ended);
+        let is_known = |index: usize| self.calls[index].call.arguments == ended.arguments;
+        if !begun.is_some_and(is_known) {
+            ended.arguments = self.keep(ended.arguments);
+        }
+        let ended = MadeCall {
+            call: ended,
+            open_since: None,
+        };
+        if let Some(index) = begun {
+            self.calls[index] = ended;
+            return index;
+        }
+        self.calls.push(ended);
+        self.calls.len() - 1
+    }
+
+    /// Finds the open call that has ended: the first with the same arguments, or else the first of
+    /// the same tool.
+    fn find_begun(&self, ended: &ToolCall) -> Option<usize> {
+        let is_of_tool =
+            |made: &MadeCall| made.open_since.is_some() && made.call.name == ended.name;
+        let is_it = |made: &MadeCall| is_of_tool(made) && made.call.arguments == ended.arguments;
+        let calls = || self.calls.iter();
+        calls()
+            .position(is_it)
+            .or_else(|| calls().position(is_of_tool))
+    }
+
+    /// Returns the arguments, or a placeholder if they are too deep or too large.
+    fn keep(&mut self, arguments: Value) -> Value {
+        // Checked first: a reader of the turn could not parse them either.
+        if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
+            return ToolCall::left_out();
+        }
+        let bytes = json_bytes(&arguments);
+        if self.argument_bytes + bytes > TURN_ARGUMENT_BYTES {
+            return ToolCall::left_out();
+        }
+        self.argument_bytes += bytes;
+        arguments
+    }
+}
+
+/// The start or end of a tool call, and its position in the text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ToolEvent {
+    /// The length of the text before it, in bytes.
+    pub at: usize,
+    /// The index of the call.
+    call: usize,
+    /// Whether this is the end of the call.
+    pub has_ended: bool,
+}
+
+/// A step of a tool call, as an engine reports it.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ToolStep {
+    /// The call has started.
+    Called {
+        /// The tool.
+        name: String,
+        /// The arguments.
+        arguments: ToolArguments,
+    },
+    /// The call has ended.
+    Returned(ToolCall),
+}
+
+impl ToolStep {
+    /// The approximate memory.
+    fn bytes_without_arguments(&self) -> usize {
+        let texts = match self {
+            Self::Called { name, .. } => name.len(),
+            Self::Returned(call) => call.name.len() + call.status.len(),
+        };
+        size_of::<ToolEvent>() + size_of::<MadeCall>() + texts
+    }
+}

@@ -1,0 +1,144 @@
+//! A store with one turn, under the control of a test.
+
+use std::sync::{
+    Arc, Mutex,
+    atomic::{AtomicUsize, Ordering},
+};
+
+use async_trait::async_trait;
+use domain::{
+    AgentId, AsOf, ConversationId, MessageId, NodeId, PrincipalId, Seq, Stamp, TenantId, Timestamp,
+    Turn, TurnId, TurnStarted, TurnStatus, config::Metadata,
+};
+use ports::{
+    BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
+    RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
+};
+use uuid::Uuid;
+
+use super::super::live_turn::TurnSubject;
+
+/// A store with one turn, or an unavailable store.
+pub(in crate::chat) struct StoredTurn {
+    status: Mutex<Option<TurnStatus>>,
+    reads: AtomicUsize,
+}
+
+impl StoredTurn {
+    /// A store with a turn of this status; `None` is an unavailable store.
+    pub(in crate::chat) fn new(status: Option<TurnStatus>) -> Arc<Self> {
+        Arc::new(Self {
+            status: Mutex::new(status),
+            reads: AtomicUsize::new(0),
+        })
+    }
+
+    pub(in crate::chat) fn set(&self, status: Option<TurnStatus>) {
+        *self.status.lock().unwrap() = status;
+    }
+
+    /// Returns the number of reads since the last call.
+    pub(in crate::chat) fn reads(&self) -> usize {
+        self.reads.swap(0, Ordering::SeqCst)
+    }
+}
+
+pub(in crate::chat) fn subject() -> TurnSubject {
+    TurnSubject {
+        tenant: "default".parse().unwrap(),
+        turn_id: TurnId::new(Uuid::from_u128(1)),
+        conversation_id: ConversationId::new(Uuid::from_u128(2)),
+        agent_id: AgentId::new(Uuid::from_u128(3)),
+        user_id: None,
+        asker: asker(),
+        request_id: None,
+    }
+}
+
+pub(in crate::chat) fn started() -> TurnStarted {
+    let subject = subject();
+    TurnStarted {
+        turn_id: subject.turn_id,
+        conversation_id: subject.conversation_id,
+        message_id: MessageId::new(Uuid::from_u128(4)),
+        agent_id: subject.agent_id,
+        agent_version: 1,
+    }
+}
+
+fn asker() -> PrincipalId {
+    PrincipalId::new("key:000000000000")
+}
+
+fn found(status: TurnStatus) -> FoundTurn {
+    let (subject, started) = (subject(), started());
+    let time = Timestamp::from_milliseconds(1_000);
+    let has_started = status != TurnStatus::Queued;
+    FoundTurn {
+        turn: Turn {
+            id: subject.turn_id,
+            conversation_id: subject.conversation_id,
+            agent_id: subject.agent_id,
+            agent_version: has_started.then_some(started.agent_version),
+            status,
+            input: "Hello".to_owned(),
+            reply: None,
+            engine: None,
+            degraded: false,
+            finish_reason: None,
+            usage: None,
+            tool_calls: Vec::new(),
+            metadata: Metadata::default(),
+            error: None,
+            created_at: time,
+            started_at: has_started.then_some(time),
+            finished_at: status.is_final().then_some(time),
+        },
+        message_id: started.message_id,
+        principal: asker(),
+        user_id: None,
+    }
+}
+
+#[async_trait]
+impl TurnRepository for StoredTurn {
+    async fn record_completed_turn(
+        &self,
+        _: CompletedTurn,
+    ) -> Result<RecordTurnOutcome, RepositoryError> {
+        unreachable!("a waiter writes nothing")
+    }
+
+    async fn begin_turn(&self, _: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
+        unreachable!("a waiter writes nothing")
+    }
+
+    async fn finish_turn(&self, _: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
+        unreachable!("a waiter writes nothing")
+    }
+
+    async fn cancel_turn(
+        &self,
+        _: &TenantId,
+        _: TurnId,
+        _: Option<Reply>,
+        _: Option<NodeId>,
+        _: &Stamp,
+    ) -> Result<CancelOutcome, RepositoryError> {
+        unreachable!("a waiter writes nothing")
+    }
+
+    async fn find(
+        &self,
+        _: &TenantId,
+        _: TurnId,
+    ) -> Result<AsOf<Option<FoundTurn>>, RepositoryError> {
+        self.reads.fetch_add(1, Ordering::SeqCst);
+        let status = *self.status.lock().unwrap();
+        let status = status.ok_or(RepositoryError::Unavailable("unavailable".into()))?;
+        Ok(AsOf {
+            value: Some(found(status)),
+            position: Seq(1),
+        })
+    }
+}

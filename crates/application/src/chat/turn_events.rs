@@ -1,0 +1,206 @@
+//! The events of one turn, as its caller receives them.
+
+use domain::{
+    ChatReply, ConversationId, Problem, ReplyDelta, ToolCalled, ToolReturned, TurnId, TurnStarted,
+};
+use ports::RepositoryError;
+
+use super::{
+    live_turn::{Progress, TurnOutcome, TurnSubject},
+    partial_reply::{PartialReply, ToolEvent},
+    turn_waiter::TurnWaiter,
+};
+
+/// An event of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnEvent {
+    /// The turn waits for another one.
+    Queued {
+        /// The turn.
+        turn_id: TurnId,
+        /// Its conversation.
+        conversation_id: ConversationId,
+    },
+    /// The turn has started.
+    Started(TurnStarted),
+    /// More of the reply, or a tool call.
+    Reply(ReplyPiece),
+    /// The turn has completed.
+    Completed(ChatReply),
+    /// The turn has failed.
+    Failed {
+        /// The turn.
+        turn_id: TurnId,
+        /// Its conversation.
+        conversation_id: ConversationId,
+        /// The reason.
+        error: Problem,
+    },
+    /// The turn was cancelled.
+    Cancelled {
+        /// The turn.
+        turn_id: TurnId,
+        /// Its conversation.
+        conversation_id: ConversationId,
+    },
+}
+
+/// The events of a turn, each once. Text that arrives between two calls of `next` is returned as
+/// one piece, so that nothing is buffered for a slow reader.
+pub struct TurnEventStream {
+    turn: TurnWaiter,
+    delivered: Delivered,
+}
+
+/// The events that were returned already.
+#[derive(Default)]
+struct Delivered {
+    queued: bool,
+    started: bool,
+    reply: ReplyCursor,
+    ended: bool,
+}
+
+impl TurnEventStream {
+    pub(super) fn new(turn: TurnWaiter) -> Self {
+        Self {
+            turn,
+            delivered: Delivered::default(),
+        }
+    }
+
+    /// Waits for the next event; `None` after the last one.
+    pub async fn next(&mut self) -> Option<Result<TurnEvent, RepositoryError>> {
+        loop {
+            if self.delivered.ended {
+                return None;
+            }
+            if let Some(event) = self.next_ready() {
+                return Some(Ok(event));
+            }
+            if let Err(error) = self.turn.changed().await {
+                self.delivered.ended = true;
+                return Some(Err(error));
+            }
+        }
+    }
+
+    fn next_ready(&mut self) -> Option<TurnEvent> {
+        let subject = self.turn.live.subject();
+        let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
+        let progress = self.turn.live.progress();
+        let delivered = &mut self.delivered;
+        // Returned even if the turn has started since.
+        if progress.was_queued && !delivered.started && !delivered.queued {
+            delivered.queued = true;
+            return Some(TurnEvent::Queued {
+                turn_id,
+                conversation_id,
+            });
+        }
+        if let Some(started) = progress.started.filter(|_| !delivered.started) {
+            delivered.started = true;
+            return Some(TurnEvent::Started(started));
+        }
+        if let Some(piece) = delivered.reply.next(subject, &progress) {
+            return Some(TurnEvent::Reply(piece));
+        }
+        let outcome = progress.outcome.as_ref()?;
+        delivered.ended = true;
+        Some(match outcome {
+            TurnOutcome::Completed(completed) => TurnEvent::Completed(completed.reply.clone()),
+            TurnOutcome::Failed(problem) => TurnEvent::Failed {
+                turn_id,
+                conversation_id,
+                error: problem.clone(),
+            },
+            TurnOutcome::Cancelled => TurnEvent::Cancelled {
+                turn_id,
+                conversation_id,
+            },
+        })
+    }
+}
+
+/// A reader's position in a reply that grows.
+#[derive(Debug, Default, Clone, Copy)]
+pub struct ReplyCursor {
+    /// The position in the text, in bytes.
+    text: usize,
+    /// The number of tool events that were read.
+    tools: usize,
+}
+
+/// A piece of a reply.
+#[derive(Debug, Clone, PartialEq)]
+pub enum ReplyPiece {
+    /// More text.
+    Delta(ReplyDelta),
+    /// The start of a tool call.
+    ToolCalled(ToolCalled),
+    /// The end of a tool call.
+    ToolReturned(ToolReturned),
+}
+
+impl ReplyCursor {
+    /// Returns the next piece: text up to the next tool event, then that event.
+    pub fn next(&mut self, subject: &TurnSubject, progress: &Progress) -> Option<ReplyPiece> {
+        let text = progress.text();
+        let tool = progress.reply.tools.get(self.tools);
+        let end = tool.map_or(text.len(), |tool| tool.at.min(text.len()));
+        if let Some(text) = text.get(self.text..end).filter(|text| !text.is_empty()) {
+            let from = std::mem::replace(&mut self.text, end);
+            return Some(ReplyPiece::Delta(ReplyDelta {
+                turn_id: subject.turn_id,
+                conversation_id: subject.conversation_id,
+                from,
+                to: end,
+                text: text.to_owned(),
+            }));
+        }
+        // A tool event after withheld text is withheld too.
+        let tool = tool.filter(|tool| tool.at <= text.len())?;
+        self.tools += 1;
+        Some(piece(subject, &progress.reply, *tool))
+    }
+
+    /// Moves to the end, and returns the whole text so far.
+    pub fn catch_up<'a>(&mut self, progress: &'a Progress) -> &'a str {
+        let text = progress.text();
+        *self = Self {
+            text: text.len(),
+            tools: progress.reply.tools.len(),
+        };
+        text
+    }
+
+    /// Whether everything so far was read.
+    pub fn is_at_end_of(&self, progress: &Progress) -> bool {
+        self.text == progress.text().len() && self.tools == progress.reply.tools.len()
+    }
+
+    /// Whether the text has become shorter than what was read.
+    pub fn is_ahead_of(&self, progress: &Progress) -> bool {
+        progress.text().len() < self.text
+    }
+
+    /// The length of the unread text, in bytes.
+    pub fn unread(&self, progress: &Progress) -> usize {
+        progress.text().len().saturating_sub(self.text)
+    }
+}
+
+fn piece(subject: &TurnSubject, reply: &PartialReply, event: ToolEvent) -> ReplyPiece {
+    let (turn_id, conversation_id) = (subject.turn_id, subject.conversation_id);
+    let call = reply.call_of(event);
+    if event.has_ended {
+        let returned = ToolReturned::of(turn_id, conversation_id, call);
+        return ReplyPiece::ToolReturned(returned);
+    }
+    ReplyPiece::ToolCalled(ToolCalled {
+        turn_id,
+        conversation_id,
+        name: call.name.clone(),
+        arguments: call.arguments.as_object().cloned().unwrap_or_default(),
+    })
+}

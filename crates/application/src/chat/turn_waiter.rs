@@ -1,0 +1,135 @@
+//! Waiting for a turn, in whatever process it runs.
+
+use std::{sync::Arc, time::Duration};
+
+use ports::{RepositoryError, TurnRepository};
+use tokio::{
+    sync::Notify,
+    time::{Instant, timeout_at},
+};
+
+use super::{
+    live_turn::{LiveTurn, TurnOutcome},
+    live_turns::report_stored,
+};
+
+/// Waits for a turn, in whatever process it runs.
+pub(super) struct TurnWaiter {
+    pub(super) live: Arc<LiveTurn>,
+    woken: Arc<Notify>,
+    turns: Arc<dyn TurnRepository>,
+}
+
+impl TurnWaiter {
+    pub(super) fn new(live: Arc<LiveTurn>, turns: Arc<dyn TurnRepository>) -> Self {
+        let woken = Arc::new(Notify::new());
+        live.listen(&woken);
+        Self { live, woken, turns }
+    }
+
+    /// Waits until the turn may have changed.
+    pub(super) async fn changed(&mut self) -> Result<(), RepositoryError> {
+        let woken = self.woken.notified();
+        if self.live.runs_under().is_some() {
+            woken.await;
+            return Ok(());
+        }
+        // A turn of another process is only seen in the store.
+        let _woken = timeout_at(self.live.next_poll(), woken).await;
+        if self.live.runs_under().is_some() || self.live.has_ended() || !self.live.takes_poll() {
+            return Ok(());
+        }
+        let polled = self.poll_store().await;
+        match self.live.record_poll(polled.is_ok()) {
+            PollBudget::Left => Ok(()),
+            PollBudget::Exhausted => polled,
+        }
+    }
+
+    /// Reads the turn's current state.
+    async fn poll_store(&self) -> Result<(), RepositoryError> {
+        let subject = self.live.subject();
+        let found = self.turns.find(&subject.tenant, subject.turn_id).await?;
+        match found.value {
+            Some(found) => report_stored(&self.live, found),
+            // Only deleted turns are removed.
+            None => self.live.end(TurnOutcome::Cancelled),
+        }
+        Ok(())
+    }
+}
+
+/// The interval at which the store is polled for a turn of another process. The event log reports
+/// changes earlier, so this is only the upper bound.
+const POLL_INTERVAL: Duration = Duration::from_secs(1);
+/// The longest time for which the store may be unavailable before the waiters get an error.
+pub(super) const MAX_OUTAGE: Duration = Duration::from_secs(5);
+
+/// Decides which of the waiters of a turn polls the store, and when.
+#[derive(Debug)]
+pub(super) struct StorePoller {
+    last: Instant,
+    /// Whether the event log has reported a change since the last poll.
+    is_requested: bool,
+    unavailable_since: Option<Instant>,
+}
+
+/// Whether the waiters continue to wait.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum PollBudget {
+    /// They continue.
+    Left,
+    /// The store has been unavailable for too long.
+    Exhausted,
+}
+
+impl StorePoller {
+    /// A poller of a turn whose current state is known.
+    pub(super) fn new() -> Self {
+        Self {
+            last: Instant::now(),
+            is_requested: false,
+            unavailable_since: None,
+        }
+    }
+
+    /// The latest time of the next poll.
+    pub(super) fn next_poll(&self) -> Instant {
+        self.last + POLL_INTERVAL
+    }
+
+    /// Has the next waiter poll at once.
+    pub(super) fn request(&mut self) {
+        self.is_requested = true;
+    }
+
+    /// Returns whether the calling waiter is to poll on behalf of all. After a long outage every
+    /// waiter polls, so that each gets the error.
+    pub(super) fn take_turn(&mut self) -> bool {
+        let is_due = self.is_requested || self.next_poll() <= Instant::now() || self.is_exhausted();
+        if is_due {
+            self.last = Instant::now();
+            self.is_requested = false;
+        }
+        is_due
+    }
+
+    /// Records whether the store has answered.
+    pub(super) fn record(&mut self, has_answered: bool) -> PollBudget {
+        if has_answered {
+            self.unavailable_since = None;
+        } else {
+            self.unavailable_since.get_or_insert_with(Instant::now);
+        }
+        if self.is_exhausted() {
+            PollBudget::Exhausted
+        } else {
+            PollBudget::Left
+        }
+    }
+
+    fn is_exhausted(&self) -> bool {
+        self.unavailable_since
+            .is_some_and(|since| since.elapsed() > MAX_OUTAGE)
+    }
+}

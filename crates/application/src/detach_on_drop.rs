@@ -1,0 +1,81 @@
+//! Futures that reach their end even if their caller drops them.
+
+use std::{
+    pin::Pin,
+    task::{Context, Poll},
+};
+
+use tokio::{runtime::Handle, task::JoinHandle};
+use tokio_util::task::TaskTracker;
+
+/// Where detached futures run: on a runtime, tracked so that a shutdown waits for them.
+#[derive(Clone)]
+pub(crate) struct Background {
+    tasks: TaskTracker,
+    runtime: Handle,
+}
+
+impl Background {
+    pub(crate) const fn new(tasks: TaskTracker, runtime: Handle) -> Self {
+        Self { tasks, runtime }
+    }
+
+    pub(crate) fn spawn<T: Send + 'static>(
+        &self,
+        work: impl Future<Output = T> + Send + 'static,
+    ) -> JoinHandle<T> {
+        self.tasks.spawn_on(work, &self.runtime)
+    }
+}
+
+/// Polls a future in the caller's task; if it is dropped before its end, the future continues in
+/// the background.
+pub(crate) struct DetachOnDrop<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    /// `None` once the future has ended or panicked.
+    future: Option<Pin<Box<F>>>,
+    background: Background,
+}
+
+impl<F> DetachOnDrop<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    pub(crate) fn new(future: F, background: Background) -> Self {
+        Self {
+            future: Some(Box::pin(future)),
+            background,
+        }
+    }
+}
+
+impl<F> Future for DetachOnDrop<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    type Output = F::Output;
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
+        let Some(mut future) = self.future.take() else {
+            panic!("polled after its end");
+        };
+        let polled = future.as_mut().poll(context);
+        if polled.is_pending() {
+            self.future = Some(future);
+        }
+        polled
+    }
+}
+
+impl<F> Drop for DetachOnDrop<F>
+where
+    F: Future<Output: Send> + Send + 'static,
+{
+    fn drop(&mut self) {
+        if let Some(future) = self.future.take() {
+            drop(self.background.spawn(future));
+        }
+    }
+}

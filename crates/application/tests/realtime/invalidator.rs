@@ -1,0 +1,165 @@
+//! What the tail of the log does when it is told of growth, and when it is not.
+
+use std::sync::Arc;
+
+use application::{
+    cache::{CacheInvalidator, Caches},
+    realtime::Tail,
+};
+use domain::{Seq, Timestamp};
+use local_bus::LocalBus;
+use ports::{Clock, Committed, EventBus, Signal};
+use tokio::time::{Duration, Instant};
+
+use crate::{samples::tenant, world::World};
+
+struct Noon;
+
+impl Clock for Noon {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_milliseconds(43_200_000)
+    }
+
+    fn running_for(&self) -> Duration {
+        Duration::ZERO
+    }
+}
+
+/// A process that follows a log.
+struct Process {
+    world: World,
+    bus: Arc<dyn EventBus>,
+    caches: Caches,
+}
+
+impl Process {
+    /// It follows the log from its beginning.
+    async fn started() -> Self {
+        let world = World::new();
+        let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
+        let caches = Caches::new(Arc::clone(&bus));
+        caches.applied.follow(&tenant(), Seq(0));
+        let log = Arc::clone(&world.log);
+        let (bus_of_tail, feed) = (Arc::clone(&bus), Arc::clone(&world.feed));
+        let tail = CacheInvalidator::new(log, caches.clone(), Arc::new(Noon), bus_of_tail, feed);
+        world.tasks.spawn(tail.run(world.stop.clone()));
+        let feed = Arc::clone(&world.feed).run(Arc::clone(&bus));
+        world.tasks.spawn(feed);
+        // It has read the heads for the first time, and listens.
+        tokio::time::sleep(Duration::from_millis(1)).await;
+        Self { world, bus, caches }
+    }
+
+    fn applied(&self) -> Option<Seq> {
+        self.caches.applied.position(&tenant())
+    }
+
+    /// How long until a condition holds.
+    async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) -> Duration {
+        let began = Instant::now();
+        while !holds(self) {
+            assert!(began.elapsed() < Duration::from_secs(10), "never {what}");
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        began.elapsed()
+    }
+
+    /// Another process writes.
+    fn others_write(&self, count: usize) {
+        self.world.log.grow(count);
+    }
+
+    fn tell(&self) {
+        self.bus.publish(Signal::LogAppended {
+            tenant: tenant(),
+            head: self.world.log.head(),
+        });
+    }
+}
+
+fn at(tail: &Tail, position: i64) -> impl Fn(&Process) -> bool {
+    move |_| tail.position() == Seq(position)
+}
+
+#[tokio::test(start_paused = true)]
+async fn word_of_others_is_looked_at_at_once() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    process.others_write(3);
+    process.tell();
+    let read = process.until("read", at(&tail, 3)).await;
+    assert!(read < Duration::from_millis(5), "{read:?}");
+    let is_applied = |process: &Process| process.applied() == Some(Seq(3));
+    let applied = process.until("applied", is_applied).await;
+    assert!(applied < Duration::from_millis(50), "{applied:?}");
+}
+
+#[tokio::test(start_paused = true)]
+async fn without_word_it_is_found_within_a_second() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    process.others_write(3);
+    let read = process.until("read", at(&tail, 3)).await;
+    assert!(read > Duration::from_millis(500), "{read:?}");
+    assert!(read <= Duration::from_millis(1_010), "{read:?}");
+    assert_eq!(process.applied(), Some(Seq(3)));
+}
+
+#[tokio::test(start_paused = true)]
+async fn own_writes_are_fed_and_not_read_for_the_caches() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    process.world.log.grow(4);
+    // As they were answered: in any order.
+    for (first, last) in [(3, 4), (1, 2)] {
+        let (first, last) = (Seq(first), Seq(last));
+        let committed = Committed { first, last };
+        process.caches.applied.note(&tenant(), committed);
+        tokio::time::sleep(Duration::from_millis(1)).await;
+    }
+    let read = process.until("read", at(&tail, 4)).await;
+    assert!(read < Duration::from_millis(5), "{read:?}");
+    tokio::time::sleep(Duration::from_millis(100)).await;
+    assert_eq!(process.world.log.changes_read(), 0);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_store_that_is_away_delays_nothing_for_longer_than_it_is() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    process.world.log.fail(u32::MAX);
+    process.others_write(1);
+    process.tell();
+    tokio::time::sleep(Duration::from_secs(5)).await;
+    assert_eq!(tail.position(), Seq(0));
+    process.world.log.fail(0);
+    let read = process.until("read", at(&tail, 1)).await;
+    assert!(read <= Duration::from_millis(1_010), "{read:?}");
+    process
+        .until("applied", |process| process.applied() == Some(Seq(1)))
+        .await;
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_mistake_that_a_round_meets_keeps_none_that_follows_from_being_made() {
+    let process = Process::started().await;
+    let tail = process.world.tail().await;
+    // First the one that reads for who listens.
+    process.others_write(1);
+    process.world.log.panic(1);
+    process.world.hint();
+    process
+        .until("met", |it| it.world.log.panics_left() == 0)
+        .await;
+    process.until("read", at(&tail, 1)).await;
+    // Then the one that reads the heads.
+    process.others_write(1);
+    process.world.log.panic(1);
+    process
+        .until("met", |it| it.world.log.panics_left() == 0)
+        .await;
+    process.until("read", at(&tail, 2)).await;
+    process
+        .until("applied", |it| it.applied() == Some(Seq(2)))
+        .await;
+}

@@ -1,0 +1,78 @@
+//! Reading from a store in tests. All functions read data of the fixture's tenant.
+
+use domain::{
+    Agent, AgentId, Conversation, ConversationContext, ConversationId, Credential,
+    IdempotencyEntry, IdempotencyRecord, Message, SigningKey, Turn, TurnId,
+};
+use ports::{FoundTurn, MessageOrder, MessageQuery, Storage};
+
+use crate::{fixture, results::ResultExt as _};
+
+/// Reads an agent, if it exists.
+pub(crate) async fn agent(storage: &Storage, id: AgentId) -> Option<Agent> {
+    let found = storage.agents.find(&fixture::tenant(), id).await;
+    found.success().value.map(|agent| Agent::clone(&agent))
+}
+
+/// Reads a conversation, if it exists.
+pub(crate) async fn conversation(storage: &Storage, id: ConversationId) -> Option<Conversation> {
+    let found = storage.conversations.find(&fixture::tenant(), id).await;
+    found.success().value
+}
+
+/// Reads the context of an existing conversation.
+pub(crate) async fn context(storage: &Storage, id: ConversationId) -> ConversationContext {
+    let tenant = fixture::tenant();
+    let found = storage.conversations.find_context(&tenant, id).await;
+    let context = found.success().value.expect("the conversation exists");
+    ConversationContext::clone(&context)
+}
+
+/// Reads all messages of an existing conversation, oldest first.
+pub(crate) async fn messages(storage: &Storage, id: ConversationId) -> Vec<Message> {
+    let query = MessageQuery {
+        order: MessageOrder::Ascending,
+        after: None,
+        limit: 10_000,
+    };
+    let tenant = fixture::tenant();
+    let found = storage.conversations.messages(&tenant, id, &query).await;
+    let page = found.success().value.expect("the conversation exists");
+    page.items
+}
+
+/// Reads a turn with its owner, if it exists.
+pub(crate) async fn turn_with_owner(storage: &Storage, id: TurnId) -> Option<FoundTurn> {
+    let found = storage.turns.find(&fixture::tenant(), id).await;
+    found.success().value
+}
+
+/// Reads a turn, if it exists.
+pub(crate) async fn turn(storage: &Storage, id: TurnId) -> Option<Turn> {
+    turn_with_owner(storage, id).await.map(|found| found.turn)
+}
+
+/// Reads the record of a claim's key.
+pub(crate) async fn claim(
+    storage: &Storage,
+    claim: &IdempotencyEntry,
+) -> Option<IdempotencyRecord> {
+    let found = storage.claims.find(&fixture::tenant(), claim).await;
+    found.success()
+}
+
+/// Reads the credential with the id and kind of `like`.
+pub(crate) async fn credential(storage: &Storage, like: &Credential) -> Option<Credential> {
+    let found = storage.credentials.find(like.kind, &like.id).await;
+    found.success()
+}
+
+/// Reads the access version.
+pub(crate) async fn access_version(storage: &Storage) -> i64 {
+    storage.credentials.access_version().await.success()
+}
+
+/// Reads all signing keys.
+pub(crate) async fn signing_keys(storage: &Storage) -> Vec<SigningKey> {
+    storage.signing_keys.list().await.success()
+}

@@ -1,0 +1,54 @@
+//! Assertions that a rejected write wrote nothing.
+
+use domain::{Conversation, ConversationContext, Seq};
+use ports::{BeginTurn, Storage};
+
+use crate::{fixture, log, lookup, results::ResultExt as _};
+
+/// The state of a store before a turn of the fixture's tenant was begun.
+#[derive(Debug)]
+pub(crate) struct Snapshot {
+    head: Seq,
+    conversation: Option<Conversation>,
+    context: Option<ConversationContext>,
+}
+
+impl Snapshot {
+    /// Reads the current state.
+    pub(crate) async fn take(storage: &Storage, begin: &BeginTurn) -> Self {
+        let (tenant, id) = (fixture::tenant(), begin.target.id());
+        let context = storage.conversations.find_context(&tenant, id).await;
+        Self {
+            head: log::head(storage, &tenant).await,
+            conversation: lookup::conversation(storage, id).await,
+            context: context.success().value.map(|context| (*context).clone()),
+        }
+    }
+
+    /// Asserts that nothing of `begin` is stored, except possibly its claim.
+    pub(crate) async fn assert_unchanged_by(&self, storage: &Storage, begin: &BeginTurn) {
+        let now = Self::take(storage, begin).await;
+        assert_eq!(now.head, self.head, "an event was written");
+        assert_eq!(now.conversation, self.conversation);
+        assert_eq!(now.context, self.context);
+        let turn = lookup::turn(storage, begin.turn_id).await;
+        assert_eq!(turn, None, "the turn was written");
+        if let Some(conversation) = &self.conversation {
+            let messages = lookup::messages(storage, conversation.id).await;
+            assert!(
+                messages
+                    .iter()
+                    .all(|message| message.turn_id != Some(begin.turn_id))
+            );
+        }
+    }
+
+    /// Asserts that nothing of `begin` is stored, including its claim.
+    pub(crate) async fn assert_no_trace_of(&self, storage: &Storage, begin: &BeginTurn) {
+        self.assert_unchanged_by(storage, begin).await;
+        if let Some(claim) = &begin.claim {
+            let record = lookup::claim(storage, claim).await;
+            assert_eq!(record, None, "the claim was written");
+        }
+    }
+}

@@ -1,0 +1,145 @@
+//! S5: the latency that a chat adds to its upstream.
+
+use anyhow::Result;
+use dev_load::{
+    Credential, Endpoint,
+    generator::Script,
+    latencies::median,
+    service::Service,
+    upstream::{ResponseMode, Upstream},
+};
+use serde_json::json;
+
+use super::measure::{LlmServices, draft};
+use crate::{
+    figures::{Figure, Part, Target},
+    measured_server::{MeasuredServer, ROUNDS},
+    workload::{MESSAGE, Workload},
+};
+
+const CONNECTIONS: usize = 32;
+
+/// The servers that are compared.
+struct Bearers {
+    upstream: MeasuredServer,
+    chats: MeasuredServer,
+}
+
+/// Measures chats on both stores, in turns with direct requests to the upstream.
+pub(super) fn measure(services: &LlmServices, upstream: &Upstream) -> Result<Vec<Figure>> {
+    let on_sqlite = on(&services.sqlite, upstream)?;
+    let on_postgres = on(&services.postgres, upstream)?;
+    let mut figures = Vec::new();
+    for (rows, bearers) in [
+        (
+            [
+                (
+                    "S5",
+                    "chat by an instant LLM, added median less its time in the store, SQLite",
+                ),
+                ("S5", "chat by an instant LLM, added p99, SQLite"),
+            ],
+            on_sqlite,
+        ),
+        (
+            [
+                (
+                    "S5",
+                    "chat by an instant LLM, added median less its time in the store, Postgres",
+                ),
+                ("S5", "chat by an instant LLM, added p99, Postgres"),
+            ],
+            on_postgres,
+        ),
+    ] {
+        figures.extend(figures_of(rows, &bearers));
+    }
+    Ok(figures)
+}
+
+fn on(service: &Service, upstream: &Upstream) -> Result<Bearers> {
+    let endpoint = service.endpoint()?;
+    let by_model = Workload::with_agent(endpoint.clone(), &draft())?;
+    let warm = |scripts| MeasuredServer::warm_up(endpoint.address, service.id()?, scripts);
+    let mut bearers = Bearers {
+        // The load generator and the upstream are one process.
+        upstream: MeasuredServer::warm_up(upstream.address, std::process::id(), direct(upstream))?,
+        chats: warm(by_model.chat_scripts(CONNECTIONS)?)?,
+    };
+    for _ in 0..ROUNDS {
+        bearers.upstream.run_round()?;
+        bearers.chats.run_round()?;
+    }
+    Ok(bearers)
+}
+
+/// Scripts that send the requests of an engine to the upstream.
+fn direct(upstream: &Upstream) -> Vec<Script> {
+    let endpoint = Endpoint {
+        address: upstream.address,
+        credential: Credential::Token("mock".to_owned()),
+    };
+    let path = format!("/{}/v1/chat/completions", ResponseMode::Instant.name());
+    let body = json!({
+        "model": "mock",
+        "stream": true,
+        "stream_options": { "include_usage": true },
+        "messages": [{ "role": "user", "content": MESSAGE }],
+    });
+    let request = endpoint.request("POST", &path, Some(&body));
+    vec![Script::repeated(vec![request]); CONNECTIONS]
+}
+
+fn figures_of(rows: [(&'static str, &'static str); 2], bearers: &Bearers) -> [Figure; 2] {
+    let (chats, upstream) = (&bearers.chats, &bearers.upstream);
+    let added = |percent| differences(&chats.percentile(percent), &upstream.percentile(percent));
+    // The time of two writes; the history is in memory.
+    let elsewhere = chats.percentile_outside_store(50);
+    let less_store = median(differences(&elsewhere, &upstream.percentile(50)));
+    let part = |what: &str, server: &MeasuredServer, percent| {
+        Part::new(what, median(server.percentile(percent)), "ms")
+    };
+    let medians = vec![
+        part("the upstream itself, median", &bearers.upstream, 50),
+        part("chat, median", &bearers.chats, 50),
+        Part::new("added, median", median(added(50)), "ms"),
+        Part::new(
+            "chat less its time in the store, median",
+            median(elsewhere),
+            "ms",
+        ),
+        Part::new("chats", median(bearers.chats.per_second()), "/s"),
+        Part::new(
+            "chats, processor",
+            median(bearers.chats.cpu_per_request()),
+            "µs",
+        ),
+    ];
+    let tails = vec![
+        part("the upstream itself, p99", &bearers.upstream, 99),
+        part("chat, p99", &bearers.chats, 99),
+        Part::new(
+            "chat less its time in the store, p99",
+            median(chats.percentile_outside_store(99)),
+            "ms",
+        ),
+    ];
+    [
+        Figure::new(rows[0], Target::AtMost(1.0), less_store, "ms", medians),
+        Figure::new(
+            rows[1],
+            Target::AtMost(10.0),
+            median(added(99)),
+            "ms",
+            tails,
+        ),
+    ]
+}
+
+/// The differences, by round.
+fn differences(one: &[f64], other: &[f64]) -> Vec<f64> {
+    one.iter()
+        .zip(other)
+        .map(|(one, other)| one - other)
+        .collect()
+}

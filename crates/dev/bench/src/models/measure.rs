@@ -1,0 +1,78 @@
+//! All rows of language models.
+
+use anyhow::Result;
+use dev_load::{
+    service::Service,
+    upstream::{ResponseMode, Upstream},
+};
+use dev_tools::steps::Steps;
+use serde_json::{Value, json};
+
+use super::{added_latency, long_conversations, streams};
+use crate::{Row, environment::Environment, figures::Figure};
+
+/// A service on each store whose engine requests replies of the upstream.
+pub(super) struct LlmServices {
+    pub(super) sqlite: Service,
+    pub(super) postgres: Service,
+}
+
+impl LlmServices {
+    pub(super) fn start(
+        environment: &Environment,
+        upstream: &Upstream,
+        manner: ResponseMode,
+    ) -> Result<Self> {
+        let variables = [
+            ("LLM__BASE_URL".to_owned(), upstream.base_url(manner)),
+            ("LLM__MODEL".to_owned(), "mock".to_owned()),
+        ];
+        let name = format!("models_{}", manner.name());
+        environment.server.create(&name)?;
+        let started = |mut settings: dev_load::service::Settings| {
+            settings.variables.extend(variables.clone());
+            Service::start(settings)
+        };
+        Ok(Self {
+            sqlite: started(environment.on_file(&name))?,
+            postgres: started(environment.on_database(&name))?,
+        })
+    }
+}
+
+/// A typical agent with a language model.
+pub(super) fn draft() -> Value {
+    json!({
+        "name": "Ada of the parcel desk",
+        "personality": "Friendly and brief. Says what is known of a parcel, and nothing that is not.",
+        "capabilities": ["orders", "returns", "opening hours"],
+        "config": { "engine": "llm", "instructions": "Say nothing of prices." },
+    })
+}
+
+/// Measures the requested rows.
+pub(crate) fn measure(
+    environment: &Environment,
+    steps: &mut Steps,
+    wanted: impl Fn(Row) -> bool,
+) -> Result<Vec<Figure>> {
+    let upstream = Upstream::start()?;
+    let mut figures = Vec::new();
+    if wanted(Row::S5) || wanted(Row::S10) {
+        let services = steps.run("language models", || {
+            LlmServices::start(environment, &upstream, ResponseMode::Instant)
+        })?;
+        if wanted(Row::S5) {
+            figures.extend(steps.run("S5", || added_latency::measure(&services, &upstream))?);
+        }
+        if wanted(Row::S10) {
+            figures.extend(steps.run("S10", || {
+                long_conversations::measure(environment, &services)
+            })?);
+        }
+    }
+    if wanted(Row::S6) {
+        figures.extend(steps.run("S6", || streams::measure(environment, &upstream))?);
+    }
+    Ok(figures)
+}

@@ -1,0 +1,60 @@
+//! The fields of a response head that the load generator needs.
+
+use std::time::Duration;
+
+use anyhow::{Context as _, Result, bail};
+
+/// The parsed head of a response.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ResponseHead {
+    /// The status code.
+    pub status: u16,
+    /// The length of the head with the empty line, in bytes.
+    pub bytes: usize,
+    /// The length of the body, in bytes.
+    pub body_bytes: usize,
+    /// The time in the store, of `Server-Timing`.
+    pub store_time: Option<Duration>,
+}
+
+impl ResponseHead {
+    /// Parses a head; `None` while its end has not arrived. A body without a length is an error.
+    pub fn parse(received: &[u8]) -> Result<Option<Self>> {
+        let Some(end) = received.windows(4).position(|bytes| bytes == b"\r\n\r\n") else {
+            return Ok(None);
+        };
+        let head = std::str::from_utf8(&received[..end]).context("a response head is not text")?;
+        let mut lines = head.split("\r\n");
+        let status = lines
+            .next()
+            .and_then(|line| line.strip_prefix("HTTP/1.1 ")?.get(..3)?.parse().ok())
+            .with_context(|| format!("no status line: {head}"))?;
+        let body_bytes = match lines.clone().find_map(content_length) {
+            Some(bytes) => bytes,
+            None if matches!(status, 204 | 304) => 0,
+            None => bail!("a response without Content-Length: {head}"),
+        };
+        Ok(Some(Self {
+            status,
+            bytes: end + 4,
+            body_bytes,
+            store_time: lines.find_map(store_time),
+        }))
+    }
+}
+
+fn content_length(line: &str) -> Option<usize> {
+    value_of("content-length", line)?.parse().ok()
+}
+
+fn store_time(line: &str) -> Option<Duration> {
+    let mut metrics = value_of("server-timing", line)?.split(',').map(str::trim);
+    let milliseconds = metrics.find_map(|metric| metric.strip_prefix("store;dur="))?;
+    let milliseconds: f64 = milliseconds.parse().ok()?;
+    Some(Duration::from_secs_f64(milliseconds / 1_000.0))
+}
+
+fn value_of<'l>(header: &str, line: &'l str) -> Option<&'l str> {
+    let (name, value) = line.split_once(':')?;
+    name.eq_ignore_ascii_case(header).then_some(value.trim())
+}

@@ -1,0 +1,29 @@
+//! Starts the service as it is shipped, sends requests to it and generates load.
+//!
+//! Ordinary requests go through reqwest ([`http`]) and sockets through tokio-tungstenite
+//! ([`socket`]). Only the load generator ([`generator`]) writes bytes itself, because it shares the
+//! processor with the service that it measures.
+
+#![expect(clippy::print_stdout, reason = "the terminal is its interface")]
+
+pub mod binaries;
+mod endpoint;
+pub mod generator;
+pub mod http;
+pub mod latencies;
+pub mod process_stats;
+pub mod server_process;
+pub mod service;
+pub mod socket;
+pub mod upstream;
+
+use anyhow::{Context as _, Result};
+use tokio::runtime::{Builder, Runtime};
+
+pub use self::endpoint::{Credential, Endpoint};
+
+/// Returns a runtime of one thread: the other cores are for the server.
+pub fn runtime() -> Result<Runtime> {
+    let built = Builder::new_current_thread().enable_all().build();
+    built.context("cannot start a runtime")
+}

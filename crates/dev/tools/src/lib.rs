@@ -1,0 +1,11 @@
+//! What the developer commands share: running programs, named steps, throw-away Postgres servers.
+//!
+//! Few dependencies, since `cargo xtask` is built before any of its commands runs.
+
+#![expect(clippy::print_stdout, reason = "the terminal is its interface")]
+
+pub mod environment;
+pub mod install;
+pub mod postgres;
+pub mod process;
+pub mod steps;

@@ -1,7 +1,0 @@
-//! F4: the server of language models breaks.
-
-mod asking;
-mod case;
-mod phases;
-
-pub(super) use self::phases::run;
