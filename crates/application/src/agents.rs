@@ -1,4 +1,4 @@
-//! Agents: create, read, change, delete.
+//! The use cases of agents: create, read, change, delete.
 
 mod changing;
 mod error;
@@ -22,7 +22,7 @@ pub use changing::ConfigReplacement;
 pub use error::AgentError;
 pub use listing::AgentListing;
 
-/// Agents: create, read, change, delete.
+/// The use cases of agents: create, read, change, delete.
 pub struct AgentService {
     agents: Arc<dyn AgentRepository>,
     stored_agents: Arc<dyn AgentRepository>,
@@ -38,13 +38,13 @@ pub struct AgentService {
 pub struct AgentLimits {
     /// The sizes of an agent's members.
     pub sizes: Sizes,
-    /// Counts the bytes of events that principals write.
+    /// The counter of the bytes of events that principals write.
     pub rates: Arc<Limits>,
 }
 
 impl AgentService {
-    /// A service over these ports. `stored_agents` is the same repository without a cache: a
-    /// change is computed from what is stored, not from what this process remembers.
+    /// Creates a service over these ports. `stored_agents` is the same repository without a cache:
+    /// a change is computed from the stored agent, not from a cached one.
     pub fn new(
         agents: Arc<dyn AgentRepository>,
         stored_agents: Arc<dyn AgentRepository>,
@@ -66,7 +66,7 @@ impl AgentService {
         }
     }
 
-    /// Makes an agent.
+    /// Creates an agent.
     pub async fn create(
         &self,
         caller: &Principal,
@@ -160,13 +160,13 @@ impl AgentService {
         }
     }
 
-    /// Counts the event of an agent that is about to be written.
+    /// Counts the bytes of the event of an agent that is about to be written.
     async fn take_log_bytes(&self, caller: &Principal, agent: &Agent) -> Result<(), AgentError> {
         let bytes = json_bytes(agent);
         Ok(self.limits.rates.take_log_bytes(caller, bytes).await?)
     }
 
-    /// Checks an agent that is about to be saved; `before` is its configuration until now.
+    /// Checks an agent that is about to be saved; `before` is its current configuration.
     async fn check(
         &self,
         caller: &Principal,

@@ -1,4 +1,4 @@
-//! What tasks in the background have in common.
+//! The common parts of background tasks.
 
 use std::{error::Error, panic::AssertUnwindSafe, time::Duration};
 
@@ -6,15 +6,16 @@ use futures::FutureExt as _;
 use tokio::time::{MissedTickBehavior, interval};
 use tokio_util::sync::CancellationToken;
 
-/// One round of a task that goes round and round; none when it panics. A mistake that one round
-/// meets must not keep all that follow from being made: nobody else would do their work.
+/// Runs one round of a repeating task; returns `None` if it panics. A panic in one round must not
+/// end the task, since no other task does its work.
 pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
-    // Each round begins with what the store says, so that it does not matter where one has ended.
+    // Each round begins with the state in the store, so it does not matter where the last one
+    // ended.
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
-/// Makes a round at once and every `period` after, until `stop`. One that fails is told in the log
-/// as `failure`, and the next one comes all the same.
+/// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
+/// `failure`, and the next round follows all the same.
 pub(crate) async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,

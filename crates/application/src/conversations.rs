@@ -1,4 +1,4 @@
-//! Conversations: create, read, change, delete.
+//! The use cases of conversations: create, read, change, delete.
 
 mod changing;
 mod creating;
@@ -20,7 +20,7 @@ pub use creating::NewConversation;
 pub use error::ConversationError;
 pub use listing::ConversationListing;
 
-/// Conversations: create, read, change, delete.
+/// The use cases of conversations: create, read, change, delete.
 pub struct ConversationService {
     conversations: Arc<dyn ConversationRepository>,
     agents: Arc<dyn AgentRepository>,
@@ -31,7 +31,7 @@ pub struct ConversationService {
 }
 
 impl ConversationService {
-    /// A service over these ports.
+    /// Creates a service over these ports.
     pub fn new(
         conversations: Arc<dyn ConversationRepository>,
         agents: Arc<dyn AgentRepository>,
@@ -66,8 +66,8 @@ impl ConversationService {
         })
     }
 
-    /// Looks whether a conversation is there for the caller, and what is known of it without
-    /// reading all of it.
+    /// Checks that a conversation exists and that the caller may access it, and returns its head
+    /// without reading all of it.
     pub async fn reach(
         &self,
         caller: &Principal,
@@ -127,7 +127,7 @@ impl ConversationService {
     }
 }
 
-/// The user id that takes effect: a confined caller's own, also where none was named.
+/// Returns the effective user id: the own id of a confined caller, even if the request names none.
 pub(crate) fn own_user_id(
     caller: &Principal,
     named: Option<&str>,

@@ -8,7 +8,7 @@ use std::{
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
-/// Where detached futures run: on a runtime, tracked so that a shutdown waits for them.
+/// The executor of detached futures: a runtime, with a tracker that makes a shutdown wait for them.
 #[derive(Clone)]
 pub(crate) struct Background {
     tasks: TaskTracker,

@@ -1,4 +1,4 @@
-//! The reply engines that this server has, by name.
+//! The reply engines of this server, by name.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -11,7 +11,7 @@ use breakers::{BreakerPair, Breakers};
 mod breaker;
 pub(crate) mod breakers;
 
-/// The reply engines that this server has, by name, and which one is the default.
+/// The reply engines of this server by name, and the name of the default engine.
 pub struct Engines {
     by_name: BTreeMap<String, Registered>,
     default: String,
@@ -22,40 +22,40 @@ struct Registered {
     breakers: Breakers,
 }
 
-/// The default engine is not among the engines.
+/// The error that the default engine is not among the engines.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("there is no reply engine '{0}' to be the default")]
 pub struct NoDefaultEngine(pub String);
 
-/// A reply engine, for whoever lists them.
+/// The description of a reply engine in listings.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EngineInfo {
-    /// Its name.
+    /// The name of the engine.
     pub name: String,
-    /// Whether it answers for agents that name none.
+    /// Whether the engine serves agents that name no engine.
     pub is_default: bool,
-    /// Whether it is asked, or left alone as one that is known to be down. Whoever was not asked
-    /// yet is not known to be.
+    /// Whether the tenant's requests reach the engine: none of its circuit breakers is open. An
+    /// engine that was never called is available.
     pub is_available: bool,
-    /// The models that agents can choose from, where the engine knows them.
+    /// The models that agents can choose from, if the engine knows them.
     pub models: Option<Vec<String>>,
 }
 
-/// An engine that may answer a turn.
+/// An engine that may reply in a turn.
 #[derive(Clone)]
 pub struct Candidate {
-    /// Its name.
+    /// The name of the engine.
     pub name: String,
     /// The engine.
     pub engine: Arc<dyn ReplyEngine>,
-    /// Whether it stands in for the agent's own engine.
+    /// Whether it is a fallback for the agent's own engine.
     pub is_fallback: bool,
-    /// Whether it is known to be down.
+    /// The circuit breakers that an attempt with the engine has to pass.
     pub(crate) breakers: BreakerPair,
 }
 
 impl Engines {
-    /// Puts engines under their names.
+    /// Registers engines under their names.
     pub fn new(
         by_name: BTreeMap<String, Arc<dyn ReplyEngine>>,
         default: String,
@@ -73,7 +73,7 @@ impl Engines {
         })
     }
 
-    /// Every engine as it is to a tenant, in order of name.
+    /// Returns every engine as the tenant sees it, ordered by name.
     pub async fn list(&self, tenant: &TenantId) -> Vec<EngineInfo> {
         let infos = self.by_name.iter().map(|(name, registered)| async move {
             EngineInfo {
@@ -86,8 +86,8 @@ impl Engines {
         join_all(infos).await
     }
 
-    /// The engines that may answer for a tenant's agent, in the order in which they are tried, each once.
-    /// Names that this server no longer has are passed over.
+    /// Returns the engines that may reply for a tenant's agent, in the order in which they are
+    /// tried, each once. Names that this server no longer has are skipped.
     pub fn chain(&self, tenant: &TenantId, agent: &Agent) -> Vec<Candidate> {
         let mut chain: Vec<Candidate> = Vec::new();
         for (index, name) in self.names(agent).enumerate() {
@@ -102,7 +102,7 @@ impl Engines {
             let is_fallback = index > 0;
             let llm = agent.config.llm.as_ref().filter(|_| !is_fallback);
             let model = llm.and_then(|llm| llm.model.as_deref());
-            // The model means nothing to an engine that answers from the request alone.
+            // An engine that replies from the request alone ignores the model.
             let model = model.filter(|_| !engine.is_immediate());
             let breakers = registered.breakers.of(tenant, model, engine.is_immediate());
             chain.push(Candidate {
@@ -115,16 +115,17 @@ impl Engines {
         chain
     }
 
-    /// The agent's own engine, or the default, and then its fallbacks.
+    /// Returns the agent's own engine or the default, then its fallbacks.
     fn names<'a>(&'a self, agent: &'a Agent) -> impl Iterator<Item = &'a str> {
         let first = agent.config.engine.as_deref().unwrap_or(&self.default);
         let fallbacks = agent.config.fallbacks.iter().flatten().map(String::as_str);
         std::iter::once(first).chain(fallbacks)
     }
 
-    /// Faults of the engine names in an agent's configuration; pointers are inside the agent. What
-    /// the configuration `before` had at the same place stays allowed: engines go with an
-    /// operator's setting, and whoever then changes something else has not named them.
+    /// Returns the faults of the engine names in an agent's configuration, with pointers inside the
+    /// agent. Names that the configuration `before` had in the same member stay allowed: an
+    /// operator may have removed an engine, and a later change of another member must not fail
+    /// because of it.
     pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<Fault> {
         let mut faults = Vec::new();
         let mut judge = |pointer: String, name: &String, had: &[String]| {
@@ -146,8 +147,8 @@ impl Engines {
         faults
     }
 
-    /// Lets every engine check and prepare for an agent that is about to be saved: a rule must
-    /// work also while another engine is chosen, since it may be a fallback tomorrow.
+    /// Has every engine check and prepare an agent that is about to be saved. A rule must be valid
+    /// even if another engine is selected, since its engine may become a fallback later.
     pub async fn prepare(&self, tenant: &TenantId, agent: &Arc<Agent>) -> Result<(), PrepareError> {
         let mut faults = Vec::new();
         for registered in self.by_name.values() {

@@ -1,4 +1,4 @@
-//! Reading the event log.
+//! The use cases of the event log.
 
 use std::sync::Arc;
 
@@ -7,15 +7,15 @@ use ports::{EventPage, LogBounds, RepositoryError};
 
 use crate::realtime::{EventFilter, Follower, LogReader, PageSize};
 
-/// Why the log was not read.
+/// The error of reading the log.
 #[derive(Debug, thiserror::Error)]
 pub enum EventError {
-    /// The log no longer reaches back to the position, or not yet forward to it.
+    /// The position is outside the log: older than its beginning or newer than its head.
     #[error("the log does not reach this position")]
     CursorExpired {
-        /// The position.
+        /// The requested position.
         since: Seq,
-        /// Where the log begins and ends.
+        /// The beginning and the end of the log.
         bounds: LogBounds,
     },
     /// The store failed.
@@ -23,21 +23,21 @@ pub enum EventError {
     Store(#[from] RepositoryError),
 }
 
-/// Which events a caller asks for.
+/// The selection of events that a caller requests.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct EventListing {
-    /// Events after this position; the head when absent.
+    /// The position after which events are returned; the head if absent.
     pub since: Option<Seq>,
-    /// Only these types; all when empty.
+    /// The types of the events; all types if empty.
     pub types: Vec<EventType>,
-    /// Only those of this agent.
+    /// The agent that the events concern.
     pub agent_id: Option<AgentId>,
-    /// Only those of this conversation.
+    /// The conversation that the events concern.
     pub conversation_id: Option<ConversationId>,
 }
 
 impl EventListing {
-    /// What is asked for, as far as the caller may see it.
+    /// Returns a filter of the requested events that the caller may see.
     fn into_filter(self, caller: &Principal) -> EventFilter {
         EventFilter {
             types: self.types,
@@ -48,18 +48,18 @@ impl EventListing {
     }
 }
 
-/// Reading the event log.
+/// The use cases of the event log: read a page, and follow.
 pub struct EventService {
     log: Arc<LogReader>,
 }
 
 impl EventService {
-    /// A service over what reads the log for all.
+    /// Creates a service over the shared reader of the log.
     pub fn new(log: Arc<LogReader>) -> Self {
         Self { log }
     }
 
-    /// Reads a page of what the caller may see.
+    /// Reads a page of the events that the caller may see.
     pub async fn page(
         &self,
         caller: &Principal,
@@ -86,7 +86,7 @@ impl EventService {
         }
     }
 
-    /// Follows what the caller may see: what is there after `since`, and all that comes.
+    /// Follows the events that the caller may see: those after `since`, and all later ones.
     pub async fn follow(
         &self,
         caller: &Principal,

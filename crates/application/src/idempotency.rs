@@ -1,4 +1,4 @@
-//! What every use case that takes an idempotency key does with it.
+//! The handling of idempotency keys, common to all use cases that take one.
 
 use domain::{
     Fingerprint, IdempotencyEntry, IdempotencyKey, IdempotencyRecord, Principal, TenantId,
@@ -7,34 +7,36 @@ use domain::{
 use ports::{IdempotencyRepository, Idempotent, RepositoryError};
 use serde::{Serialize, de::DeserializeOwned};
 
-/// A request whose idempotency key was used before.
+/// The error of a request whose idempotency key was used before.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IdempotencyRefused {
-    /// By the same command.
+    /// The key was used by the same command.
     #[error("the idempotency key is in use")]
     InUse,
-    /// By another command.
+    /// The key was used by another command.
     #[error("the idempotency key was used with another command")]
     Reused,
 }
 
-/// What a use case that takes an idempotency key answers.
+/// The result of a use case that takes an idempotency key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Created<T> {
-    /// What was made.
+    /// The created resource.
     pub value: T,
-    /// Whether it was made when the key was used first, and this is that answer again.
+    /// Whether an earlier request with the key created it, and this is the stored result of that
+    /// request.
     pub is_replayed: bool,
 }
 
-/// Why a use case that takes an idempotency key was refused.
+/// The error of a use case that takes an idempotency key.
 pub(crate) trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
-    /// Whether it says something of the store, and nothing of the request.
+    /// Returns whether the error is about the store and not about the request.
     fn is_of_store(&self) -> bool;
 }
 
-/// What a request came to, its key judged before everything else: one that was refused on its way
-/// to the write may still repeat one that was carried out. `Repeated` is by the same command.
+/// Returns the outcome of a request after its key was checked. The key takes precedence over
+/// errors: a request that was rejected before its write may still repeat one that was executed.
+/// `Replayed` means that the same command has used the key.
 pub(crate) async fn judged<T, E: Refusal>(
     claims: &dyn IdempotencyRepository,
     tenant: &TenantId,
@@ -44,7 +46,7 @@ pub(crate) async fn judged<T, E: Refusal>(
     let outcome = match (outcome, claim) {
         (Err(error), Some(claim)) if !error.is_of_store() => {
             let record = claims.find(tenant, claim).await?;
-            // A key that was given back says nothing against the refusal.
+            // A released key does not override the error.
             let record = record.filter(|record| record.released_into.is_none());
             Idempotent::Replayed(record.ok_or(error)?)
         }
@@ -58,7 +60,7 @@ pub(crate) async fn judged<T, E: Refusal>(
     }
 }
 
-/// What a request is answered whose first answer is kept as a whole.
+/// Returns the result of a request whose first result is stored as a whole.
 pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
     claims: &dyn IdempotencyRepository,
     tenant: &TenantId,
@@ -77,11 +79,11 @@ pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
     })
 }
 
-/// What was kept of the first answer.
+/// Returns the stored result of the first request.
 pub(crate) fn kept_answer<T: DeserializeOwned>(
     record: IdempotencyRecord,
 ) -> Result<T, RepositoryError> {
-    // Without an answer it is null, which is none either.
+    // A missing result becomes null, which is no valid result either.
     serde_json::from_value(record.answer.unwrap_or_default()).map_err(|error| {
         RepositoryError::Corrupt {
             what: "idempotency_records.answer".to_owned(),
@@ -90,7 +92,7 @@ pub(crate) fn kept_answer<T: DeserializeOwned>(
     })
 }
 
-/// Makes the claim that goes into the write.
+/// Creates the claim of the key, which is part of the write.
 pub fn claim(
     principal: &Principal,
     operation: &'static str,
@@ -108,7 +110,7 @@ pub fn claim(
     })
 }
 
-/// The claim with what is kept of the answer.
+/// Returns the claim with the result to store.
 pub(crate) fn answering(
     claim: Option<&IdempotencyEntry>,
     answer: &impl Serialize,

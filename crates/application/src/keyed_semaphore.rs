@@ -16,7 +16,7 @@ pub struct KeyedSemaphore<K> {
 }
 
 impl<K: Eq + Hash> KeyedSemaphore<K> {
-    /// So many permits for each key.
+    /// Creates semaphores with this number of permits for each key.
     pub fn new(permits: usize) -> Self {
         Self {
             permits,

@@ -1,11 +1,12 @@
-//! Use cases: the only place with business sequence.
+//! Use cases: the only place for business logic.
 //!
-//! A service decides; it neither formats (that is the interface's work) nor translates (that is
-//! an adapter's). It reaches the world through ports alone, and takes the caller as a
-//! [`domain::Principal`]: whose tenant, and whose conversations, is decided here.
+//! A service decides. It neither formats, which is the task of the interface, nor translates, which
+//! is the task of an adapter. It reaches everything outside through ports alone. It takes the
+//! caller as a [`domain::Principal`], and restricts it to its tenant and to its conversations.
 //!
-//! To add a use case: a method on the service of its resource, an error variant in that service's
-//! enum, and, if it needs more from outside, a method on a port with its promise in `contract`.
+//! To add a use case: add a method to the service of its resource and an error variant to the enum
+//! of that service. If it needs more from outside, add a method to a port, with its tests in
+//! `contract`.
 
 pub mod access;
 pub mod agents;
@@ -39,5 +40,5 @@ pub use toolbox::Toolbox;
 pub use turns::{TurnError, TurnService};
 pub use version_condition::VersionCondition;
 
-/// Longest page of every listing.
+/// The maximum page size of every listing.
 pub const PAGE_LIMIT: usize = 100;

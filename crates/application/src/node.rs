@@ -1,4 +1,4 @@
-//! This process in the store: the lease that says its turns are alive.
+//! The node of this process in the store: its lease proves that its turns are alive.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -15,25 +15,25 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::{every, round};
 
-/// How long a lease holds without being renewed.
+/// The time for which a lease is valid without a renewal.
 const LEASE: Duration = Duration::from_secs(10);
-/// How often it is renewed.
+/// The interval at which the lease is renewed.
 const RENEWAL: Duration = Duration::from_secs(3);
-/// With this long without a renewal at least one is missing: the process was asleep, or waits for
-/// the store.
+/// The time without a renewal after which at least one renewal is missing: the process was
+/// suspended, or the store does not respond.
 const MISSING: Duration = Duration::from_secs(5);
 
-/// This process in the store, under an id that is new at each start.
+/// The node of this process in the store, with an id that is new at each start.
 pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
     id: watch::Sender<NodeId>,
     renewing: Mutex<()>,
-    /// The renewals that have succeeded in a row; none when the last one failed.
+    /// The uninterrupted successful renewals; `None` if the last renewal failed.
     steady: RwLock<Option<Steady>>,
 }
 
-/// Renewals that have succeeded in a row.
+/// A series of successful renewals.
 #[derive(Debug, Clone, Copy)]
 struct Steady {
     first: Instant,
@@ -41,7 +41,7 @@ struct Steady {
 }
 
 impl Node {
-    /// Registers this process.
+    /// Registers this process in the store.
     pub async fn register(
         nodes: Arc<dyn NodeRepository>,
         ids: Arc<dyn IdSource>,
@@ -57,17 +57,18 @@ impl Node {
         })
     }
 
-    /// The id under which turns run now.
+    /// Returns the id under which turns run now.
     pub fn id(&self) -> NodeId {
         *self.id.borrow()
     }
 
-    /// The id, and when it changes: turns that run under the one before are ended by others then.
+    /// Subscribes to the id. When it changes, other processes end the turns that run under the old
+    /// id.
     pub fn watch(&self) -> watch::Receiver<NodeId> {
         self.id.subscribe()
     }
 
-    /// For how long every renewal of the lease has succeeded, and none is missing.
+    /// Returns the time for which every renewal of the lease has succeeded and none is missing.
     pub fn steady_for(&self) -> Duration {
         let steady = self.steady.read();
         let steady = *steady.unwrap_or_else(PoisonError::into_inner);
@@ -89,8 +90,8 @@ impl Node {
         };
     }
 
-    /// Goes on under a new id: `refused` was taken for dead. Whoever comes second finds that
-    /// done already.
+    /// Registers a new id, because other processes have marked `refused` as dead. If a concurrent
+    /// call has already replaced `refused`, this does nothing.
     pub async fn renew_identity(&self, refused: NodeId) -> Result<(), RepositoryError> {
         let _one_at_a_time = self.renewing.lock().await;
         if self.id() != refused {
@@ -107,7 +108,8 @@ impl Node {
         Ok(())
     }
 
-    /// Renews the lease; answers whether it still held. If not, this process has a new one.
+    /// Renews the lease and returns whether it was still valid. If it was not, this process
+    /// registers a new id.
     async fn renew(&self) -> Result<bool, RepositoryError> {
         let id = self.id();
         let held = self.nodes.renew(id, LEASE).await?;
@@ -117,7 +119,7 @@ impl Node {
         Ok(held)
     }
 
-    /// Renews the lease until `stop`, then leaves the store in order.
+    /// Renews the lease until `stop`, then deletes the node from the store.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let failure = "the lease of this node cannot be renewed";
         every(RENEWAL, &stop, failure, || async {

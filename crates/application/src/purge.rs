@@ -1,4 +1,4 @@
-//! Cleans up after deletions, in the background.
+//! Removal of deleted and expired data, in the background.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,32 +8,32 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
 
-/// How long turns of deleted things stay readable.
+/// The time for which the turns of deleted resources stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
-/// How long what has ended stays beyond its end: the clocks of nodes differ a little.
+/// The time for which ended entries are kept after their end: the clocks of nodes differ a little.
 const GRACE: Duration = Duration::from_mins(5);
-/// Rows cleaned up in one transaction: short enough not to hold up anybody.
+/// The maximum number of rows of one transaction, small enough not to delay others.
 const CHUNK: usize = 500;
-/// How often it is looked for work.
+/// The interval at which the purge runs.
 const INTERVAL: Duration = Duration::from_secs(10);
 
-/// Cleans up after deletions, in the background.
+/// Removes deleted and expired data in the background.
 pub struct Purge {
     maintenance: Arc<dyn Maintenance>,
 }
 
 impl Purge {
-    /// A purge of this store.
+    /// Creates a purge of this store.
     pub fn new(maintenance: Arc<dyn Maintenance>) -> Self {
         Self { maintenance }
     }
 
-    /// Cleans up until `stop`.
+    /// Runs the purge until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         every(INTERVAL, &stop, "the purge failed", || self.all(&stop)).await;
     }
 
-    /// Cleans up chunk by chunk, until there is nothing left to do.
+    /// Purges chunk by chunk, until no rows are left to purge.
     async fn all(&self, stop: &CancellationToken) -> Result<(), RepositoryError> {
         while !stop.is_cancelled() {
             let rows = self.once().await?;
@@ -45,7 +45,7 @@ impl Purge {
         Ok(())
     }
 
-    /// Cleans up one chunk; answers how many rows it touched.
+    /// Purges one chunk and returns the number of rows that it changed.
     pub async fn once(&self) -> Result<u64, RepositoryError> {
         let now = self.maintenance.now().await?.milliseconds();
         let before = |age: Duration| {

@@ -1,4 +1,4 @@
-//! Removes from the log what is old enough, in the background.
+//! Removal of expired events from the log, in the background.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,19 +8,19 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
 
-/// Events removed by one call: short enough not to hold up anybody.
+/// The maximum number of events that one call removes, small enough not to delay others.
 const CHUNK: usize = 500;
-/// How often it is looked for work.
+/// The interval at which expired events are removed.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// Removes from the log what is old enough, in the background.
+/// Removes expired events from the log in the background.
 pub struct LogRetention {
     maintenance: Arc<dyn Maintenance>,
     retention: Duration,
 }
 
 impl LogRetention {
-    /// Keeps events for so long.
+    /// Creates a task that keeps events for `retention`.
     pub fn new(maintenance: Arc<dyn Maintenance>, retention: Duration) -> Self {
         Self {
             maintenance,
@@ -28,7 +28,7 @@ impl LogRetention {
         }
     }
 
-    /// Removes every minute until `stop`.
+    /// Removes expired events every minute until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         every(INTERVAL, &stop, "the log cannot be swept", || async {
             let events = self.sweep(&stop).await?;
@@ -40,7 +40,7 @@ impl LogRetention {
         .await;
     }
 
-    /// Removes, chunk by chunk, all that is old enough now. Answers how much it was.
+    /// Removes all expired events chunk by chunk, and returns their number.
     async fn sweep(&self, stop: &CancellationToken) -> Result<u64, RepositoryError> {
         let age = i64::try_from(self.retention.as_millis()).unwrap_or(i64::MAX);
         let now = self.maintenance.now().await?.milliseconds();
@@ -66,7 +66,7 @@ mod tests {
 
     use super::*;
 
-    /// Holds so many events that are old enough, and remembers what was asked of it.
+    /// A store with a number of expired events; it records the calls.
     #[derive(Default)]
     struct Log {
         old: Mutex<u64>,

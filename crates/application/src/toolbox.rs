@@ -1,4 +1,4 @@
-//! The tools that this server has, and which of them an agent has.
+//! The tools of this server, and the selection of an agent's tools.
 
 mod metrics;
 
@@ -8,22 +8,22 @@ use domain::Agent;
 pub(crate) use metrics::ToolMetrics;
 use ports::{AgentTool, CapabilityInfo, CapabilityKind, ToolProvider};
 
-/// Between the name of a server and that of its tool.
+/// The separator between the name of a server and that of its tool.
 const SEPARATOR: char = '/';
 
-/// The tools that this server has.
+/// The tools of this server.
 #[derive(Default)]
 pub struct Toolbox {
     providers: Vec<Arc<dyn ToolProvider>>,
 }
 
 impl Toolbox {
-    /// The tools of these; names of different providers differ.
+    /// Creates a toolbox of these providers, whose names must differ.
     pub fn new(providers: Vec<Arc<dyn ToolProvider>>) -> Self {
         Self { providers }
     }
 
-    /// Every capability that does something, in order of name.
+    /// Returns every capability that selects tools, ordered by name.
     pub fn capabilities(&self) -> Vec<CapabilityInfo> {
         let providers = self.providers.iter();
         let mut all: Vec<_> = providers.flat_map(|it| it.capabilities()).collect();
@@ -31,8 +31,8 @@ impl Toolbox {
         all
     }
 
-    /// What an agent has of all this at the moment: the tools that its capabilities name, and all
-    /// of a server that they name.
+    /// Returns the tools that an agent has now: those that its capabilities name, and all tools of
+    /// a server that they name.
     pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
         let named = Named::by(agent);
         if named.0.is_empty() {
@@ -56,17 +56,17 @@ impl Toolbox {
     }
 }
 
-/// What an agent has of a toolbox, all at the same moment.
+/// The tools of an agent, all read at the same moment.
 #[derive(Debug, Default)]
 pub(crate) struct ToolsOfAgent {
-    /// The tools that work.
+    /// The available tools.
     pub(crate) tools: Vec<AgentTool>,
-    /// Its capabilities that do nothing, in order of name: tools that it has and that do not work,
-    /// as far as they are known, and servers that are away.
+    /// The agent's capabilities without effect, ordered by name: unavailable tools, as far as they
+    /// are known, and unavailable servers.
     pub(crate) unavailable: Vec<String>,
 }
 
-/// What an agent names as its capabilities.
+/// The capabilities that an agent names.
 struct Named<'a>(BTreeSet<&'a str>);
 
 impl<'a> Named<'a> {
@@ -74,17 +74,19 @@ impl<'a> Named<'a> {
         Self(agent.capabilities.iter().map(String::as_str).collect())
     }
 
-    /// Whether that gives it the capability of this name: it names it, or its server.
+    /// Returns whether the agent has the capability of this name, because it names the capability
+    /// or its server.
     fn gives(&self, name: &str) -> bool {
         let server = server_of(name);
         self.0.contains(name) || server.is_some_and(|server| self.0.contains(server))
     }
 
-    /// What the agent has of these capabilities, or expects of these servers, and cannot have.
+    /// Returns those of these capabilities that the agent names and that are unavailable, and the
+    /// named tools of unavailable servers.
     fn unavailable(&self, capabilities: Vec<CapabilityInfo>) -> BTreeSet<String> {
         let mut unavailable = BTreeSet::new();
         for capability in capabilities.into_iter().filter(|it| !it.is_available) {
-            // Nobody knows the tools of a server that was never there.
+            // The tools of a server that was never available are unknown.
             let of_server = self.0.iter().filter(|name| {
                 capability.kind == CapabilityKind::Server
                     && server_of(name) == Some(capability.name.as_str())
@@ -98,12 +100,12 @@ impl<'a> Named<'a> {
     }
 }
 
-/// The server of a tool, by the tool's name.
+/// Returns the server of a tool, by the tool's name.
 fn server_of(name: &str) -> Option<&str> {
     name.split_once(SEPARATOR).map(|(server, _)| server)
 }
 
-/// Who has the tool of this name: its server, or else the tool itself.
+/// Returns the provider of the tool of this name: its server, or the tool's own name.
 pub(crate) fn provider_of(name: &str) -> &str {
     server_of(name).unwrap_or(name)
 }

@@ -1,4 +1,4 @@
-//! Turns: read and cancel.
+//! The use cases of turns: read and cancel.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,15 +8,16 @@ use tokio::task::JoinError;
 
 use crate::chat::{AcceptedTurn, LiveTurn, OpenCallStatus, PartialReply, TurnOutcome, TurnRunner};
 
-/// First pause before an absent store is asked what became of a cancellation.
+/// The pause before the store is first read for the result of a cancellation, after it was
+/// unavailable.
 const FIRST_PAUSE: Duration = Duration::from_millis(50);
-/// Longest pause between two such looks.
+/// The maximum pause between two such reads.
 const LONGEST_PAUSE: Duration = Duration::from_secs(2);
 
-/// Why a use case of turns was refused.
+/// The error of a use case of turns.
 #[derive(Debug, thiserror::Error)]
 pub enum TurnError {
-    /// There is no such turn that the caller may know of.
+    /// The turn does not exist, or the caller may not know of it.
     #[error("no such turn")]
     NotFound,
     /// The store failed.
@@ -24,13 +25,13 @@ pub enum TurnError {
     Store(#[from] RepositoryError),
 }
 
-/// The end of a turn from outside. It is carried out in a task of its own: what it promotes is run
-/// also when who asked for it has gone in between.
+/// A cancellation of a turn. It runs in a task of its own, so that the turn that it promotes runs
+/// even if the caller drops the request meanwhile.
 struct Cancellation {
     turns: Arc<dyn TurnRepository>,
     runner: Arc<TurnRunner>,
     live: Arc<LiveTurn>,
-    /// The message that keeps what was said.
+    /// The id of the message that stores the partial reply.
     message_id: MessageId,
     stamp: Stamp,
 }
@@ -61,7 +62,7 @@ impl Cancellation {
             }
             Err(error) => {
                 if error.is_retryable() {
-                    // It may be stored all the same.
+                    // The cancellation may be stored despite the error.
                     let runner = Arc::clone(&self.runner);
                     runner.in_background(self.find_out());
                 } else {
@@ -72,13 +73,13 @@ impl Cancellation {
         }
     }
 
-    /// Asks the store, until it answers, whether the turn goes on: nothing more is told of it
-    /// meanwhile.
+    /// Reads the turn until the store responds, to learn whether the turn continues. No more of its
+    /// text is shown meanwhile.
     async fn find_out(self) {
         let (stopped, subject) = (self.live.stopped(), self.live.subject());
         let mut pause = FIRST_PAUSE;
         let waits = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
-        // One that does not run here says nothing, and is looked for by those who wait.
+        // A turn that does not run here produces no text, and its waiters poll the store.
         while waits(pause).await.is_some() && self.live.runs_under().is_some() {
             pause = (pause * 2).min(LONGEST_PAUSE);
             let found = self.turns.find(&subject.tenant, subject.turn_id).await;
@@ -105,7 +106,7 @@ impl Cancellation {
     }
 }
 
-/// What the engine has said and done so far, to be kept.
+/// Returns the partial reply of the engine as a reply to store; `None` if it is empty.
 fn partial_reply(message_id: MessageId, said: PartialReply) -> Option<Reply> {
     (!said.is_empty()).then(|| Reply {
         message_id,
@@ -118,7 +119,7 @@ fn partial_reply(message_id: MessageId, said: PartialReply) -> Option<Reply> {
     })
 }
 
-/// Turns: read and cancel.
+/// The use cases of turns: read and cancel.
 pub struct TurnService {
     turns: Arc<dyn TurnRepository>,
     runner: Arc<TurnRunner>,
@@ -127,7 +128,7 @@ pub struct TurnService {
 }
 
 impl TurnService {
-    /// A service over these ports; `runner` knows the turns of this process.
+    /// Creates a service over these ports; `runner` knows the turns of this process.
     pub fn new(
         turns: Arc<dyn TurnRepository>,
         runner: Arc<TurnRunner>,
@@ -142,14 +143,15 @@ impl TurnService {
         }
     }
 
-    /// Reads a turn; one that runs here with the tools that it has called so far.
+    /// Reads a turn. A turn that runs here contains the tools that it has called so far.
     pub async fn get(&self, caller: &Principal, id: TurnId) -> Result<AsOf<Turn>, TurnError> {
         let AsOf { value, position } = self.find(caller, id).await?;
         let mut turn = value.turn;
         if turn.status == TurnStatus::InProgress
             && let Some(live) = self.runner.live().get(id)
         {
-            // Stored at the end: until then only the process that runs it knows.
+            // Tool calls are stored at the end of the turn: until then, only the process that runs
+            // it knows them.
             turn.tool_calls = live.progress().reply.tool_calls(OpenCallStatus::Running);
         }
         Ok(AsOf {
@@ -158,7 +160,7 @@ impl TurnService {
         })
     }
 
-    /// The turn of a chat: what was just stored is not read back.
+    /// Returns the turn of a chat. A turn that was just stored is not read back.
     pub async fn asked(&self, caller: &Principal, asked: AcceptedTurn) -> Result<Turn, TurnError> {
         let id = asked.turn_id;
         match asked.into_turn() {
@@ -167,8 +169,8 @@ impl TurnService {
         }
     }
 
-    /// Ends a queued or running turn. What its engine had said so far is kept; a turn that has
-    /// ended before is answered as it is.
+    /// Cancels a queued or running turn, and stores the partial reply of its engine. A turn that
+    /// has already ended is returned unchanged.
     pub async fn cancel(&self, caller: &Principal, id: TurnId) -> Result<Turn, TurnError> {
         let found = self.find(caller, id).await?.value;
         if found.turn.status.is_final() {
@@ -177,7 +179,8 @@ impl TurnService {
         let cancellation = Cancellation {
             turns: Arc::clone(&self.turns),
             runner: Arc::clone(&self.runner),
-            // Known from now on: it may begin to run here at any time.
+            // The live turn is registered from here on, since the turn may begin to run here at any
+            // time.
             live: self.runner.live().enter_found(&caller.tenant, found),
             message_id: MessageId::new(self.ids.next_id()),
             stamp: Stamp {

@@ -5,7 +5,7 @@
 pub enum VersionCondition {
     /// Any version.
     Any,
-    /// One of these. An empty list accepts none.
+    /// One of these versions. An empty list accepts none.
     OneOf(Vec<i64>),
 }
 

@@ -1,4 +1,4 @@
-//! Those who were let in a moment ago.
+//! A cache of recently authenticated credentials.
 
 use std::{
     sync::{
@@ -17,19 +17,20 @@ use quick_cache::{
 use super::{AuthContext, presented_credential::Fingerprint};
 use crate::cache::weight;
 
-/// How long a verified credential is trusted without another look at the store.
+/// The time for which a verified credential is trusted without another read of the store.
 const TRUSTED_FOR: Duration = Duration::from_secs(30);
-/// How long it is remembered that a credential was good, though it is to be looked at anew.
+/// The time for which a credential counts as recently valid, although it must be verified again.
 const KNOWN_FOR: Duration = Duration::from_mins(10);
-/// Maximum bytes of all verified credentials that are cached.
+/// The maximum size of the cache, in bytes.
 const BYTES: u64 = 16 * 1024 * 1024;
-/// The number of credentials that usually fits.
+/// The number of credentials that usually fits into the cache.
 const EXPECTED: usize = 10_000;
 
 #[derive(Clone)]
 struct Remembered {
     entrant: Arc<AuthContext>,
-    /// Since when, as the clock runs: setting the time of day does not make it longer.
+    /// The time of the entry on `Clock::running_for`, which changes of the time of day do not
+    /// affect.
     since: Duration,
     epoch: Generation,
 }
@@ -47,7 +48,7 @@ impl Weighter<Fingerprint, Remembered> for ByBytes {
         let origins = allowed_origins
             .iter()
             .map(|origin| size_of::<String>() + origin.len());
-        // The ids stand in the standing, too.
+        // The principal's id counts twice, because `standing` contains ids too.
         let ids =
             2 * principal.id.as_str().len() + principal.user_id.as_ref().map_or(0, String::len);
         let entry = size_of::<Fingerprint>() + size_of::<Remembered>() + size_of::<AuthContext>();
@@ -55,11 +56,11 @@ impl Weighter<Fingerprint, Remembered> for ByBytes {
     }
 }
 
-/// The time between two moments at which everything was forgotten.
+/// The period between two invalidations of the whole cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct Generation(u64);
 
-/// Those who were let in a moment ago, by the fingerprints of their credentials.
+/// A cache of recently authenticated credentials, by fingerprint.
 pub(super) struct AuthCache {
     remembered: Cache<Fingerprint, Remembered, ByBytes>,
     epoch: AtomicU64,
@@ -67,7 +68,7 @@ pub(super) struct AuthCache {
 }
 
 impl AuthCache {
-    /// Nobody yet.
+    /// Creates an empty cache.
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         let options = weight::bounded(BYTES, EXPECTED);
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
@@ -78,21 +79,22 @@ impl AuthCache {
         }
     }
 
-    /// The present epoch: to be asked for before a credential is looked at.
+    /// The current generation. Callers read it before they verify a credential.
     pub(super) fn epoch(&self) -> Generation {
         Generation(self.epoch.load(Ordering::Acquire))
     }
 
-    /// Who came in with a credential a moment ago, unless it has ended since.
+    /// Returns the cached access of a credential, unless the entry is too old or invalidated, or
+    /// the credential has ended.
     pub(super) fn get(&self, fingerprint: &Fingerprint) -> Option<Arc<AuthContext>> {
         let remembered = self.remembered.get(fingerprint)?;
         let is_good = self.is_within(&remembered, TRUSTED_FOR) && remembered.epoch == self.epoch();
         is_good.then_some(remembered.entrant)
     }
 
-    /// Whether a credential was good not long ago, and nothing else was heard of it since. Who is
-    /// known is no guesser, so that neither a change of other credentials nor a flood from the same
-    /// address turns them away before they are looked at anew.
+    /// Returns true if the credential was recently valid and has not been rejected since. Such a
+    /// credential is not a guess. Changes of other credentials or a flood from the same address
+    /// must therefore not reject it before it is verified again.
     pub(super) fn knows(&self, fingerprint: &Fingerprint) -> bool {
         let remembered = self.remembered.get(fingerprint);
         remembered.is_some_and(|remembered| self.is_within(&remembered, KNOWN_FOR))
@@ -102,15 +104,15 @@ impl AuthCache {
         self.clock.running_for() < remembered.since + time && !self.has_ended(&remembered.entrant)
     }
 
-    /// Remembers who was let in on a look that was begun in `epoch`: when everything was forgotten
-    /// since, that look does not count any more.
+    /// Stores the result of a verification that began in `epoch`. If the cache was invalidated
+    /// since, the entry is not trusted.
     pub(super) fn keep(
         &self,
         fingerprint: Fingerprint,
         entrant: &Arc<AuthContext>,
         epoch: Generation,
     ) {
-        // A token is let in for a while after its end, but never from memory.
+        // A token is accepted for a short time after its end, but never from the cache.
         if self.has_ended(entrant) {
             return;
         }
@@ -123,12 +125,12 @@ impl AuthCache {
         weight::report("credentials", self.remembered.weight());
     }
 
-    /// Forgets one.
+    /// Removes one credential.
     pub(super) fn drop_one(&self, fingerprint: &Fingerprint) {
         self.remembered.remove(fingerprint);
     }
 
-    /// Trusts nobody any more without another look, also those about whom one is under way.
+    /// Invalidates all entries, including those of verifications in progress.
     pub(super) fn forget(&self) {
         self.epoch.fetch_add(1, Ordering::AcqRel);
     }
@@ -149,7 +151,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
     const FINGERPRINT: Fingerprint = [7; 32];
 
-    /// The time of day, and how long the clock has been running.
+    /// A clock with a time of day and a running time that tests set.
     struct HandClock(Mutex<(Timestamp, Duration)>);
 
     impl HandClock {

@@ -1,23 +1,23 @@
-//! Who was let in.
+//! The result of authentication.
 
 use domain::{CredentialId, CredentialSource, LimitOverrides, Principal, Timestamp};
 use ports::RepositoryError;
 
-/// Why a credential was not let in.
+/// The reason why a credential was rejected.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
-    /// It is mistyped, unknown, expired or revoked, or not for this service; which of them is not
-    /// told.
+    /// It is malformed, unknown, expired, revoked, or for another service. The error does not
+    /// reveal which.
     #[error("the credential is not valid")]
     Invalid,
-    /// It is a token that was valid until it ended.
+    /// It is a token that was valid until it expired.
     #[error("the token has expired")]
     Expired,
-    /// The issuer's keys were never to be had, so nothing can be said about its tokens.
+    /// The keys of the issuer are unavailable, so its tokens cannot be verified.
     #[error("the issuer '{0}' cannot be reached")]
     IssuerUnavailable(String),
-    /// It is no ticket, or one that was used, has ended, or is another page's; which of them is not
-    /// told.
+    /// The ticket is malformed, unknown, used, expired, or for another origin. The error does not
+    /// reveal which.
     #[error("the ticket is not valid")]
     InvalidTicket,
     /// The store failed.
@@ -25,27 +25,26 @@ pub enum AccessError {
     Store(#[from] RepositoryError),
 }
 
-/// A principal that was let in, with what holds for its credential.
+/// An authenticated principal, with the properties of its credential.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuthContext {
-    /// Who it is.
+    /// The authenticated principal.
     pub principal: Principal,
-    /// The credential of ours that it came with, or whose token it came with; none for users of
-    /// foreign issuers.
+    /// The key, or the client of the token. `None` for users of external issuers.
     pub credential: Option<CredentialId>,
-    /// What its standing rests on beyond time.
+    /// The record on which the validity of the credential depends, beside its end.
     pub standing: CredentialSource,
-    /// Browser origins that alone may use the credential; empty for any.
+    /// The browser origins that may use the credential. Empty if all may.
     pub allowed_origins: Vec<String>,
-    /// Its own rate limits.
+    /// The rate limits of the credential, which override the defaults.
     pub limits: LimitOverrides,
-    /// When the very secret or token it came with ends, if it does.
+    /// The end of the secret or token in use, if it has one.
     pub ends_at: Option<Timestamp>,
 }
 
 impl AuthContext {
-    /// Whether another credential is of the same principal, so that whoever came with the one may
-    /// go on with the other.
+    /// Returns true if both are of the same principal, so that `other` may replace this credential
+    /// on an open connection.
     pub fn may_go_on_as(&self, other: &Self) -> bool {
         let (before, after) = (&self.principal, &other.principal);
         before.tenant == after.tenant && before.id == after.id

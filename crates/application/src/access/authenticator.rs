@@ -1,4 +1,4 @@
-//! From a credential to a principal.
+//! Authentication of API keys and access tokens.
 
 use std::{
     sync::{
@@ -21,13 +21,13 @@ use super::{
     auth_cache::AuthCache, status_checks::StatusChecks, tokens::AccessTokens,
 };
 
-/// How often the store is asked whether a credential was taken back: one read of one row by its
-/// key, so often that a second is enough for what follows on a busy machine, too.
+/// The interval between two reads of the access version: one row by its key. Even on a busy
+/// machine, a revocation takes effect within one second.
 const WATCH_INTERVAL: Duration = Duration::from_millis(250);
-/// After so long without an answer to that, nothing remembered is trusted.
+/// The time without a successful read of the access version after which the cache is not used.
 const WATCH_TRUSTED_FOR: Duration = Duration::from_secs(5);
 
-/// From a credential to a principal, from memory where possible.
+/// Authenticates API keys and access tokens, from its cache where possible.
 pub struct Authenticator {
     credentials: Arc<dyn CredentialRepository>,
     tokens: Arc<AccessTokens>,
@@ -35,16 +35,17 @@ pub struct Authenticator {
     last_used: Arc<LastUsed>,
     memory: AuthCache,
     looks: StatusChecks,
-    /// Tells of each change of the access version, once all that rests on it is read anew.
+    /// Notifies of each change of the access version, once the dependent data is read again.
     changes: watch::Sender<()>,
-    /// The store's access version when it was last read.
+    /// The access version at its last read.
     version: AtomicI64,
-    /// Until when memory is trusted on that, in milliseconds as the clock runs.
+    /// The time until which the cache may be used after the last read, in milliseconds of
+    /// `Clock::running_for`.
     watched_until: AtomicU64,
 }
 
 impl Authenticator {
-    /// An authenticator over the credentials of a store, and over access tokens.
+    /// Creates an authenticator for the credentials of a store and for access tokens.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
         tokens: Arc<AccessTokens>,
@@ -64,20 +65,20 @@ impl Authenticator {
         }
     }
 
-    /// Lets a credential in that was verified a moment ago, from memory alone: without a
-    /// signature check and without a query.
+    /// Authenticates a recently verified credential from the cache alone, without a signature check
+    /// or a query.
     pub fn recognise(&self, credential: &PresentedCredential<'_>) -> Option<Arc<AuthContext>> {
         let entrant = self.memory.get(&credential.fingerprint)?;
         self.is_watching()
             .then(|| self.entered(entrant, self.clock.now()))
     }
 
-    /// Whether a credential was good not long ago, though it must be looked at anew.
+    /// Returns true if the credential was recently valid, even if it must be verified again.
     pub fn knows(&self, credential: &PresentedCredential<'_>) -> bool {
         self.memory.knows(&credential.fingerprint)
     }
 
-    /// Lets a credential in, or not: an API key or an access token.
+    /// Authenticates an API key or an access token.
     pub async fn authenticate(
         &self,
         credential: &PresentedCredential<'_>,
@@ -121,14 +122,14 @@ impl Authenticator {
         verified.ok_or(AccessError::Invalid)
     }
 
-    /// Watches over an entrant while a socket or stream of its is open.
+    /// Watches the credential of an open socket or stream.
     pub fn watch_over(self: &Arc<Self>, entrant: Arc<AuthContext>) -> CredentialWatch {
         let changes = self.changes.subscribe();
         CredentialWatch::new(Arc::clone(self), entrant, changes, self.now())
     }
 
-    /// Looks again at what an entrant's standing rests on, without its secret or token. What was
-    /// found for others with the same counts until the access version changes.
+    /// Checks the current status of a credential, without its secret or token. The result is shared
+    /// with other connections of the same credential until the access version changes.
     pub async fn look_again(&self, entrant: &AuthContext) -> Result<CredentialStatus, AccessError> {
         let look = self.look(entrant);
         let found = if self.is_watching() {
@@ -161,31 +162,33 @@ impl Authenticator {
         }
     }
 
-    /// The time of day, as everybody here has it.
+    /// The current time of day.
     pub(super) fn now(&self) -> Timestamp {
         self.clock.now()
     }
 
-    /// Whether it is known of the last seconds what was taken back in them.
+    /// Returns true if the access version was read within the last seconds, so that the cache is
+    /// current.
     fn is_watching(&self) -> bool {
         let until = Duration::from_millis(self.watched_until.load(Ordering::Acquire));
         self.clock.running_for() < until
     }
 
-    /// Watches for credentials that are taken back, until `stop`.
+    /// Watches the access version until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let failure = "the access version cannot be read";
         crate::background::every(WATCH_INTERVAL, &stop, failure, || self.watch()).await;
     }
 
-    /// Looks once whether credentials were taken back.
+    /// Reads the access version once, and clears the cache if it has changed.
     pub async fn watch(&self) -> Result<(), RepositoryError> {
         let until = self.clock.running_for() + WATCH_TRUSTED_FOR;
         let version = self.credentials.access_version().await?;
         if self.version.load(Ordering::Acquire) != version {
             self.memory.forget();
             self.tokens.reload().await?;
-            // What was let in meanwhile may rest on signing keys that count no more.
+            // Credentials that were verified meanwhile may depend on signing keys that are no
+            // longer valid.
             self.memory.forget();
             self.version.store(version, Ordering::Release);
             self.changes.send_replace(());
@@ -195,9 +198,9 @@ impl Authenticator {
         Ok(())
     }
 
-    /// Forgets at once, after this process has taken something back, and then looks what else is
-    /// to be read anew. What was taken back is refused here from now on, whether or not that look
-    /// succeeds: the regular one follows soon.
+    /// Clears the cache at once, after this process has changed credentials, and then reads the
+    /// access version. A revoked credential is rejected from now on even if that read fails; the
+    /// regular read follows soon.
     pub async fn watch_after_change(&self) {
         self.memory.forget();
         if let Err(error) = self.watch().await {

@@ -7,17 +7,17 @@ use ports::{Clock, CredentialRepository, IdSource, RepositoryError, ShowKey};
 
 use super::credentials::{minted, with_secret};
 
-/// Where the first key comes from.
+/// The source of the first key.
 #[derive(Debug, Clone)]
 pub enum Bootstrap {
-    /// The operator chose it.
+    /// The operator configured it.
     Given(CredentialSecret),
-    /// It is minted and shown once.
+    /// The service generates it and shows it once.
     Mint,
 }
 
 impl Bootstrap {
-    /// Writes the first key, with all scopes, if the store has never held one. A minted key is
+    /// Stores the first key, with all scopes, if the store has never held a key. A generated key is
     /// passed to `show` once it is stored; `show` returns whether the operator can read it.
     pub async fn apply(
         &self,

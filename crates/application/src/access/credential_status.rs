@@ -1,4 +1,4 @@
-//! What becomes of a principal's standing while a socket or stream of its is open.
+//! The status of a credential while its socket or stream is open.
 
 use std::time::Duration;
 
@@ -6,22 +6,23 @@ use domain::{Credential, CredentialSource, SecretDigest, Timestamp};
 
 use super::{AuthContext, jwt::LEEWAY};
 
-/// What is left of a principal's standing.
+/// The status of a credential.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CredentialStatus {
-    /// The very secret or token is good.
+    /// The secret or token is still valid.
     Stands {
-        /// When it ends, if it does: earlier than before when the secret was replaced meanwhile.
+        /// The end of the secret or token, if it has one. Earlier than before if the secret was
+        /// replaced meanwhile.
         ends_at: Option<Timestamp>,
     },
-    /// The key, the token or the token's client was taken back.
+    /// The key, the token or the token's client was revoked.
     Revoked,
-    /// It came to its end, or another secret has taken the place of this one.
+    /// The credential has expired, or its secret was replaced.
     Ended,
 }
 
 impl CredentialStatus {
-    /// What is left of the secret of a key, as far as its end does not come into it.
+    /// The status of a key's secret in the store.
     pub(super) fn of_key(key: Option<&Credential>, digest: &SecretDigest, now: Timestamp) -> Self {
         let Some(key) = key.filter(|key| key.revoked_at.is_none()) else {
             return Self::Revoked;
@@ -34,7 +35,7 @@ impl CredentialStatus {
         }
     }
 
-    /// The same for an entrant with this leeway at `now`: nothing stands beyond its end.
+    /// The status at `now`: a valid credential becomes `Ended` after its end and the leeway.
     pub(super) fn at(self, now: Timestamp, entrant: &AuthContext) -> Self {
         match self {
             Self::Stands {
@@ -45,8 +46,8 @@ impl CredentialStatus {
     }
 }
 
-/// How long beyond its end something may be let in, since clocks differ: tokens alone, whose end
-/// another clock has set.
+/// The maximum leeway after the end of a credential. Only tokens have one, because another clock
+/// has set their end.
 const fn most_leeway(standing: &CredentialSource) -> Duration {
     match standing {
         CredentialSource::Key { .. } => Duration::ZERO,
@@ -55,8 +56,8 @@ const fn most_leeway(standing: &CredentialSource) -> Duration {
 }
 
 impl AuthContext {
-    /// How long beyond its end an entrant stays that comes at `now`. The leeway is for who comes
-    /// after the end, never for who is here when it comes.
+    /// The leeway for a connection that opens at `now`. It applies only to a credential that has
+    /// already ended then. A connection that is open at the end of its credential gets none.
     pub(super) fn leeway(&self, now: Timestamp) -> Duration {
         if self.ends_at.is_some_and(|end| end <= now) {
             most_leeway(&self.standing)

@@ -1,4 +1,4 @@
-//! What holds of a credential while a socket or stream is open.
+//! The watch on a credential while its socket or stream is open.
 
 use std::{future::pending, sync::Arc, time::Duration};
 
@@ -8,39 +8,40 @@ use tokio::{sync::watch, time::sleep};
 
 use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
-/// How long to wait before a look is repeated that failed.
+/// The pause before a failed check is repeated.
 const PAUSE: Duration = Duration::from_millis(250);
-/// The longest time between two looks at the clock: the time of day may be set meanwhile.
+/// The maximum time between two reads of the clock, because the time of day may be changed
+/// meanwhile.
 const MOST_SLEEP: Duration = Duration::from_mins(1);
 
-/// Why an entrant may not stay.
+/// The reason why a connection must close.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Over {
-    /// Its credential was taken back.
+    /// Its credential was revoked.
     Revoked,
-    /// Its credential came to its end, or was replaced.
+    /// Its credential has expired or was replaced.
     Ended,
 }
 
-/// A look at the store that is under way.
+/// A check of the credential in progress.
 type Look = BoxFuture<'static, Result<CredentialStatus, AccessError>>;
 
-/// What holds of a credential while a socket or stream is open. While nothing happens it costs a
-/// place among those who are told of changes, and a timer if the credential has an end.
+/// A watch on a credential while its socket or stream is open. Between changes it costs one
+/// receiver of change notifications, and a timer if the credential has an end.
 pub struct CredentialWatch {
     authenticator: Arc<Authenticator>,
     entrant: Arc<AuthContext>,
     ends_at: Option<Timestamp>,
-    /// How long beyond its end it stays.
+    /// The time for which the connection stays open after the end of the credential.
     leeway: Duration,
     changes: watch::Receiver<()>,
-    /// Kept here, so that it goes on however often nobody waits for it.
+    /// The check in progress. It is stored here so that it continues when `over` is dropped.
     look: Option<Look>,
 }
 
 impl CredentialWatch {
-    /// Watches over an entrant that is told of changes from now on. What changed between its
-    /// coming and now is found by a first look.
+    /// Starts a watch that receives notifications of changes from now on. A first check finds
+    /// changes between the authentication and now.
     pub(super) fn new(
         authenticator: Arc<Authenticator>,
         entrant: Arc<AuthContext>,
@@ -61,14 +62,13 @@ impl CredentialWatch {
         watch
     }
 
-    /// Who is watched over.
+    /// The access that is being watched.
     pub fn entrant(&self) -> &Arc<AuthContext> {
         &self.entrant
     }
 
-    /// Waits until the entrant may not stay any longer: for a second at the most after its
-    /// credential was taken back, while the store can be read. May be dropped and called again at
-    /// any time.
+    /// Waits until the connection must close. After a revocation this takes at most one second,
+    /// while the store is readable. The future may be dropped and created again at any time.
     pub async fn over(&mut self) -> Over {
         loop {
             let now = self.authenticator.now();
@@ -92,7 +92,7 @@ impl CredentialWatch {
         }
     }
 
-    /// Goes on with another credential of the same principal.
+    /// Continues with another credential of the same principal.
     pub fn replace(&mut self, entrant: Arc<AuthContext>) -> Result<(), AccessError> {
         if !self.entrant.may_go_on_as(&entrant) {
             return Err(AccessError::Invalid);
@@ -101,7 +101,7 @@ impl CredentialWatch {
         Ok(())
     }
 
-    /// Takes in what a look has found.
+    /// Applies the result of a check.
     fn found(&mut self, found: Result<CredentialStatus, AccessError>) -> Option<Over> {
         self.look = None;
         match found {
@@ -126,7 +126,7 @@ impl CredentialWatch {
         self.entrant.standing != CredentialSource::ForeignToken
     }
 
-    /// A look after a pause.
+    /// Starts a check after a pause.
     fn look(&self, pause: Duration) -> Look {
         let (authenticator, entrant) = (Arc::clone(&self.authenticator), Arc::clone(&self.entrant));
         Box::pin(async move {
@@ -138,7 +138,7 @@ impl CredentialWatch {
     }
 }
 
-/// What a look found; never, when none is under way.
+/// Returns the result of the check in progress. Never returns if there is none.
 async fn finished(look: &mut Option<Look>) -> Result<CredentialStatus, AccessError> {
     match look {
         Some(look) => look.await,
@@ -146,7 +146,7 @@ async fn finished(look: &mut Option<Look>) -> Result<CredentialStatus, AccessErr
     }
 }
 
-/// Waits for so long; for ever without a time.
+/// Waits for this time. Never returns if it is `None`.
 async fn elapsed(time: Option<Duration>) {
     match time {
         Some(time) => sleep(time).await,

@@ -1,4 +1,4 @@
-//! When each credential was last seen, written off the request path.
+//! The time of the last use of each credential, stored outside of requests.
 
 use std::{
     collections::HashMap,
@@ -12,17 +12,17 @@ use tokio_util::sync::CancellationToken;
 
 use crate::background::every;
 
-/// How often what was seen is written: the precision of `lastUsedAt`.
+/// The interval between two writes, and the precision of `lastUsedAt`.
 const INTERVAL: Duration = Duration::from_mins(1);
 
-/// When each credential was last seen, kept in memory and written once a minute.
+/// The time of the last use of each credential, kept in memory and stored once a minute.
 pub struct LastUsed {
     credentials: Arc<dyn CredentialRepository>,
     seen: Mutex<HashMap<CredentialId, Timestamp>>,
 }
 
 impl LastUsed {
-    /// Written to these credentials.
+    /// Creates an empty record that is stored through this repository.
     pub fn new(credentials: Arc<dyn CredentialRepository>) -> Self {
         Self {
             credentials,
@@ -30,7 +30,7 @@ impl LastUsed {
         }
     }
 
-    /// Notes that a credential was used.
+    /// Records the use of a credential.
     pub fn note(&self, key: &CredentialId, at: Timestamp) {
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match seen.get_mut(key) {
@@ -41,7 +41,7 @@ impl LastUsed {
         }
     }
 
-    /// Writes once a minute until `stop`, and then once more.
+    /// Stores the record once a minute until `stop`, and then once more.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let failure = "the use of credentials cannot be written";
         every(INTERVAL, &stop, failure, || self.write()).await;
@@ -50,7 +50,7 @@ impl LastUsed {
         }
     }
 
-    /// Writes what was seen since the last time.
+    /// Stores all uses since the last successful write.
     pub async fn write(&self) -> Result<(), RepositoryError> {
         let seen: Vec<(CredentialId, Timestamp)> = self
             .seen

@@ -1,4 +1,4 @@
-//! How often a principal may come.
+//! Rate limits of principals.
 
 use std::{
     num::NonZeroU32,
@@ -14,48 +14,49 @@ use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 
 use super::AuthContext;
 
-/// How often the log says that nothing can be counted: each request would say it again.
+/// The minimum time between two log messages about an unavailable limiter. Each request would cause
+/// one otherwise.
 const WARNING_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How often a principal may come.
+/// The rate limits of principals.
 ///
-/// A limiter that cannot be reached lets everybody in: that a few requests too many are answered
-/// does less harm than that none is. The log says so, once a second.
+/// If the limiter is unavailable, all requests are admitted: a few requests too many do less harm
+/// than an outage. A warning is logged, at most once a second.
 pub struct Limits {
     limiter: Arc<dyn RateLimiter>,
     defaults: RateLimits,
     clock: Arc<dyn Clock>,
-    /// When the next warning may be logged, in milliseconds of the monotonic time.
+    /// The earliest time of the next warning, in milliseconds of `Clock::running_for`.
     next_warning: AtomicU64,
 }
 
-/// As many streams of a principal are open as may be.
+/// The error for a principal with the maximum number of open streams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many open streams")]
 pub struct TooManyStreams;
 
-/// A principal has written more bytes of events than it may.
+/// The error for a principal that has used up its quota of event bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("too many bytes of events written")]
 pub struct TooManyLogBytes {
-    /// The time until the refused event may be written.
+    /// The time until the rejected event may be written.
     pub wait: Duration,
 }
 
-/// What was counted for one policy.
+/// The result of one policy for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Count {
-    /// What was counted.
+    /// The policy.
     pub policy: RatePolicy,
-    /// The principal's quota of it.
+    /// The principal's quota under the policy.
     pub quota: Quota,
-    /// The outcome; `None` when a policy before it refused, so that nothing was asked of this
-    /// one, or when the limiter could not be reached.
+    /// The decision of the limiter. `None` if an earlier policy rejected the request, so that this
+    /// one was not applied, or if the limiter was unavailable.
     pub taken: Option<QuotaDecision>,
 }
 
 impl Count {
-    /// When it refused, how long until it will not.
+    /// The time until a unit is available again, if the policy rejected the request.
     pub fn refused_for(&self) -> Option<Duration> {
         let taken = self.taken.filter(|taken| !taken.is_admitted)?;
         Some(taken.more_in)
@@ -63,7 +64,7 @@ impl Count {
 }
 
 impl Limits {
-    /// Limits counted by `limiter`, with these for whoever has none of its own.
+    /// Creates the limits. `defaults` apply to principals without limits of their own.
     pub fn new(limiter: Arc<dyn RateLimiter>, defaults: RateLimits, clock: Arc<dyn Clock>) -> Self {
         Self {
             limiter,
@@ -73,19 +74,19 @@ impl Limits {
         }
     }
 
-    /// The limits in force for an entrant.
+    /// The limits in force for a principal.
     pub fn of(&self, entrant: &AuthContext) -> RateLimits {
         self.defaults.overridden(&entrant.limits)
     }
 
-    /// Takes one unit of each policy, in this order. The first that refuses ends it: of the
-    /// policies behind it nothing is taken.
+    /// Takes one unit of each policy, in order. If a policy rejects the request, no units of the
+    /// later ones are taken.
     pub async fn take(&self, entrant: &AuthContext, policies: &[RatePolicy]) -> Vec<Count> {
         let holder = QuotaHolder::from(&entrant.principal);
         self.take_from(&holder, &entrant.limits, policies).await
     }
 
-    /// The same for whoever holds the quotas, with limits of its own.
+    /// Does the same as `take`, for a holder with these limits of its own.
     pub(super) async fn take_from(
         &self,
         holder: &QuotaHolder,
@@ -113,8 +114,8 @@ impl Limits {
         counts
     }
 
-    /// Takes the bytes of an event that is about to be written, for the principal that causes it.
-    /// No credential overrides this quota.
+    /// Takes the bytes of an event from the quota of the principal that causes it, before the event
+    /// is written. Credentials cannot override this quota.
     pub async fn take_log_bytes(
         &self,
         principal: &Principal,
@@ -150,8 +151,8 @@ impl Limits {
         }
     }
 
-    /// Opens one stream or socket of an entrant: it counts until the slot is dropped. There is no
-    /// slot when nothing can be counted.
+    /// Opens one stream or socket of a principal. It counts until the slot is dropped. Returns no
+    /// slot if the limiter is unavailable.
     pub async fn open_stream(
         &self,
         entrant: &AuthContext,
@@ -183,7 +184,7 @@ impl Limits {
             return false;
         }
         let next = u64::try_from((now + WARNING_INTERVAL).as_millis()).unwrap_or(u64::MAX);
-        // Of concurrent callers one logs it.
+        // Only one of several concurrent callers logs the warning.
         self.next_warning
             .compare_exchange(due, next, Ordering::Relaxed, Ordering::Relaxed)
             .is_ok()

@@ -1,4 +1,4 @@
-//! Who is let in, and the keys they come with.
+//! Authentication and access: credentials, tokens, tickets and rate limits.
 
 mod auth_cache;
 mod auth_context;

@@ -1,4 +1,4 @@
-//! Looks at what principals' standing rests on, shared by all who have the same.
+//! Checks of the status of credentials, shared between all connections with the same credential.
 
 use domain::CredentialSource;
 use quick_cache::sync::Cache;
@@ -7,23 +7,23 @@ use tokio::sync::Semaphore;
 use super::{AccessError, CredentialStatus, auth_cache::Generation};
 use crate::cache::weight;
 
-/// How many answers are remembered.
+/// The maximum number of cached results.
 const REMEMBERED: usize = 10_000;
-/// The largest size of an answer in memory: ids and digests of fixed lengths.
+/// The maximum size of a result in memory, in bytes: ids and digests of fixed lengths.
 const ANSWER_BYTES: usize = 256;
-/// How many looks at the store are under way at once: when something was taken back, everybody who
-/// has a socket open is looked at again, and requests need the store as well.
+/// The maximum number of concurrent checks in the store. A revocation causes a new check for every
+/// open socket, and requests need the store as well.
 const AT_ONCE: usize = 8;
 
-/// Looks at what principals' standing rests on. One answer is good for all who have the same, in
-/// the epoch in which it was asked for.
+/// Checks of the status of credentials. A result is valid for all connections with the same
+/// credential, within the generation in which its check began.
 pub(super) struct StatusChecks {
     answers: Cache<(CredentialSource, Generation), CredentialStatus>,
     permits: Semaphore,
 }
 
 impl StatusChecks {
-    /// No look yet.
+    /// Creates an empty cache of results.
     pub(super) fn new() -> Self {
         Self {
             answers: Cache::new(REMEMBERED),
@@ -31,7 +31,7 @@ impl StatusChecks {
         }
     }
 
-    /// Remembers what was found by a look that was begun in `epoch`.
+    /// Stores the result of a check that began in `epoch`.
     pub(super) fn keep(
         &self,
         standing: &CredentialSource,
@@ -42,8 +42,8 @@ impl StatusChecks {
         self.report_weight();
     }
 
-    /// What a look in `epoch` found; if there was none, what `look` finds now, while all who ask
-    /// for the same wait.
+    /// Returns the stored result for `epoch`. If none exists, runs `look`; concurrent callers for
+    /// the same credential wait for its result.
     pub(super) async fn again(
         &self,
         standing: &CredentialSource,
@@ -51,7 +51,7 @@ impl StatusChecks {
         look: impl Future<Output = Result<CredentialStatus, AccessError>>,
     ) -> Result<CredentialStatus, AccessError> {
         let permitted = async {
-            // It is never closed.
+            // The semaphore is never closed, so `acquire` cannot fail.
             let _permit = self.permits.acquire().await;
             look.await
         };

@@ -1,4 +1,5 @@
-//! Tickets: in place of a credential where none can be sent, as when a page opens a socket.
+//! Tickets: short-lived, single-use replacements for a credential where a client cannot send one,
+//! such as a socket that a web page opens.
 
 use std::sync::Arc;
 
@@ -7,13 +8,13 @@ use ports::{IdSource, RepositoryError, TicketRepository};
 
 use super::{AccessError, AuthContext, Authenticator, CredentialStatus};
 
-/// Why no ticket was handed out.
+/// The reason why no ticket was issued.
 #[derive(Debug, thiserror::Error)]
 pub enum TicketError {
-    /// It would allow what the caller may not: these scopes.
+    /// The ticket would grant these scopes, which the caller lacks.
     #[error("the caller lacks the scopes {0:?}")]
     Exceeds(Scopes),
-    /// What was asked for is not valid.
+    /// The request is not valid.
     #[error("the ticket would open nothing")]
     Invalid(Vec<Fault>),
     /// The store failed.
@@ -21,16 +22,16 @@ pub enum TicketError {
     Store(#[from] RepositoryError),
 }
 
-/// A ticket right after it was made: the only moment in which it exists in the clear.
+/// A newly issued ticket. Only now it exists in plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IssuedTicket {
     /// The ticket.
     pub text: TicketText,
-    /// Whole seconds until it ends.
+    /// The lifetime of the ticket, in whole seconds.
     pub expires_in: u64,
 }
 
-/// Hands tickets out and takes them in.
+/// Issues and redeems tickets.
 pub struct Tickets {
     repository: Arc<dyn TicketRepository>,
     authenticator: Arc<Authenticator>,
@@ -38,7 +39,7 @@ pub struct Tickets {
 }
 
 impl Tickets {
-    /// Tickets in a store, for whom this authenticator lets in.
+    /// Creates the tickets of a store. `authenticator` checks the credentials behind them.
     pub fn new(
         repository: Arc<dyn TicketRepository>,
         authenticator: Arc<Authenticator>,
@@ -51,8 +52,8 @@ impl Tickets {
         }
     }
 
-    /// Hands a ticket out that lets the caller in once more, to these of its scopes or to all of
-    /// them. A ticket that a page has fetched is good for pages of its origin alone.
+    /// Issues a ticket that authenticates the caller once, with these of its scopes or with all of
+    /// them. With an `origin`, only pages of this origin can redeem the ticket.
     pub async fn issue(
         &self,
         caller: &AuthContext,
@@ -84,9 +85,9 @@ impl Tickets {
         })
     }
 
-    /// Uses a ticket up, which a page of this origin has sent, or no page: lets in who fetched it,
-    /// as long as the credential stands that it was fetched with. Whoever is not let in leaves the
-    /// ticket as it was.
+    /// Redeems a ticket, sent by a page of this origin or by a client without an origin. Returns
+    /// the access of the caller that fetched it, if the credential of that caller is still valid. A
+    /// failed attempt does not use up the ticket.
     pub async fn redeem(
         &self,
         text: &str,
@@ -95,7 +96,8 @@ impl Tickets {
         let invalid = || AccessError::InvalidTicket;
         let text = TicketText::parse(text).map_err(|_malformed| invalid())?;
         let digest = text.digest();
-        // Who only guesses writes nothing, and who may not use a ticket leaves it to who may.
+        // Read first: a guessed ticket must cause no write, and a client that may not use a ticket
+        // must not use it up.
         let ticket = self.repository.find(&digest).await?;
         let ticket = ticket.ok_or_else(invalid)?;
         if ticket.origin.is_some() && ticket.origin.as_deref() != origin {
@@ -112,7 +114,7 @@ impl Tickets {
     }
 }
 
-/// Refuses a ticket that would open no socket, and one that would allow more than its caller may.
+/// Rejects a ticket that cannot open a socket, and one with more scopes than its caller has.
 fn check(caller: &Principal, scopes: Scopes) -> Result<(), TicketError> {
     if !scopes.contains(Scope::EventsRead) {
         let detail = format!(

@@ -1,4 +1,4 @@
-//! What changes an agent that is there.
+//! Changes of existing agents.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use crate::VersionCondition;
 /// The number of attempts at a change while other processes keep changing the same agent.
 pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
-/// What `PUT …/config` replaces: the configuration as a whole, and what else the body carries.
+/// The body of `PUT …/config`: the whole configuration, and optional other members of the agent.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ConfigReplacement {
     /// The new configuration.
@@ -28,7 +28,7 @@ pub struct ConfigReplacement {
 }
 
 impl AgentService {
-    /// Applies a JSON merge patch whose shape was checked.
+    /// Applies a JSON merge patch that matches its schema.
     pub async fn patch(
         &self,
         caller: &Principal,
@@ -40,7 +40,8 @@ impl AgentService {
             let mut document = serde_json::to_value(agent.draft()).unwrap_or_default();
             merge_patch::apply(&mut document, patch.clone());
             serde_json::from_value(document).map_err(|_shape| {
-                // The patch fitted its schema, so a merge that does not is one of kinds mixed.
+                // The patch matches its schema, so a result that does not fit mixes two kinds of a
+                // member.
                 let detail = "the patch does not fit the agent";
                 vec![Fault::new("", FaultCode::NotCombinable, detail)]
             })
@@ -48,7 +49,7 @@ impl AgentService {
         .await
     }
 
-    /// Replaces the configuration, and what else the body carried.
+    /// Replaces the configuration, and the other members that the body contains.
     pub async fn replace_config(
         &self,
         caller: &Principal,
@@ -67,11 +68,12 @@ impl AgentService {
                 config: new.config,
             })
         });
-        // The body of this call is the configuration itself, so pointers begin inside it.
+        // The body of this call is the configuration itself, so its pointers begin inside it.
         change.await.map_err(AgentError::below_config)
     }
 
-    /// Reads, computes and writes until nobody came between: one atomic change each.
+    /// Reads, computes and writes until no concurrent write intervenes, so that each change is
+    /// atomic.
     async fn change(
         &self,
         caller: &Principal,
@@ -94,7 +96,7 @@ impl AgentService {
             };
             let changed = Arc::new(changed);
             self.check(caller, &changed, Some(&current.config)).await?;
-            // Later attempts write nothing more: the one before them was not stored.
+            // Later attempts add no bytes to the log: the earlier ones were not stored.
             if turn.is_none() {
                 self.take_log_bytes(caller, &changed).await?;
             }

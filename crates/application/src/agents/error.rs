@@ -1,23 +1,23 @@
-//! Why a use case of agents was refused.
+//! The error of the use cases of agents.
 
 use domain::Fault;
 use ports::RepositoryError;
 
 use crate::{IdempotencyRefused, access::TooManyLogBytes, idempotency::Refusal};
 
-/// Why a use case of agents was refused.
+/// The error of a use case of agents.
 #[derive(Debug, thiserror::Error)]
 pub enum AgentError {
-    /// There is no such agent in the caller's tenant.
+    /// The caller's tenant has no such agent.
     #[error("no such agent")]
     NotFound,
-    /// The agent is not at the version that the caller named.
+    /// The agent does not have a version that the caller accepts.
     #[error("the agent has another version")]
     VersionMismatch,
     /// The agent would not be valid.
     #[error("the agent is not valid")]
     Invalid(Vec<Fault>),
-    /// A rule does not work.
+    /// A rule of the agent is not valid.
     #[error("a rule does not work")]
     InvalidRule(Vec<Fault>),
     /// The server has no engine of that name.
@@ -26,7 +26,7 @@ pub enum AgentError {
     /// The tenant has too many agents waiting to be checked; nothing was written.
     #[error("too many agents wait to be checked")]
     Overloaded,
-    /// Others kept changing it at the same time; nothing was written.
+    /// Concurrent changes of the agent continued; nothing was written.
     #[error("the agent is changed too often at once")]
     Contended,
     /// The caller has written more bytes of events than it may.
@@ -50,8 +50,8 @@ impl Refusal for AgentError {
 }
 
 impl AgentError {
-    /// The same error for a body that is an agent's configuration: `/config/rules/0` of the agent
-    /// is `/rules/0` of the body.
+    /// Returns the same error for a body that is an agent's configuration: `/config/rules/0` of the
+    /// agent is `/rules/0` of the body.
     pub(super) fn below_config(mut self) -> Self {
         if let Self::Invalid(faults) | Self::InvalidRule(faults) | Self::UnknownEngine(faults) =
             &mut self

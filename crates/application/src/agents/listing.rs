@@ -1,4 +1,4 @@
-//! Agents by the page.
+//! Listing of agents, in pages.
 
 use domain::{Agent, AgentId, AsOf, Page, Principal, Seq, cursor, text};
 use ports::{AgentFilter, AgentPosition, AgentQuery};
@@ -7,19 +7,19 @@ use uuid::Uuid;
 
 use super::{AgentError, AgentService};
 
-/// Which agents a listing shows.
+/// The selection and order of a listing of agents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum AgentListing {
-    /// All, newest first.
+    /// All agents, newest first.
     All,
-    /// Those whose name begins so, by name.
+    /// The agents whose name begins with this text, ordered by name.
     Name(String),
-    /// Those with this capability, newest first.
+    /// The agents with this capability, newest first.
     Capability(String),
 }
 
-/// Where a page of agents ended.
+/// The position at which a page of agents ended.
 #[derive(Serialize, Deserialize)]
 struct Position {
     sort_seq: Seq,
@@ -29,7 +29,7 @@ struct Position {
 }
 
 impl AgentService {
-    /// Lists agents; the answer carries the cursor of the next page.
+    /// Lists agents, and returns the cursor of the next page.
     pub async fn list(
         &self,
         caller: &Principal,

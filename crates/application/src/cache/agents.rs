@@ -1,4 +1,4 @@
-//! Agents from memory where possible.
+//! A cache of agents.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use ports::{AgentQuery, AgentRepository, Clock, Committed, Deletion, Idempotent,
 
 use super::Caches;
 
-/// An [`AgentRepository`] that answers `find` from memory.
+/// An [`AgentRepository`] that caches the results of `find`.
 pub struct CachedAgents {
     inner: Arc<dyn AgentRepository>,
     caches: Caches,
@@ -16,7 +16,7 @@ pub struct CachedAgents {
 }
 
 impl CachedAgents {
-    /// Caches in front of `inner`.
+    /// Creates a cache in front of `inner`.
     pub fn new(inner: Arc<dyn AgentRepository>, caches: Caches, clock: Arc<dyn Clock>) -> Self {
         Self {
             inner,
@@ -56,7 +56,8 @@ impl AgentRepository for CachedAgents {
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
         let key = (tenant.clone(), id);
-        // The position first: a change between the two reads may be told twice, never missed.
+        // The position is read first: a change between the two reads may be delivered twice, but
+        // never lost.
         let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.running_for())
             && let Some((agent, entry_position)) = self.caches.agents.get(&key)
@@ -96,7 +97,7 @@ impl AgentRepository for CachedAgents {
         let outcome = self.inner.update(tenant, agent, stamp).await;
         match &outcome {
             Ok(Some(committed)) => self.wrote(tenant, agent, *committed),
-            // Whatever is in memory may be what misled the caller.
+            // A wrong cache entry may have misled the caller.
             Ok(None) | Err(_) => self.caches.agents.remove(&(tenant.clone(), agent.id)),
         }
         outcome

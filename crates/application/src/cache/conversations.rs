@@ -1,4 +1,4 @@
-//! Conversation heads from memory where possible.
+//! A cache of conversation heads.
 
 use std::sync::Arc;
 
@@ -14,7 +14,7 @@ use ports::{
 
 use super::Caches;
 
-/// A [`ConversationRepository`] that answers `find_context` from memory.
+/// A [`ConversationRepository`] that caches the results of `find_context`.
 pub struct CachedConversations {
     inner: Arc<dyn ConversationRepository>,
     caches: Caches,
@@ -22,7 +22,7 @@ pub struct CachedConversations {
 }
 
 impl CachedConversations {
-    /// Caches in front of `inner`.
+    /// Creates a cache in front of `inner`.
     pub fn new(
         inner: Arc<dyn ConversationRepository>,
         caches: Caches,
@@ -82,7 +82,8 @@ impl ConversationRepository for CachedConversations {
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
         let key = (tenant.clone(), id);
-        // The position first: a change between the two reads may be told twice, never missed.
+        // The position is read first: a change between the two reads may be delivered twice, but
+        // never lost.
         let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.running_for())
             && let Some((head, entry_position)) = self.caches.heads.get(&key)
@@ -119,7 +120,7 @@ impl ConversationRepository for CachedConversations {
         conversation: &Conversation,
         stamp: &Stamp,
     ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        // Title and metadata are not part of a head.
+        // The title and the metadata are not part of a head.
         let outcome = self.inner.update(tenant, conversation, stamp).await?;
         if let Some((committed, _)) = &outcome {
             self.caches.applied.note(tenant, *committed);

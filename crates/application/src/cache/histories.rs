@@ -18,7 +18,7 @@ const BYTES: u64 = 32 * 1024 * 1024;
 /// The approximate number of active conversations.
 const EXPECTED_CONVERSATIONS: usize = 2_000;
 
-/// The share of entries that are used repeatedly; the rest is for new ones.
+/// The share of the capacity for entries that are used repeatedly; the rest is for new entries.
 const HOT: f64 = 0.5;
 
 type Key = (TenantId, ConversationId);
@@ -31,7 +31,7 @@ pub(crate) struct HistoryCache {
 #[derive(Debug, Clone)]
 struct History {
     messages: Vec<HistoryMessage>,
-    /// The query that it answers.
+    /// The query whose result this is.
     query: HistoryQuery,
 }
 
@@ -69,7 +69,7 @@ impl HistoryCache {
         }
     }
 
-    /// Returns the history that `query` asks for, if it is cached.
+    /// Returns the result of `query`, if it is cached.
     pub(crate) fn get(
         &self,
         tenant: &TenantId,
@@ -84,7 +84,8 @@ impl HistoryCache {
         (cached.query == *query).then_some(cached.messages)
     }
 
-    /// Caches messages, oldest first, as the answer to `query`: the newest that fit its limits.
+    /// Caches the result of `query`: the newest of `messages`, which are ordered oldest first, that
+    /// fit the limits of the query.
     pub(crate) fn keep(
         &self,
         tenant: &TenantId,
@@ -185,7 +186,7 @@ mod tests {
         assert!((100_000..=200_000).contains(&held), "{held}");
     }
 
-    /// Whoever talks again and again is remembered, however many said something once.
+    /// A conversation that is used repeatedly stays cached, however many others are used once.
     #[test]
     fn those_who_talk_now_are_not_kept_out_by_those_who_have_gone() {
         let histories = HistoryCache::within(1_000_000);

@@ -1,5 +1,4 @@
-//! Follows the log, drops from the caches what others have changed, and heeds what they did to
-//! turns.
+//! Invalidation of the caches by the changes that other processes make.
 
 use std::{collections::HashMap, sync::Arc, time::Duration};
 
@@ -11,20 +10,21 @@ use tokio_util::sync::CancellationToken;
 use super::{Caches, weight};
 use crate::{background::round, realtime::Feed};
 
-/// How often the heads of all tenants are read: the bound on how long a change that another node
-/// made goes unnoticed.
+/// The interval at which the heads of all tenants are read: the upper bound on the time until this
+/// process applies a change of another node.
 const INTERVAL: Duration = Duration::from_secs(1);
-/// Changes read in one call.
+/// The maximum number of changes that one call reads.
 const PAGE: usize = 1_000;
-/// Signals that are looked at together.
+/// The maximum number of signals that are processed together.
 const SIGNALS: usize = 1_024;
-/// What this process writes at the same time is noted in any order: a hole in it fills up by itself
-/// in this time, or others have made it.
+/// The time to wait before the log is read for a signal. Concurrent writes of this process are
+/// recorded in any order, so a gap between them closes within this time, unless other processes
+/// wrote it.
 const SETTLING: Duration = Duration::from_millis(10);
 
-/// Follows the log, drops from the caches what others have changed, and heeds what they did to
-/// turns that run here or are waited for. Signals make it look at once; the heads that it reads
-/// every second are the bound, for the feed too.
+/// Follows the log and drops the cache entries that other processes have changed. It also reports
+/// changes of turns that run here or have waiters here. Signals trigger a read at once; the heads,
+/// which are read every second, are the upper bound for the caches and for the feed.
 pub struct CacheInvalidator {
     events: Arc<dyn EventLog>,
     caches: Caches,
@@ -34,7 +34,7 @@ pub struct CacheInvalidator {
 }
 
 impl CacheInvalidator {
-    /// A tail that keeps `caches` true and `feed` up to date.
+    /// Creates an invalidator that keeps `caches` valid and reports heads to `feed`.
     pub fn new(
         events: Arc<dyn EventLog>,
         caches: Caches,
@@ -51,7 +51,7 @@ impl CacheInvalidator {
         }
     }
 
-    /// Follows until `stop`.
+    /// Follows the log until `stop`.
     pub async fn run(self, stop: CancellationToken) {
         stop.run_until_cancelled(self.follow()).await;
     }
@@ -64,7 +64,7 @@ impl CacheInvalidator {
             let followed = tokio::select! {
                 biased;
                 _ = ticks.tick() => round(self.catch_up()).await,
-                // Should the bus end, the heads still tell everything.
+                // If the bus ends, the heads still reveal every change.
                 Some(heads) = grown.next() => round(self.look_at(heads)).await,
             };
             if let Some(Err(error)) = followed {
@@ -76,7 +76,7 @@ impl CacheInvalidator {
         }
     }
 
-    /// The newest head of each tenant of whose growth there is word.
+    /// Returns a stream of the newest head of each tenant, as signals report them.
     fn grown(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
         let signals = self.bus.subscribe().ready_chunks(SIGNALS);
         let newest = |signals: Vec<Signal>| {
@@ -92,7 +92,7 @@ impl CacheInvalidator {
         signals.map(newest).boxed()
     }
 
-    /// Applies what others have written up to these heads.
+    /// Applies the changes of other processes up to these heads.
     async fn look_at(&self, mut heads: HashMap<TenantId, Seq>) -> Result<(), RepositoryError> {
         heads.retain(|tenant, head| self.is_beyond(tenant, *head));
         if heads.is_empty() {
@@ -105,7 +105,7 @@ impl CacheInvalidator {
         self.apply_all(heads).await
     }
 
-    /// Reads the heads once and applies what grew.
+    /// Reads the heads of all logs once and applies the new changes.
     pub async fn catch_up(&self) -> Result<(), RepositoryError> {
         let asked_at = self.clock.running_for();
         let heads = self.events.heads().await?;
@@ -121,7 +121,7 @@ impl CacheInvalidator {
         Ok(())
     }
 
-    /// Applies what each tenant's log holds, also when that of another cannot be read.
+    /// Applies the new changes of each tenant, even if the log of another tenant cannot be read.
     async fn apply_all(
         &self,
         heads: impl IntoIterator<Item = LogHead>,
@@ -147,7 +147,8 @@ impl CacheInvalidator {
                 self.drop_changed(tenant, change);
                 self.wake_changed(change);
             }
-            // Fewer than a page: the retention sweep took the rest, and nothing follows.
+            // A page that is not full ends at the head: the retention sweep removed the missing
+            // changes, and nothing follows.
             let read_up_to = changes.last().filter(|_| changes.len() == PAGE);
             self.caches
                 .applied
@@ -156,8 +157,8 @@ impl CacheInvalidator {
         Ok(())
     }
 
-    /// Lets those look who wait for a turn, and stops what this process runs of one that others
-    /// have ended.
+    /// Has the waiters of a turn poll the store, and stops a turn that runs here if another process
+    /// has ended it.
     fn wake_changed(&self, change: &LoggedChange) {
         if let Some(id) = change.turn_id {
             let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);

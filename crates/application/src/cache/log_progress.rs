@@ -1,4 +1,4 @@
-//! How far this process has applied each tenant's log.
+//! The position up to which this process has applied each tenant's log.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -14,14 +14,14 @@ use ports::{Committed, EventBus, Signal};
 
 use super::TRUSTED_FOR;
 
-/// One tenant's log as far as this process knows it.
+/// The state of one tenant's log in this process.
 #[derive(Debug, Default)]
 struct Applied {
-    /// Where the tenant began to be followed: changes before that were never looked at.
+    /// The position from which the tenant is followed: earlier changes were never read.
     from: i64,
-    /// Every change up to here is reflected in the caches.
+    /// The position up to which the caches reflect every change.
     up_to: i64,
-    /// Own writes after a hole that others filled: first → last.
+    /// Own writes after a gap that other processes wrote: first → last.
     ahead: BTreeMap<i64, i64>,
 }
 
@@ -36,7 +36,8 @@ impl Applied {
 
     fn note(&mut self, first: i64, last: i64) {
         if first <= self.from {
-            // It was written before the tenant was followed: so was what others did since then.
+            // The write is older than the followed range, so changes of other processes after it
+            // may not have been applied. Following restarts before the write.
             *self = Self::following(Seq(first - 1));
         }
         if first > self.up_to + 1 {
@@ -53,17 +54,18 @@ impl Applied {
     }
 }
 
-/// How far this process has applied each tenant's log. Own writes are noted as they commit, so
-/// the log is read only where somebody else has written.
+/// Tracks the position up to which this process has applied each tenant's log. Own writes are
+/// recorded as they commit, so the log is read only where other processes have written.
 pub struct LogProgress {
     bus: Arc<dyn EventBus>,
     tenants: RwLock<HashMap<TenantId, Applied>>,
-    /// Until when the caches may answer, in milliseconds of the monotonic time.
+    /// The end of the time for which the caches may be used, in milliseconds of the monotonic
+    /// clock.
     trusted_until: AtomicU64,
 }
 
 impl LogProgress {
-    /// Nothing is followed yet; own writes will be told on `bus`.
+    /// Creates a tracker that follows no tenant. It publishes own writes on `bus`.
     pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
             bus,
@@ -72,16 +74,16 @@ impl LogProgress {
         }
     }
 
-    /// Notes what this process wrote itself and has applied to its caches, and tells everybody
-    /// that the log has grown.
+    /// Records a write of this process that its caches reflect, and publishes the new head of the
+    /// log.
     pub fn note(&self, tenant: &TenantId, committed: Committed) {
         self.apply(tenant, committed);
         self.tell(tenant, committed.last);
     }
 
-    /// Tells everybody that the log has grown by what is not applied to the caches yet: it is read
-    /// from the log like what others wrote. The tenant is followed from there on at the latest, so
-    /// that what others do about it is heard of.
+    /// Publishes the new head of the log after a write that the caches do not reflect yet: the
+    /// change is read from the log like the writes of other processes. The tenant is followed at
+    /// the latest from there, so that later changes of other processes are applied.
     pub fn announce(&self, tenant: &TenantId, committed: Committed) {
         self.follow(tenant, committed.first.plus(-1));
         self.tell(tenant, committed.last);
@@ -95,16 +97,16 @@ impl LogProgress {
     fn apply(&self, tenant: &TenantId, committed: Committed) {
         let Committed { first, last } = committed;
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
-        // What was written is in the caches now: others may change it from here on.
+        // The caches contain the write now, so later changes of other processes must be applied.
         let applied = tenants
             .entry(tenant.clone())
             .or_insert_with(|| Applied::following(first.plus(-1)));
         applied.note(first.0, last.0);
     }
 
-    /// Begins to follow a tenant at the position that a load has seen, if it is not followed yet.
-    /// Answers whether what the load has seen can be kept true: it cannot when others began to
-    /// follow the tenant at a later position.
+    /// Begins to follow a tenant at the position of a load, if it is not followed yet. Returns
+    /// whether the loaded value can be kept valid: it cannot if the tenant is followed from a later
+    /// position.
     pub fn follow(&self, tenant: &TenantId, position: Seq) -> bool {
         let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(applied) = tenants.get(tenant) {
@@ -118,7 +120,8 @@ impl LogProgress {
         position.0 >= applied.from
     }
 
-    /// Notes that the log was read without a gap up to `position`, and its changes applied.
+    /// Records that the log was read without a gap up to `position`, and that its changes were
+    /// applied.
     pub(super) fn advance(&self, tenant: &TenantId, position: Seq) {
         let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(applied) = tenants.get_mut(tenant) {
@@ -127,20 +130,20 @@ impl LogProgress {
         }
     }
 
-    /// The position up to which every change of a followed tenant is reflected.
+    /// Returns the position up to which every change of a followed tenant is reflected.
     pub fn position(&self, tenant: &TenantId) -> Option<Seq> {
         let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
         tenants.get(tenant).map(|applied| Seq(applied.up_to))
     }
 
-    /// Notes when the heads were read, as `Clock::running_for` measures it. Everything before is
-    /// applied.
+    /// Records the time at which the heads were read, as `Clock::running_for` measures it. Every
+    /// earlier change is applied.
     pub(super) fn confirm(&self, at: Duration) {
         let until = u64::try_from((at + TRUSTED_FOR).as_millis()).unwrap_or(u64::MAX);
         self.trusted_until.store(until, Ordering::Release);
     }
 
-    /// Returns whether the caches may answer at `now`, as `Clock::running_for` measures it.
+    /// Returns whether the caches may be used at `now`, as `Clock::running_for` measures it.
     pub fn is_trusted(&self, now: Duration) -> bool {
         now < Duration::from_millis(self.trusted_until.load(Ordering::Acquire))
     }
@@ -157,7 +160,7 @@ mod tests {
 
     use super::*;
 
-    /// Remembers what was published.
+    /// An event bus that records the published signals.
     #[derive(Default)]
     struct Published(Mutex<Vec<Signal>>);
 
@@ -205,7 +208,7 @@ mod tests {
         log.note(&tenant, committed(2, 3));
         assert_eq!(log.position(&tenant), Some(Seq(3)));
         assert!(log.follow(&tenant, Seq(1)));
-        // What is noted late must not hide what others did in between.
+        // A write that is recorded late must not hide changes of others in between.
         log.note(&tenant, committed(6, 6));
         assert_eq!(log.position(&tenant), Some(Seq(3)));
         log.note(&tenant, committed(1, 1));

@@ -1,9 +1,9 @@
-//! Bounded caches in front of the ports, kept true by the event log.
+//! Bounded caches in front of the ports, kept valid by the event log.
 //!
-//! Every entry carries the log position it reflects. What this process writes itself replaces or
-//! drops its entry before the write is answered; what others write is found in the log by
-//! [`CacheInvalidator`], which drops entries older than the change. A process that could not read the log
-//! for [`TRUSTED_FOR`] answers nothing from these caches.
+//! Every entry carries the log position that it reflects. A write of this process replaces or drops
+//! its entry before the write returns. [`CacheInvalidator`] reads the writes of other processes
+//! from the log and drops the entries that are older than the change. If a process could not read
+//! the log for [`TRUSTED_FOR`], it does not use these caches.
 
 mod agents;
 mod conversations;
@@ -28,38 +28,38 @@ pub use log_progress::LogProgress;
 pub use turns::CachedTurns;
 pub use versioned::VersionedCache;
 
-/// How long what was cached is trusted after the log was last read.
+/// The time for which cached entries are trusted after the log was last read.
 pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
 
-/// Maximum bytes of all cached agents.
+/// The maximum size of all cached agents, in bytes.
 const AGENT_BYTES: u64 = 64 * 1024 * 1024;
-/// The number of agents that usually fits.
+/// The expected number of cached agents.
 const EXPECTED_AGENTS: usize = 10_000;
-/// Maximum bytes of all cached heads of conversations.
+/// The maximum size of all cached conversation heads, in bytes.
 const HEAD_BYTES: u64 = 32 * 1024 * 1024;
-/// The number of heads that usually fits.
+/// The expected number of cached heads.
 const EXPECTED_HEADS: usize = 100_000;
 
-/// Agents by tenant and id.
+/// A cache of agents by tenant and id.
 pub type AgentCache = VersionedCache<(TenantId, AgentId), domain::Agent>;
-/// Conversation heads by tenant and id.
+/// A cache of conversation heads by tenant and id.
 pub type HeadCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
 
-/// What the caching decorators and the tail share.
+/// The state that the caching repositories and the invalidator share.
 #[derive(Clone)]
 pub struct Caches {
     /// Agents.
     pub agents: Arc<AgentCache>,
     /// Conversation heads.
     pub heads: Arc<HeadCache>,
-    /// How far this process has applied each tenant's log.
+    /// The position up to which this process has applied each tenant's log.
     pub applied: Arc<LogProgress>,
-    /// The turns that this process runs or waits for: whoever ends one from outside stops it.
+    /// The turns that this process runs or waits for. A deletion stops them.
     pub live: Arc<LiveTurns>,
 }
 
 impl Caches {
-    /// Empty caches. What this process writes and applies to them is published on `bus`.
+    /// Creates empty caches. Writes of this process are published on `bus`.
     pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
             agents: Arc::new(VersionedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
@@ -69,7 +69,7 @@ impl Caches {
         }
     }
 
-    /// Publishes the weight of each cache.
+    /// Updates the metrics of the weight of each cache.
     fn report_weight(&self) {
         weight::report("agents", self.agents.weight());
         weight::report("conversation_heads", self.heads.weight());

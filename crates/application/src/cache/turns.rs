@@ -1,4 +1,4 @@
-//! Keeps the cached conversation heads true while turns are written.
+//! Maintenance of the cached conversation heads while turns are written.
 
 use std::sync::Arc;
 
@@ -12,23 +12,23 @@ use ports::{
 
 use super::Caches;
 
-/// A [`TurnRepository`] that notes in the cached heads what it writes.
+/// A [`TurnRepository`] that updates the cached heads with its writes.
 pub struct CachedTurns {
     inner: Arc<dyn TurnRepository>,
     caches: Caches,
 }
 
-/// What a head needs to know of a question that is about to be handed over to the store.
+/// The data of a message that a head is computed from once the store has accepted it.
 struct Asked {
     tenant: TenantId,
     conversation: ConversationId,
     agent: AgentId,
-    /// The head before the turn, if it is known.
+    /// The head before the turn, if it is cached.
     before: Option<ConversationContext>,
 }
 
 impl CachedTurns {
-    /// Keeps `caches` true in front of `inner`.
+    /// Creates a repository that keeps `caches` valid in front of `inner`.
     pub fn new(inner: Arc<dyn TurnRepository>, caches: Caches) -> Self {
         Self { inner, caches }
     }
@@ -66,8 +66,8 @@ impl CachedTurns {
         self.caches.heads.remove(&(tenant.clone(), id));
     }
 
-    /// Drops what misled the caller, and only that: a refusal for another reason must not send
-    /// the next caller of a busy agent to the store.
+    /// Drops the entries that may have misled the caller, and no others: an unrelated error must
+    /// not make the next caller of a busy agent read the store.
     fn misled(&self, asked: Asked, error: Option<&RepositoryError>) {
         self.drop_head(&asked.tenant, asked.conversation);
         if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
@@ -75,7 +75,7 @@ impl CachedTurns {
         }
     }
 
-    /// Puts the head as the turn leaves it, or drops what can no longer be true.
+    /// Caches the head after the turn, or drops it if it is unknown.
     fn wrote(
         &self,
         tenant: &TenantId,
@@ -197,8 +197,8 @@ impl TurnRepository for CachedTurns {
         node: Option<NodeId>,
         stamp: &Stamp,
     ) -> Result<CancelOutcome, RepositoryError> {
-        // The conversation is not known here; its head is dropped when the log is read, and a head
-        // that is behind only makes the store answer `Stale`.
+        // The conversation is not known here. Its head is dropped once the log is read; until then,
+        // an outdated head only makes the store return `Stale`.
         let outcome = self
             .inner
             .cancel_turn(tenant, id, partial, node, stamp)

@@ -1,4 +1,4 @@
-//! A bounded cache whose entries know which log position they reflect.
+//! A bounded cache whose entries carry the log position that they reflect.
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
@@ -13,12 +13,13 @@ use quick_cache::{
 
 use super::weight::bounded;
 
-/// Invalidations are counted per stripe of keys, so that their memory does not grow with the keys.
+/// The number of key stripes. Invalidations are counted per stripe, so that their memory does not
+/// grow with the keys.
 const STRIPES: usize = 256;
 
 #[derive(Clone)]
 struct Entry<V> {
-    /// None where the last thing known of the key is that it changed at `position`.
+    /// `None` if the key is only known to have changed at `position`.
     value: Option<V>,
     position: Seq,
 }
@@ -33,14 +34,14 @@ impl<K, V: MemorySize> Weighter<K, Entry<Arc<V>>> for ByBytes {
     }
 }
 
-/// A cache bounded by bytes whose entries know which log position they reflect.
+/// A cache with a maximum size in bytes, whose entries carry the log position that they reflect.
 pub struct VersionedCache<K, V> {
     entries: Cache<K, Entry<Arc<V>>, ByBytes>,
     hasher: RandomState,
     generations: Box<[Mutex<u64>]>,
 }
 
-/// Taken before a load begins: the load fills the cache only if its key was not invalidated
+/// The state of a key before a load. The load fills the cache only if its key was not invalidated
 /// meanwhile.
 #[derive(Debug, Clone, Copy)]
 pub struct LoadTicket {
@@ -49,7 +50,7 @@ pub struct LoadTicket {
 }
 
 impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
-    /// A cache of at most `bytes`, usually in about so many `entries`.
+    /// Creates a cache of at most `bytes`, with about `entries` expected entries.
     pub fn new(bytes: u64, entries: usize) -> Self {
         let (hasher, lifecycle) = (DefaultHashBuilder::default(), DefaultLifecycle::default());
         Self {
@@ -59,18 +60,18 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Bytes of all entries.
+    /// Returns the size of all entries, in bytes.
     pub fn weight(&self) -> u64 {
         self.entries.weight()
     }
 
-    /// The entry and the position it reflects.
+    /// Returns the value and the position that it reflects.
     pub fn get(&self, key: &K) -> Option<(Arc<V>, Seq)> {
         let entry = self.entries.get(key)?;
         Some((entry.value?, entry.position))
     }
 
-    /// To be called before a load of `key` begins.
+    /// Returns a ticket for a load of `key`. It must be called before the load begins.
     pub fn begin_load(&self, key: &K) -> LoadTicket {
         let stripe = self.stripe(key);
         LoadTicket {
@@ -79,8 +80,8 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Fills in what a load found at `position`, unless the key was invalidated since the load
-    /// began, or is known to have changed later than that.
+    /// Inserts a value that was loaded at `position`, unless the key was invalidated since the load
+    /// began or is known to have changed later.
     pub fn fill(&self, ticket: LoadTicket, key: K, value: Arc<V>, position: Seq) {
         let generation = self.lock(ticket.stripe);
         if *generation == ticket.generation && !self.knows_later(&key, position) {
@@ -88,7 +89,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Puts in what this process itself has written at `position`, unless something later is known.
+    /// Inserts a value that this process has written at `position`, unless a later change is known.
     pub fn replace(&self, key: K, value: Arc<V>, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
@@ -97,7 +98,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Drops the entry, whatever it reflects.
+    /// Drops the entry at any position.
     pub fn remove(&self, key: &K) {
         let mut generation = self.lock(self.stripe(key));
         *generation += 1;
@@ -117,8 +118,9 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Like [`Self::remove_older`], and remembers the change: a write that was committed before it
-    /// but is noted after it does not come back. For keys that nothing else would ever correct.
+    /// Drops the entry like [`Self::remove_older`], and records the change: a write that was
+    /// committed before the change but is recorded after it does not restore the old value. It is
+    /// meant for keys that nothing else would ever correct.
     pub fn mark_changed(&self, key: K, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
@@ -146,7 +148,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
     }
 
     fn lock(&self, stripe: usize) -> MutexGuard<'_, u64> {
-        // A counter is whole also after a panic elsewhere.
+        // A counter is valid even after a panic elsewhere.
         self.generations[stripe]
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
@@ -157,7 +159,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
 mod tests {
     use super::*;
 
-    /// A value that takes so many bytes.
+    /// A value of the given size in bytes.
     #[derive(Debug, PartialEq)]
     struct Sized(usize);
 

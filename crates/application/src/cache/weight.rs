@@ -2,11 +2,12 @@
 
 use quick_cache::{Options, OptionsBuilder};
 
-/// Parts of a cache that are locked on their own. None holds an entry heavier than itself, so
-/// their number does not follow that of the processors.
+/// The number of cache parts with a lock of their own. No part can hold an entry that is heavier
+/// than the part, so the number does not depend on the number of processors.
 const SHARDS: usize = 16;
 
-/// Options of a cache that holds `bytes`, usually in about so many `entries`.
+/// Returns the options of a cache that holds at most `bytes`, with about `entries` expected
+/// entries.
 pub(crate) fn bounded(bytes: u64, entries: usize) -> Options {
     OptionsBuilder::new()
         .shards(SHARDS)
@@ -16,7 +17,7 @@ pub(crate) fn bounded(bytes: u64, entries: usize) -> Options {
         .unwrap_or_else(|_| unreachable!("both capacities are set"))
 }
 
-/// Publishes the weight of a cache.
+/// Sets the metric of the weight of a cache.
 pub(crate) fn report(cache: &'static str, bytes: u64) {
     let bytes = u32::try_from(bytes).map_or(f64::MAX, f64::from);
     metrics::gauge!("cache_bytes", "cache" => cache).set(bytes);

@@ -1,4 +1,4 @@
-//! What a chat is asked, and what it answers.
+//! The command of a chat, and its result.
 
 use std::time::Duration;
 
@@ -9,31 +9,31 @@ use domain::{
 };
 use serde::Serialize;
 
-/// A message to an agent. Its serialized form is what an idempotency key is bound to, so what only
-/// shapes the answer stays out of it.
+/// A message to an agent. An idempotency key is bound to its serialized form, which omits the
+/// members that only shape the response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatCommand {
-    /// Who is to answer.
+    /// The agent that is to reply.
     pub agent_id: AgentId,
     /// The user's text.
     pub message: String,
-    /// The conversation; a new one when absent.
+    /// The conversation; a new one if absent.
     pub conversation_id: Option<ConversationId>,
-    /// The person who speaks.
+    /// The user that sends the message.
     pub user_id: Option<String>,
-    /// String pairs of the client's own, for the turn.
+    /// The client's own string pairs for the turn.
     pub metadata: Metadata,
     /// What to do when a turn is in progress.
     #[serde(skip)]
     pub on_busy: OnBusy,
-    /// The request that asks it, for the log.
+    /// The id of the request, for the log.
     #[serde(skip)]
     pub request_id: Option<String>,
 }
 
 impl ChatCommand {
-    /// What the schema cannot say, all faults at once.
+    /// Checks what the schema cannot express, and returns all faults at once.
     pub(super) fn check(&self) -> Result<(), Vec<Fault>> {
         let faults = check_metadata(&self.metadata);
         if faults.is_empty() {
@@ -46,19 +46,19 @@ impl ChatCommand {
     }
 }
 
-/// An answered chat and where its time went.
+/// A completed chat and the time that it took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct CompletedChat {
     /// The reply.
     pub reply: ChatReply,
-    /// Time spent in the store.
+    /// The time spent in the store.
     pub store: Duration,
-    /// Time spent in engines.
+    /// The time spent in engines.
     pub engine: Duration,
 }
 
 impl CompletedChat {
-    /// A reply that was read from the store.
+    /// Returns a reply that was read from the store.
     pub(super) const fn replayed(reply: ChatReply) -> Self {
         Self {
             reply,

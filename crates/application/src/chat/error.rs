@@ -1,27 +1,27 @@
-//! Why a chat gave no reply.
+//! The error of a chat.
 
 use domain::{Fault, Problem, ProblemCode};
 use ports::{ReplyError, RepositoryError};
 
 use crate::{IdempotencyRefused, idempotency::Refusal};
 
-/// Why a chat gave no reply.
+/// The error of a chat that produced no reply.
 #[derive(Debug, thiserror::Error)]
 pub enum ChatError {
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error("no such agent")]
     AgentNotFound,
-    /// There is no such conversation that the caller may know of.
+    /// The conversation does not exist, or the caller may not know of it.
     #[error("no such conversation")]
     ConversationNotFound,
     /// The message contradicts its conversation.
     #[error("the message does not fit its conversation")]
     Invalid(Vec<Fault>),
-    /// A turn is in progress, or too many wait.
+    /// A turn is in progress, or too many turns are queued.
     #[error("the conversation is busy")]
     Busy,
-    /// Too many finished turns wait to be stored, or too many messages of the tenant to be
-    /// answered.
+    /// Too many finished turns wait to be stored, or too many messages of the tenant wait for a
+    /// reply.
     #[error("too many finished turns or messages wait")]
     Overloaded,
     /// The turn was cancelled.
@@ -53,7 +53,7 @@ impl From<ProblemCode> for ChatError {
     }
 }
 
-/// The problem that an engine's error is to clients; the cause stays in the log.
+/// Returns the problem that clients receive for an engine's error; the cause is only logged.
 pub(super) fn engine_problem(error: &ReplyError) -> Problem {
     let wait = match error {
         ReplyError::RateLimited { retry_after } => *retry_after,
@@ -65,7 +65,7 @@ pub(super) fn engine_problem(error: &ReplyError) -> Problem {
     }
 }
 
-/// The code of that problem.
+/// Returns the code of the problem for an engine's error.
 pub(super) fn engine_code(error: &ReplyError) -> ProblemCode {
     match error {
         ReplyError::Unavailable(_) | ReplyError::RateLimited { .. } => {

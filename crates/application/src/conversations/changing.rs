@@ -1,4 +1,4 @@
-//! What changes a conversation that is there.
+//! Changes of existing conversations.
 
 use domain::{
     Conversation, ConversationDraft, ConversationId, Fault, FaultCode, Principal, Stamp,
@@ -14,7 +14,7 @@ use crate::VersionCondition;
 pub(super) const CHANGE_ATTEMPTS: usize = 100;
 
 impl ConversationService {
-    /// Applies a JSON merge patch whose shape was checked.
+    /// Applies a JSON merge patch that matches its schema.
     pub async fn patch(
         &self,
         caller: &Principal,

@@ -1,4 +1,4 @@
-//! What makes a conversation.
+//! Creation of conversations.
 
 use domain::{
     AgentId, Conversation, ConversationDraft, ConversationId, IdempotencyEntry, IdempotencyKey,
@@ -10,13 +10,13 @@ use serde::Serialize;
 use super::{ConversationError, ConversationService, own_user_id};
 use crate::{Created, idempotency};
 
-/// A conversation to be made.
+/// A conversation that is to be created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NewConversation {
-    /// Who answers in it.
+    /// The agent that replies in it.
     pub agent_id: AgentId,
-    /// The person it belongs to.
+    /// The user that it belongs to.
     pub user_id: Option<String>,
     /// Title and metadata.
     #[serde(flatten)]
@@ -24,7 +24,7 @@ pub struct NewConversation {
 }
 
 impl ConversationService {
-    /// Makes a conversation; the agent's greeting becomes its first message.
+    /// Creates a conversation; the agent's greeting becomes its first message.
     pub async fn create(
         &self,
         caller: &Principal,

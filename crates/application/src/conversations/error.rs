@@ -1,20 +1,20 @@
-//! Why a use case of conversations was refused.
+//! The error of the use cases of conversations.
 
 use domain::Fault;
 use ports::RepositoryError;
 
 use crate::{IdempotencyRefused, idempotency::Refusal};
 
-/// Why a use case of conversations was refused.
+/// The error of a use case of conversations.
 #[derive(Debug, thiserror::Error)]
 pub enum ConversationError {
-    /// There is no such conversation that the caller may know of.
+    /// The conversation does not exist, or the caller may not know of it.
     #[error("no such conversation")]
     NotFound,
-    /// There is no such agent.
+    /// The agent does not exist.
     #[error("no such agent")]
     AgentNotFound,
-    /// The conversation is not at the version that the caller named.
+    /// The conversation does not have a version that the caller accepts.
     #[error("the conversation has another version")]
     VersionMismatch,
     /// The conversation would not be valid.
@@ -26,7 +26,7 @@ pub enum ConversationError {
          conversations of others"
     )]
     ForeignUser,
-    /// Others kept changing it at the same time; nothing was written.
+    /// Concurrent changes of the conversation continued; nothing was written.
     #[error("the conversation is changed too often at once")]
     Contended,
     /// The cursor belongs to another listing.

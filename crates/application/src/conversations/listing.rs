@@ -1,4 +1,4 @@
-//! Conversations and their messages by the page.
+//! Listing of conversations and their messages, in pages.
 
 use domain::{AgentId, AsOf, Conversation, ConversationId, Message, Page, Principal, Seq, cursor};
 use ports::{
@@ -9,13 +9,13 @@ use uuid::Uuid;
 
 use super::{ConversationError, ConversationService, own_user_id};
 
-/// Which conversations a listing shows.
+/// The selection of a listing of conversations.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ConversationListing {
-    /// Those of this agent.
+    /// The agent of the conversations, if only its are listed.
     pub agent_id: Option<AgentId>,
-    /// Those of this user.
+    /// The user of the conversations, if only theirs are listed.
     pub user_id: Option<String>,
 }
 
@@ -26,7 +26,7 @@ struct Position {
 }
 
 impl ConversationService {
-    /// Lists conversations, latest activity first; the answer carries the next page's cursor.
+    /// Lists conversations, latest activity first, and returns the cursor of the next page.
     pub async fn list(
         &self,
         caller: &Principal,

@@ -1,4 +1,4 @@
-//! Leaves an engine alone for a while that is known to be down.
+//! A circuit breaker that stops calls to a failing engine for a while.
 
 use std::{
     sync::{
@@ -11,14 +11,14 @@ use std::{
 use domain::TenantId;
 use tokio::time::Instant;
 
-/// Attempts are judged over so many seconds.
+/// The number of seconds over which attempts are counted.
 const WINDOW_SECONDS: usize = 30;
-/// With fewer attempts nothing is judged.
+/// The minimum number of attempts in the window before the breaker can open.
 const LEAST_ATTEMPTS: u32 = 20;
-/// How long an engine is left alone before it is probed.
+/// The time for which the breaker stays open before the engine is probed.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A circuit breaker: open while an engine is known to be down.
+/// A circuit breaker: open while its engine is known to be down.
 pub(crate) struct Breaker {
     gauge: Arc<OpenGauge>,
     began: Instant,
@@ -26,12 +26,12 @@ pub(crate) struct Breaker {
 }
 
 enum State {
-    /// Everybody may ask.
+    /// Every attempt is permitted.
     Closed(Box<Window>),
-    /// Nobody may ask before this.
+    /// No attempt is permitted before this time.
     Open(Instant),
-    /// One asks, and the others wait for what it finds, but no longer than until this: it may be
-    /// one that has much patience.
+    /// One attempt probes the engine. The others wait for its result, but at most until this time,
+    /// because the probe may have a long timeout.
     Probing(Instant),
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct OpenGauge {
     open: AtomicUsize,
 }
 
-/// The attempts of the last seconds.
+/// The attempts of the last [`WINDOW_SECONDS`].
 #[derive(Default)]
 struct Window {
     seconds: [Second; WINDOW_SECONDS],
-    /// The last two tenants whose attempts timed out, and when.
+    /// The last two tenants whose attempts timed out, with the second of the time-out.
     timed_out: [Option<(TenantId, u64)>; 2],
 }
 
@@ -53,29 +53,30 @@ struct Window {
 #[derive(Default, Clone, Copy)]
 struct Second {
     number: u64,
-    /// Time-outs aside.
+    /// The attempts without those that timed out.
     attempts: u32,
     failures: u32,
     timeouts: u32,
 }
 
-/// The outcome of an attempt, as a breaker judges it.
+/// The outcome of an attempt, as a breaker counts it.
 #[derive(Clone, Copy)]
 enum Outcome<'a> {
     Success,
     Failure,
-    /// A failure that counts only beside one of another tenant.
+    /// A time-out of a tenant's attempt. It counts as a failure only if another tenant's attempt
+    /// has timed out as well.
     TimeoutOf(&'a TenantId),
 }
 
-/// Leave to ask an engine. Dropped unsaid, it tells nothing of the engine.
+/// A permit to call an engine. If it is dropped without a result, it is not counted.
 pub(crate) struct BreakerPermit {
     breaker: Arc<Breaker>,
     is_probe: bool,
 }
 
 impl Breaker {
-    /// A closed one.
+    /// Creates a closed breaker.
     pub(crate) fn new(gauge: Arc<OpenGauge>) -> Arc<Self> {
         Arc::new(Self {
             gauge,
@@ -84,7 +85,7 @@ impl Breaker {
         })
     }
 
-    /// Leave to ask, or after what time to come again.
+    /// Returns a permit to call the engine, or the time after which to try again.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<BreakerPermit, Duration> {
         let mut state = self.state();
         let is_probe = match &*state {
@@ -104,14 +105,14 @@ impl Breaker {
         })
     }
 
-    /// Whether the engine is left alone, or has not shown yet that it works again.
+    /// Returns whether the breaker is open, or is probing and has not succeeded yet.
     pub(crate) fn is_open(&self) -> bool {
         !matches!(*self.state(), State::Closed(_))
     }
 
     fn close(&self) {
         let mut state = self.state();
-        // Of two probes the later to be heard of says nothing new.
+        // The second result of two probes changes nothing.
         if matches!(*state, State::Closed(_)) {
             return;
         }
@@ -132,7 +133,7 @@ impl Breaker {
     fn count(&self, outcome: Outcome<'_>) {
         let second = self.began.elapsed().as_secs();
         let mut state = self.state();
-        // What was begun before it opened says nothing new.
+        // An attempt that began before the breaker opened changes nothing.
         if let State::Closed(window) = &mut *state
             && window.count(second, outcome)
         {
@@ -154,7 +155,7 @@ impl Drop for Breaker {
 }
 
 impl OpenGauge {
-    /// The gauge of an engine that has no open breaker.
+    /// Creates the gauge of an engine that has no open breaker.
     pub(crate) fn new(engine: String) -> Arc<Self> {
         let gauge = Self {
             engine,
@@ -179,7 +180,7 @@ impl OpenGauge {
 }
 
 impl Window {
-    /// Counts an attempt; answers whether too many have failed.
+    /// Counts an attempt and returns whether too many attempts have failed.
     fn count(&mut self, number: u64, outcome: Outcome<'_>) -> bool {
         let seconds = self.seconds.len() as u64;
         let place = usize::try_from(number % seconds).unwrap_or_default();
@@ -234,20 +235,21 @@ impl Window {
 }
 
 impl BreakerPermit {
-    /// The engine has begun to answer: nobody need wait for the end of a probe.
+    /// Records that the engine has begun to reply. This closes the breaker of a probe before the
+    /// reply is complete.
     pub(crate) fn begin(&mut self) {
         if std::mem::take(&mut self.is_probe) {
             self.breaker.close();
         }
     }
 
-    /// The engine works.
+    /// Records a success of the engine.
     pub(crate) fn succeeded(mut self) {
         self.begin();
         self.breaker.count(Outcome::Success);
     }
 
-    /// The engine does not work.
+    /// Records a failure of the engine.
     pub(crate) fn failed(mut self) {
         if std::mem::take(&mut self.is_probe) {
             let mut state = self.breaker.state();
@@ -255,13 +257,14 @@ impl BreakerPermit {
                 return self.breaker.open(&mut state);
             }
         }
-        // Of a probe that took long, another has found out since.
+        // Another probe has decided before this slow one did.
         self.breaker.count(Outcome::Failure);
     }
 
-    /// The engine did not answer in time. That of a single tenant's attempts says nothing.
+    /// Records a time-out of the engine. Time-outs of a single tenant do not open the breaker.
     pub(crate) fn timed_out(self, tenant: &TenantId) {
-        // A probe that one tenant can make fail at will finds nothing out: the next one probes.
+        // A time-out that a single tenant can cause at will decides nothing: the next attempt
+        // probes.
         if !self.is_probe {
             self.breaker.count(Outcome::TimeoutOf(tenant));
         }
@@ -272,7 +275,7 @@ impl Drop for BreakerPermit {
     fn drop(&mut self) {
         let mut state = self.breaker.state();
         if self.is_probe && matches!(*state, State::Probing(_)) {
-            // It was not found out: the next one probes.
+            // The probe has no result: the next attempt probes.
             *state = State::Open(Instant::now());
         }
     }

@@ -1,4 +1,5 @@
-//! The circuit breakers of an engine: one for each model, and one for each tenant beside it.
+//! The circuit breakers of an engine: for each model, one that all tenants share and one for each
+//! tenant.
 
 use std::{convert::Infallible, sync::Arc, time::Duration};
 
@@ -7,19 +8,19 @@ use quick_cache::sync::Cache;
 
 use super::breaker::{Breaker, BreakerPermit, OpenGauge};
 
-/// The maximum number of breakers of an engine beside that of its own model. The least used ones
-/// make room for others.
+/// The maximum number of breakers of an engine, apart from the one of its own model. The least used
+/// ones are evicted.
 const MOST_BREAKERS: usize = 1024;
 
 /// The circuit breakers of an engine.
 pub(crate) struct Breakers {
     gauge: Arc<OpenGauge>,
-    /// Of the model that the operator chose.
+    /// The shared breaker of the model that the operator configured.
     usual: Arc<Breaker>,
     others: Cache<Key, Arc<Breaker>>,
 }
 
-/// A model that agents named, or the operator's, and a tenant, or all of them.
+/// A model that agents name, or the operator's (`None`); and a tenant, or all tenants (`None`).
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct Key {
     model: Option<String>,
@@ -31,12 +32,13 @@ struct Key {
 pub(crate) struct BreakerPair {
     tenant_id: TenantId,
     shared: Arc<Breaker>,
-    /// Opens by the tenant's own time-outs, which the shared one does not count alone. Engines
-    /// that answer from the request alone have none: their time-outs are the agent's doing.
+    /// The breaker of the tenant. It opens on the tenant's own time-outs, which the shared breaker
+    /// does not count alone. Engines that reply from the request alone have none: their time-outs
+    /// are caused by the agent.
     own: Option<Arc<Breaker>>,
 }
 
-/// Leave to ask an engine. Dropped, it says nothing of the engine.
+/// A permit to call an engine. If it is dropped without a result, it is not counted.
 pub(crate) struct AttemptPermit {
     tenant_id: TenantId,
     shared: BreakerPermit,
@@ -45,7 +47,7 @@ pub(crate) struct AttemptPermit {
 }
 
 impl Breakers {
-    /// Breakers that are all closed.
+    /// Creates breakers that are all closed.
     pub(crate) fn new(engine: String) -> Self {
         let gauge = OpenGauge::new(engine);
         Self {
@@ -64,7 +66,7 @@ impl Breakers {
         self.usual.is_open() || self.others.get(&key).is_some_and(|it| it.is_open())
     }
 
-    /// The breakers for a tenant's attempt with `model`, or the operator's.
+    /// Returns the breakers for a tenant's attempt with `model`, or with the operator's model.
     pub(crate) fn of(
         &self,
         tenant: &TenantId,
@@ -93,7 +95,7 @@ impl Breakers {
 }
 
 impl BreakerPair {
-    /// Leave to ask, or the time after which to come again.
+    /// Returns a permit to call the engine, or the time after which to try again.
     pub(crate) fn enter(&self) -> Result<AttemptPermit, Duration> {
         let own = self.own.as_ref().map(Breaker::enter).transpose()?;
         Ok(AttemptPermit {
@@ -111,7 +113,7 @@ impl BreakerPair {
 }
 
 impl AttemptPermit {
-    /// The engine has begun to answer.
+    /// Records that the engine has begun to reply.
     pub(crate) fn begin(&mut self) {
         self.has_begun = true;
         self.shared.begin();
@@ -120,12 +122,12 @@ impl AttemptPermit {
         }
     }
 
-    /// Returns whether the engine has begun to answer.
+    /// Returns whether the engine has begun to reply.
     pub(crate) const fn has_begun(&self) -> bool {
         self.has_begun
     }
 
-    /// The engine works.
+    /// Records a success of the engine.
     pub(crate) fn succeeded(self) {
         self.shared.succeeded();
         if let Some(own) = self.own {
@@ -133,7 +135,7 @@ impl AttemptPermit {
         }
     }
 
-    /// The engine does not work.
+    /// Records a failure of the engine.
     pub(crate) fn failed(self) {
         self.shared.failed();
         if let Some(own) = self.own {
@@ -141,7 +143,7 @@ impl AttemptPermit {
         }
     }
 
-    /// The engine did not answer within the agent's time.
+    /// Records that the engine did not reply within the agent's time limit.
     pub(crate) fn timed_out(self) {
         if let Some(own) = self.own {
             own.failed();

@@ -12,18 +12,18 @@ use uuid::Uuid;
 
 use super::*;
 
-/// What a renewal is answered.
+/// The result of a renewal.
 #[derive(Debug, Clone, Copy)]
 enum Renewal {
     Held,
     TakenForDead,
     Away,
     Panic,
-    /// After so long.
+    /// A successful renewal after this time.
     HeldAfter(Duration),
 }
 
-/// A store that answers renewals as it is told, and otherwise that they hold.
+/// A store that returns the given results of renewals, and success once they are used up.
 #[derive(Default)]
 struct Leases {
     answers: StdMutex<VecDeque<Renewal>>,
@@ -70,7 +70,7 @@ impl IdSource for Numbers {
     }
 }
 
-/// A node that renews its lease, and its store.
+/// Returns a node that renews its lease, and its store.
 async fn running(answers: impl IntoIterator<Item = Renewal>) -> (Arc<Node>, Arc<Leases>) {
     let leases = Arc::new(Leases::default());
     leases.answers.lock().unwrap().extend(answers);
@@ -144,7 +144,7 @@ async fn goes_on_under_a_new_id_and_begins_anew_to_be_steady() {
     assert_eq!(*watched.borrow_and_update(), node.id());
     assert_eq!(*leases.registered.lock().unwrap(), [before, node.id()]);
     assert_eq!(node.steady_for(), Duration::from_secs(1));
-    // Whoever comes with the old one finds it done.
+    // A later call with the old id finds the identity already renewed.
     node.renew_identity(before)
         .await
         .expect("the store answers");

@@ -1,4 +1,4 @@
-//! The tails of all tenants that somebody listens to.
+//! The tails of all tenants that have readers.
 
 use std::{
     collections::HashMap,
@@ -15,12 +15,12 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 use super::Tail;
 use crate::background::round;
 
-/// How often it is looked whether somebody still listens to a tail.
+/// The interval at which a tail is checked for readers.
 const LOOK: Duration = Duration::from_secs(20);
-/// After so many looks in vain a tail is dropped: it has rested for a minute then.
+/// The number of consecutive checks without a reader after which a tail is dropped, about a minute.
 const LOOKS: u32 = 3;
 
-/// The tails of all tenants that somebody listens to, each read by a task of its own.
+/// The tails of all tenants that have readers. A task of its own reads the log of each.
 pub struct Feed {
     events: Arc<dyn EventLog>,
     tails: Arc<Tails>,
@@ -30,7 +30,7 @@ pub struct Feed {
 }
 
 impl Feed {
-    /// A feed of this log. Its tasks run on `runtime` until `stop`.
+    /// Creates a feed of this log. Its tasks run on `runtime` until `stop`.
     pub fn new(
         events: Arc<dyn EventLog>,
         tasks: TaskTracker,
@@ -46,7 +46,7 @@ impl Feed {
         }
     }
 
-    /// Reads at once what there is word of on `bus`, until `stop`.
+    /// Has the tails read what `bus` reports as appended to their logs, until `stop`.
     pub async fn run(self: Arc<Self>, bus: Arc<dyn EventBus>) {
         let mut signals = bus.subscribe();
         while let Some(Some(signal)) = self.stop.run_until_cancelled(signals.next()).await {
@@ -56,10 +56,10 @@ impl Feed {
         }
     }
 
-    /// The tail of a tenant's log; it begins at the head when nobody has listened to it lately.
+    /// Returns the tail of a tenant's log. A new tail begins at the log's head.
     pub async fn tail(&self, tenant: &TenantId) -> Result<Arc<Tail>, RepositoryError> {
         let tail = self.tails.find_or_make(tenant);
-        // It stands among the tails while it begins, so that no hint is lost meanwhile.
+        // The tail is in the map before it begins, so that no reported head is lost meanwhile.
         let begun = tail.started.get_or_try_init(|| self.begin(&tail)).await;
         if let Err(error) = begun {
             self.tails.drop_unused(&tail, 2);
@@ -82,13 +82,13 @@ impl Feed {
         Ok(())
     }
 
-    /// Whose its tasks are, and where they run.
+    /// Returns the tracker of the tasks, and the runtime on which they run.
     pub(super) fn tasks(&self) -> (TaskTracker, Handle) {
         (self.tasks.clone(), self.runtime.clone())
     }
 
-    /// Notes a position that a tenant's log has reached: where somebody listens, the log is read
-    /// up to it.
+    /// Records that a tenant's log has reached a position. If the tenant has a tail, the log is
+    /// read up to it.
     pub fn note_head(&self, tenant: &TenantId, head: Seq) {
         let tails = self.tails.0.read().unwrap_or_else(PoisonError::into_inner);
         if let Some(tail) = tails.get(tenant) {
@@ -96,7 +96,7 @@ impl Feed {
         }
     }
 
-    /// How many tenants' logs are being read.
+    /// Returns the number of tenants whose logs are being read.
     pub fn tails(&self) -> usize {
         let tails = self.tails.0.read().unwrap_or_else(PoisonError::into_inner);
         tails.len()
@@ -104,7 +104,7 @@ impl Feed {
 }
 
 impl Feed {
-    /// Bytes of the events that all tails hold.
+    /// Returns the size of the events in all tails, in bytes.
     pub(crate) fn bytes(&self) -> u64 {
         let tails = self.tails.0.read().unwrap_or_else(PoisonError::into_inner);
         tails.values().map(|tail| tail.bytes() as u64).sum()
@@ -129,11 +129,11 @@ impl Tails {
         Arc::clone(tail)
     }
 
-    /// Drops a tail unless somebody holds it beside this map and its `holders - 1` known ones.
-    /// Whoever asks for the tenant afterwards begins a new one.
+    /// Drops a tail that has at most `holders` references, one of which is this map's. The next
+    /// reader of the tenant begins a new tail.
     fn drop_unused(&self, tail: &Arc<Tail>, holders: usize) -> bool {
         let mut tails = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        // Nobody can take it out of the map meanwhile.
+        // The write lock keeps others from cloning the tail out of the map meanwhile.
         let is_unused = Arc::strong_count(tail) <= holders;
         if is_unused {
             tails.remove(tail.tenant());
@@ -142,7 +142,7 @@ impl Tails {
     }
 }
 
-/// Reads a log as it grows, until nobody listens any more or `stop`.
+/// Reads a log as it grows, until it has no readers left or `stop`.
 async fn read_on(
     tail: Arc<Tail>,
     events: Arc<dyn EventLog>,
@@ -164,10 +164,10 @@ async fn read_on(
         }
         tokio::select! {
             () = stop.cancelled() => return,
-            // Its sender lives in the tail that is held here.
+            // The tail that is held here owns the sender.
             _ = noted.changed() => {}
             _ = looks.tick() => {
-                // Held here and by the map alone.
+                // This task and the map hold the only two references.
                 let is_unused = Arc::strong_count(&tail) <= 2 && tail.rested();
                 in_vain = if is_unused { in_vain + 1 } else { 0 };
                 if in_vain >= LOOKS && tails.drop_unused(&tail, 2) {

@@ -1,25 +1,25 @@
-//! Which events a reader is shown.
+//! The filter of the events that a reader may see and requests.
 
 use domain::{AgentId, ConversationId, EventType, Principal, Scope, Seq};
 use ports::{EventQuery, EventVisibility, LoggedEvent};
 
 use super::PageSize;
 
-/// Which events a reader is shown.
+/// A filter of the events that a reader requests and may see.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EventFilter {
-    /// Only these types; all when empty.
+    /// The types of the events; all types if empty.
     pub types: Vec<EventType>,
-    /// Only those that concern this agent.
+    /// The agent that the events concern.
     pub agent_id: Option<AgentId>,
-    /// Only those that concern this conversation.
+    /// The conversation that the events concern.
     pub conversation_id: Option<ConversationId>,
-    /// Only what the reader may see.
+    /// The part of the log that the reader may see.
     pub visibility: EventVisibility,
 }
 
 impl EventFilter {
-    /// Everything that this principal may see.
+    /// Returns a filter that matches every event that this principal may see.
     pub fn of(principal: &Principal) -> Self {
         Self {
             types: Vec::new(),
@@ -29,7 +29,8 @@ impl EventFilter {
         }
     }
 
-    /// Whether this event is shown: the rule by which a store chooses for [`Self::query`].
+    /// Returns whether the filter matches an event. A store applies the same rule to
+    /// [`Self::query`].
     pub fn matches(&self, logged: &LoggedEvent) -> bool {
         let event = &logged.event;
         (self.types.is_empty() || self.types.contains(&event.kind))
@@ -38,7 +39,7 @@ impl EventFilter {
             && self.visibility.shows(logged)
     }
 
-    /// Asks a store for the same.
+    /// Returns the query of a store for the same events.
     pub fn query(&self, since: Seq, size: PageSize) -> EventQuery {
         EventQuery {
             since,
@@ -52,7 +53,7 @@ impl EventFilter {
     }
 }
 
-/// What a principal may see of its tenant's log.
+/// Returns the part of its tenant's log that a principal may see.
 pub fn visibility(principal: &Principal) -> EventVisibility {
     EventVisibility {
         agents: principal.scopes.contains(Scope::AgentsRead),

@@ -1,4 +1,4 @@
-//! Follows a log from a position on.
+//! Following a log from a position.
 
 use std::sync::Arc;
 
@@ -8,24 +8,23 @@ use tokio::sync::watch;
 
 use super::{EventFilter, LogReader, PageSize, Read, SerializedEvent, Tail};
 
-/// Something that a follower comes by.
+/// One step of a follower.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Followed {
     /// Events, oldest first.
     Events(Vec<Arc<SerializedEvent>>),
-    /// There was nothing to show up to here.
+    /// The filter matched no event up to this position.
     Position(Seq),
-    /// Events were missed: the log did not reach to where the follower was. It goes on from the
-    /// head.
+    /// The follower missed events: the log does not reach its position. It continues from the head.
     Missed {
-        /// The oldest event still there.
+        /// The position of the oldest event in the log.
         first: Seq,
-        /// The newest event.
+        /// The position of the newest event.
         head: Seq,
     },
 }
 
-/// Follows a log from a position on. It does nothing unless it is asked for what comes next.
+/// Follows a log from a position. It reads only while [`Self::next`] is awaited.
 pub struct Follower {
     reader: Arc<LogReader>,
     tail: Arc<Tail>,
@@ -50,20 +49,20 @@ impl Follower {
         }
     }
 
-    /// The position from which it goes on.
+    /// Returns the position from which the follower continues.
     pub fn position(&self) -> Seq {
         self.since
     }
 
-    /// A position that both the follower and the log have reached.
+    /// Returns the highest position that both the follower and this process's tail have reached.
     pub fn position_in_log(&self) -> Seq {
         self.since.min(self.tail.position())
     }
 
-    /// What comes next; waits for it at the end of the log.
+    /// Returns the next step. At the end of the log, it waits for new events.
     pub async fn next(&mut self) -> Result<Followed, RepositoryError> {
         loop {
-            // What grows from here on wakes the waiting below.
+            // Events that are added from here on end the wait below.
             self.positions.mark_unchanged();
             let before = self.since;
             let size = PageSize::FOLLOWED;
@@ -89,7 +88,7 @@ impl Follower {
                 return Ok(Followed::Position(self.since));
             }
             if at_tail {
-                // The tail that is held here holds the sender.
+                // The tail that is held here owns the sender.
                 let _ = self.positions.changed().await;
             }
         }

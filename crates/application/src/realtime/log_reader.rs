@@ -1,4 +1,4 @@
-//! Reads a log on from any position.
+//! Reading a log from any position.
 
 use std::{sync::Arc, time::Duration};
 
@@ -11,34 +11,35 @@ use super::{
     store_pages::{SerializedPage, StorePages},
 };
 
-/// The maximum time that a tail takes to catch up; longer than a call of a store.
+/// The maximum time for which a tail may take to catch up; longer than a call of a store.
 const CATCH_UP: Duration = Duration::from_secs(5);
 
-/// What was read.
+/// The result of reading a log.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Read {
     /// Events, oldest first.
     Events {
-        /// Those that the filter shows.
+        /// The events that the filter matches.
         events: Vec<Arc<SerializedEvent>>,
-        /// From where to read on.
+        /// The position from which to continue.
         next: Seq,
-        /// Whether that is as far as the log was known to go: more is there when the tail's
-        /// position changes. Who waits for that must have begun to before it read.
+        /// Whether `next` is the end of the log as this process knows it. The log has grown once
+        /// the tail's position changes. A reader that waits for the change must subscribe to it
+        /// before it reads.
         at_tail: bool,
     },
-    /// The log no longer reaches back to the position, or not yet forward to it.
+    /// The position is outside the log: older than its beginning or newer than its head.
     Expired {
-        /// The oldest event still there.
+        /// The position of the oldest event in the log.
         first: Seq,
-        /// The newest event.
+        /// The position of the newest event.
         head: Seq,
     },
 }
 
-/// Reads a log on from any position: from memory where that reaches back so far, else from the
-/// store, where all readers together read a few pages at a time. Whoever goes on from each `next`
-/// sees every event once and in order.
+/// Reads a log from any position: from the tail if it reaches back that far, otherwise from the
+/// store. All readers share a few concurrent reads of the store. A reader that continues from each
+/// `next` gets every event once and in order.
 pub struct LogReader {
     feed: Arc<Feed>,
     events: Arc<dyn EventLog>,
@@ -46,7 +47,7 @@ pub struct LogReader {
 }
 
 impl LogReader {
-    /// A reader of this log and its feed.
+    /// Creates a reader of this log and its feed.
     pub fn new(feed: Arc<Feed>, events: Arc<dyn EventLog>) -> Self {
         let (tasks, runtime) = feed.tasks();
         let pages = StorePages::new(Arc::clone(&events), tasks, runtime);
@@ -57,12 +58,12 @@ impl LogReader {
         }
     }
 
-    /// The tail to wait on.
+    /// Returns the tail of a tenant's log.
     pub async fn tail(&self, tenant: &TenantId) -> Result<Arc<Tail>, RepositoryError> {
         self.feed.tail(tenant).await
     }
 
-    /// The newest position of a tenant's log, as the store knows it.
+    /// Returns the newest position of a tenant's log, as the store knows it.
     pub async fn head(&self, tenant: &TenantId) -> Result<Seq, RepositoryError> {
         Ok(self.bounds(tenant).await?.head)
     }
@@ -80,7 +81,7 @@ impl LogReader {
         }
     }
 
-    /// Counts the events that `query` asks for, up to its limit.
+    /// Counts the events that match `query`, up to its limit.
     pub async fn count(
         &self,
         tenant: &TenantId,
@@ -89,12 +90,13 @@ impl LogReader {
         self.pages.count(tenant, query).await
     }
 
-    /// The oldest and the newest position of a tenant's log, as the store knows them.
+    /// Returns the oldest and the newest position of a tenant's log, as the store knows them.
     pub async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
         self.events.bounds(tenant).await
     }
 
-    /// Reads one page of the store when it is its turn.
+    /// Reads one page from the store, as soon as fewer than the maximum number of reads are
+    /// running.
     pub async fn page(
         &self,
         tenant: &TenantId,
@@ -103,7 +105,7 @@ impl LogReader {
         self.pages.read(tenant, query).await
     }
 
-    /// Follows a tenant's log from `since` on, or from its head.
+    /// Follows a tenant's log from `since`, or from its head.
     pub async fn follow(
         self: &Arc<Self>,
         tenant: &TenantId,
@@ -116,7 +118,7 @@ impl LogReader {
         Ok(Follower::new(Arc::clone(self), tail, filter, since))
     }
 
-    /// Reads on from `since`: a page of events that the filter shows.
+    /// Reads a page of the events after `since` that the filter matches.
     pub async fn read(
         &self,
         tail: &Tail,
@@ -141,7 +143,7 @@ impl LogReader {
     }
 }
 
-/// The same from memory alone; `None` when the store must be asked. Waits for nothing.
+/// Reads a page from the tail; `None` if only the store can return it. This never blocks.
 fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, size: PageSize) -> Option<Read> {
     let is_wanted = |event: &SerializedEvent| filter.matches(&event.logged);
     let TailEvents { events, next } = tail.read(since, size, is_wanted)?;

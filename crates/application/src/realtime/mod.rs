@@ -1,9 +1,9 @@
-//! What clients follow: each tenant's log, read once for all who listen.
+//! Events for clients: each tenant's log, read once for all its readers.
 //!
-//! [`Feed`] keeps a [`Tail`] for every tenant that somebody listens to: the newest events in
-//! memory, and the position up to which this process has read the log. [`LogReader`] reads on from
-//! any position: from the tail where it reaches back so far, else from the store. [`Follower`]
-//! does so again and again, and waits where there is nothing more.
+//! [`Feed`] keeps a [`Tail`] for every tenant that has readers: the newest events in memory, and
+//! the position up to which this process has read the log. [`LogReader`] reads from any position:
+//! from the tail if it reaches back that far, otherwise from the store. [`Follower`] reads
+//! repeatedly, and waits at the end of the log.
 
 mod feed;
 mod filter;

@@ -1,16 +1,17 @@
-//! The size of the pages that readers of a log take.
+//! The size of the pages in which readers read a log.
 
 /// The maximum size of a page; a page holds at least one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageSize {
-    /// Number of events.
+    /// The maximum number of events.
     pub events: usize,
-    /// Bytes of content.
+    /// The maximum size of the content, in bytes.
     pub bytes: usize,
 }
 
 impl PageSize {
-    /// A page of a stream or a socket. One whose client does not read holds one page.
+    /// The page size of a stream or a socket. If a client does not read, its connection holds one
+    /// page.
     pub const FOLLOWED: Self = Self {
         events: 100,
         bytes: 256 * 1024,

@@ -6,9 +6,9 @@ use domain::Seq;
 
 use super::SerializedEvent;
 
-/// Events kept at most.
+/// The maximum number of events.
 const MOST_EVENTS: usize = 1_024;
-/// Bytes kept at most.
+/// The maximum size of the events, in bytes.
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// The newest events of a log: all of them after `start`, up to and including `end`.
@@ -21,7 +21,7 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    /// Nothing yet: the log is read from here on.
+    /// Creates an empty ring; the log is read from `position`.
     pub(super) fn beginning_at(position: Seq) -> Self {
         Self {
             events: VecDeque::new(),
@@ -31,18 +31,18 @@ impl Ring {
         }
     }
 
-    /// The position up to which the log was read.
+    /// Returns the position up to which the log was read.
     pub(super) fn end(&self) -> Seq {
         self.end
     }
 
-    /// Bytes of the events that it holds.
+    /// Returns the size of the events, in bytes.
     pub(super) fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// Takes in what the log holds after `end`, up to `end` as it is then. The oldest make room;
-    /// what is deleted by now is emptied.
+    /// Appends the events after the current end, and sets the new end. The oldest events are
+    /// dropped to keep the limits. An event whose subject a later one deletes loses its data.
     pub(super) fn extend(&mut self, events: Vec<SerializedEvent>, end: Seq) {
         for event in events {
             self.empty_what_is_deleted_by(&event);
@@ -74,8 +74,8 @@ impl Ring {
         }
     }
 
-    /// The events after a position, oldest first; `None` when the ring does not reach back to it,
-    /// or not yet forward to it.
+    /// Returns the events after a position, oldest first; `None` if the position is older than the
+    /// ring or newer than its end.
     pub(super) fn after(&self, since: Seq) -> Option<impl Iterator<Item = &Arc<SerializedEvent>>> {
         if since < self.start || since > self.end {
             return None;

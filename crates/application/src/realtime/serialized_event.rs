@@ -1,22 +1,22 @@
-//! An event on its way to many readers.
+//! An event that is serialized once for all its readers.
 
 use std::sync::Arc;
 
 use domain::{Event, EventData, EventType, Seq};
 use ports::LoggedEvent;
 
-/// An event on its way to many readers, written out once for all of them.
+/// An event that is serialized once for all its readers.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SerializedEvent {
-    /// The event, for those who choose by it.
+    /// The event, for filters.
     pub logged: LoggedEvent,
-    /// The envelope as clients read it: one line of JSON.
+    /// The envelope that clients receive: one line of JSON.
     pub json: Arc<str>,
 }
 
 impl From<LoggedEvent> for SerializedEvent {
     fn from(logged: LoggedEvent) -> Self {
-        // Nothing of an event refuses to be JSON.
+        // Every event can be serialized as JSON.
         let json = serde_json::to_string(&logged.event).unwrap_or_default();
         Self {
             logged,
@@ -26,19 +26,19 @@ impl From<LoggedEvent> for SerializedEvent {
 }
 
 impl SerializedEvent {
-    /// Its position.
+    /// Returns the position of the event.
     pub fn seq(&self) -> Seq {
         self.logged.event.seq
     }
 
-    /// About how many bytes it takes: its text stands in it twice, as JSON and as what that was
-    /// written from.
+    /// Returns the approximate size in bytes. The text is counted twice: in the JSON and in the
+    /// event.
     pub(super) fn weight(&self) -> usize {
         size_of::<Self>() + 2 * self.json.len()
     }
 
-    /// Whether a deletion takes away what this event shows. It is what a page of the store would
-    /// show of it now: no more than that there was something.
+    /// Returns whether a deletion removes the data of this event. A page of the store then contains
+    /// the event without its data, too.
     pub(super) fn is_emptied_by(&self, deletion: &Event) -> bool {
         let event = &self.logged.event;
         match deletion.kind {
@@ -54,7 +54,7 @@ impl SerializedEvent {
         }
     }
 
-    /// The event without what it showed.
+    /// Returns the event without its data.
     pub(super) fn emptied(&self) -> Self {
         let mut logged = self.logged.clone();
         logged.event.data = EventData::DELETED;

@@ -1,4 +1,4 @@
-//! Reads pages of the store for all who ask for them, a few at a time.
+//! Reads of the event log in the store, a few at a time for all readers.
 
 use std::sync::Arc;
 
@@ -9,19 +9,19 @@ use tokio_util::task::{AbortOnDropHandle, TaskTracker};
 
 use super::SerializedEvent;
 
-/// Pages that are read at once. The smallest store has four connections that read, and a client
-/// that comes back to many streams at once must leave some of them to others.
+/// The maximum number of concurrent reads. The smallest store has four connections for reading, and
+/// a client that reopens many streams at once must leave some of them to others.
 const READ_AT_ONCE: usize = 2;
 
-/// A page of the store, written out for those who follow.
+/// A page of the store with serialized events.
 pub(super) struct SerializedPage {
-    /// The events that the filter shows.
+    /// The events that the filter matches.
     pub(super) events: Vec<Arc<SerializedEvent>>,
-    /// From where to read on.
+    /// The position from which to continue.
     pub(super) next: Seq,
-    /// The oldest event still there.
+    /// The position of the oldest event in the log.
     pub(super) first: Seq,
-    /// The newest event.
+    /// The position of the newest event.
     pub(super) head: Seq,
 }
 
@@ -41,7 +41,7 @@ impl From<EventPage> for SerializedPage {
     }
 }
 
-/// The pages of a store, for all who follow or ask for one.
+/// Reads pages of a store for all readers, a few at a time.
 pub(super) struct StorePages {
     events: Arc<dyn EventLog>,
     places: Arc<Semaphore>,
@@ -50,7 +50,7 @@ pub(super) struct StorePages {
 }
 
 impl StorePages {
-    /// The pages of this log, read by `tasks` on `runtime`.
+    /// Creates a reader of this log whose `tasks` run on `runtime`.
     pub(super) fn new(events: Arc<dyn EventLog>, tasks: TaskTracker, runtime: Handle) -> Self {
         Self {
             events,
@@ -60,12 +60,13 @@ impl StorePages {
         }
     }
 
-    /// Reads a page when it is its turn; reads no further when nobody waits for it any more.
+    /// Reads a page as soon as fewer than [`READ_AT_ONCE`] reads are running. The read is aborted
+    /// if the caller drops the future.
     ///
-    /// It is a task of its own because whoever waits need not be looked after meanwhile: a
-    /// connection whose client does not read would keep its place, and the store's connection,
-    /// from all others. And what a page takes to be written out is not taken from the threads that
-    /// answer requests.
+    /// The read is a task of its own because its caller may not be polled meanwhile: a connection
+    /// whose client does not read would hold its permit, and a connection to the store, at the
+    /// expense of all others. And the work of serializing a page does not occupy the threads that
+    /// serve requests.
     pub(super) async fn read<Page: From<EventPage> + Send + 'static>(
         &self,
         tenant: &TenantId,
@@ -76,7 +77,7 @@ impl StorePages {
             .await
     }
 
-    /// Counts events when it is its turn, like a page.
+    /// Counts events, under the same limit as pages.
     pub(super) async fn count(
         &self,
         tenant: &TenantId,
@@ -93,7 +94,7 @@ impl StorePages {
     ) -> Result<T, RepositoryError> {
         let places = Arc::clone(&self.places);
         let reading = async move {
-            // Nobody closes it, so there is a place.
+            // The semaphore is never closed, so this always returns a permit.
             let _place = places.acquire().await;
             reading.await
         };

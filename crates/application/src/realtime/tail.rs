@@ -11,30 +11,30 @@ use tokio::sync::{OnceCell, watch};
 
 use super::{PageSize, SerializedEvent, ring::Ring};
 
-/// Events read of the log in one call.
+/// The maximum number of events that one call reads.
 const PAGE_EVENTS: usize = 500;
 
 /// The end of one tenant's log, as far as this process has read it: its newest events, shared by
-/// all who listen. Whoever holds it keeps it being read.
+/// all readers. The log is read for as long as a reader holds the tail.
 pub struct Tail {
     tenant: TenantId,
     ring: RwLock<Ring>,
-    /// Up to where the log was read.
+    /// The position up to which the log was read.
     position: watch::Sender<Seq>,
-    /// Up to where the log is known to go.
+    /// The position up to which the log is known to go.
     noted: watch::Sender<Seq>,
-    /// Whether somebody has asked for it lately.
+    /// Whether a reader has requested the tail since the last check.
     touched: AtomicBool,
-    /// Set when the log is being read.
+    /// Set once the log is being read.
     pub(super) started: OnceCell<()>,
 }
 
 /// Some events of a tail.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TailEvents {
-    /// Those that were asked for, oldest first.
+    /// The matching events, oldest first.
     pub events: Vec<Arc<SerializedEvent>>,
-    /// From where to read on.
+    /// The position from which to continue.
     pub next: Seq,
 }
 
@@ -50,24 +50,24 @@ impl Tail {
         }
     }
 
-    /// Whose log it is.
+    /// Returns the tenant whose log it is.
     pub fn tenant(&self) -> &TenantId {
         &self.tenant
     }
 
-    /// The position up to which this process has read the log.
+    /// Returns the position up to which this process has read the log.
     pub fn position(&self) -> Seq {
         *self.position.borrow()
     }
 
-    /// The same, for those who wait until it changes.
+    /// Subscribes to changes of [`Self::position`].
     pub fn positions(&self) -> watch::Receiver<Seq> {
         self.position.subscribe()
     }
 
-    /// Reads on from `since`: a page of events that are wanted. `None` when the tail does not
-    /// reach back so far, or not yet so far forward: the store knows what is there. Waits for
-    /// nothing, and `is_wanted` must not either.
+    /// Reads a page of the events after `since` that `is_wanted` selects. Returns `None` if `since`
+    /// is older than the tail or newer than its end: only the store can return these events. This
+    /// never blocks, and `is_wanted` must not block either.
     pub fn read(
         &self,
         since: Seq,
@@ -92,30 +92,30 @@ impl Tail {
         Some(TailEvents { events, next })
     }
 
-    /// Returns whether it holds all events after a position.
+    /// Returns whether the tail holds all events after a position.
     pub fn holds(&self, since: Seq) -> bool {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         ring.after(since).is_some()
     }
 
-    /// Bytes of the events that it holds.
+    /// Returns the size of the events in the tail, in bytes.
     pub(super) fn bytes(&self) -> usize {
         let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
         ring.bytes()
     }
 
-    /// Notes that somebody has asked for it.
+    /// Records that a reader has requested the tail.
     pub(super) fn touch(&self) {
         self.touched.store(true, Ordering::Relaxed);
     }
 
-    /// Whether nobody has asked for it since the last time this was called.
+    /// Returns whether no reader has requested the tail since the last call.
     pub(super) fn rested(&self) -> bool {
         !self.touched.swap(false, Ordering::Relaxed)
     }
 
-    /// Notes a position that the log has reached. What has not been read is pointed to again: the
-    /// last try may have failed.
+    /// Records a position that the log has reached. A position that was not read yet is signalled
+    /// again, since the last read may have failed.
     pub(super) fn note_head(&self, head: Seq) {
         if head <= self.position() {
             return;
@@ -123,17 +123,17 @@ impl Tail {
         self.noted.send_modify(|noted| *noted = (*noted).max(head));
     }
 
-    /// Positions to read up to, for the one who reads.
+    /// Subscribes to the positions up to which the log is to be read.
     pub(super) fn noted(&self) -> watch::Receiver<Seq> {
         self.noted.subscribe()
     }
 
-    /// Begins, at the log's end.
+    /// Begins at this position, without events.
     pub(super) fn begin_at(&self, position: Seq) {
         self.update(|ring| *ring = Ring::beginning_at(position));
     }
 
-    /// Reads the log up to where it is known to go.
+    /// Reads the log up to its known end.
     pub(super) async fn catch_up(&self, events: &dyn EventLog) -> Result<(), RepositoryError> {
         loop {
             let since = self.position();
@@ -153,16 +153,16 @@ impl Tail {
                 Ok(page) => page,
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(error) => {
-                    // What cannot be read now never can. Readers meet it themselves, those who
-                    // need it; the others go on.
+                    // A later attempt would fail, too. Readers that need these events get the error
+                    // from the store; the others continue after them.
                     let noted = *self.noted.borrow();
                     self.begin_at(noted);
                     return Err(error);
                 }
             };
             if !page.bounds().reach(since) {
-                // What follows was removed, or the log is another one: readers are told by the
-                // store, and who listens goes on from its end.
+                // The events after `since` were removed, or the store holds another log. Readers
+                // get this result from the store, and followers continue from its end.
                 self.begin_at(page.head);
                 return Ok(());
             }
@@ -174,7 +174,7 @@ impl Tail {
         }
     }
 
-    /// Changes the ring, then tells who waits how far it goes.
+    /// Changes the ring, then publishes its end to the subscribers.
     fn update(&self, change: impl FnOnce(&mut Ring)) {
         let mut ring = self.ring.write().unwrap_or_else(PoisonError::into_inner);
         change(&mut ring);

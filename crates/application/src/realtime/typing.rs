@@ -1,4 +1,4 @@
-//! Who types where: told to whoever listens at this moment, and kept nowhere.
+//! Typing updates: sent to the current listeners and never stored.
 
 use std::{
     collections::HashMap,
@@ -13,34 +13,35 @@ use tokio_util::sync::CancellationToken;
 
 use super::typing_pace::TypingPace;
 
-/// News that wait for a listener who is too slow; of more, the oldest are lost.
+/// The maximum number of updates that wait for a slow listener. The oldest of more are lost.
 const WAITING: usize = 64;
 
-/// Somebody types in a conversation, or has stopped.
+/// A report that a principal types in a conversation, or has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TypingUpdate {
-    /// Where.
+    /// The conversation.
     pub conversation_id: ConversationId,
-    /// Who answers there.
+    /// The agent of the conversation.
     pub agent_id: AgentId,
-    /// Whose conversation it is.
+    /// The user that the conversation belongs to.
     pub user_id: Option<String>,
-    /// Who.
+    /// The principal that types.
     pub actor: PrincipalId,
-    /// Through which connection.
+    /// The connection that sent the update.
     pub connection_id: String,
-    /// Whether they type.
+    /// Whether the principal is typing.
     pub typing: bool,
 }
 
 impl TypingUpdate {
-    /// Whether a reader is told, who listens through this connection: whoever told it knows.
+    /// Returns whether the update is sent to a reader on this connection. The connection that sent
+    /// the update does not receive it.
     pub fn is_shown_to(&self, reader: &EventVisibility, connection_id: &str) -> bool {
         connection_id != self.connection_id && reader.shows_within(self.user_id.as_deref(), None)
     }
 }
 
-/// Passes on who types where, between all nodes.
+/// Distributes typing updates between all nodes.
 pub struct Typing {
     bus: Arc<dyn EventBus>,
     pace: TypingPace,
@@ -48,7 +49,7 @@ pub struct Typing {
 }
 
 impl Typing {
-    /// Over this bus.
+    /// Creates a distributor of updates over this bus.
     pub fn new(bus: Arc<dyn EventBus>, clock: Arc<dyn Clock>) -> Self {
         Self {
             bus,
@@ -57,8 +58,8 @@ impl Typing {
         }
     }
 
-    /// Tells that a caller types in a conversation, or has stopped; the same only once a second.
-    /// All are told but the connection through which it is told.
+    /// Publishes that a caller types in a conversation, or has stopped; a repetition at most once a
+    /// second. All connections receive it except the one that sent it.
     pub fn tell(
         &self,
         caller: &Principal,
@@ -81,11 +82,12 @@ impl Typing {
         });
     }
 
-    /// What is told of a tenant's conversations from now on.
+    /// Subscribes to the updates of a tenant's conversations.
     pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingUpdate>> {
         let mut listeners = self.listeners();
         if !listeners.contains_key(tenant) {
-            // Where nobody types any more it is not noticed that the last listener has gone.
+            // Only an update detects that a tenant has lost its last listener, so idle tenants are
+            // removed here.
             listeners.retain(|_, news| news.receiver_count() > 0);
         }
         let news = listeners
@@ -94,7 +96,7 @@ impl Typing {
         news.subscribe()
     }
 
-    /// Hands on what comes from all nodes, until `stop`.
+    /// Forwards the updates of all nodes to the listeners, until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut signals = self.bus.subscribe();
         while let Some(Some(signal)) = stop.run_until_cancelled(signals.next()).await {
@@ -129,7 +131,7 @@ impl Typing {
             return;
         };
         if sender.send(Arc::new(news)).is_err() {
-            // The last one has gone.
+            // The tenant has no listeners left.
             listeners.remove(tenant);
         }
     }
@@ -155,7 +157,7 @@ mod tests {
 
     use super::*;
 
-    /// The connection through which it is told.
+    /// The connection that sends the updates.
     const HERE: &str = "here";
 
     fn principal(tenant: &str) -> Principal {
@@ -178,7 +180,7 @@ mod tests {
         }
     }
 
-    /// A second passes each time that somebody asks.
+    /// A clock that advances by a second at each call.
     #[derive(Default)]
     struct HastyClock(AtomicU64);
 
@@ -200,7 +202,7 @@ mod tests {
         (typing, stop)
     }
 
-    /// Tells until the task that hands on has begun to listen, too.
+    /// Publishes until the forwarding task has subscribed, too.
     async fn told(
         typing: &Typing,
         caller: &Principal,

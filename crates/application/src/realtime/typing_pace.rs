@@ -1,4 +1,4 @@
-//! How often it is told that somebody types.
+//! The limit on how often typing updates are published.
 
 use std::{
     collections::HashMap,
@@ -9,17 +9,17 @@ use std::{
 use domain::{ConversationId, PrincipalId, TenantId};
 use ports::Clock;
 
-/// What is told again within so long a time is told once.
+/// The time within which a repeated update is not published.
 const SPAN: Duration = Duration::from_secs(1);
 
-/// Who types where.
+/// A principal and the conversation in which it types.
 pub(super) type Typist = (TenantId, ConversationId, PrincipalId);
 
-/// How often it is told that somebody types: when that changes, and otherwise once a second. Every
-/// telling wakes all who listen in the tenant.
+/// Limits typing updates: a change is published at once, a repetition once a second. Every update
+/// wakes all listeners of the tenant.
 pub(super) struct TypingPace {
     clock: Arc<dyn Clock>,
-    /// What was told last, and when.
+    /// The last update of each typist, and its time.
     told: Mutex<HashMap<Typist, (bool, Duration)>>,
 }
 
@@ -31,7 +31,7 @@ impl TypingPace {
         }
     }
 
-    /// Whether this is to be told now; if so it is taken as told.
+    /// Returns whether this update is to be published now, and records it as published if so.
     pub(super) fn take(&self, typist: Typist, typing: bool) -> bool {
         let now = self.clock.running_for();
         let is_fresh = |at: Duration| now.saturating_sub(at) < SPAN;
@@ -43,7 +43,7 @@ impl TypingPace {
             return false;
         }
         if told.len() == told.capacity() {
-            // Before it grows: all others are as good as never told.
+            // Expired entries have no effect any more; they are removed before the map would grow.
             told.retain(|_, (_, at)| is_fresh(*at));
         }
         told.insert(typist, (typing, now));

@@ -1,4 +1,4 @@
-//! Keeps what the store says of this process's turns and what it runs the same.
+//! Comparison of this process's turns in the store with the turns that it runs.
 
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
@@ -16,10 +16,10 @@ use crate::{
     node::Node,
 };
 
-/// How often the store is asked what it says: as often as the lease is renewed.
+/// The interval of the comparison, equal to that of the lease's renewal.
 const INTERVAL: Duration = Duration::from_secs(3);
 
-/// Keeps what the store says of this process's turns and what it runs the same.
+/// Keeps the turns that the store records for this process equal to the turns that it runs.
 pub struct LocalTurnReconciler {
     recovery: Arc<dyn TurnRecovery>,
     turns: Arc<dyn TurnRepository>,
@@ -30,7 +30,7 @@ pub struct LocalTurnReconciler {
 }
 
 impl LocalTurnReconciler {
-    /// Over these ports, for the turns of `runner`.
+    /// Creates a reconciler over these ports, for the turns of `runner`.
     pub fn new(
         recovery: Arc<dyn TurnRecovery>,
         turns: Arc<dyn TurnRepository>,
@@ -49,8 +49,8 @@ impl LocalTurnReconciler {
         }
     }
 
-    /// Compares until `stop`, and gives up the turns of an id under which this process was taken
-    /// for dead.
+    /// Compares until `stop`. When the node id changes, it interrupts the turns of the old id,
+    /// because other processes have treated that id as dead.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -78,8 +78,8 @@ impl LocalTurnReconciler {
         }
     }
 
-    /// Compares once: fails the turns in progress under this process that it does not run, if it
-    /// did not know them the last time either. Answers those it does not know now.
+    /// Compares once. Fails the turns in progress under this process that it does not run, if they
+    /// were in `unknown_before`. Returns the turns that are unknown now and remain to be failed.
     pub async fn compare(
         &self,
         unknown_before: &HashSet<TurnId>,
@@ -135,8 +135,8 @@ impl LocalTurnReconciler {
         Ok(())
     }
 
-    /// Fails the turns that wait in a queue when the process ends: those whose callers wait here,
-    /// whom nobody could tell of the reply any more, and all where no other process can run them.
+    /// Fails queued turns when the process ends: those with waiters here, which could not receive
+    /// the reply any more, and all queued turns if no other process can run them.
     pub async fn give_up_queued(&self) {
         let here = self.runner.live().queued();
         let mut outcome = Ok(());
@@ -157,7 +157,7 @@ impl LocalTurnReconciler {
         }
     }
 
-    /// Fails all that wait: one that cannot be keeps no other from it.
+    /// Fails all queued turns. An error with one turn does not stop the others.
     async fn give_up_all(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
         for turn in self.recovery.waiting().await? {

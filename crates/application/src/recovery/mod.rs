@@ -1,4 +1,4 @@
-//! Turns that would be lost with their process: found, ended, and handed over.
+//! Recovery of turns that have lost their process: they are found, failed or promoted.
 
 mod local_turns;
 mod sweeper;

@@ -1,4 +1,4 @@
-//! Ends the turns of dead processes, and starts or ends those that wait.
+//! The sweep that ends the turns of dead processes, and promotes or fails queued turns.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,15 +13,15 @@ use crate::{
     node::Node,
 };
 
-/// How often it is looked for such turns.
+/// The interval of the sweep.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// For how long this process must have kept its own lease before it judges others: one that was
-/// asleep or cut off from the store would take everybody for dead.
+/// The time for which this process must have kept its own lease before it marks others as dead. A
+/// process that was suspended or disconnected from the store would treat every other node as dead.
 const STEADY: Duration = Duration::from_secs(10);
-/// Turns that one transaction ends or starts at most.
+/// The maximum number of turns that one transaction ends or starts.
 const CHUNK: usize = 100;
 
-/// Ends the turns of dead processes, and starts or ends those that wait.
+/// Ends the turns of dead processes, and promotes or fails queued turns.
 pub struct Sweeper {
     recovery: Arc<dyn TurnRecovery>,
     runner: Arc<TurnRunner>,
@@ -31,7 +31,7 @@ pub struct Sweeper {
 }
 
 impl Sweeper {
-    /// A sweeper whose promoted turns `runner` runs.
+    /// Creates a sweeper whose promoted turns `runner` runs.
     pub fn new(
         recovery: Arc<dyn TurnRecovery>,
         runner: Arc<TurnRunner>,
@@ -61,7 +61,7 @@ impl Sweeper {
         self.pass().await
     }
 
-    /// Looks once, through all tenants.
+    /// Sweeps all tenants once.
     pub async fn pass(&self) -> Result<(), RepositoryError> {
         let marked = self.recovery.mark_dead_nodes(self.node.id()).await?;
         if marked > 0 {
@@ -69,7 +69,7 @@ impl Sweeper {
         }
         let mut outcome = Ok(());
         for tenant in self.recovery.tenants_to_sweep(MAX_QUEUE_TIME).await? {
-            // What goes wrong in one tenant does not keep the others waiting.
+            // An error in one tenant does not delay the others.
             if let Some(swept) = round(self.sweep(&tenant)).await {
                 outcome = outcome.and(swept);
             }

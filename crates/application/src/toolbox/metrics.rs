@@ -7,7 +7,7 @@ use ports::ReplyRequest;
 
 use super::provider_of;
 
-/// The provider of a tool that the agent does not have: a model may call any name.
+/// The provider label of a tool that the agent does not have: a model may call any name.
 const NO_PROVIDER: &str = "none";
 
 /// Records the tool calls of one reply.
@@ -17,7 +17,7 @@ pub(crate) struct ToolMetrics {
 }
 
 impl ToolMetrics {
-    /// Metrics of the reply to a request.
+    /// Creates the metrics of the reply to a request.
     pub(crate) fn of(request: &ReplyRequest) -> Self {
         let offered = request.tools.iter().map(|it| &it.definition.name);
         let names = offered.chain(&request.unavailable_tools);

@@ -73,7 +73,7 @@ fn the_name_of_a_server_gives_all_its_tools_once() {
     assert_has(&["files", "files/read", "calculator"], &all);
 }
 
-/// A server that is away, and knew these tools.
+/// An unavailable server whose tools are known.
 struct Away(&'static str, &'static [&'static str]);
 
 #[async_trait]
@@ -113,7 +113,7 @@ fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
     assert_eq!(unavailable_to(&["maps/route", "time"]), ["maps/route"]);
 }
 
-/// A server that comes back, or goes, whenever it is looked at.
+/// A server that changes between available and unavailable each time it is read.
 struct Unsteady(AtomicBool);
 
 #[async_trait]

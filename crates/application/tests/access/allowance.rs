@@ -1,4 +1,4 @@
-//! A limiter that gives so much and no more.
+//! A rate limiter that admits a fixed number of requests.
 
 use std::{
     num::NonZeroU32,
@@ -14,7 +14,7 @@ use async_trait::async_trait;
 use domain::{Quota, QuotaHolder, RateLimits, RatePolicy};
 use ports::{Clock, QuotaDecision, RateLimiter, RateLimiterError, StreamSlot};
 
-/// When a refused request may be sent again.
+/// The time after which a refused request may be sent again.
 pub(crate) const WAIT: Duration = Duration::from_millis(1_500);
 
 const QUOTA: Quota = Quota {
@@ -22,11 +22,11 @@ const QUOTA: Quota = Quota {
     burst: NonZeroU32::new(100).unwrap(),
 };
 
-/// So many requests of all together; without end unless it was set.
+/// The number of requests left for all holders together, practically unlimited until it is set.
 pub(crate) struct Allowance(AtomicU32);
 
 impl Allowance {
-    /// What counts by it, beside itself.
+    /// Returns a limiter, and the limits that it enforces.
     pub(crate) fn limits(clock: Arc<dyn Clock>) -> (Arc<Self>, Arc<Limits>) {
         let allowance = Arc::new(Self(AtomicU32::new(u32::MAX)));
         let defaults = RateLimits {

@@ -1,4 +1,4 @@
-//! Clients that sign.
+//! Clients that authenticate with a signed assertion.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ const NOW: i64 = BEGINNING.milliseconds() / 1_000;
 const TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 const KEY_ADDRESS: &str = "https://client.example/jwks.json";
 
-/// A service, and a client that signs.
+/// A service, and a client that signs its assertions.
 struct Given {
     world: World,
     node: Node,
@@ -42,7 +42,7 @@ impl Given {
         }
     }
 
-    /// The claims of an assertion that is good but for what `change` changes.
+    /// The claims of a valid assertion, changed by `change`.
     fn claims(&self, id: &str, change: impl FnOnce(&mut Value)) -> Value {
         let client = self.client.id.as_str();
         let mut claims = json!({
@@ -52,12 +52,12 @@ impl Given {
         claims
     }
 
-    /// Such an assertion.
+    /// A signed assertion with the claims of [`Self::claims`].
     fn assertion(&self, id: &str, change: impl FnOnce(&mut Value)) -> String {
         self.key.sign("client's", None, &self.claims(id, change))
     }
 
-    /// Whether it is taken by a process.
+    /// Returns whether a process accepts an assertion and the token that it issues for it.
     async fn takes_on(&self, node: &Node, assertion: &str) -> bool {
         match node.ask(&asserted(assertion), |_| {}).await {
             Ok(issued) => node.lets_in(&issued.text).await,
@@ -71,7 +71,7 @@ impl Given {
     }
 }
 
-/// A client that shows an assertion and nothing else.
+/// Client credentials that consist of an assertion only.
 fn asserted(assertion: &str) -> ClientCredentials {
     ClientCredentials {
         assertion: Some(assertion.to_owned()),
@@ -81,7 +81,7 @@ fn asserted(assertion: &str) -> ClientCredentials {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_client_may_sign_by_each_of_five_algorithms() {
+async fn a_client_may_sign_with_any_of_five_algorithms() {
     for algorithm in [
         Algorithm::ES256,
         Algorithm::ES384,
@@ -101,14 +101,14 @@ async fn a_client_may_sign_by_each_of_five_algorithms() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_is_taken_once_by_all_processes_together() {
+async fn an_assertion_is_accepted_once_across_all_processes() {
     let given = Given::new(Algorithm::ES256).await;
     let other = Node::start(&given.world).await;
     let assertion = given.assertion("1", |_| {});
     assert!(given.takes(&assertion).await);
     assert!(!given.takes(&assertion).await);
     assert!(!given.takes_on(&other, &assertion).await);
-    // Another one with the same id is a replay too; another client's of that id is none.
+    // Another assertion with the same `jti` is a replay too. The `jti` of another client is not.
     let same_id = given.assertion("1", |claims| claims["exp"] = json!(NOW + 120));
     assert!(!given.takes(&same_id).await);
     assert!(given.takes(&given.assertion("2", |_| {})).await);
@@ -119,13 +119,13 @@ async fn an_assertion_is_taken_once_by_all_processes_together() {
         claims["sub"] = json!(second.id);
     });
     assert!(given.takes(&of_second).await);
-    // To the end of the leeway with which it would be taken.
+    // A replay is rejected until the end of the leeway, which is as long as the assertion is valid.
     given.world.clock.forward(Duration::from_millis(89_999));
     assert!(!given.takes(&assertion).await);
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_many_at_once_an_assertion_is_taken_once() {
+async fn an_assertion_is_accepted_once_under_concurrency() {
     let given = Given::new(Algorithm::EdDSA).await;
     let assertion = given.assertion("1", |_| {});
     let asked = futures::future::join_all((0..16).map(|_| given.takes(&assertion))).await;
@@ -133,7 +133,7 @@ async fn of_many_at_once_an_assertion_is_taken_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_is_for_us_and_for_nobody_else() {
+async fn an_assertion_must_have_this_service_as_its_only_audience() {
     let given = Given::new(Algorithm::ES256).await;
     for (number, (audience, is_taken)) in [
         (json!(ISSUER), true),
@@ -158,7 +158,7 @@ async fn an_assertion_is_for_us_and_for_nobody_else() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_ends_within_the_hour() {
+async fn an_assertion_must_expire_within_an_hour() {
     let given = Given::new(Algorithm::ES256).await;
     for (number, (end, is_taken)) in [
         (json!(NOW + 60), true),
@@ -182,7 +182,7 @@ async fn an_assertion_ends_within_the_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn an_assertion_names_itself_and_its_client_twice() {
+async fn an_assertion_must_have_an_id_and_name_its_client_as_issuer_and_subject() {
     let given = Given::new(Algorithm::ES256).await;
     let keys = PublicKeys::Set(given.key.set("client's"));
     let other = given.world.signing_client(keys).await;
@@ -215,7 +215,7 @@ async fn an_assertion_names_itself_and_its_client_twice() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_else_signs_for_a_client() {
+async fn an_assertion_with_the_key_of_another_party_is_rejected() {
     let given = Given::new(Algorithm::ES256).await;
     let claims = given.claims("1", |_| {});
     for algorithm in [Algorithm::ES256, Algorithm::ES384, Algorithm::EdDSA] {
@@ -229,7 +229,7 @@ async fn nobody_else_signs_for_a_client() {
     let confused = EncodingKey::from_secret(&public);
     let assertion = jsonwebtoken::encode(&Header::new(Algorithm::HS256), &claims, &confused);
     assert!(!given.takes(&assertion.expect("a signature")).await);
-    // A client that sends a secret has no key, and what is taken of it is no signature.
+    // A client with a secret has no key, and its secret is not accepted as an assertion.
     let (by_secret, secret) = given.world.client(|_| {}).await;
     let shown = given.assertion("2", |claims| {
         claims["iss"] = json!(by_secret.id);

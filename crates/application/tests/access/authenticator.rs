@@ -1,4 +1,4 @@
-//! What is remembered of credentials, and when it is forgotten.
+//! The cache of authenticated credentials, and its invalidation.
 
 use std::{
     sync::{Arc, Mutex},
@@ -17,7 +17,7 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_recognised_until_its_very_end() {
+async fn a_cached_token_is_accepted_exactly_until_it_expires() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
@@ -37,13 +37,13 @@ async fn a_token_is_recognised_until_its_very_end() {
     assert!(authenticator.recognise(&presented).is_some());
     world.clock.forward(Duration::from_millis(1));
     assert!(authenticator.recognise(&presented).is_none());
-    // The leeway is for who asks again, never for what is remembered.
+    // The leeway applies to a new verification of the token, never to a cached result.
     authenticator.authenticate(&presented).await.unwrap();
     assert!(authenticator.recognise(&presented).is_none());
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_is_forgotten_here_at_once_and_elsewhere_at_the_next_look() {
+async fn a_revoked_token_leaves_the_local_cache_at_once_and_other_caches_at_the_next_poll() {
     let world = World::new().await;
     let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let (_, secret) = world.client(|_| {}).await;
@@ -65,7 +65,7 @@ async fn a_revoked_token_is_forgotten_here_at_once_and_elsewhere_at_the_next_loo
     }
 }
 
-/// Holds the next reading of the keys until it is let go.
+/// A repository that holds the next read of the keys until the test releases it.
 struct Held {
     inner: Arc<dyn SigningKeyRepository>,
     next: Mutex<Option<(oneshot::Sender<()>, oneshot::Receiver<()>)>>,
@@ -93,7 +93,7 @@ impl SigningKeyRepository for Held {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_rests_on_a_dropped_key_is_not_remembered_while_the_keys_are_read() {
+async fn a_token_of_a_dropped_key_is_not_cached_while_the_keys_are_read() {
     let world = World::new().await;
     let held = Arc::new(Held {
         inner: Arc::clone(&world.storage.signing_keys),

@@ -1,4 +1,4 @@
-//! Clients that send a secret.
+//! Clients that authenticate with a secret.
 
 use std::time::Duration;
 
@@ -41,7 +41,7 @@ fn with_secret(id: &str, secret: &str) -> [ClientCredentials; 2] {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_secret_is_taken_from_the_header_and_from_the_form() {
+async fn a_secret_is_accepted_in_the_header_and_in_the_form() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
@@ -50,7 +50,7 @@ async fn a_secret_is_taken_from_the_header_and_from_the_form() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn whatever_is_wrong_the_refusal_is_the_same() {
+async fn every_authentication_failure_has_the_same_error() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
@@ -94,7 +94,7 @@ async fn whatever_is_wrong_the_refusal_is_the_same() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_rotated_secret_is_good_until_the_overlap_ends() {
+async fn a_rotated_secret_is_valid_until_the_overlap_ends() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, old) = world.client(|_| {}).await;
@@ -120,7 +120,7 @@ async fn a_rotated_secret_is_good_until_the_overlap_ends() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_client_asks_counts_as_its_requests_do() {
+async fn token_endpoint_requests_count_against_the_rate_limit_of_the_client() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;

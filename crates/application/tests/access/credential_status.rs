@@ -1,4 +1,4 @@
-//! What holds of a key while a socket or stream is open.
+//! The status of a key while a socket or stream is open.
 
 use std::{
     pin::pin,
@@ -26,19 +26,19 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// Watches over who comes with this.
+/// Authenticates a credential and returns a watch on it.
 pub(crate) async fn watched(authenticator: &Arc<Authenticator>, text: &str) -> CredentialWatch {
     let presented = PresentedCredential::new(text);
     let entrant = authenticator.authenticate(&presented).await;
     authenticator.watch_over(entrant.expect("a good credential"))
 }
 
-/// Why an entrant may not stay, if it may not by what the store says now.
+/// Reads the status of a credential from the store. Returns the reason if it is not valid.
 pub(crate) async fn told(
     authenticator: &Authenticator,
     watch: &mut CredentialWatch,
 ) -> Option<Over> {
-    // What this finds counts for all.
+    // The result applies to every watch on the credential.
     let entrant = Arc::clone(watch.entrant());
     authenticator.look_again(&entrant).await.expect("a store");
     match poll!(pin!(watch.over())) {
@@ -47,7 +47,7 @@ pub(crate) async fn told(
     }
 }
 
-/// Why an entrant may not stay, once that is known.
+/// Waits until a credential is no longer valid and returns the reason.
 pub(crate) async fn over(watch: &mut CredentialWatch) -> Over {
     let over = timeout(PATIENCE, watch.over()).await;
     over.expect("it is over")
@@ -71,7 +71,7 @@ async fn revoke(desk: &Desk, key: &MintedCredential) {
     revoked.await.expect("the operator may");
 }
 
-/// Time passes, by all clocks.
+/// Advances all clocks.
 async fn pass(desk: &Desk, time: Duration) {
     desk.world.clock.forward(time);
     // The runtime rounds its timers up to the next millisecond.
@@ -79,7 +79,7 @@ async fn pass(desk: &Desk, time: Duration) {
 }
 
 #[tokio::test]
-async fn a_key_that_is_revoked_here_is_over_here_at_once() {
+async fn a_key_revoked_in_this_process_ends_here_at_once() {
     let desk = Desk::open().await;
     let (key, other) = (key(&desk).await, key(&desk).await);
     let mut watch = watched_here(&desk, &key).await;
@@ -91,13 +91,13 @@ async fn a_key_that_is_revoked_here_is_over_here_at_once() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_that_is_revoked_is_over_elsewhere_within_a_second() {
+async fn a_revoked_key_ends_in_other_processes_within_a_second() {
     let desk = Desk::open().await;
     let stop = CancellationToken::new();
     let running = Arc::clone(&desk.elsewhere).run(stop.clone());
     let running = TaskTracker::new().spawn(running);
     let mut quickest = Duration::MAX;
-    // A machine may hang for a second, but hardly every time.
+    // A machine may stall for a second, but hardly in every round.
     for _ in 0..5 {
         let key = key(&desk).await;
         let mut watch = watched(&desk.elsewhere, secret(&key).reveal()).await;
@@ -116,7 +116,7 @@ async fn a_key_that_is_revoked_is_over_elsewhere_within_a_second() {
 }
 
 #[tokio::test]
-async fn what_is_taken_back_before_it_is_watched_over_is_over() {
+async fn a_watch_on_a_credential_that_is_already_revoked_ends() {
     let desk = Desk::open().await;
     let key = key(&desk).await;
     let presented = PresentedCredential::new(secret(&key).reveal());
@@ -127,7 +127,7 @@ async fn what_is_taken_back_before_it_is_watched_over_is_over() {
 }
 
 #[tokio::test]
-async fn a_secret_that_is_replaced_ends_at_once_or_with_the_overlap() {
+async fn a_replaced_secret_ends_at_once_or_with_the_overlap() {
     let desk = Desk::open().await;
     let key = key(&desk).await;
     let mut first = watched_here(&desk, &key).await;
@@ -135,13 +135,13 @@ async fn a_secret_that_is_replaced_ends_at_once_or_with_the_overlap() {
     let mut second = watched(&desk.here, second.reveal()).await;
     assert_eq!(told(&desk.here, &mut first).await, None);
     desk.rotate(&key, None).await.unwrap();
-    // Never more than two secrets are good, and without an overlap one is.
+    // At most two secrets are valid, and only one after a rotation without an overlap.
     assert_eq!(over(&mut first).await, Over::Ended);
     assert_eq!(over(&mut second).await, Over::Ended);
 }
 
 #[tokio::test]
-async fn the_secret_before_is_over_when_the_overlap_ends() {
+async fn a_previous_secret_ends_when_the_overlap_ends() {
     let desk = Desk::open().await;
     let key = key(&desk).await;
     let mut watch = watched_here(&desk, &key).await;
@@ -156,7 +156,7 @@ async fn the_secret_before_is_over_when_the_overlap_ends() {
     assert_eq!(poll!(&mut over), Poll::Ready(Over::Ended));
 }
 
-/// A key that ends, and who came with it.
+/// Creates a key that expires at this time and returns a watch on it.
 async fn ending(desk: &Desk, at: Timestamp) -> CredentialWatch {
     let draft = CredentialDraft {
         expires_at: Some(at),
@@ -169,7 +169,7 @@ async fn ending(desk: &Desk, at: Timestamp) -> CredentialWatch {
 }
 
 #[tokio::test]
-async fn a_key_is_over_when_it_expires_however_far_that_is() {
+async fn a_key_ends_when_it_expires_even_a_year_later() {
     let desk = Desk::open().await;
     let year = Duration::from_hours(24 * 365);
     let mut watch = ending(&desk, BEGINNING + year).await;
@@ -183,7 +183,7 @@ async fn a_key_is_over_when_it_expires_however_far_that_is() {
 }
 
 #[tokio::test]
-async fn a_time_of_day_that_is_set_is_noticed_within_a_minute() {
+async fn a_changed_time_of_day_is_noticed_within_a_minute() {
     let desk = Desk::open().await;
     let mut watch = ending(&desk, BEGINNING + Duration::from_hours(1)).await;
     pause();
@@ -195,7 +195,7 @@ async fn a_time_of_day_that_is_set_is_noticed_within_a_minute() {
 }
 
 #[tokio::test]
-async fn nothing_is_over_while_the_store_cannot_be_read_and_then_the_next_look_decides() {
+async fn no_watch_ends_while_the_store_is_unavailable_and_the_next_read_decides() {
     let mut world = World::new().await;
     let credentials = ProbedCredentials::in_front_of(&mut world);
     let desk = Desk::open_in(world).await;
@@ -207,7 +207,7 @@ async fn nothing_is_over_while_the_store_cannot_be_read_and_then_the_next_look_d
     desk.world.clock.forward(6 * SECOND);
     desk.here.watch().await.unwrap_err();
     assert_eq!(poll!(pin!(watch.over())), Poll::Pending);
-    // The version can be read again, but what rests on it cannot.
+    // The access version can be read again, but the credentials cannot.
     credentials.blind.store(false, Ordering::SeqCst);
     credentials.lost.store(true, Ordering::SeqCst);
     credentials.finds();
@@ -226,7 +226,7 @@ async fn nothing_is_over_while_the_store_cannot_be_read_and_then_the_next_look_d
 }
 
 #[tokio::test]
-async fn a_change_costs_one_look_for_all_who_came_with_the_same() {
+async fn a_change_costs_one_lookup_for_all_watches_on_a_credential() {
     let mut world = World::new().await;
     let credentials = ProbedCredentials::in_front_of(&mut world);
     let desk = Desk::open_in(world).await;
@@ -292,7 +292,7 @@ async fn a_change_does_not_flood_the_store() {
 }
 
 #[tokio::test]
-async fn a_look_goes_on_however_often_the_waiting_is_given_up() {
+async fn a_lookup_continues_when_its_waiters_are_dropped() {
     let mut world = World::new().await;
     let credentials = ProbedCredentials::in_front_of(&mut world);
     let desk = Desk::open_in(world).await;
@@ -311,7 +311,7 @@ async fn a_look_goes_on_however_often_the_waiting_is_given_up() {
 }
 
 #[tokio::test]
-async fn another_secret_of_the_same_key_goes_on_and_no_other_key() {
+async fn a_watch_accepts_another_secret_of_its_key_but_no_other_key() {
     let desk = Desk::open().await;
     let (key, other) = (key(&desk).await, key(&desk).await);
     let mut watch = watched_here(&desk, &key).await;

@@ -1,4 +1,4 @@
-//! Who may hand out and take back which keys and clients.
+//! Permissions for the creation, rotation and revocation of keys and clients.
 
 use application::access::{CredentialError, Rotation, operator};
 use domain::{
@@ -17,7 +17,8 @@ use Scope::{
     EventsRead, KeysAdmin, MetricsRead,
 };
 
-/// What a caller lacks to make, rotate and revoke a key with these scopes; the three must agree.
+/// Returns the scopes that a caller lacks to create, rotate and revoke a key with these scopes.
+/// The three operations must agree.
 async fn lacks(desk: &Desk, caller: &Principal, scopes: &[Scope]) -> Vec<Scope> {
     let made = desk.service.create(caller, Key, draft(scopes), None).await;
     let there = desk.key(scopes).await.credential.id;
@@ -39,7 +40,7 @@ async fn lacks(desk: &Desk, caller: &Principal, scopes: &[Scope]) -> Vec<Scope> 
 }
 
 #[tokio::test]
-async fn nobody_hands_out_rotates_or_revokes_more_than_it_holds() {
+async fn a_caller_needs_every_scope_of_a_key_to_create_rotate_or_revoke_it() {
     let desk = Desk::open().await;
     let caller = holder(&[KeysAdmin, AgentsRead, ChatWrite]);
     for (scopes, missing) in [
@@ -57,7 +58,7 @@ async fn nobody_hands_out_rotates_or_revokes_more_than_it_holds() {
 }
 
 #[tokio::test]
-async fn what_was_refused_has_no_effect() {
+async fn a_refused_operation_has_no_effect() {
     let desk = Desk::open().await;
     let key = desk.key(&[AgentsRead, AgentsWrite]).await;
     let caller = holder(&[KeysAdmin, AgentsRead]);
@@ -74,7 +75,7 @@ async fn what_was_refused_has_no_effect() {
 }
 
 #[tokio::test]
-async fn a_user_manages_what_it_could_do_itself() {
+async fn a_user_manages_keys_with_its_own_scopes() {
     let desk = Desk::open().await;
     let manager = user(&[KeysAdmin, AgentsRead, AgentsWrite]);
     assert_eq!(lacks(&desk, &manager, &[AgentsRead]).await, []);
@@ -86,7 +87,7 @@ async fn a_user_manages_what_it_could_do_itself() {
 }
 
 #[tokio::test]
-async fn a_user_confined_to_its_own_conversations_hands_out_nothing_that_reaches_all() {
+async fn a_user_limited_to_its_own_conversations_cannot_create_a_key_that_reaches_all() {
     let desk = Desk::open().await;
     let reaching = [ChatWrite, ConversationsRead, ConversationsWrite, EventsRead];
     let all_but_all = [&reaching[..], &[KeysAdmin, AgentsRead]].concat();
@@ -100,7 +101,7 @@ async fn a_user_confined_to_its_own_conversations_hands_out_nothing_that_reaches
 }
 
 #[tokio::test]
-async fn another_tenants_are_not_there() {
+async fn credentials_of_another_tenant_are_not_found() {
     let desk = Desk::open().await;
     let other = "other".parse().unwrap();
     let made = desk.world.storage.tenants.insert(&other, BEGINNING).await;
@@ -126,7 +127,7 @@ async fn another_tenants_are_not_there() {
 }
 
 #[tokio::test]
-async fn an_end_must_lie_ahead() {
+async fn an_expiry_must_be_in_the_future() {
     let desk = Desk::open().await;
     let ending = |milliseconds| CredentialDraft {
         expires_at: Some(BEGINNING + std::time::Duration::from_millis(milliseconds)),
@@ -147,7 +148,7 @@ async fn an_end_must_lie_ahead() {
 }
 
 #[tokio::test]
-async fn an_idempotency_key_makes_one_and_then_tells_which() {
+async fn an_idempotency_key_creates_one_key_and_then_identifies_it() {
     let desk = Desk::open().await;
     let caller = holder(&[KeysAdmin, AgentsRead]);
     let once = |kind, scopes: &[Scope]| {

@@ -1,4 +1,4 @@
-//! Where keys and clients are handed out, and two processes that let their holders in.
+//! A credential service, and two processes that authenticate its credentials.
 
 use std::sync::Arc;
 
@@ -19,16 +19,16 @@ use tokio_util::task::TaskTracker;
 
 use crate::{node::Node, world::World};
 
-/// Characters of a name.
+/// The maximum number of characters of a name.
 const NAME_CHARACTERS: u32 = 128;
 
-/// Where keys and clients are handed out, and two processes that let their holders in.
+/// A credential service, and two processes that authenticate its credentials.
 pub(crate) struct Desk {
     pub(crate) world: World,
     pub(crate) service: CredentialService,
-    /// In the process of the service.
+    /// The authenticator in the process of the service.
     pub(crate) here: Arc<Authenticator>,
-    /// In another process over the same store.
+    /// The authenticator in another process over the same store.
     pub(crate) elsewhere: Arc<Authenticator>,
     pub(crate) last_used: Arc<LastUsed>,
 }
@@ -38,7 +38,7 @@ impl Desk {
         Self::open_in(World::new().await).await
     }
 
-    /// The same in a world that is there.
+    /// Creates the service in an existing world.
     pub(crate) async fn open_in(world: World) -> Self {
         let last_used = Arc::new(LastUsed::new(Arc::clone(&world.storage.credentials)));
         let here = authenticator(&world, &last_used).await;
@@ -59,12 +59,12 @@ impl Desk {
         }
     }
 
-    /// A key of the operator's making with these scopes.
+    /// Creates a key with these scopes, as the operator.
     pub(crate) async fn key(&self, scopes: &[Scope]) -> MintedCredential {
         self.make(CredentialKind::Key, draft(scopes)).await
     }
 
-    /// What the operator makes of a draft.
+    /// Creates a credential from a draft, as the operator.
     pub(crate) async fn make(
         &self,
         kind: CredentialKind,
@@ -75,7 +75,7 @@ impl Desk {
         made.await.expect("the operator may do everything").value
     }
 
-    /// What the operator's rotation of a key gives.
+    /// Rotates a key, as the operator, and returns the new secret.
     pub(crate) async fn rotate(
         &self,
         key: &MintedCredential,
@@ -95,12 +95,12 @@ impl Desk {
         Ok(rotated.secret.expect("a new secret"))
     }
 
-    /// Whether this process lets the holder of a secret in.
+    /// Returns whether this process accepts a secret.
     pub(crate) async fn lets_in(&self, secret: &CredentialSecret) -> bool {
         is_let_in(enter(&self.here, secret).await)
     }
 
-    /// Whether another process lets the holder of a secret in.
+    /// Returns whether the other process accepts a secret.
     pub(crate) async fn lets_in_elsewhere(&self, secret: &CredentialSecret) -> bool {
         is_let_in(enter(&self.elsewhere, secret).await)
     }
@@ -126,7 +126,7 @@ async fn authenticator(world: &World, last_used: &Arc<LastUsed>) -> Arc<Authenti
     Arc::new(authenticator)
 }
 
-/// As the interface does: from memory where possible.
+/// Authenticates a secret as the API does: from the cache if possible.
 async fn enter(
     authenticator: &Authenticator,
     secret: &CredentialSecret,
@@ -151,17 +151,16 @@ pub(crate) fn tenant() -> TenantId {
     TenantId::DEFAULT.parse().expect("the id of a tenant")
 }
 
-/// A new key or client with these scopes.
+/// A draft of a key or client with these scopes.
 pub(crate) fn draft(scopes: &[Scope]) -> CredentialDraft {
     CredentialDraft::new("a test's", set(scopes))
 }
 
-/// A set of scopes.
 pub(crate) fn set(scopes: &[Scope]) -> Scopes {
     scopes.iter().copied().collect()
 }
 
-/// Who holds these scopes by a key.
+/// A principal with these scopes that is identified by a key.
 pub(crate) fn holder(scopes: &[Scope]) -> Principal {
     Principal {
         tenant: tenant(),
@@ -171,7 +170,7 @@ pub(crate) fn holder(scopes: &[Scope]) -> Principal {
     }
 }
 
-/// A user of a foreign issuer with these scopes.
+/// A user of an external issuer with these scopes.
 pub(crate) fn user(scopes: &[Scope]) -> Principal {
     Principal {
         id: PrincipalId::new("main~ada"),

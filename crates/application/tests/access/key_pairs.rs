@@ -1,4 +1,4 @@
-//! Key pairs of others, and tokens signed by whatever key.
+//! Key pairs of external parties, and tokens signed with any key.
 
 use aws_lc_rs::{
     encoding::{AsDer, Pkcs8V1Der},
@@ -45,7 +45,7 @@ impl KeyPair {
         Self { algorithm, private }
     }
 
-    /// From the private half of a key for ES256, PKCS #8.
+    /// Creates a key pair for ES256 from its private half in PKCS #8.
     pub(crate) fn of_es256(pkcs8: &[u8]) -> Self {
         Self {
             algorithm: Algorithm::ES256,
@@ -53,7 +53,7 @@ impl KeyPair {
         }
     }
 
-    /// Its public half under this id.
+    /// The public half with this key id.
     pub(crate) fn public(&self, kid: &str) -> Value {
         let jwk = Jwk::from_encoding_key(&self.private, self.algorithm).expect("a public half");
         let mut jwk = serde_json::to_value(jwk).expect("JSON");
@@ -61,12 +61,12 @@ impl KeyPair {
         jwk
     }
 
-    /// A key set with its public half alone.
+    /// A key set that contains only the public half.
     pub(crate) fn set(&self, kid: &str) -> Value {
         json!({"keys": [self.public(kid)]})
     }
 
-    /// A token with this header, but for `alg`, and these claims.
+    /// A token with this header and these claims. `alg` is that of the key pair.
     pub(crate) fn sign(&self, kid: &str, media_type: Option<&str>, claims: &Value) -> String {
         let header = Header {
             kid: Some(kid.to_owned()),
@@ -81,7 +81,7 @@ impl KeyPair {
         jsonwebtoken::encode(header, claims, &self.private).expect("a signature")
     }
 
-    /// A token of these two texts, whatever they say.
+    /// A token of these two texts, valid or not.
     pub(crate) fn sign_text(&self, header: &str, claims: &str) -> String {
         let (header, claims) = (
             URL_SAFE_NO_PAD.encode(header),

@@ -1,4 +1,4 @@
-//! Who is let in, over a real store, with a clock that stands still until it is moved.
+//! Tests of access over a real store, with a clock that moves only when a test moves it.
 
 mod allowance;
 mod assertions;

@@ -1,18 +1,18 @@
-//! Keys as foreign parties have them.
+//! Keys of external parties.
 
 use application::access::jwt::SignatureAlgorithm;
 use serde_json::{Value, json};
 
 use crate::key_pairs::KeyPair;
 
-/// A key that signs tokens, and what its owner calls it.
+/// A key that signs tokens, and the id that its owner has given it.
 pub(crate) struct NamedKey {
     pair: KeyPair,
     id: Option<String>,
 }
 
 impl NamedKey {
-    /// A new key of this name.
+    /// A new key with this id.
     pub(crate) fn new(algorithm: SignatureAlgorithm, id: &str) -> Self {
         Self {
             pair: KeyPair::new(algorithm.as_str().parse().expect("a known algorithm")),
@@ -20,18 +20,18 @@ impl NamedKey {
         }
     }
 
-    /// The same without a name.
+    /// The same key without an id.
     pub(crate) fn nameless(self) -> Self {
         Self { id: None, ..self }
     }
 
-    /// The same key, signing by another algorithm of its type.
+    /// The same key, with another signature algorithm of its type.
     pub(crate) fn by(mut self, algorithm: SignatureAlgorithm) -> Self {
         self.pair.algorithm = algorithm.as_str().parse().expect("a known algorithm");
         self
     }
 
-    /// Its public half, as its owner publishes it.
+    /// The public half, as its owner publishes it.
     pub(crate) fn public(&self) -> Value {
         let mut jwk = self.pair.public("");
         jwk["use"] = json!("sig");
@@ -39,13 +39,13 @@ impl NamedKey {
         without_null(jwk)
     }
 
-    /// A token of RFC 9068 with these claims.
+    /// A token according to RFC 9068 with these claims.
     pub(crate) fn sign(&self, claims: &Value) -> String {
         self.sign_with_header(&json!({}), claims)
     }
 
-    /// A token with these members in its header beside, or in place of, the usual ones; `null`
-    /// takes one away.
+    /// A token whose header has these members in addition to, or in place of, the usual ones.
+    /// `null` removes a member.
     pub(crate) fn sign_with_header(&self, members: &Value, claims: &Value) -> String {
         let usual = json!({"alg": self.pair.algorithm, "typ": "at+jwt", "kid": self.id});
         let header = changed(usual, members);
@@ -54,7 +54,7 @@ impl NamedKey {
     }
 }
 
-/// An object with these members in place of its own; `null` takes one away.
+/// An object with these members in place of its own. `null` removes a member.
 pub(crate) fn changed(mut object: Value, members: &Value) -> Value {
     for (name, value) in members.as_object().expect("an object") {
         object[name] = value.clone();

@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 
 use crate::{allowance::Allowance, world::World};
 
-/// Where the service is reached.
+/// The address of the service, which is also its name as an issuer.
 pub(crate) const ISSUER: &str = "https://agents.example";
-/// How old a signing key gets.
+/// The age at which a signing key is replaced.
 pub(crate) const MAXIMUM_AGE: Duration = Duration::from_hours(24 * 30);
 
 /// One process with an authorization server.
@@ -30,19 +30,19 @@ pub(crate) struct Node {
     pub(crate) authenticator: Arc<Authenticator>,
     pub(crate) server: AuthorizationServer,
     pub(crate) last_used: Arc<LastUsed>,
-    /// What clients may ask of the server.
+    /// The rate limiter for clients of the authorization server.
     pub(crate) allowance: Arc<Allowance>,
 }
 
 impl Node {
-    /// A process that has begun.
+    /// Starts a process.
     pub(crate) async fn start(world: &World) -> Self {
         let node = Self::new(world, None);
         node.keys.prepare().await.expect("keys that can be read");
         node
     }
 
-    /// A process that was started with this encryption key, and how that went.
+    /// Starts a process with this encryption key. Returns an error if the keys cannot be read.
     pub(crate) async fn start_with(
         world: &World,
         key: Option<u8>,
@@ -58,7 +58,7 @@ impl Node {
         Self::over(world, key, repository, world.clock.clone())
     }
 
-    /// A process with another way to the signing keys, or another clock.
+    /// A process with another repository of signing keys, or another clock.
     pub(crate) fn over(
         world: &World,
         key: Option<u8>,
@@ -111,13 +111,13 @@ impl Node {
         }
     }
 
-    /// A token with all that the client may.
+    /// Requests a token with all scopes of the client.
     pub(crate) async fn token(&self, secret: &CredentialSecret) -> String {
         let issued = self.ask(&basic(secret), |_| {}).await;
         issued.expect("a token").text
     }
 
-    /// What the token endpoint answers to a request that is good but for what `change` changes.
+    /// Sends a valid request, changed by `change`, to the token endpoint.
     pub(crate) async fn ask(
         &self,
         shown: &ClientCredentials,
@@ -131,13 +131,13 @@ impl Node {
         self.server.token(shown, &request).await
     }
 
-    /// Whom a token lets in.
+    /// Verifies a token.
     pub(crate) async fn enter(&self, token: &str) -> Result<AuthContext, AccessError> {
         let token = UnverifiedToken::read(token).ok_or(AccessError::Invalid)?;
         self.tokens.verify(&token).await
     }
 
-    /// Whether a token lets anybody in.
+    /// Returns whether a token is accepted.
     pub(crate) async fn lets_in(&self, token: &str) -> bool {
         match self.enter(token).await {
             Ok(_) => true,
@@ -155,7 +155,7 @@ impl Node {
     }
 }
 
-/// What lets credentials in, with the tokens of one process and of no other issuer.
+/// An authenticator for credentials and tokens of this service, without external issuers.
 fn authenticator(
     world: &World,
     own: &Arc<OwnTokens>,
@@ -188,7 +188,7 @@ pub(crate) fn encryption_key(number: u8) -> EncryptionKey {
     EncryptionKey::parse(&STANDARD.encode([number; 32])).expect("32 bytes")
 }
 
-/// A client that shows its secret in `Authorization`.
+/// The credentials of a client that sends its secret in `Authorization`.
 pub(crate) fn basic(secret: &CredentialSecret) -> ClientCredentials {
     ClientCredentials {
         basic: Some((secret.id().to_string(), secret.reveal().to_owned())),
@@ -196,7 +196,7 @@ pub(crate) fn basic(secret: &CredentialSecret) -> ClientCredentials {
     }
 }
 
-/// A client that shows its secret in the form.
+/// The credentials of a client that sends its secret in the form.
 pub(crate) fn post(client: &Credential, secret: &CredentialSecret) -> ClientCredentials {
     ClientCredentials {
         client_id: Some(client.id.to_string()),

@@ -1,4 +1,4 @@
-//! Credentials of a store that tell how often they are read, and that fail or hang when told to.
+//! A credential repository that counts its reads, and fails or hangs on demand.
 
 use std::sync::{
     Arc,
@@ -15,23 +15,23 @@ use tokio::sync::RwLock;
 
 use crate::world::World;
 
-/// Credentials of a store that tell how often they are read, and that fail or hang when told to.
+/// A credential repository that counts its reads, and fails or hangs on demand.
 pub(crate) struct ProbedCredentials {
     inner: Arc<dyn CredentialRepository>,
-    /// Whether the access version cannot be read.
+    /// A flag that makes reads of the access version fail.
     pub(crate) blind: AtomicBool,
-    /// Whether no credential can be read.
+    /// A flag that makes lookups of credentials fail.
     pub(crate) lost: AtomicBool,
-    /// How often one was looked for.
+    /// The number of lookups.
     pub(crate) finds: AtomicUsize,
-    /// Looks wait while somebody else has it.
+    /// A lock that makes lookups wait while a test holds it for writing.
     pub(crate) gate: RwLock<()>,
     under_way: AtomicUsize,
     most_at_once: AtomicUsize,
 }
 
 impl ProbedCredentials {
-    /// Puts itself in front of the credentials of a world.
+    /// Replaces the credential repository of a world with one that delegates to it.
     pub(crate) fn in_front_of(world: &mut World) -> Arc<Self> {
         let probed = Arc::new(Self {
             inner: Arc::clone(&world.storage.credentials),
@@ -46,23 +46,23 @@ impl ProbedCredentials {
         probed
     }
 
-    /// How often one was looked for since this was last asked.
+    /// Returns the number of lookups since the last call.
     pub(crate) fn finds(&self) -> usize {
         self.finds.swap(0, Ordering::SeqCst)
     }
 
-    /// How many are being looked for.
+    /// The number of lookups that are under way.
     pub(crate) fn under_way(&self) -> usize {
         self.under_way.load(Ordering::SeqCst)
     }
 
-    /// How many were looked for at once, at the most.
+    /// The maximum number of concurrent lookups so far.
     pub(crate) fn most_at_once(&self) -> usize {
         self.most_at_once.load(Ordering::SeqCst)
     }
 }
 
-/// Fails while something is so.
+/// Returns an error while a flag is set.
 fn unless(is_away: &AtomicBool) -> Result<(), RepositoryError> {
     if is_away.load(Ordering::SeqCst) {
         return Err(RepositoryError::Unavailable("away".into()));
@@ -70,7 +70,7 @@ fn unless(is_away: &AtomicBool) -> Result<(), RepositoryError> {
     Ok(())
 }
 
-/// Counts one down when it goes.
+/// A guard that decrements a counter on drop.
 struct UnderWay<'a>(&'a AtomicUsize);
 
 impl Drop for UnderWay<'_> {
@@ -79,7 +79,7 @@ impl Drop for UnderWay<'_> {
     }
 }
 
-/// Hands every other method on.
+/// Implements the repository. The listed methods only delegate.
 macro_rules! handed_on {
     ($(fn $method:ident($($argument:ident: $type:ty),*) -> $output:ty;)*) => {
         #[async_trait]

@@ -1,4 +1,4 @@
-//! What looks like a token of ours and is none.
+//! Refusal of tokens that look like tokens of this service.
 
 use domain::Scope;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
@@ -34,7 +34,7 @@ impl Known {
         }
     }
 
-    /// The claims of a token that is good but for what `change` changes.
+    /// The claims of a valid token, changed by `change`.
     fn claims(&self, change: impl FnOnce(&mut Value)) -> Value {
         let mut claims = json!({
             "iss": ISSUER, "aud": ISSUER, "sub": self.client, "client_id": self.client,
@@ -45,7 +45,7 @@ impl Known {
         claims
     }
 
-    /// Such a token, with our signature.
+    /// A token with the claims of [`Self::claims`], signed by the service's key.
     fn signed(&self, change: impl FnOnce(&mut Value)) -> String {
         self.key
             .sign(&self.kid, Some("at+jwt"), &self.claims(change))
@@ -149,7 +149,7 @@ async fn nobody_else_signs_for_us() {
         let token = stranger.sign("unheard of", Some("at+jwt"), &claims);
         assert!(!known.node.lets_in(&token).await, "{algorithm:?}");
     }
-    // The stranger's own key in the header, or our published one taken for a shared secret.
+    // The header embeds the stranger's own key, or the published key serves as a shared secret.
     let stranger = KeyPair::new(Algorithm::ES256);
     let embedded = Header {
         typ: Some("at+jwt".to_owned()),

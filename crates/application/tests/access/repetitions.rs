@@ -1,5 +1,5 @@
-//! Idempotency keys of those who make and rotate keys and clients: what is asked again is known,
-//! whatever has changed since.
+//! Idempotency keys for the creation and rotation of keys and clients. A repeated request is
+//! recognised, whatever has changed since.
 
 use std::time::Duration;
 
@@ -35,7 +35,7 @@ async fn rotate(
         .await
 }
 
-/// What the key was used for, without a secret.
+/// The credential that the idempotency key was used for. The response contains no secret.
 fn used_for(answer: Answer) -> CredentialId {
     match answer {
         Err(CredentialError::UsedFor { id }) => id,
@@ -51,7 +51,7 @@ fn assert_reused(answer: &Answer) {
 }
 
 #[tokio::test]
-async fn a_draft_that_has_expired_by_now_is_known() {
+async fn a_repeated_draft_is_recognised_after_its_expiry() {
     let desk = Desk::open().await;
     let ending = CredentialDraft {
         expires_at: Some(BEGINNING + Duration::from_mins(1)),
@@ -70,7 +70,7 @@ async fn a_draft_that_has_expired_by_now_is_known() {
 }
 
 #[tokio::test]
-async fn who_has_lost_a_scope_since_is_told_what_it_did() {
+async fn a_repeated_request_is_recognised_after_its_caller_lost_a_scope() {
     let desk = Desk::open().await;
     let wanted = [Scope::KeysAdmin, Scope::AgentsRead];
     let before = holder(&wanted);
@@ -110,7 +110,7 @@ async fn a_repeated_rotation_leaves_the_secret_as_it_is() {
 }
 
 #[tokio::test]
-async fn a_rotation_that_was_refused_is_not_remembered() {
+async fn a_refused_rotation_is_not_recorded() {
     let desk = Desk::open().await;
     let key = desk.key(&[Scope::AgentsRead]).await;
     let (operator, id) = (operator(tenant()), &key.credential.id);

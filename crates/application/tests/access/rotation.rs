@@ -1,4 +1,4 @@
-//! Secrets that are rotated and taken back.
+//! Rotation and revocation of secrets.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ fn secret(minted: &MintedCredential) -> CredentialSecret {
     minted.secret.clone().expect("a secret")
 }
 
-/// A key that both processes remember.
+/// A key that both processes have cached.
 async fn known_key(desk: &Desk) -> MintedCredential {
     let key = desk.key(&[Scope::AgentsRead]).await;
     assert!(desk.lets_in(&secret(&key)).await);
@@ -30,7 +30,7 @@ async fn known_key(desk: &Desk) -> MintedCredential {
 }
 
 #[tokio::test]
-async fn the_secret_before_is_good_until_the_overlap_ends_and_not_a_moment_longer() {
+async fn the_previous_secret_is_valid_exactly_until_the_overlap_ends() {
     let desk = Desk::open().await;
     let key = known_key(&desk).await;
     let new = desk.rotate(&key, Some(60)).await.unwrap();
@@ -47,7 +47,7 @@ async fn the_secret_before_is_good_until_the_overlap_ends_and_not_a_moment_longe
 }
 
 #[tokio::test]
-async fn without_an_overlap_the_secret_before_ends_at_once() {
+async fn a_rotation_without_an_overlap_ends_the_previous_secret_at_once() {
     let desk = Desk::open().await;
     for overlap in [None, Some(0)] {
         let key = known_key(&desk).await;
@@ -61,7 +61,7 @@ async fn without_an_overlap_the_secret_before_ends_at_once() {
 }
 
 #[tokio::test]
-async fn never_are_more_than_two_secrets_good() {
+async fn a_key_has_at_most_two_valid_secrets() {
     let desk = Desk::open().await;
     let key = known_key(&desk).await;
     let second = desk.rotate(&key, Some(604_800)).await.unwrap();
@@ -72,7 +72,7 @@ async fn never_are_more_than_two_secrets_good() {
 }
 
 #[tokio::test]
-async fn an_overlap_lasts_a_week_at_most() {
+async fn an_overlap_lasts_at_most_a_week() {
     let desk = Desk::open().await;
     let key = known_key(&desk).await;
     let Err(CredentialError::Invalid(faults)) = desk.rotate(&key, Some(604_801)).await else {
@@ -84,7 +84,7 @@ async fn an_overlap_lasts_a_week_at_most() {
 }
 
 #[tokio::test]
-async fn what_is_revoked_is_refused_here_at_once_and_elsewhere_with_the_next_look() {
+async fn a_revoked_key_is_rejected_here_at_once_and_elsewhere_after_the_next_poll() {
     let desk = Desk::open().await;
     let key = known_key(&desk).await;
     let overlapping = desk.rotate(&key, Some(60)).await.unwrap();
@@ -103,7 +103,7 @@ async fn what_is_revoked_is_refused_here_at_once_and_elsewhere_with_the_next_loo
 }
 
 #[tokio::test]
-async fn what_has_ended_is_not_rotated() {
+async fn an_expired_credential_is_not_rotated() {
     let desk = Desk::open().await;
     let revoked = known_key(&desk).await;
     let (kind, id) = (CredentialKind::Key, &revoked.credential.id);
@@ -144,13 +144,13 @@ async fn a_key_is_last_used_when_it_was_last_let_in() {
     assert_eq!(last_used().await, Some(later), "from memory too");
 }
 
-/// A set of one key; the number tells it from others.
+/// A set of one key, which differs for each number.
 fn set_of(number: u8) -> Value {
     let x = URL_SAFE_NO_PAD.encode([number; 32]);
     json!({"keys": [{"kty": "OKP", "crv": "Ed25519", "x": x}]})
 }
 
-/// What the rotation of a client of this draft gives.
+/// Creates a client from this draft, rotates it and returns the new proof.
 async fn rotated(
     draft: CredentialDraft,
     rotation: Rotation,

@@ -1,4 +1,4 @@
-//! Private halves are stored encrypted when the operator has given a key for it.
+//! Encryption of stored private keys, if the operator has configured an encryption key.
 
 use std::{sync::Arc, time::Duration};
 
@@ -73,7 +73,7 @@ async fn the_encryption_key_is_changed_by_a_rotation_with_the_new_one() {
     let (_, secret) = world.client(|_| {}).await;
     let old = Node::start_with(&world, Some(1)).await.unwrap();
     let token = old.token(&secret).await;
-    // The command does not read what it replaces.
+    // The rotation command does not read the keys that it replaces.
     let command = Node::new(&world, Some(2));
     command.keys.rotate(PreviousKeys::Overlap).await.unwrap();
 
@@ -83,7 +83,7 @@ async fn the_encryption_key_is_changed_by_a_rotation_with_the_new_one() {
         "a public half is enough to verify"
     );
     let newest = new.token(&secret).await;
-    // A process that has not been restarted yet goes on with the key before, as long as that counts.
+    // A process that has not been restarted yet uses the previous key as long as that is valid.
     old.keys.reload().await.unwrap();
     assert!(old.lets_in(&newest).await);
     assert!(new.lets_in(&old.token(&secret).await).await);

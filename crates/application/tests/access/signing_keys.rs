@@ -1,4 +1,4 @@
-//! Signing keys are made once, rotated, and known to every process.
+//! Creation, rotation and distribution of signing keys.
 
 use std::{
     sync::{
@@ -28,7 +28,7 @@ async fn stored(world: &World) -> Vec<SigningKey> {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_eight_processes_that_start_at_once_one_makes_the_first_key() {
+async fn one_of_eight_processes_that_start_at_once_creates_the_first_key() {
     let world = World::new().await;
     let nodes: Vec<Node> = (0..8).map(|_| Node::new(&world, None)).collect();
     let started = join_all(nodes.iter().map(|node| node.keys.prepare())).await;
@@ -51,7 +51,7 @@ async fn of_eight_processes_that_start_at_once_one_makes_the_first_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_key_is_replaced_at_its_age_and_not_before() {
+async fn a_key_is_replaced_exactly_at_its_maximum_age() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let first = node.published();
@@ -67,7 +67,7 @@ async fn a_key_is_replaced_at_its_age_and_not_before() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn of_eight_processes_that_find_a_key_too_old_one_replaces_it() {
+async fn one_of_eight_processes_that_find_a_key_too_old_replaces_it() {
     let world = World::new().await;
     let nodes = join_all((0..8).map(|_| Node::start(&world))).await;
     world.clock.forward(MAXIMUM_AGE);
@@ -77,7 +77,7 @@ async fn of_eight_processes_that_find_a_key_too_old_one_replaces_it() {
         .collect::<Result<Vec<()>, _>>()
         .expect("nobody fails");
     assert_eq!(stored(&world).await.len(), 2);
-    // Who came last found nothing to do: it hears of the new key as of any other change.
+    // The other processes replaced nothing. They read the new key as they read any other change.
     for node in &nodes {
         node.keys.reload().await.expect("the store is there");
     }
@@ -86,7 +86,7 @@ async fn of_eight_processes_that_find_a_key_too_old_one_replaces_it() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_an_old_key_signed_counts_for_an_hour() {
+async fn a_token_of_a_replaced_key_is_valid_for_an_hour() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (_, secret) = world.client(|_| {}).await;
@@ -102,7 +102,7 @@ async fn what_an_old_key_signed_counts_for_an_hour() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_second_rotation_does_not_lengthen_the_life_of_the_first_key() {
+async fn a_second_rotation_does_not_extend_the_life_of_the_first_key() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let first = node.published().remove(0);
@@ -117,7 +117,7 @@ async fn a_second_rotation_does_not_lengthen_the_life_of_the_first_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_dropped_key_signed_counts_no_more() {
+async fn a_token_of_a_dropped_key_is_rejected() {
     let world = World::new().await;
     let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let (_, secret) = world.client(|_| {}).await;
@@ -126,7 +126,7 @@ async fn what_a_dropped_key_signed_counts_no_more() {
     let before = world.storage.credentials.access_version().await.unwrap();
     let new = here.keys.rotate(PreviousKeys::Drop).await.unwrap();
     assert!(!here.lets_in(&token).await);
-    // By this the other one knows that it has to read anew.
+    // The new access version makes the other process reload.
     assert!(world.storage.credentials.access_version().await.unwrap() > before);
     there.tokens.reload().await.unwrap();
     assert!(!there.lets_in(&token).await);
@@ -147,7 +147,7 @@ async fn the_newest_key_signs_also_when_the_clock_that_made_it_was_behind() {
     assert_eq!(node.published(), [new, first[0].clone()]);
 }
 
-/// Counts how often the keys are read, and can be away.
+/// A repository that counts reads of the keys, and can be unavailable.
 struct Counted {
     inner: Arc<dyn SigningKeyRepository>,
     reads: AtomicUsize,
@@ -194,7 +194,7 @@ async fn a_key_of_another_process_is_found_by_its_id() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn for_unknown_keys_the_store_is_asked_once_a_second() {
+async fn the_store_is_read_once_a_second_for_unknown_keys() {
     let world = World::new().await;
     let counted = Counted::over(&world);
     let node = Node::over(&world, None, counted.clone(), world.clock.clone());
@@ -221,7 +221,7 @@ async fn for_unknown_keys_the_store_is_asked_once_a_second() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_look_that_failed_says_nothing_about_a_key() {
+async fn a_failed_read_of_the_keys_does_not_reject_a_token() {
     let world = World::new().await;
     let counted = Counted::over(&world);
     let node = Node::over(&world, None, counted.clone(), world.clock.clone());
@@ -248,7 +248,7 @@ async fn a_look_that_failed_says_nothing_about_a_key() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn once_the_keys_are_read_an_earlier_failure_is_forgotten() {
+async fn a_successful_read_of_the_keys_clears_an_earlier_failure() {
     let world = World::new().await;
     let counted = Counted::over(&world);
     let node = Node::over(&world, None, counted.clone(), world.clock.clone());

@@ -1,4 +1,4 @@
-//! What holds of an access token while a socket or stream is open.
+//! The status of an access token while a socket or stream is open.
 
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -19,14 +19,14 @@ use crate::{
 const SECOND: Duration = Duration::from_secs(1);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
-/// A process that knows what was taken back.
+/// A process that knows the revoked credentials.
 async fn watching(world: &World) -> Node {
     let node = Node::start(world).await;
     node.authenticator.watch().await.expect("a store");
     node
 }
 
-/// Time passes, by all clocks.
+/// Advances all clocks.
 async fn pass(world: &World, time: Duration) {
     world.clock.forward(time);
     // The runtime rounds its timers up to the next millisecond.
@@ -134,7 +134,7 @@ async fn a_newer_token_of_the_same_client_goes_on_beyond_the_end_of_the_older() 
     assert_eq!(over(&mut watch).await, Over::Ended);
 }
 
-/// A user of a foreign issuer, whose token ends then.
+/// A user of an external issuer whose token ends at `ends_at`.
 fn user(tenant: &str, ends_at: Timestamp) -> Arc<AuthContext> {
     Arc::new(AuthContext {
         principal: Principal {

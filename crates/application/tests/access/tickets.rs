@@ -1,4 +1,4 @@
-//! Tickets: who gets which, and whom they let in.
+//! Issue and redemption of tickets.
 
 use std::{
     sync::{Arc, Mutex},
@@ -30,7 +30,7 @@ use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, EventsRead};
 const SECOND: Duration = Duration::from_secs(1);
 const SHOP: Option<&str> = Some("https://shop.example");
 
-/// Where tickets of one process are handed out and taken in.
+/// The ticket service of one process.
 fn tickets(world: &World, authenticator: &Arc<Authenticator>) -> Tickets {
     Tickets::new(
         Arc::clone(&world.storage.tickets),
@@ -39,7 +39,7 @@ fn tickets(world: &World, authenticator: &Arc<Authenticator>) -> Tickets {
     )
 }
 
-/// A key, and who has come with it.
+/// A key, and the context that it authenticates.
 async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<AuthContext>) {
     let key = desk.key(scopes).await;
     let secret = key.secret.as_ref().expect("a secret");
@@ -48,7 +48,7 @@ async fn caller(desk: &Desk, scopes: &[Scope]) -> (MintedCredential, Arc<AuthCon
     (key, entrant.expect("a good key"))
 }
 
-/// A ticket for all that the caller may, which no page has fetched.
+/// Issues a ticket with all scopes of the caller that is not bound to a page.
 async fn ticket(tickets: &Tickets, caller: &AuthContext) -> IssuedTicket {
     let issued = tickets.issue(caller, None, None).await;
     issued.expect("the caller may")
@@ -63,7 +63,7 @@ async fn is_good(tickets: &Tickets, text: &str, page: Option<&str>) -> bool {
 }
 
 #[tokio::test]
-async fn a_ticket_lets_in_who_fetched_it_once_and_on_every_node() {
+async fn a_ticket_can_be_redeemed_once_on_any_node() {
     let desk = Desk::open().await;
     let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
     let here = tickets(&desk.world, &desk.here);
@@ -80,7 +80,7 @@ async fn a_ticket_lets_in_who_fetched_it_once_and_on_every_node() {
 }
 
 #[tokio::test]
-async fn a_ticket_allows_what_was_asked_for_of_what_the_caller_may() {
+async fn a_ticket_grants_the_requested_scopes() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (_, caller) = caller(&desk, &[AgentsRead, ChatWrite, EventsRead]).await;
@@ -96,7 +96,7 @@ async fn a_ticket_allows_what_was_asked_for_of_what_the_caller_may() {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_ticket_for_more_than_it_may() {
+async fn a_ticket_cannot_exceed_the_scopes_of_its_caller() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
@@ -109,7 +109,7 @@ async fn nobody_gets_a_ticket_for_more_than_it_may() {
 }
 
 #[tokio::test]
-async fn nobody_gets_a_ticket_that_opens_nothing() {
+async fn a_ticket_needs_a_usable_scope() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (_, caller) = caller(&desk, &[AgentsRead, EventsRead]).await;
@@ -124,7 +124,7 @@ async fn nobody_gets_a_ticket_that_opens_nothing() {
     }
 }
 
-/// A store that notes for how long tickets are good.
+/// A repository that records the lifetimes of tickets.
 #[derive(Default)]
 struct Lives(Mutex<Vec<Duration>>);
 
@@ -150,7 +150,7 @@ impl TicketRepository for Lives {
 }
 
 #[tokio::test]
-async fn a_ticket_is_good_for_thirty_seconds() {
+async fn a_ticket_is_valid_for_thirty_seconds() {
     let desk = Desk::open().await;
     let (_, caller) = caller(&desk, &[EventsRead]).await;
     let lives = Arc::new(Lives::default());
@@ -174,7 +174,7 @@ async fn a_wrong_clock_of_this_process_ends_no_ticket() {
 }
 
 #[tokio::test]
-async fn what_is_no_ticket_lets_nobody_in() {
+async fn an_invalid_ticket_is_rejected() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (key, caller) = caller(&desk, &[EventsRead]).await;
@@ -195,7 +195,7 @@ async fn what_is_no_ticket_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_ticket_is_for_the_page_that_fetched_it() {
+async fn a_ticket_is_bound_to_the_page_that_requested_it() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (_, caller) = caller(&desk, &[EventsRead]).await;
@@ -214,7 +214,7 @@ async fn a_ticket_is_for_the_page_that_fetched_it() {
 }
 
 #[tokio::test]
-async fn a_ticket_that_no_page_fetched_is_for_any() {
+async fn a_ticket_that_is_bound_to_no_page_is_valid_on_any() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (_, caller) = caller(&desk, &[EventsRead]).await;
@@ -225,7 +225,7 @@ async fn a_ticket_that_no_page_fetched_is_for_any() {
 }
 
 #[tokio::test]
-async fn a_ticket_stands_and_falls_with_the_credential_that_fetched_it() {
+async fn a_ticket_is_valid_only_while_its_credential_is_valid() {
     let desk = Desk::open().await;
     let tickets = tickets(&desk.world, &desk.here);
     let (key, caller) = caller(&desk, &[EventsRead]).await;

@@ -1,4 +1,4 @@
-//! What is issued, what it says, and whom it lets in.
+//! Issue, contents and verification of access tokens.
 
 use std::time::Duration;
 
@@ -25,7 +25,7 @@ fn scopes(scopes: &[Scope]) -> Scopes {
     scopes.iter().copied().collect()
 }
 
-/// Header and claims of a token, as another library reads them with the published key.
+/// The header and claims of a token, decoded by another library with the published key.
 fn read_elsewhere(token: &str, published: &Value) -> (Value, Value) {
     let jwk = serde_json::from_value(published.clone()).expect("a JWK");
     let key = DecodingKey::from_jwk(&jwk).expect("a key");
@@ -38,7 +38,7 @@ fn read_elsewhere(token: &str, published: &Value) -> (Value, Value) {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_says_what_rfc_9068_asks_for_and_nothing_else() {
+async fn a_token_contains_only_the_claims_of_rfc_9068() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (client, secret) = world.client(|_| {}).await;
@@ -101,7 +101,7 @@ async fn a_token_lets_its_client_in_until_it_ends() {
         ends_at: Some(BEGINNING + Duration::from_mins(10)),
     };
     assert_eq!(node.enter(&token).await.unwrap(), expected);
-    // Other nodes' clocks may be thirty seconds behind.
+    // The clocks of other nodes may be thirty seconds behind.
     world.clock.forward(Duration::from_millis(629_999));
     assert_eq!(node.enter(&token).await.unwrap(), expected);
     world.clock.forward(Duration::from_millis(1));
@@ -119,7 +119,7 @@ async fn no_token_outlives_its_client() {
     assert_eq!(issued.expires_in, 90);
     world.clock.forward(Duration::from_millis(90_499));
     assert!(node.lets_in(&issued.text).await);
-    // Within the second in which the client ends there is nothing left to issue.
+    // In the second in which the client expires, no lifetime is left for a token.
     let outcome = node.ask(&basic(&secret), |_| {}).await;
     assert!(
         matches!(outcome, Err(OAuthError::InvalidClient)),
@@ -170,7 +170,7 @@ async fn a_token_allows_what_was_asked_for_of_what_the_client_holds() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_for_this_service_and_for_machines() {
+async fn a_token_request_must_have_a_supported_target_and_grant() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (_, secret) = world.client(|_| {}).await;
@@ -198,7 +198,7 @@ async fn a_token_is_for_this_service_and_for_machines() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_revoked_token_is_refused_by_every_process() {
+async fn a_revoked_token_is_rejected_by_every_process() {
     let world = World::new().await;
     let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let (_, secret) = world.client(|_| {}).await;
@@ -225,12 +225,12 @@ async fn a_revoked_token_is_refused_by_every_process() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nobody_revokes_the_token_of_another_client() {
+async fn a_client_cannot_revoke_the_token_of_another_client() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let ((_, owner), (_, other)) = (world.client(|_| {}).await, world.client(|_| {}).await);
     let token = node.token(&owner).await;
-    // Whoever is of another tenant does not even learn that there is such a token.
+    // A client of another tenant does not even learn that the token exists.
     let tenant: TenantId = "other".parse().unwrap();
     let tenants = &world.storage.tenants;
     tenants.insert(&tenant, world.clock.now()).await.unwrap();
@@ -254,7 +254,7 @@ async fn nobody_revokes_the_token_of_another_client() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_token_is_worth_something_to_clients_of_its_tenant_alone() {
+async fn only_clients_of_its_tenant_can_introspect_a_token() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let other: TenantId = "other".parse().unwrap();

@@ -1,4 +1,4 @@
-//! How a process hears of what another one takes back.
+//! Propagation of revocations from one process to another.
 
 use std::{
     sync::{Arc, atomic::Ordering},
@@ -15,13 +15,13 @@ use crate::{
 };
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_is_taken_back_on_one_node_is_refused_by_another_within_a_second() {
+async fn a_token_revoked_on_one_node_is_rejected_by_another_within_a_second() {
     let world = World::new().await;
     let (here, there) = (Node::start(&world).await, Node::start(&world).await);
     let stop = CancellationToken::new();
     let watching = TaskTracker::new().spawn(Arc::clone(&there.authenticator).run(stop.clone()));
     let mut quickest = Duration::MAX;
-    // A machine may hang for a second, but hardly every time.
+    // A machine may stall for a second, but hardly in every round.
     for _ in 0..5 {
         let (_, secret) = world.client(|_| {}).await;
         let token = here.token(&secret).await;
@@ -46,7 +46,7 @@ async fn what_is_taken_back_on_one_node_is_refused_by_another_within_a_second() 
     watching.await.unwrap();
 }
 
-/// Asks again and again until it is so, and answers how long that took.
+/// Repeats a check until it succeeds, and returns the time that this took.
 async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) -> Duration {
     let began = Instant::now();
     while !is_so().await {
@@ -56,7 +56,7 @@ async fn until<F: Future<Output = bool>>(is_so: impl Fn() -> F) -> Duration {
     began.elapsed()
 }
 
-/// A node that let a token in, and what it reads credentials from.
+/// A node, the repository that it reads credentials from, and a token of the node.
 async fn remembering(world: &mut World) -> (Node, Arc<ProbedCredentials>, String) {
     let credentials = ProbedCredentials::in_front_of(world);
     let node = Node::start(world).await;
@@ -66,7 +66,7 @@ async fn remembering(world: &mut World) -> (Node, Arc<ProbedCredentials>, String
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_remembered_is_trusted_after_five_seconds_of_not_knowing() {
+async fn the_cache_is_not_used_after_five_seconds_without_the_access_version() {
     let mut world = World::new().await;
     let (node, credentials, token) = remembering(&mut world).await;
     let (authenticator, presented) = (&node.authenticator, PresentedCredential::new(&token));
@@ -79,7 +79,7 @@ async fn nothing_remembered_is_trusted_after_five_seconds_of_not_knowing() {
     world.clock.forward(Duration::from_millis(1));
     assert!(authenticator.watch().await.is_err());
     assert!(authenticator.recognise(&presented).is_none());
-    // The store itself is still asked, and what it says is trusted again once it can be watched.
+    // The store itself is still read. Its results are cached again once its version can be read.
     authenticator.authenticate(&presented).await.unwrap();
     assert!(authenticator.recognise(&presented).is_none());
     credentials.blind.store(false, Ordering::SeqCst);
@@ -88,7 +88,7 @@ async fn nothing_remembered_is_trusted_after_five_seconds_of_not_knowing() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn five_seconds_pass_also_when_the_time_of_day_is_set_back() {
+async fn the_cache_is_disabled_after_five_seconds_even_if_the_time_of_day_is_set_back() {
     let mut world = World::new().await;
     let (node, credentials, token) = remembering(&mut world).await;
     let (authenticator, presented) = (&node.authenticator, PresentedCredential::new(&token));
@@ -101,7 +101,7 @@ async fn five_seconds_pass_also_when_the_time_of_day_is_set_back() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_trusted_before_the_first_look() {
+async fn the_cache_is_not_used_before_the_first_poll() {
     let mut world = World::new().await;
     let (node, _, token) = remembering(&mut world).await;
     let presented = PresentedCredential::new(&token);

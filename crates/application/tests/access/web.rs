@@ -1,4 +1,4 @@
-//! A web of a few documents.
+//! A web of a few documents in memory.
 
 use std::{
     collections::HashMap,
@@ -10,7 +10,7 @@ use ports::{DocumentError, DocumentSource, UrlTrust};
 use serde_json::Value;
 use tokio::sync::watch;
 
-/// The web, as far as a test has made it: documents that it changes, takes down, or holds up.
+/// A web of documents that a test publishes, removes or holds back.
 #[derive(Default)]
 pub(crate) struct Web {
     documents: Mutex<HashMap<String, Value>>,
@@ -19,22 +19,22 @@ pub(crate) struct Web {
 }
 
 impl Web {
-    /// Publishes a document, in place of what was there before.
+    /// Publishes a document, in place of a previous one at the same URL.
     pub(crate) fn publish(&self, url: &str, document: Value) {
         lock(&self.documents).insert(url.to_owned(), document);
     }
 
-    /// Takes everything down.
+    /// Removes all documents.
     pub(crate) fn take_down(&self) {
         lock(&self.documents).clear();
     }
 
-    /// Answers nobody, or everybody again.
+    /// Holds back all responses, or releases them.
     pub(crate) fn hold_up(&self, is_held_up: bool) {
         self.is_held_up.send_replace(is_held_up);
     }
 
-    /// What was asked for so far, and who had named it.
+    /// The URLs requested so far, each with the party that configured it.
     pub(crate) fn asked(&self) -> Vec<(String, UrlTrust)> {
         lock(&self.asked).clone()
     }

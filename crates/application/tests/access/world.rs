@@ -1,4 +1,4 @@
-//! What all processes of a test share: a store, a clock, chance, the web.
+//! Resources that all processes of a test share: a store, a clock, random numbers, the web.
 
 use std::{
     sync::{
@@ -21,10 +21,10 @@ use uuid::Uuid;
 
 use crate::web::Web;
 
-/// When every test begins: a whole second.
+/// The time at which every test begins: a whole second.
 pub(crate) const BEGINNING: Timestamp = Timestamp::from_milliseconds(1_795_167_000_000);
 
-/// A clock that stands still until it is moved.
+/// A clock that moves only when a test moves it.
 pub(crate) struct StandingClock {
     now: AtomicI64,
     running_for: AtomicU64,
@@ -44,7 +44,7 @@ impl StandingClock {
         self.run(by);
     }
 
-    /// Time passes that does not show in the time of day: that was set back.
+    /// Advances the running time only, as if the time of day had been set back.
     pub(crate) fn run(&self, by: Duration) {
         let milliseconds = u64::try_from(by.as_millis()).expect("a short time");
         self.running_for.fetch_add(milliseconds, Ordering::SeqCst);
@@ -61,7 +61,7 @@ impl Clock for StandingClock {
     }
 }
 
-/// Ids and bytes that differ each time, but are the same in every run.
+/// A source of ids and bytes that differ each time, but are the same in every run.
 #[derive(Default)]
 pub(crate) struct CountedIds(AtomicU64);
 
@@ -73,7 +73,7 @@ impl IdSource for CountedIds {
 
     fn fill_random(&self, bytes: &mut [u8]) {
         let number = self.0.fetch_add(1, Ordering::SeqCst) + 1;
-        // An odd factor: no two numbers share their bytes.
+        // The factor is odd, so no two numbers have the same bytes.
         let spread = number.wrapping_mul(0x9e37_79b9_7f4a_7c15).to_be_bytes();
         for (index, byte) in bytes.iter_mut().enumerate() {
             *byte = spread[index % spread.len()];
@@ -81,7 +81,7 @@ impl IdSource for CountedIds {
     }
 }
 
-/// What all processes of a test share.
+/// Resources that all processes of a test share.
 pub(crate) struct World {
     pub(crate) storage: Storage,
     pub(crate) clock: Arc<StandingClock>,
@@ -107,8 +107,8 @@ impl World {
         }
     }
 
-    /// Stores a client that sends a secret, with `agents:read` and `chat:write` but for what
-    /// `change` changes.
+    /// Stores a client that authenticates with a secret. The client has `agents:read` and
+    /// `chat:write`, and is then changed by `change`.
     pub(crate) async fn client(
         &self,
         change: impl FnOnce(&mut Credential),
@@ -120,7 +120,7 @@ impl World {
         (client, secret)
     }
 
-    /// Stores a client that signs.
+    /// Stores a client that signs its assertions.
     pub(crate) async fn signing_client(&self, keys: PublicKeys) -> Credential {
         let secret = self.new_secret();
         let mut client = client(&secret, self.clock.now());
@@ -129,14 +129,14 @@ impl World {
         client
     }
 
-    /// A client's secret that no store knows.
+    /// A client secret that is not stored.
     pub(crate) fn new_secret(&self) -> CredentialSecret {
         let mut random = [0; RANDOM_BYTES];
         self.ids.fill_random(&mut random);
         CredentialSecret::mint(CredentialKind::Client, &random)
     }
 
-    /// Refuses a client from now on.
+    /// Revokes a client.
     pub(crate) async fn revoke(&self, client: &Credential) {
         let (kind, now) = (CredentialKind::Client, self.clock.now());
         let revoked = self

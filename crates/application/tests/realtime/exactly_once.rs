@@ -1,5 +1,6 @@
-//! For any interleaving of appends, hints, removals, failures and reads, whoever goes on from
-//! `next` sees every visible event once and in order, or is told that it cannot.
+//! Delivery of events under any interleaving of appends, hints, removals, failures and reads.
+//! A reader that continues from `next` receives every visible event once and in order, or is
+//! notified that it has missed events.
 
 use std::sync::Arc;
 
@@ -14,35 +15,35 @@ use crate::{
     world::{World, events},
 };
 
-/// So long nothing comes only when all was told.
+/// The time without events after which a follower must have received everything.
 const SILENCE: Duration = Duration::from_mins(10);
 
-/// Something that happens.
+/// A step of a scenario.
 #[derive(Debug, Clone)]
 enum Step {
     Append(Vec<Sample>),
-    /// Word of a head, so far behind the true one, so many times.
+    /// Hints of a head that is this far behind the true one.
     Hint {
         behind: i64,
         times: usize,
     },
     Trim(i64),
-    /// The next calls fail.
+    /// Makes this number of calls to the log fail.
     Fail(u32),
     SlowDown(usize),
-    /// Others have their turn.
+    /// Yields to other tasks this number of times.
     Others(usize),
-    /// Somebody begins to read, so far behind the head, or before it.
+    /// Opens a reader this far behind the head. A negative number is ahead of the head.
     Open {
         filter: FilterSample,
         behind: i64,
     },
-    /// Somebody begins to follow.
+    /// Starts a follower this far behind the head.
     Follow {
         filter: FilterSample,
         behind: i64,
     },
-    /// Somebody reads on.
+    /// Lets a reader read its next page.
     Read {
         reader: usize,
         limit: usize,
@@ -94,13 +95,13 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Somebody who reads, by hand.
+/// A reader that reads one page at a step.
 struct Reader {
     filter: EventFilter,
     since: Seq,
 }
 
-/// What was told of the log between two positions is what stands in it.
+/// Asserts that the events received between two positions are those of the log.
 fn assert_told(log: &FakeLog, filter: &EventFilter, told: &[Seq], from: Seq, to: Seq) {
     let expected = log.between(filter, from, to);
     let expected: Vec<_> = expected.iter().map(|logged| logged.event.seq).collect();
@@ -120,7 +121,7 @@ fn told(events: &[Arc<SerializedEvent>]) -> Vec<Seq> {
 }
 
 impl Reader {
-    /// Reads on; whether that was all.
+    /// Reads the next page and returns whether the reader has reached the head.
     async fn step(&mut self, world: &World, limit: usize) -> bool {
         let Ok(tail) = world.feed.tail(&tenant()).await else {
             return false;
@@ -152,7 +153,7 @@ impl Reader {
     }
 }
 
-/// Follows until nothing more comes, and checks all that it is told.
+/// Follows the log until no more events arrive, and checks everything that it receives.
 async fn follow(world: Arc<World>, filter: EventFilter, since: Seq) {
     let mut follower = loop {
         let reader = Arc::clone(&world.reader);
@@ -232,8 +233,8 @@ async fn play(steps: Vec<Step>) {
     }
 }
 
-/// Everybody gets to the end once the store answers again and the heads are told, as they are
-/// every second.
+/// Lets every reader reach the head: the store works again, and the head is published every
+/// second, as in production.
 async fn end(world: &World, readers: Vec<Reader>) {
     world.log.fail(0);
     for mut reader in readers {
@@ -251,7 +252,7 @@ async fn end(world: &World, readers: Vec<Reader>) {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(512))]
     #[test]
-    fn whoever_reads_on_sees_every_event_once_and_in_order(steps in vec(step(), 1..60)) {
+    fn a_reader_receives_every_event_once_and_in_order(steps in vec(step(), 1..60)) {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_time()
             .start_paused(true)

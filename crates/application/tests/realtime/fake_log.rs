@@ -1,4 +1,4 @@
-//! A log in memory that is slow, fails and forgets when it is told to.
+//! A log in memory that is slow, fails and removes events on demand.
 
 use std::sync::{Mutex, MutexGuard};
 
@@ -11,33 +11,33 @@ use ports::{
 
 use crate::samples::{Sample, tenant};
 
-/// Events that a page scans at most.
+/// The maximum number of events that a page scans.
 const SCANNED: i64 = 7;
 
-/// A log in memory.
+/// A log in memory that is slow, fails and removes events on demand.
 pub(crate) struct FakeLog(Mutex<State>);
 
 struct State {
-    /// All there ever were.
+    /// All events ever appended, including the removed ones.
     events: Vec<LoggedEvent>,
     head: i64,
     first: i64,
-    /// So many calls fail from now on.
+    /// The number of next calls that fail.
     failing: u32,
-    /// So many calls panic from now on.
+    /// The number of next calls that panic.
     panicking: u32,
-    /// A position at which stands what cannot be read.
+    /// The position of an event that cannot be read.
     corrupt: Option<Seq>,
-    /// How long an answer is under way, in turns of other tasks.
+    /// The delay of each response, in yields to other tasks.
     slowness: usize,
     pages: usize,
-    /// Pages that are being read now, and the most that ever were.
+    /// The number of pages that are being read. `most_reading` is its maximum so far.
     reading: usize,
     most_reading: usize,
     changes: usize,
 }
 
-/// A page while it is being read.
+/// A guard that counts a page while it is being read.
 struct Reading<'a>(&'a FakeLog);
 
 impl<'a> Reading<'a> {
@@ -86,12 +86,12 @@ impl FakeLog {
         }
     }
 
-    /// So many events of any kind.
+    /// Appends this number of default events.
     pub(crate) fn grow(&self, count: usize) {
         self.append(vec![Sample::default(); count]);
     }
 
-    /// Removes the oldest.
+    /// Removes the oldest events.
     pub(crate) fn trim(&self, count: i64) {
         let mut state = self.state();
         state.first = (state.head + 1).min(state.first + count);
@@ -109,7 +109,7 @@ impl FakeLog {
         self.state().panicking
     }
 
-    /// From now on the event at this position cannot be read.
+    /// Makes the event at this position unreadable.
     pub(crate) fn corrupt(&self, seq: Seq) {
         self.state().corrupt = Some(seq);
     }
@@ -126,22 +126,23 @@ impl FakeLog {
         Seq(self.state().first)
     }
 
-    /// How many pages were read.
+    /// The number of pages read so far.
     pub(crate) fn pages(&self) -> usize {
         self.state().pages
     }
 
-    /// How many pages were ever read at once.
+    /// The maximum number of pages read at the same time.
     pub(crate) fn most_reading(&self) -> usize {
         self.state().most_reading
     }
 
-    /// How often it was asked what changed.
+    /// The number of reads of changes.
     pub(crate) fn changes_read(&self) -> usize {
         self.state().changes
     }
 
-    /// What a reader with this filter must see between two positions, whatever was removed.
+    /// The events that a reader with this filter must receive between two positions, including the
+    /// removed ones.
     pub(crate) fn between(&self, filter: &EventFilter, since: Seq, next: Seq) -> Vec<LoggedEvent> {
         let state = self.state();
         let between = state
@@ -152,7 +153,7 @@ impl FakeLog {
         shown.cloned().collect()
     }
 
-    /// Panics where it is to, and holds nothing then that would stay so.
+    /// Panics if the test requested it. The lock is released first, so that it is not poisoned.
     fn meet_mistakes(&self) {
         let mut state = self.state();
         let is_mistaken = state.panicking > 0;

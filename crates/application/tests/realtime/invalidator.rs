@@ -1,4 +1,4 @@
-//! What the tail of the log does when it is told of growth, and when it is not.
+//! The reaction of [`CacheInvalidator`] to growth of the log, with and without a signal.
 
 use std::sync::Arc;
 
@@ -33,7 +33,7 @@ struct Process {
 }
 
 impl Process {
-    /// It follows the log from its beginning.
+    /// Starts a process that follows the log from its beginning.
     async fn started() -> Self {
         let world = World::new();
         let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
@@ -45,7 +45,7 @@ impl Process {
         world.tasks.spawn(tail.run(world.stop.clone()));
         let feed = Arc::clone(&world.feed).run(Arc::clone(&bus));
         world.tasks.spawn(feed);
-        // It has read the heads for the first time, and listens.
+        // After this time it has read the heads for the first time and listens for signals.
         tokio::time::sleep(Duration::from_millis(1)).await;
         Self { world, bus, caches }
     }
@@ -54,7 +54,7 @@ impl Process {
         self.caches.applied.position(&tenant())
     }
 
-    /// How long until a condition holds.
+    /// Waits until a condition holds and returns the time that this took.
     async fn until(&self, what: &str, holds: impl Fn(&Self) -> bool) -> Duration {
         let began = Instant::now();
         while !holds(self) {
@@ -64,7 +64,7 @@ impl Process {
         began.elapsed()
     }
 
-    /// Another process writes.
+    /// Appends events as another process, without a signal.
     fn others_write(&self, count: usize) {
         self.world.log.grow(count);
     }
@@ -82,7 +82,7 @@ fn at(tail: &Tail, position: i64) -> impl Fn(&Process) -> bool {
 }
 
 #[tokio::test(start_paused = true)]
-async fn word_of_others_is_looked_at_at_once() {
+async fn signals_of_other_processes_are_processed_at_once() {
     let process = Process::started().await;
     let tail = process.world.tail().await;
     process.others_write(3);
@@ -95,7 +95,7 @@ async fn word_of_others_is_looked_at_at_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn without_word_it_is_found_within_a_second() {
+async fn events_without_a_signal_are_found_within_a_second() {
     let process = Process::started().await;
     let tail = process.world.tail().await;
     process.others_write(3);
@@ -106,11 +106,11 @@ async fn without_word_it_is_found_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn own_writes_are_fed_and_not_read_for_the_caches() {
+async fn own_writes_reach_the_feed_and_are_not_read_for_the_caches() {
     let process = Process::started().await;
     let tail = process.world.tail().await;
     process.world.log.grow(4);
-    // As they were answered: in any order.
+    // The responses of writes arrive in any order.
     for (first, last) in [(3, 4), (1, 2)] {
         let (first, last) = (Seq(first), Seq(last));
         let committed = Committed { first, last };
@@ -124,7 +124,7 @@ async fn own_writes_are_fed_and_not_read_for_the_caches() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_store_that_is_away_delays_nothing_for_longer_than_it_is() {
+async fn events_are_read_within_a_second_after_the_store_recovers() {
     let process = Process::started().await;
     let tail = process.world.tail().await;
     process.world.log.fail(u32::MAX);
@@ -141,10 +141,10 @@ async fn a_store_that_is_away_delays_nothing_for_longer_than_it_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_mistake_that_a_round_meets_keeps_none_that_follows_from_being_made() {
+async fn a_panic_in_one_round_does_not_prevent_the_next() {
     let process = Process::started().await;
     let tail = process.world.tail().await;
-    // First the one that reads for who listens.
+    // The first panic hits the task that reads events for followers.
     process.others_write(1);
     process.world.log.panic(1);
     process.world.hint();
@@ -152,7 +152,7 @@ async fn a_mistake_that_a_round_meets_keeps_none_that_follows_from_being_made() 
         .until("met", |it| it.world.log.panics_left() == 0)
         .await;
     process.until("read", at(&tail, 1)).await;
-    // Then the one that reads the heads.
+    // The second panic hits the task that reads the heads.
     process.others_write(1);
     process.world.log.panic(1);
     process

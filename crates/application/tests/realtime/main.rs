@@ -1,5 +1,5 @@
-//! What clients follow: the feed over a log that lies as badly as the port allows, and over a real
-//! store.
+//! Tests of the feed that clients follow, over a log that misbehaves as badly as the port allows,
+//! and over a real store.
 
 mod exactly_once;
 mod fake_log;

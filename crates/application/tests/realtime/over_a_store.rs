@@ -1,4 +1,4 @@
-//! What is held in memory is what a real store would answer.
+//! Equality of the events in memory and those that a real store returns.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::world::events;
 
-/// A store that is followed from its first event on.
+/// A store, and a tail that follows it from the first event.
 struct Followed {
     storage: Storage,
     feed: Feed,
@@ -44,7 +44,7 @@ impl Followed {
         }
     }
 
-    /// Waits until the tail has read all there is.
+    /// Waits until the tail has read the whole log.
     async fn read(&self) {
         let bounds = self.storage.events.bounds(&fixture::tenant()).await;
         let LogBounds { head, .. } = bounds.expect("the store answers");
@@ -70,7 +70,8 @@ impl Followed {
         self.read().await;
     }
 
-    /// A store in which two people talked to two agents, asked by two principals.
+    /// A store with one conversation with each of three agents: of `ada`, of `bob` and of no user.
+    /// Two principals sent the messages.
     async fn with_talks() -> Self {
         let followed = Self::new().await;
         for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None)] {
@@ -106,7 +107,7 @@ impl Followed {
         self.read().await;
     }
 
-    /// What memory and the store show of the whole log.
+    /// The events of the whole log according to memory and to the store.
     async fn both(&self, filter: &EventFilter) -> (Vec<LoggedEvent>, Vec<LoggedEvent>) {
         let shown = |event: &SerializedEvent| filter.matches(&event.logged);
         let read = self
@@ -142,7 +143,7 @@ fn types() -> [Vec<EventType>; 3] {
     ]
 }
 
-/// Every view that makes a difference in [`Followed::with_talks`].
+/// Every visibility that makes a difference in [`Followed::with_talks`].
 fn views() -> Vec<EventVisibility> {
     let mut views = Vec::new();
     for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -161,7 +162,7 @@ fn views() -> Vec<EventVisibility> {
 }
 
 #[tokio::test]
-async fn memory_and_store_choose_the_same_events() {
+async fn memory_and_store_return_the_same_events() {
     let followed = Followed::with_talks().await;
     followed.deleted_conversation(1).await;
     let mut shown = 0;
@@ -192,7 +193,7 @@ async fn memory_and_store_choose_the_same_events() {
 }
 
 #[tokio::test]
-async fn memory_shows_no_more_of_what_was_deleted_than_the_store() {
+async fn memory_hides_the_same_deleted_data_as_the_store() {
     let followed = Followed::with_talks().await;
     let is_hidden = |logged: &LoggedEvent| logged.event.data == EventData::DELETED;
     let hidden = async || {
@@ -208,6 +209,6 @@ async fn memory_shows_no_more_of_what_was_deleted_than_the_store() {
     assert_eq!(of_a_conversation, 5);
     followed.deleted_conversation(2).await;
     followed.deleted_agent(2).await;
-    // Its snapshot and the deletion of its conversation too.
+    // The agent's snapshot and the deletion of its conversation are hidden too.
     assert_eq!(hidden().await, 2 * of_a_conversation + 2);
 }

@@ -1,4 +1,4 @@
-//! Events and filters, told by small numbers.
+//! Events and filters, described by small numbers.
 
 use application::realtime::EventFilter;
 use domain::{
@@ -29,21 +29,21 @@ fn user(number: u8) -> String {
     format!("user {number}")
 }
 
-/// An event in small numbers.
+/// An event, described by small numbers.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Sample {
     pub(crate) kind: usize,
     pub(crate) agent: u8,
-    /// None for events of agents.
+    /// `None` for events of agents.
     pub(crate) conversation: Option<u8>,
     pub(crate) user: Option<u8>,
     pub(crate) asker: Option<u8>,
-    /// Bytes that it takes beside its ids.
+    /// The size in bytes, without the ids.
     pub(crate) bytes: usize,
 }
 
 impl Sample {
-    /// The event as a store would tell it.
+    /// The event as a store would return it.
     pub(crate) fn logged(&self, seq: i64) -> LoggedEvent {
         let (seq, time) = (Seq(seq), Timestamp::from_milliseconds(seq));
         let of_conversation = EventType::ALL.iter().filter(|kind| !kind.is_of_agent());
@@ -76,7 +76,7 @@ impl Sample {
         }
     }
 
-    /// The event of this type.
+    /// An event of this type.
     pub(crate) fn of_type(kind: EventType) -> Self {
         let of_agent = kind.is_of_agent();
         let kinds = EventType::ALL
@@ -93,7 +93,7 @@ impl Sample {
     }
 }
 
-/// A filter in small numbers.
+/// A filter, described by small numbers.
 #[derive(Debug, Clone)]
 pub(crate) struct FilterSample {
     pub(crate) types: Vec<usize>,
@@ -122,7 +122,7 @@ impl FilterSample {
     }
 }
 
-/// Shows everything.
+/// A filter that matches every event.
 pub(crate) fn everything() -> EventFilter {
     let sample = FilterSample {
         types: Vec::new(),

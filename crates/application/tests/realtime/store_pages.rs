@@ -1,4 +1,4 @@
-//! What many who read the store at once leave to others.
+//! Fair shares of the store for concurrent readers.
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
@@ -12,7 +12,7 @@ use crate::{
     world::{World, events, logged},
 };
 
-/// Who may see everything.
+/// A principal with all scopes.
 fn reader() -> Principal {
     Principal {
         tenant: tenant(),
@@ -22,7 +22,7 @@ fn reader() -> Principal {
     }
 }
 
-/// Follows the log from its beginning to its present end.
+/// Follows the log from its beginning to its current head.
 async fn replay(world: Arc<World>) -> Vec<Seq> {
     let tenant = tenant();
     let follower = world.reader.follow(&tenant, everything(), Some(Seq(0)));
@@ -38,7 +38,7 @@ async fn replay(world: Arc<World>) -> Vec<Seq> {
 }
 
 #[tokio::test]
-async fn replays_read_two_pages_at_once_however_many_they_are() {
+async fn any_number_of_replays_reads_two_pages_at_once() {
     let world = Arc::new(World::new());
     world.log.grow(50);
     world.log.slow_down(3);
@@ -52,7 +52,7 @@ async fn replays_read_two_pages_at_once_however_many_they_are() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_is_not_looked_after_while_a_page_is_read_for_it_holds_up_nobody() {
+async fn a_reader_that_is_not_polled_does_not_block_other_readers() {
     let world = World::new();
     world.log.grow(5);
     world.log.slow_down(3);
@@ -66,14 +66,14 @@ async fn who_is_not_looked_after_while_a_page_is_read_for_it_holds_up_nobody() {
     let other = timeout(Duration::from_secs(1), reads()).await;
     let other = other.expect("there is a place").expect("the log answers");
     assert_eq!(logged(&other).len(), 5);
-    // What was read for them waits for them.
+    // The pages that were read for the neglected readers wait for them.
     for read in join_all(neglected).await {
         assert_eq!(read.expect("the log answers"), other);
     }
 }
 
 #[tokio::test]
-async fn nothing_is_read_for_those_who_have_gone() {
+async fn no_page_is_read_for_dropped_readers() {
     let world = World::new();
     world.log.grow(5);
     let tail = world.tail().await;
@@ -89,7 +89,7 @@ async fn nothing_is_read_for_those_who_have_gone() {
 }
 
 #[tokio::test]
-async fn pages_that_are_asked_for_wait_their_turn_behind_replays() {
+async fn requested_pages_share_the_limit_with_replays() {
     let world = Arc::new(World::new());
     world.log.grow(50);
     world.log.slow_down(3);

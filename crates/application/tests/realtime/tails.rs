@@ -1,4 +1,4 @@
-//! What a tail holds, and how long it is kept.
+//! The contents and the lifetime of a tail.
 
 use std::sync::Arc;
 
@@ -31,7 +31,7 @@ async fn a_tail_begins_at_the_head_and_is_the_same_for_all() {
 }
 
 #[tokio::test]
-async fn what_is_read_from_memory_asks_the_store_for_nothing() {
+async fn reads_from_memory_do_not_access_the_store() {
     let world = World::new();
     let tail = world.tail().await;
     world.grow(3);
@@ -46,7 +46,7 @@ async fn what_is_read_from_memory_asks_the_store_for_nothing() {
 }
 
 #[tokio::test]
-async fn what_was_before_the_tail_is_read_from_the_store() {
+async fn events_before_the_tail_are_read_from_the_store() {
     let world = World::new();
     world.log.grow(5);
     let tail = world.tail().await;
@@ -64,7 +64,7 @@ async fn what_was_before_the_tail_is_read_from_the_store() {
 }
 
 #[tokio::test]
-async fn the_envelope_is_written_once_for_all() {
+async fn the_envelope_is_serialized_once_for_all_readers() {
     let world = World::new();
     let tail = world.tail().await;
     world.grow(1);
@@ -82,12 +82,12 @@ async fn the_envelope_is_written_once_for_all() {
 }
 
 #[tokio::test]
-async fn growth_during_the_beginning_is_not_missed() {
+async fn growth_while_a_tail_starts_is_not_missed() {
     let world = Arc::new(World::new());
     world.log.slow_down(20);
     let beginning = world.tail();
     let growing = async {
-        // The head was asked for, and is on its way.
+        // The request for the head is under way.
         tokio::task::yield_now().await;
         world.grow(2);
     };
@@ -97,7 +97,7 @@ async fn growth_during_the_beginning_is_not_missed() {
 }
 
 #[tokio::test]
-async fn a_lost_hint_is_made_good_by_the_next_and_late_ones_do_no_harm() {
+async fn the_next_hint_replaces_a_lost_one_and_late_hints_are_harmless() {
     let world = World::new();
     let tail = world.tail().await;
     world.log.grow(2);
@@ -112,7 +112,7 @@ async fn a_lost_hint_is_made_good_by_the_next_and_late_ones_do_no_harm() {
 }
 
 #[tokio::test]
-async fn goes_on_at_the_next_hint_when_the_store_failed() {
+async fn a_tail_continues_at_the_next_hint_after_the_store_failed() {
     let world = World::new();
     let tail = world.tail().await;
     world.log.fail(1);
@@ -121,13 +121,13 @@ async fn goes_on_at_the_next_hint_when_the_store_failed() {
         tokio::task::yield_now().await;
     }
     assert_eq!(tail.position(), Seq(0));
-    // The same head as before.
+    // This hint has the same head as the previous one.
     world.hint();
     world.reaches(&tail, Seq(1)).await;
 }
 
 #[tokio::test]
-async fn what_can_never_be_read_stops_those_alone_who_need_it() {
+async fn an_unreadable_event_stops_only_the_readers_that_need_it() {
     let world = World::new();
     let tail = world.tail().await;
     world.log.grow(2);
@@ -149,7 +149,7 @@ async fn what_can_never_be_read_stops_those_alone_who_need_it() {
 }
 
 #[tokio::test]
-async fn a_tail_that_could_not_begin_begins_when_it_is_asked_for_again() {
+async fn a_tail_that_failed_to_start_starts_at_the_next_request() {
     let world = World::new();
     world.log.fail(1);
     assert!(world.feed.tail(&tenant()).await.is_err());
@@ -159,7 +159,7 @@ async fn a_tail_that_could_not_begin_begins_when_it_is_asked_for_again() {
 }
 
 #[tokio::test]
-async fn begins_anew_at_the_head_when_the_log_was_trimmed_beyond_it() {
+async fn a_tail_restarts_at_the_head_when_the_log_was_trimmed_beyond_it() {
     let world = World::new();
     let tail = world.tail().await;
     world.grow(2);
@@ -178,18 +178,18 @@ async fn begins_anew_at_the_head_when_the_log_was_trimmed_beyond_it() {
 }
 
 #[tokio::test]
-async fn who_asks_for_what_is_not_there_yet_is_told() {
+async fn a_position_beyond_the_head_is_reported_as_expired() {
     let world = World::new();
     let tail = world.tail().await;
     world.log.grow(3);
-    // This node has not read so far yet, but the store knows it.
+    // This node has not read up to this position yet, but the store has it.
     let read = world.read(&tail, &everything(), 3).await;
     assert_eq!(logged(&read), []);
     let read = world.read(&tail, &everything(), 4).await;
     assert_eq!(expired(&read), (Seq(1), Seq(3)));
 }
 
-/// A tail that holds so many events.
+/// A tail that holds this number of events.
 async fn filled(world: &World, count: usize) -> Arc<Tail> {
     let tail = world.tail().await;
     world.grow(count);
@@ -198,7 +198,7 @@ async fn filled(world: &World, count: usize) -> Arc<Tail> {
 }
 
 #[tokio::test]
-async fn keeps_the_newest_events_and_no_more_than_1_024() {
+async fn a_tail_holds_at_most_the_newest_1_024_events() {
     let world = World::new();
     let tail = filled(&world, 1_024).await;
     assert!(tail.read(Seq(0), events(1), |_| true).is_some());
@@ -211,7 +211,7 @@ async fn keeps_the_newest_events_and_no_more_than_1_024() {
 }
 
 #[tokio::test]
-async fn keeps_no_more_than_4_mib() {
+async fn a_tail_holds_at_most_4_mib() {
     let world = World::new();
     let tail = world.tail().await;
     let large = Sample {
@@ -221,7 +221,7 @@ async fn keeps_no_more_than_4_mib() {
     world.log.append(vec![large; 40]);
     world.hint();
     world.reaches(&tail, Seq(40)).await;
-    // Each stands there twice: as JSON, and as what that was written from.
+    // Each event is held twice: as JSON, and as the value that was serialized.
     let kept = (0..=40)
         .rev()
         .filter_map(|since| tail.read(Seq(since), events(100), |_| true));
@@ -230,7 +230,7 @@ async fn keeps_no_more_than_4_mib() {
 }
 
 #[tokio::test]
-async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
+async fn a_read_stops_at_its_limit_and_the_next_continues_there() {
     let world = World::new();
     let tail = filled(&world, 10).await;
     let is_even = |event: &SerializedEvent| event.seq().0 % 2 == 0;
@@ -246,7 +246,7 @@ async fn reading_stops_after_what_was_asked_for_and_goes_on_from_there() {
     assert_eq!(seqs(10, 2), (vec![], 10));
 }
 
-/// The types of the events that a tail holds, and whether each still shows something.
+/// The types of the events that a tail holds, each with a flag for data that is not deleted.
 fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
     let held = tail
         .read(Seq(0), events(100), |_| true)
@@ -260,7 +260,7 @@ fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
 }
 
 #[tokio::test]
-async fn a_deletion_empties_what_is_held_of_a_conversation() {
+async fn a_deletion_removes_the_data_of_a_conversation_from_the_tail() {
     let world = World::new();
     let tail = world.tail().await;
     let (mine, others) = (0, 1);
@@ -292,7 +292,7 @@ async fn a_deletion_empties_what_is_held_of_a_conversation() {
 }
 
 #[tokio::test]
-async fn a_deletion_empties_what_is_held_of_an_agent_and_its_conversations() {
+async fn a_deletion_removes_the_data_of_an_agent_and_its_conversations_from_the_tail() {
     let world = World::new();
     let tail = world.tail().await;
     let of = |agent, kind| Sample {
@@ -323,7 +323,7 @@ async fn a_deletion_empties_what_is_held_of_an_agent_and_its_conversations() {
 }
 
 #[tokio::test]
-async fn a_reader_that_begins_after_a_deletion_is_shown_nothing_of_what_is_deleted() {
+async fn a_reader_that_starts_after_a_deletion_receives_no_deleted_data() {
     let world = World::new();
     let tail = world.tail().await;
     let of = |kind| Sample {
@@ -333,7 +333,7 @@ async fn a_reader_that_begins_after_a_deletion_is_shown_nothing_of_what_is_delet
     world.log.append([of(EventType::ConversationCreated)]);
     world.hint();
     world.reaches(&tail, Seq(1)).await;
-    // Another node deletes it, and no hint of that has arrived yet.
+    // Another node deletes the conversation, and no hint of that has arrived yet.
     world.log.append([of(EventType::ConversationDeleted)]);
     let tenant = tenant();
     let follower = world.reader.follow(&tenant, everything(), Some(Seq(0)));
@@ -345,7 +345,7 @@ async fn a_reader_that_begins_after_a_deletion_is_shown_nothing_of_what_is_delet
 }
 
 #[tokio::test]
-async fn a_page_from_memory_ends_where_its_bytes_are_used_up() {
+async fn a_page_from_memory_ends_at_its_byte_limit() {
     let world = World::new();
     let tail = filled(&world, 10).await;
     let all = tail
@@ -366,7 +366,7 @@ async fn a_page_from_memory_ends_where_its_bytes_are_used_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_dropped_when_nobody_has_used_it_for_a_minute() {
+async fn a_tail_is_dropped_after_a_minute_without_use() {
     let world = World::new();
     drop(world.tail().await);
     let began = Instant::now();
@@ -375,13 +375,13 @@ async fn is_dropped_when_nobody_has_used_it_for_a_minute() {
         tokio::time::sleep(Duration::from_secs(1)).await;
     }
     assert!(began.elapsed() >= Duration::from_mins(1));
-    // Its task is gone too.
+    // The task of the tail has ended too.
     world.tasks.close();
     world.tasks.wait().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn is_kept_while_somebody_holds_it_or_asks_for_it() {
+async fn a_tail_is_kept_while_it_is_held_or_requested() {
     let world = World::new();
     let held = world.tail().await;
     tokio::time::sleep(PAST).await;
@@ -397,7 +397,7 @@ async fn is_kept_while_somebody_holds_it_or_asks_for_it() {
 }
 
 #[tokio::test]
-async fn ends_with_the_process() {
+async fn a_tail_ends_with_the_process() {
     let world = World::new();
     let _held = world.tail().await;
     world.stop.cancel();

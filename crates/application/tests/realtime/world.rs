@@ -1,4 +1,4 @@
-//! A feed over a log, in one thread.
+//! A feed over a log in memory, on one thread.
 
 use std::sync::Arc;
 
@@ -20,7 +20,7 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// To be called inside of a runtime.
+    /// Creates a feed. The caller must run inside a Tokio runtime.
     pub(crate) fn new() -> Self {
         let log = Arc::new(FakeLog::new());
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
@@ -42,7 +42,7 @@ impl World {
         self.feed.tail(&tenant()).await.expect("the log answers")
     }
 
-    /// Lets the log grow and says so.
+    /// Appends events and publishes the new head.
     pub(crate) fn grow(&self, count: usize) {
         self.log.grow(count);
         self.hint();
@@ -52,7 +52,7 @@ impl World {
         self.feed.note_head(&tenant(), self.log.head());
     }
 
-    /// Waits until a tail was read up to here.
+    /// Waits until a tail has reached this position.
     pub(crate) async fn reaches(&self, tail: &Tail, position: Seq) {
         for _ in 0..10_000 {
             if tail.position() == position {
@@ -63,14 +63,14 @@ impl World {
         panic!("the tail stays at {:?}", tail.position());
     }
 
-    /// What is read after a position.
+    /// Reads the events after a position.
     pub(crate) async fn read(&self, tail: &Tail, filter: &EventFilter, since: i64) -> Read {
         let read = self.reader.read(tail, filter, Seq(since), events(10_000));
         read.await.expect("the log answers")
     }
 }
 
-/// A page of so many events, whatever their size.
+/// A page of at most this number of events, whatever their size.
 pub(crate) fn events(events: usize) -> PageSize {
     PageSize {
         events,
@@ -78,7 +78,7 @@ pub(crate) fn events(events: usize) -> PageSize {
     }
 }
 
-/// The events that were read, as a store tells them.
+/// The events that were read, as a store returns them.
 pub(crate) fn logged(read: &Read) -> Vec<LoggedEvent> {
     match read {
         Read::Events { events, .. } => events.iter().map(|fed| fed.logged.clone()).collect(),

@@ -1,4 +1,4 @@
-//! Messages whose callers do not wait.
+//! Messages whose callers do not wait for the reply.
 
 use std::pin::pin;
 
@@ -11,7 +11,7 @@ use scripted_engine::Script;
 use crate::{process::Process, world::World};
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_message_whose_caller_has_gone_is_answered_all_the_same() {
+async fn a_message_is_answered_even_if_its_caller_disconnects() {
     let world = World::new().await;
     let process = Process::start(&world).await;
     let conversation = world.conversation.id;

@@ -1,4 +1,4 @@
-//! What is told of a turn, and what is kept of it, when somebody cancels it while it speaks.
+//! The text that clients receive and the store keeps when a turn is cancelled during its reply.
 
 use std::sync::Arc;
 
@@ -17,9 +17,9 @@ use crate::{
     world::World,
 };
 
-/// A turn that somebody cancels; the store waits for the test.
+/// A turn that is being cancelled. The store waits for the test.
 struct Cancelling {
-    /// Holds the store's folder.
+    /// The owner of the store's folder.
     _world: World,
     process: Arc<Process>,
     store: Arc<Held>,
@@ -29,7 +29,8 @@ struct Cancelling {
 }
 
 impl Cancelling {
-    /// The turn says `before` before anybody cancels it, and what is behind the gate `more` after.
+    /// Starts a turn and cancels it as soon as its engine has produced `before`. The engine
+    /// produces the text behind the gate `more` later.
     async fn of(script: &Script, before: &str) -> Self {
         let mut world = World::new().await;
         let store = Held::over(&world.storage.turns);
@@ -55,7 +56,7 @@ impl Cancelling {
         }
     }
 
-    /// The turn as it ended, and the text that was told.
+    /// Lets the cancellation continue. Returns the final turn, the text sent and the final event.
     async fn ended(self) -> (Turn, String, TurnEvent) {
         self.store.go_on.notify_one();
         let cancelled = in_time(self.cancellation).await.expect("no panic");
@@ -64,7 +65,7 @@ impl Cancelling {
         (turn, text, end)
     }
 
-    /// The store fails the cancellation that waits for it.
+    /// Makes the store fail the cancellation that waits for it.
     async fn fails(&mut self, lost: Lost) {
         *self.store.lost.lock().expect("nothing panics under it") = Some(lost);
         self.store.go_on.notify_one();
@@ -76,7 +77,7 @@ impl Cancelling {
     }
 }
 
-/// The text that was told, and the end.
+/// Returns the text that was sent and the final event.
 async fn all_told(told: tokio::task::JoinHandle<Vec<TurnEvent>>) -> (String, TurnEvent) {
     let mut told = in_time(told).await.expect("no panic");
     let end = told.pop().expect("an end");
@@ -96,7 +97,7 @@ async fn all(asked: AcceptedTurn) -> Vec<TurnEvent> {
     all
 }
 
-/// Waits until the engine has said so much.
+/// Waits until the engine has produced this text.
 async fn until_said(process: &Process, turn: TurnId, text: &str) {
     let live = process.runner.live().get(turn).expect("it runs here");
     let woken = Arc::new(Notify::new());
@@ -107,7 +108,7 @@ async fn until_said(process: &Process, turn: TurnId, text: &str) {
 }
 
 #[tokio::test]
-async fn what_is_said_while_it_is_cancelled_is_neither_told_nor_kept() {
+async fn text_produced_during_a_cancellation_is_neither_sent_nor_stored() {
     let script = Script::deltas(["Well."]).gate("more").hang();
     let cancelling = Cancelling::of(&script, "").await;
     cancelling.process.engine.open("more");
@@ -119,7 +120,7 @@ async fn what_is_said_while_it_is_cancelled_is_neither_told_nor_kept() {
 }
 
 #[tokio::test]
-async fn what_was_told_before_it_is_cancelled_is_kept() {
+async fn text_sent_before_a_cancellation_is_stored() {
     let script = Script::deltas(["Well, ", "now"]).hang();
     let (turn, text, _) = Cancelling::of(&script, "Well, now").await.ended().await;
     let reply = turn.reply.expect("what was said");
@@ -131,7 +132,7 @@ async fn what_was_told_before_it_is_cancelled_is_kept() {
 }
 
 #[tokio::test]
-async fn a_turn_that_ends_before_it_is_cancelled_is_told_whole() {
+async fn a_turn_that_ends_before_it_is_cancelled_is_sent_completely() {
     let script = Script::deltas(["Well."]).gate("more");
     let cancelling = Cancelling::of(&script, "").await;
     cancelling.process.engine.open("more");
@@ -148,7 +149,7 @@ async fn a_turn_that_ends_before_it_is_cancelled_is_told_whole() {
 }
 
 #[tokio::test]
-async fn a_cancellation_that_the_store_did_not_take_keeps_nothing_from_being_told() {
+async fn a_failed_cancellation_withholds_no_text() {
     let script = Script::deltas(["Well."]).gate("more").hang();
     let mut cancelling = Cancelling::of(&script, "").await;
     cancelling.process.engine.open("more");
@@ -173,7 +174,7 @@ async fn a_cancellation_that_the_store_did_not_take_keeps_nothing_from_being_tol
 }
 
 #[tokio::test]
-async fn a_cancellation_that_was_stored_without_an_answer_ends_the_turn() {
+async fn a_stored_cancellation_whose_response_is_lost_ends_the_turn() {
     let script = Script::deltas(["Well."]).gate("more").hang();
     let mut cancelling = Cancelling::of(&script, "").await;
     cancelling.process.engine.open("more");

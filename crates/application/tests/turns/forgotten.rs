@@ -1,4 +1,4 @@
-//! What a process keeps of turns that have ended: nothing.
+//! Release of all memory that a process holds for turns that have ended.
 
 use std::time::Duration;
 
@@ -10,15 +10,15 @@ use crate::{
     world::World,
 };
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The limit of every wait: long enough for a slow machine, short enough for a test that hangs.
 const PATIENCE: Duration = Duration::from_mins(1);
 
 #[tokio::test(flavor = "multi_thread")]
-async fn nothing_is_left_of_a_thousand_turns_however_they_ended() {
+async fn a_process_holds_no_memory_of_a_thousand_ended_turns() {
     let world = World::new().await;
     let process = Process::start(&world).await;
     let one = async |number: usize| {
-        // Every fifth waits behind others in one conversation.
+        // Every fifth turn waits behind others in one conversation.
         let place = number.is_multiple_of(5).then_some(world.conversation.id);
         let script = match number % 4 {
             0 => Script::words(3),
@@ -32,7 +32,7 @@ async fn nothing_is_left_of_a_thousand_turns_however_they_ended() {
         };
         let id = asked.turn_id;
         match number % 3 {
-            // Nobody waits for it.
+            // No caller waits for the turn.
             0 => drop(asked),
             1 => {
                 let mut events = asked.events();

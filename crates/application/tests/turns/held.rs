@@ -1,4 +1,4 @@
-//! A store whose cancellations wait for the test.
+//! A turn repository whose cancellations wait for the test.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -10,23 +10,23 @@ use ports::{
 };
 use tokio::sync::Notify;
 
-/// How a cancellation fails.
+/// The way in which a cancellation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Lost {
-    /// The store is away.
+    /// The store is unavailable and stores nothing.
     Question,
-    /// It is stored, and its answer lost.
+    /// The store stores the cancellation, and the response is lost.
     Answer,
 }
 
-/// Turns whose cancellations wait for the test.
+/// A turn repository whose cancellations wait for the test.
 pub(crate) struct Held {
     pub(crate) turns: Arc<dyn TurnRepository>,
-    /// A cancellation has come.
+    /// Notifies the test that a cancellation has arrived.
     pub(crate) come: Notify,
-    /// It may go on.
+    /// Notifies the cancellation that it may continue.
     pub(crate) go_on: Notify,
-    /// How the next cancellation fails, if it does.
+    /// The failure of the next cancellation, if any.
     pub(crate) lost: Mutex<Option<Lost>>,
 }
 

@@ -1,4 +1,4 @@
-//! Turns in a process of the test's own, over the embedded store.
+//! Tests of turns in processes that each test starts itself, over the embedded store.
 
 mod abandoned;
 mod cancelled;

@@ -20,7 +20,7 @@ use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
 use crate::world::World;
 
-/// A process that runs turns. What it does by the clock is done when the test says so.
+/// A process that runs turns. Its periodic work runs only when the test calls it.
 pub(crate) struct Process {
     pub(crate) engine: ScriptedEngine,
     pub(crate) node: Arc<Node>,
@@ -94,7 +94,7 @@ impl Process {
         }
     }
 
-    /// Asks in this conversation, or in a new one.
+    /// Sends a message in this conversation, or in a new one.
     pub(crate) async fn ask(
         &self,
         world: &World,
@@ -114,7 +114,7 @@ impl Process {
     }
 }
 
-/// Who may do everything.
+/// A principal with all scopes.
 pub(crate) fn caller() -> Principal {
     Principal {
         tenant: fixture::tenant(),

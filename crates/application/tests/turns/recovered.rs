@@ -1,4 +1,4 @@
-//! Turns that would be lost with their process.
+//! Recovery of turns that would be lost with their process.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -14,7 +14,7 @@ use crate::{
     world::World,
 };
 
-/// Long enough for a slow machine, short enough for a test that hangs.
+/// The limit of every wait: long enough for a slow machine, short enough for a test that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
 pub(crate) async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
@@ -23,7 +23,7 @@ pub(crate) async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
 }
 
 #[tokio::test]
-async fn a_turn_that_is_unknown_twice_is_failed_and_what_waits_behind_it_is_run() {
+async fn a_turn_that_is_unknown_twice_fails_and_the_next_in_the_queue_runs() {
     let world = World::new().await;
     let process = Process::start(&world).await;
     let lost = BeginTurn {
@@ -70,7 +70,7 @@ async fn a_turn_that_runs_is_never_unknown() {
     let script = Script::deltas(["Well."]).gate("end");
     let asked = process.ask(&world, None, &script).await;
     let asked = asked.map_err(|error| error.to_string()).expect("it begins");
-    // As if it had been unknown the last time.
+    // The test pretends that the previous comparison reported the turn as unknown.
     let unknown = HashSet::from([asked.turn_id]);
     for _ in 0..2 {
         let left = process.own.compare(&unknown).await;
@@ -82,7 +82,7 @@ async fn a_turn_that_runs_is_never_unknown() {
 }
 
 #[tokio::test]
-async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
+async fn a_turn_promoted_by_a_sweep_can_be_cancelled_by_another_process() {
     let world = World::new().await;
     let dead = Process::start(&world).await;
     let lost = BeginTurn {
@@ -96,13 +96,13 @@ async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
     };
     world.begin(waiting.clone()).await;
 
-    // It has never heard of this tenant.
+    // This process does not know the tenant yet.
     let process = Process::start(&world).await;
     process.sweeper.pass().await.expect("the store answers");
     let failed = world.turn(lost.turn_id).await.turn;
     assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
     in_time(process.engine.until_open_streams(1)).await;
-    // Another process, of which this one hears by the log alone.
+    // Another process cancels the turn. This process learns of it through the log alone.
     let cancelled = dead.turns.cancel(&caller(), waiting.turn_id).await;
     assert_eq!(
         cancelled.expect("it is there").status,
@@ -114,7 +114,7 @@ async fn a_turn_that_a_sweep_promotes_is_stopped_by_whoever_ends_it() {
 }
 
 #[tokio::test]
-async fn what_a_cancellation_promotes_is_run_also_when_its_caller_has_gone() {
+async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects() {
     let mut world = World::new().await;
     let held = Held::over(&world.storage.turns);
     world.storage.turns = held.clone();
@@ -138,7 +138,7 @@ async fn what_a_cancellation_promotes_is_run_also_when_its_caller_has_gone() {
 }
 
 #[tokio::test]
-async fn what_still_begins_when_the_process_ends_is_interrupted() {
+async fn a_turn_that_begins_during_shutdown_is_interrupted() {
     let world = World::new().await;
     let process = Process::start(&world).await;
     process.runner.drain();
@@ -157,7 +157,7 @@ async fn what_still_begins_when_the_process_ends_is_interrupted() {
 }
 
 #[tokio::test]
-async fn a_process_that_goes_away_promotes_nothing_behind_a_turn_that_began_before() {
+async fn a_draining_process_promotes_no_queued_turn() {
     let world = World::new().await;
     let process = Process::start(&world).await;
     let here = Some(world.conversation.id);

@@ -1,4 +1,4 @@
-//! What all processes of a test share.
+//! Resources that all processes of a test share.
 
 use std::{
     sync::{
@@ -17,7 +17,7 @@ use tempfile::TempDir;
 use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
-/// A clock of which every look is a millisecond later.
+/// A clock that advances by one millisecond at each reading.
 pub(crate) struct Ticks(AtomicI64);
 
 impl Clock for Ticks {
@@ -30,7 +30,7 @@ impl Clock for Ticks {
     }
 }
 
-/// Ids that rise, beyond those of the samples.
+/// A source of increasing ids, all greater than those of the fixtures.
 #[derive(Default)]
 pub(crate) struct CountedIds(AtomicU64);
 
@@ -45,7 +45,7 @@ impl IdSource for CountedIds {
     }
 }
 
-/// A store, with an agent whose replies take their time and a conversation with it.
+/// A store with an agent whose replies take some time, and a conversation with it.
 pub(crate) struct World {
     pub(crate) storage: Storage,
     pub(crate) clock: Arc<Ticks>,
@@ -81,7 +81,7 @@ impl World {
         }
     }
 
-    /// A question of another process, for the engine that follows scripts.
+    /// The command of another process that begins a turn with this script.
     pub(crate) fn begin_turn(&self, number: u32, script: &Script) -> BeginTurn {
         let target = ConversationTarget::Existing {
             id: self.conversation.id,
@@ -93,10 +93,10 @@ impl World {
         }
     }
 
-    /// Begins or queues a turn without telling the process under whose id it is.
+    /// Begins or queues a turn without notifying the process whose id it carries.
     pub(crate) async fn begin(&self, begin: BeginTurn) -> BeginOutcome {
-        let begun = self.storage.turns.begin_turn(begin).await;
-        begun.expect("the store answers")
+        let outcome = self.storage.turns.begin_turn(begin).await;
+        outcome.expect("the store answers")
     }
 
     pub(crate) async fn turn(&self, id: TurnId) -> FoundTurn {

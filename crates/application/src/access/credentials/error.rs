@@ -1,33 +1,33 @@
-//! Why a use case of keys and clients was refused.
+//! Errors of the use cases for keys and clients.
 
 use domain::{CredentialId, CredentialKind, Fault, Scopes};
 use ports::RepositoryError;
 
 use crate::{IdempotencyRefused, idempotency::Refusal};
 
-/// Why a use case of keys and clients was refused.
+/// An error of a use case for keys and clients.
 #[derive(Debug, thiserror::Error)]
 pub enum CredentialError {
-    /// There is none of that id in the caller's tenant.
+    /// The caller's tenant has no key or client with this id.
     #[error("no such {}", .0.as_str())]
     NotFound(CredentialKind),
-    /// There is one, but it is revoked or has expired.
+    /// The key or client is revoked or has expired.
     #[error("the {} is revoked or has expired", .0.as_str())]
     Ended(CredentialKind),
-    /// It may do, or would, what the caller may not: these scopes.
+    /// The credential holds, or would hold, these scopes, which the caller lacks.
     #[error("the caller lacks the scopes {0:?}")]
     Exceeds(Scopes),
-    /// What was sent is not valid.
+    /// The request is not valid.
     #[error("the credential is not valid")]
     Invalid(Vec<Fault>),
     /// The cursor belongs to another listing.
     #[error("not a cursor of this listing")]
     InvalidCursor,
-    /// The idempotency key was used by the same command, whose answer showed a secret and is
-    /// therefore not given again.
+    /// The idempotency key was used by the same command before. Its response contained a secret,
+    /// which is never sent twice.
     #[error("the idempotency key was used for {id} before")]
     UsedFor {
-        /// What was made or rotated then.
+        /// The credential that the first request created or rotated.
         id: CredentialId,
     },
     /// The idempotency key was used before.

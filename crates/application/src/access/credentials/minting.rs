@@ -1,4 +1,4 @@
-//! New secrets, and what is stored of them.
+//! Generation of secrets, and their stored form.
 
 use domain::{
     CredentialId, CredentialKind, CredentialSecret,
@@ -7,14 +7,14 @@ use domain::{
 };
 use ports::IdSource;
 
-/// A new id with its secret, out of chance alone.
+/// Generates an id and its secret from random bytes.
 pub(in crate::access) fn minted(ids: &dyn IdSource, kind: CredentialKind) -> CredentialSecret {
     let mut random = [0; RANDOM_BYTES];
     ids.fill_random(&mut random);
     CredentialSecret::mint(kind, &random)
 }
 
-/// A new secret for an id that exists.
+/// Generates a new secret for an existing id.
 pub(super) fn minted_for(
     ids: &dyn IdSource,
     kind: CredentialKind,
@@ -25,7 +25,7 @@ pub(super) fn minted_for(
     CredentialSecret::mint_for(kind, id, &random)
 }
 
-/// What is stored of a first secret.
+/// The stored form of a first secret.
 pub(in crate::access) fn with_secret(secret: &CredentialSecret) -> Proof {
     Proof::Secret(StoredSecret {
         digest: secret.digest(),

@@ -1,4 +1,4 @@
-//! Keys and clients: make, list, rotate, take back.
+//! Keys and clients: create, list, rotate, revoke.
 
 mod error;
 mod minting;

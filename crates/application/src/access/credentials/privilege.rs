@@ -1,10 +1,11 @@
-//! Nobody hands out, or takes away, more than it holds itself.
+//! The privilege check: no caller can create, rotate or revoke a credential with more access than
+//! its own.
 
 use domain::{Principal, PrincipalId, Scope, Scopes, TenantId};
 
 use super::CredentialError;
 
-/// With one of these a key or client reaches the conversations of every user in its tenant.
+/// The scopes with which a key or client reaches the conversations of every user in its tenant.
 const REACHES_CONVERSATIONS: &[Scope] = &[
     Scope::ChatWrite,
     Scope::ConversationsRead,
@@ -12,7 +13,7 @@ const REACHES_CONVERSATIONS: &[Scope] = &[
     Scope::EventsRead,
 ];
 
-/// The operator at the command line, who may do everything in a tenant.
+/// The operator at the command line, with all scopes in a tenant.
 pub fn operator(tenant: TenantId) -> Principal {
     Principal {
         tenant,
@@ -22,9 +23,9 @@ pub fn operator(tenant: TenantId) -> Principal {
     }
 }
 
-/// Refuses a caller who holds less than a credential of these scopes would. Keys and clients act
-/// for the whole tenant: to a user who is confined to conversations of its own, one that reaches
-/// any has `conversations:all` as well.
+/// Rejects a caller with less access than a credential of these scopes would have. Keys and clients
+/// act for the whole tenant. For a user who is confined to their own conversations, a credential
+/// that reaches conversations therefore counts as one with `conversations:all`.
 pub(super) fn check(caller: &Principal, scopes: Scopes) -> Result<(), CredentialError> {
     let reaches_all = REACHES_CONVERSATIONS.iter().any(|it| scopes.contains(*it));
     let implied = caller

@@ -1,4 +1,4 @@
-//! What takes the place of a secret or of public keys.
+//! The replacement of a secret or of public keys.
 
 use std::time::Duration;
 
@@ -10,17 +10,18 @@ use domain::{
 use ports::NewProof;
 use serde_json::Value;
 
-/// What a rotation is to do.
+/// The parameters of a rotation.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Rotation {
-    /// For how long the secret before stays good beside the new one; not at all when absent.
+    /// The number of seconds for which the previous secret stays valid. If absent, it is invalid at
+    /// once.
     pub overlap_seconds: Option<u32>,
-    /// The new public keys of a client that has handed in some.
+    /// The new public keys of a client whose keys are stored here.
     pub jwks: Option<Value>,
 }
 
 impl Rotation {
-    /// Everything that does not fit between the rotation and what it is to replace.
+    /// Checks the rotation against the current proof and returns all faults.
     pub(super) fn check(&self, proof: &Proof) -> Result<(), Vec<Fault>> {
         let mut faults = Vec::new();
         let overlap = self.overlap_seconds;
@@ -56,13 +57,13 @@ impl Rotation {
         Err(faults)
     }
 
-    /// The new public keys, as they are stored.
+    /// The new public keys, in their stored form.
     pub(super) fn public_keys(&self) -> Option<PublicKeys> {
         let set = self.jwks.as_ref().map(public_key_set::understood);
         set.map(PublicKeys::Set)
     }
 
-    /// The rotation to a new secret.
+    /// The write that replaces the current secret with `secret`.
     pub(super) fn to(&self, secret: &CredentialSecret, now: Timestamp) -> NewProof {
         let overlap = self.overlap_seconds.filter(|seconds| *seconds > 0);
         NewProof::Secret {

@@ -1,4 +1,4 @@
-//! What callers and operators do with keys and clients.
+//! The use cases for keys and clients.
 
 use std::sync::Arc;
 
@@ -16,18 +16,18 @@ use super::{
 };
 use crate::{Authenticator, Created, idempotency};
 
-/// A credential right after it was made or rotated: the only moment in which its secret exists in
-/// the clear.
+/// A credential right after creation or rotation. Only now its secret exists in plain text.
 #[derive(Debug)]
 pub struct MintedCredential {
     /// The credential as it is stored.
     pub credential: Credential,
-    /// The whole secret, to be shown once; none for a client with keys of its own.
+    /// The whole secret, to be shown once. `None` for a client with its own keys.
     pub secret: Option<CredentialSecret>,
 }
 
-/// Keys and clients: make, list, rotate, take back. Every method sees and touches those of the
-/// caller's tenant only, and refuses a caller who holds less than the credential does.
+/// The use cases for keys and clients: create, list, rotate, revoke. Every method is limited to the
+/// caller's tenant. Methods that create or change a credential reject a caller with less access
+/// than the credential has.
 pub struct CredentialService {
     credentials: Arc<dyn CredentialRepository>,
     claims: Arc<dyn IdempotencyRepository>,
@@ -38,7 +38,7 @@ pub struct CredentialService {
 }
 
 impl CredentialService {
-    /// A service over these ports, for names of at most so many characters.
+    /// Creates the service. `name_characters` is the maximum length of a name.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
         claims: Arc<dyn IdempotencyRepository>,
@@ -56,14 +56,14 @@ impl CredentialService {
         }
     }
 
-    /// The same service in a process that lets callers in: it forgets at once what is taken back.
+    /// Adds the authenticator of this process, so that changes take effect in it at once.
     #[must_use]
     pub fn beside(mut self, authenticator: Arc<Authenticator>) -> Self {
         self.authenticator = Some(authenticator);
         self
     }
 
-    /// Makes a key or client.
+    /// Creates a key or client.
     pub async fn create(
         &self,
         caller: &Principal,
@@ -107,7 +107,8 @@ impl CredentialService {
         })
     }
 
-    /// What a command is answered that was about these public keys, or about a secret.
+    /// Builds the result of a command. `keys` are the public keys in the command; `None` if it
+    /// generates a secret.
     async fn answer(
         &self,
         caller: &Principal,
@@ -127,7 +128,7 @@ impl CredentialService {
         }
     }
 
-    /// Lists keys or clients, newest first; the answer carries the cursor of the next page.
+    /// Lists keys or clients, newest first, and returns the cursor of the next page.
     pub async fn list(
         &self,
         caller: &Principal,
@@ -149,7 +150,7 @@ impl CredentialService {
         Ok((page.into_items(), next))
     }
 
-    /// Reads a key or client.
+    /// Returns a key or client.
     pub async fn get(
         &self,
         caller: &Principal,
@@ -162,7 +163,7 @@ impl CredentialService {
             .ok_or(CredentialError::NotFound(kind))
     }
 
-    /// Gives a key or client a new secret, or a client its new public keys.
+    /// Replaces the secret of a key or client, or the public keys of a client.
     pub async fn rotate(
         &self,
         caller: &Principal,
@@ -211,11 +212,11 @@ impl CredentialService {
             .await?;
         Ok(match rotated {
             Idempotent::Applied(rotated) => {
-                // It was there a moment ago: what is gone since was revoked.
+                // It existed a moment ago, so it was revoked meanwhile.
                 let rotated = rotated.ok_or(CredentialError::Ended(kind))?;
                 self.forget_old_secrets().await;
                 let credential = Credential {
-                    // As it is kept.
+                    // The same value as in the idempotency record, for equal replays.
                     last_used_at: before.last_used_at,
                     ..rotated
                 };
@@ -225,7 +226,7 @@ impl CredentialService {
         })
     }
 
-    /// Takes a key or client back; one that was revoked before stays as it was.
+    /// Revokes a key or client. One that is already revoked does not change.
     pub async fn revoke(
         &self,
         caller: &Principal,
@@ -246,7 +247,8 @@ impl CredentialService {
         Ok(())
     }
 
-    /// What was taken back is refused by this process from now on, not only when it looks next.
+    /// Applies the change in this process at once, not only at the next check of the access
+    /// version.
     async fn forget_old_secrets(&self) {
         if let Some(authenticator) = &self.authenticator {
             authenticator.watch_after_change().await;

@@ -1,4 +1,4 @@
-//! What is kept of an answer about a key or client, and what is told of it again.
+//! The stored part of a response about a key or client, and its replay.
 
 use domain::{
     Credential, CredentialId, CredentialKind, IdempotencyRecord, Timestamp,
@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 use super::{CredentialError, MintedCredential};
 use crate::{Created, idempotency};
 
-/// What is kept of an answer: of which credential it was, and what of it neither the command says
-/// nor the store. A secret is not.
+/// The stored part of a response: the id of the credential, and the fields that neither the command
+/// nor the store can restore. Secrets are never stored.
 #[derive(Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Told {
@@ -20,7 +20,7 @@ pub(super) struct Told {
 }
 
 impl Told {
-    /// What is to be kept of an answer that shows a credential like this.
+    /// The part to store of a response with this credential.
     pub(super) fn of(id: &CredentialId, last_used_at: Option<Timestamp>) -> Self {
         Self {
             id: id.to_string(),
@@ -29,8 +29,8 @@ impl Told {
     }
 }
 
-/// Answers a command that was carried out before, and that was about these public keys: what was
-/// told then. What was about a secret is not told again.
+/// Replays the response to a command that was executed before. `keys` are the public keys in the
+/// command. A response that contained a secret cannot be replayed and is an error.
 pub(super) async fn again(
     credentials: &dyn CredentialRepository,
     kind: CredentialKind,
@@ -44,7 +44,7 @@ pub(super) async fn again(
     };
     let present = credentials.find(kind, &id).await?;
     let present = present.ok_or(CredentialError::NotFound(kind))?;
-    // All else stays as it was made.
+    // The other fields never change.
     let credential = Credential {
         proof: Proof::Keys(keys),
         last_used_at,

@@ -1,14 +1,14 @@
-//! The signatures that are accepted.
+//! The accepted signature algorithms.
 
 use std::{fmt, str::FromStr};
 
 use jsonwebtoken::Algorithm;
 
-/// The newer name of [`SignatureAlgorithm::EdDsa`] (RFC 9864), which other curves do not share.
+/// The newer name of [`SignatureAlgorithm::EdDsa`] (RFC 9864). It stands for this curve only.
 const ED25519: &str = "Ed25519";
 
-/// A signature that is accepted. `none` and the symmetric ones are not among them, so that no
-/// configuration can let them in.
+/// An accepted signature algorithm. `none` and the symmetric algorithms are missing, so that no
+/// configuration can allow them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SignatureAlgorithm {
     /// ECDSA on P-256 with SHA-256.
@@ -19,17 +19,17 @@ pub enum SignatureAlgorithm {
     Rs256,
     /// RSASSA-PSS with SHA-256.
     Ps256,
-    /// Ed25519, also by the name that RFC 9864 gave it.
+    /// Ed25519, also under its name in RFC 9864.
     EdDsa,
 }
 
-/// The text names no accepted algorithm.
+/// The error for a text that is not the name of an accepted algorithm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("no accepted signature algorithm")]
 pub struct UnknownAlgorithm;
 
 impl SignatureAlgorithm {
-    /// All of them.
+    /// All accepted algorithms.
     pub const ALL: &'static [Self] = &[
         Self::Es256,
         Self::Es384,
@@ -38,7 +38,7 @@ impl SignatureAlgorithm {
         Self::EdDsa,
     ];
 
-    /// Its registered name, as in `alg`.
+    /// The registered name, as in `alg`.
     pub const fn as_str(self) -> &'static str {
         match self {
             Self::Es256 => "ES256",

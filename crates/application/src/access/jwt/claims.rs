@@ -1,4 +1,4 @@
-//! What a token says, once its signature held.
+//! The claims of a token with a verified signature.
 
 use std::{fmt, time::Duration};
 
@@ -7,13 +7,13 @@ use serde_json::{Map, Value};
 
 use crate::access::AccessError;
 
-/// How far the clocks of two parties may differ.
+/// The accepted difference between the clocks of two parties.
 pub const LEEWAY: Duration = Duration::from_secs(30);
 
-/// The last second of the calendar.
+/// The last second of the year 9999, in seconds since 1970.
 const LAST_SECOND: f64 = 253_402_300_799.0;
 
-/// What a token says. There is one only of a token whose signature held.
+/// The claims of a token. They exist only after the signature was verified.
 #[derive(Clone, PartialEq)]
 pub struct Claims(Map<String, Value>);
 
@@ -23,8 +23,8 @@ impl Claims {
         Self(members)
     }
 
-    /// Refuses a token that has ended or is not valid yet, give or take [`LEEWAY`]; else answers
-    /// when it ends, without leeway.
+    /// Rejects a token that has expired or is not valid yet, with a tolerance of [`LEEWAY`].
+    /// Returns the end of the token, without leeway.
     pub fn check_time(&self, now: Timestamp) -> Result<Timestamp, AccessError> {
         let ends_at = self.time("exp")?.ok_or(AccessError::Invalid)?;
         let starts_at = self.time("nbf")?;
@@ -37,12 +37,12 @@ impl Claims {
         Ok(ends_at)
     }
 
-    /// A claim that is text.
+    /// The claim with this name, if it is a string.
     pub fn text(&self, name: &str) -> Option<&str> {
         self.0.get(name)?.as_str()
     }
 
-    /// Whom the token is for; nobody when the claim does not have the form of one.
+    /// The audiences of the token. Empty if the claim is missing or malformed.
     pub fn audiences(&self) -> Vec<&str> {
         match self.0.get("aud") {
             Some(Value::String(audience)) => vec![audience],
@@ -55,7 +55,7 @@ impl Claims {
         }
     }
 
-    /// Whether there is a claim of this name, whatever its value.
+    /// Returns true if a claim with this name exists, whatever its value.
     pub fn contains(&self, name: &str) -> bool {
         self.0.contains_key(name)
     }
@@ -65,7 +65,7 @@ impl Claims {
         &self.0
     }
 
-    /// A claim in seconds since 1970, with or without a fraction, within the calendar.
+    /// Reads a claim in seconds since 1970, with or without a fraction, up to the year 9999.
     fn time(&self, name: &str) -> Result<Option<Timestamp>, AccessError> {
         let Some(claim) = self.0.get(name) else {
             return Ok(None);
@@ -80,7 +80,7 @@ impl Claims {
 }
 
 impl fmt::Debug for Claims {
-    /// Shows nothing: claims are about people.
+    /// Shows no claims, because they are personal data.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.debug_struct("Claims").finish_non_exhaustive()
     }

@@ -1,4 +1,4 @@
-//! JSON Web Tokens: what one claims to be, and whether a key signed it.
+//! JSON Web Tokens: parsing, and verification of signatures.
 
 mod algorithm;
 mod claims;

@@ -1,8 +1,8 @@
-//! The cryptography underneath.
+//! The cryptographic provider of the JWT library.
 
-/// Chooses the cryptography underneath: first thing in `main`, next to that of TLS. Where one is
-/// installed already, it stays. Without the call the features of the library choose, and it panics
-/// at the first token if another crate has asked for a second one of them.
+/// Installs the cryptographic provider of the JWT library. `main` calls it first, like the one for
+/// TLS. A provider that is already installed stays. Without this call the library selects a
+/// provider by its features, and panics at the first token if another crate enables a second one.
 pub fn install_provider() {
     let _ = jsonwebtoken::crypto::aws_lc::DEFAULT_PROVIDER.install_default();
 }

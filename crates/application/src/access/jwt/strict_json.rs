@@ -1,12 +1,12 @@
-//! JSON objects, read without forgiveness: of two claims of one name it must not be the parser's
-//! taste that decides.
+//! Strict reading of JSON objects. Parsers differ in the value that they take from duplicate names,
+//! so duplicate claims are rejected.
 
 use std::fmt;
 
 use serde::de::{Deserialize, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Value};
 
-/// Reads one JSON object; nothing when it is none, or a member stands twice in it at any depth.
+/// Reads one JSON object. Returns `None` for anything else, and for duplicate names at any depth.
 pub(super) fn read_object(bytes: &[u8]) -> Option<Map<String, Value>> {
     match serde_json::from_slice(bytes) {
         Ok(Strict(Value::Object(object))) => Some(object),
@@ -14,10 +14,10 @@ pub(super) fn read_object(bytes: &[u8]) -> Option<Map<String, Value>> {
     }
 }
 
-/// A member is there, but no text.
+/// The error for a member that exists and is not a string.
 pub(super) struct NotAString;
 
-/// A member that is text or absent.
+/// Returns a string member, or `None` if it is absent.
 pub(super) fn optional_text<'json>(
     object: &'json Map<String, Value>,
     name: &str,

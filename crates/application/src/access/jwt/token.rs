@@ -1,4 +1,4 @@
-//! A token about which nothing is known yet. All reading of what nobody has vouched for is here.
+//! Parsing of unverified tokens. All code that reads unverified content is in this module.
 
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};
 use serde_json::{Map, Value};
@@ -10,13 +10,13 @@ use super::{
 
 /// The `typ` of access tokens (RFC 9068).
 pub const ACCESS_TOKEN: &str = "at+jwt";
-/// The longest token that is read.
+/// The maximum length of a token, in bytes.
 const LONGEST: usize = 16 * 1024;
 
-/// A token of the right form. What it says of itself, issuer and key, serves to find the key that
-/// proves it, and for nothing else.
+/// A well-formed token. Its unverified issuer and key id serve only to find the key that verifies
+/// it.
 pub struct UnverifiedToken<'text> {
-    /// Header and claims as they were signed.
+    /// The header and the claims, in the signed encoding.
     signed: &'text str,
     signature: &'text str,
     algorithm: SignatureAlgorithm,
@@ -26,9 +26,9 @@ pub struct UnverifiedToken<'text> {
 }
 
 impl<'text> UnverifiedToken<'text> {
-    /// Reads a token. Nothing when it is too long, has not the form of a signed token, is signed
-    /// by an algorithm that is never accepted, or demands (`crit`) what is not understood. Keys
-    /// and addresses of keys in its header (`jwk`, `jku`, `x5c`, `x5u`) are not looked at.
+    /// Parses a token. Returns `None` if it is too long, is not a signed token, has an algorithm
+    /// that is never accepted, or has critical extensions (`crit`). Keys and addresses of keys in
+    /// its header (`jwk`, `jku`, `x5c`, `x5u`) are ignored.
     pub fn read(text: &'text str) -> Option<Self> {
         if text.len() > LONGEST {
             return None;
@@ -49,27 +49,27 @@ impl<'text> UnverifiedToken<'text> {
         })
     }
 
-    /// Who it says has issued it.
+    /// The issuer in the unverified claims (`iss`).
     pub fn issuer(&self) -> Option<&str> {
         self.claims.get("iss")?.as_str()
     }
 
-    /// The algorithm that it says it is signed by.
+    /// The algorithm in the unverified header (`alg`).
     pub const fn algorithm(&self) -> SignatureAlgorithm {
         self.algorithm
     }
 
-    /// The key that it says it is signed by (`kid`).
+    /// The id of the signing key in the unverified header (`kid`).
     pub fn key_id(&self) -> Option<&str> {
         self.key_id.as_deref()
     }
 
-    /// Whether it says of which kind it is (`typ`).
+    /// Returns true if the header has a type (`typ`).
     pub const fn has_type(&self) -> bool {
         self.media_type.is_some()
     }
 
-    /// Whether its `typ` is this media type, `application/` left out or not, in any case.
+    /// Returns true if `typ` is this media type, with or without `application/`, in any case.
     pub fn is_of_type(&self, media_type: &str) -> bool {
         let Some(own) = self.media_type.as_deref() else {
             return false;
@@ -82,8 +82,8 @@ impl<'text> UnverifiedToken<'text> {
         own.eq_ignore_ascii_case(media_type)
     }
 
-    /// Its claims, if its algorithm is among those allowed and `key` has signed it. Neither times
-    /// nor audience are looked at.
+    /// Returns the claims if the algorithm is allowed and `key` has signed the token. Times and
+    /// audience are not checked.
     pub fn verify(&self, key: &VerifyingKey, allowed: &[SignatureAlgorithm]) -> Option<Claims> {
         let is_good = allowed.contains(&self.algorithm)
             && key.has_signed(self.signed.as_bytes(), self.signature, self.algorithm);

@@ -1,4 +1,4 @@
-//! Public keys, as key sets publish them.
+//! Public keys from key sets.
 
 use domain::public_key;
 use jsonwebtoken::{DecodingKey, crypto};
@@ -6,18 +6,18 @@ use serde_json::{Map, Value};
 
 use super::SignatureAlgorithm;
 
-/// A public key that can prove signatures, with what its owner says of its use.
+/// A public key that verifies signatures, with the algorithms that its owner allows.
 #[derive(Clone)]
 pub struct VerifyingKey {
     id: Option<String>,
-    /// The algorithms that it may be used with: never of two key types or curves.
+    /// The algorithms that it may be used with, all of one key type and curve.
     algorithms: Vec<SignatureAlgorithm>,
     key: DecodingKey,
 }
 
 impl VerifyingKey {
-    /// Takes a key from a key set. Nothing when the table of public keys does not take it: it is
-    /// not for signatures, symmetric or private, of an unknown type, curve or size, or malformed.
+    /// Reads a key of a key set. Returns `None` if the key is not for signatures, is symmetric or
+    /// private, is malformed, or has an unknown type, curve or size (`domain::public_key`).
     pub fn from_jwk(jwk: &Value) -> Option<Self> {
         let jwk = jwk.as_object()?;
         let names = public_key::algorithms(jwk).into_iter();
@@ -34,17 +34,17 @@ impl VerifyingKey {
         })
     }
 
-    /// What tokens call it (`kid`).
+    /// The id in tokens (`kid`).
     pub fn id(&self) -> Option<&str> {
         self.id.as_deref()
     }
 
-    /// Whether it may be used with an algorithm.
+    /// Returns true if the key may be used with this algorithm.
     pub fn fits(&self, algorithm: SignatureAlgorithm) -> bool {
         self.algorithms.contains(&algorithm)
     }
 
-    /// Whether `signature` (base64url) over `message` is this key's.
+    /// Returns true if the key has made `signature` (base64url) over `message`.
     pub(super) fn has_signed(
         &self,
         message: &[u8],
@@ -57,7 +57,7 @@ impl VerifyingKey {
     }
 }
 
-/// The key itself.
+/// Converts the key material for the JWT library.
 fn material(jwk: &Map<String, Value>) -> Option<DecodingKey> {
     let text = |name: &str| jwk.get(name)?.as_str();
     let key = match text("kty")? {

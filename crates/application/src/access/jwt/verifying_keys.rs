@@ -6,24 +6,26 @@ use serde_json::Value;
 
 use super::{Claims, SignatureAlgorithm, UnverifiedToken, VerifyingKey};
 
-/// The bounds of a key set. All keys that are read stay in memory, and each try on a token costs up
-/// to 0.4 ms of a request thread.
+/// The bounds of a key set. All keys that are read stay in memory. Each verification with one key
+/// costs up to 0.4 ms of a request thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KeyBounds {
-    /// Keys of a set that are read.
+    /// The maximum number of keys that are read from a set.
     pub read: usize,
-    /// Keys that are tried on a token that does not name one key.
+    /// The maximum number of keys that are tried on a token, if it has no key id or several keys
+    /// share the id.
     pub tried: usize,
 }
 
 impl KeyBounds {
-    /// A key set that the operator named.
+    /// The bounds of a key set that the operator configured.
     pub const OPERATOR: Self = Self {
         read: 100,
         tried: 8,
     };
-    /// A key set of a tenant's client, in whose name anybody can send assertions: the old key and
-    /// the new one are tried of a client that changes its key and names neither.
+    /// The bounds of a key set of a tenant's client. Any sender can name the client in an
+    /// assertion. Two tries suffice for a client that changes its key and sends no key id: the old
+    /// key and the new one.
     pub const TENANT: Self = Self {
         read: MOST_KEYS,
         tried: 2,
@@ -46,21 +48,21 @@ pub struct VerifyingKeys {
     tried: usize,
 }
 
-/// What the keys of a party say of a token.
+/// The result of checking a token against the keys of a party.
 #[derive(Debug, Clone, PartialEq)]
 pub enum SignatureCheck {
-    /// One of them signed it.
+    /// A key of the set has signed the token.
     Proven(Claims),
-    /// The one that it names did not sign it, or it is signed in a manner that is not allowed.
+    /// The key with the token's key id did not sign it, or the algorithm is not allowed.
     Refused,
-    /// None of them is the one that it names, or, when it names none, none signed it. A newer set
-    /// of keys may know better.
+    /// The set has no key with the token's key id, or the token has no key id and no key matches. A
+    /// newer set may contain the key.
     UnknownKey,
 }
 
 impl VerifyingKeys {
-    /// Reads the first keys of a set (RFC 7517). Those that cannot prove signatures are
-    /// passed over.
+    /// Reads the first keys of a set (RFC 7517), up to the bound. Keys that cannot verify
+    /// signatures are ignored.
     pub fn read(set: &Value, bounds: KeyBounds) -> Option<Self> {
         let keys = set.get("keys")?.as_array()?;
         let first = keys.iter().take(bounds.read);
@@ -70,7 +72,7 @@ impl VerifyingKeys {
         })
     }
 
-    /// Looks for the key that signed a token.
+    /// Checks a token against the keys.
     pub fn prove(
         &self,
         token: &UnverifiedToken<'_>,

@@ -22,11 +22,11 @@ const QUOTAS: RateLimits = RateLimits {
     streams: 32,
 };
 
-/// Counts down from what it was given, and cannot be reached for anything else.
+/// A limiter that counts down from the units in `left`. It is unavailable for all other policies.
 #[derive(Default)]
 struct Script {
     left: Mutex<HashMap<RatePolicy, u32>>,
-    /// How many streams are open; nobody knows without a number.
+    /// The number of open streams. `None` makes the limiter unavailable for streams.
     open_streams: Option<u32>,
 }
 

@@ -20,16 +20,17 @@ use crate::access::{
 };
 use crate::cache::weight;
 
-/// The farthest end of an assertion: until then its `jti` must be remembered.
+/// The maximum time until the end of an assertion. The store keeps its `jti` until then.
 const LONGEST_LIFE: Duration = Duration::from_hours(1);
-/// The longest `jti`, in characters.
+/// The maximum length of a `jti`, in characters.
 const LONGEST_ID: usize = 255;
-/// Published key sets that are remembered, of all clients.
+/// The maximum number of published key sets in the cache, of all clients together.
 const REMEMBERED_SETS: usize = 256;
-/// The largest size of a key set in memory: its number of keys and the size of each are bounded.
+/// The maximum size of a key set in memory, in bytes. The number of keys and the size of each key
+/// are bounded.
 const SET_BYTES: usize = 24 * 1024;
 
-/// Judges client assertions.
+/// Verifies client assertions.
 pub struct Assertions {
     issuer: String,
     tokens: Arc<dyn TokenRepository>,
@@ -38,7 +39,7 @@ pub struct Assertions {
 }
 
 impl Assertions {
-    /// Assertions meant for `issuer`, our own name.
+    /// Verifies assertions whose audience is `issuer`, the name of this service.
     pub fn new(issuer: String, tokens: Arc<dyn TokenRepository>, key_sets: KeySets) -> Self {
         Self {
             issuer,
@@ -48,7 +49,8 @@ impl Assertions {
         }
     }
 
-    /// Whether an assertion proves that it comes from `client`; it can do so once.
+    /// Returns true if the assertion proves that it comes from `client`. Each assertion is accepted
+    /// once.
     pub(super) async fn prove(
         &self,
         client: &Credential,
@@ -60,7 +62,7 @@ impl Assertions {
         else {
             return Ok(false);
         };
-        // Until then it would be taken.
+        // Without the entry, the assertion would be accepted again until this time.
         Ok(self.tokens.use_assertion(&id, ends_at + LEEWAY).await?)
     }
 
@@ -85,7 +87,7 @@ impl Assertions {
         }
     }
 
-    /// The set at an address: one for all who ask at the same time.
+    /// The key set at a URL. Concurrent callers share one set.
     fn published_at(&self, url: &str) -> KeySet {
         let make = || {
             let location = KeyLocation::Url(url.to_owned());
@@ -97,8 +99,9 @@ impl Assertions {
         set
     }
 
-    /// The digest by which an assertion is remembered, and when it ends; nothing when it is not
-    /// from this client to us, or not for now.
+    /// Returns the digest by which the assertion is remembered, and the end of the assertion.
+    /// Returns `None` if the assertion is not from this client, is not for this service, or is not
+    /// valid now.
     fn accepted(
         &self,
         client: &Credential,
@@ -107,7 +110,7 @@ impl Assertions {
     ) -> Option<(SecretDigest, Timestamp)> {
         let own = Some(client.id.as_str());
         let is_own = claims.text("iss") == own && claims.text("sub") == own;
-        // One that is meant for others too could be carried from there to here.
+        // A recipient of an assertion with several audiences could replay it here.
         if !is_own || claims.audiences() != [&*self.issuer] {
             return None;
         }

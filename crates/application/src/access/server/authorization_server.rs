@@ -1,4 +1,4 @@
-//! What clients ask of the authorization server: a token, its end, and what it is worth.
+//! The OAuth endpoints of the authorization server: issue, revoke and introspect tokens.
 
 use std::sync::Arc;
 
@@ -12,21 +12,21 @@ use super::{
 };
 use crate::access::{AccessError, Authenticator, Count, Limits, jwt::UnverifiedToken};
 
-/// The one grant: machines act for themselves.
+/// The only supported grant: a client acts for itself.
 pub const CLIENT_CREDENTIALS: &str = "client_credentials";
 
-/// What is asked of the token endpoint.
+/// The parameters of a request to the token endpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct TokenRequest {
     /// `grant_type`.
     pub grant_type: Option<String>,
-    /// `scope`: all of the client's when absent.
+    /// `scope`: if absent, all scopes of the client.
     pub scope: Option<String>,
-    /// `resource` (RFC 8707): the service that the token is for.
+    /// `resource` (RFC 8707): the service that will receive the token.
     pub resource: Option<String>,
 }
 
-/// The authorization server, for machines only.
+/// The authorization server. It issues tokens to clients only, never to users.
 pub struct AuthorizationServer {
     clients: ClientAuthentication,
     tokens: Arc<OwnTokens>,
@@ -37,8 +37,8 @@ pub struct AuthorizationServer {
 }
 
 impl AuthorizationServer {
-    /// A server that issues these tokens to these clients, beside what lets them in. What a client
-    /// asks of it counts as its requests to the service do.
+    /// Creates the authorization server. Requests of a client to this server and to the rest of the
+    /// API count against the same rate limits.
     pub fn new(
         clients: ClientAuthentication,
         tokens: Arc<OwnTokens>,
@@ -57,12 +57,12 @@ impl AuthorizationServer {
         }
     }
 
-    /// Its name: the service's public URL.
+    /// The issuer name: the public URL of the service.
     pub fn issuer(&self) -> &str {
         self.tokens.issuer()
     }
 
-    /// The keys that prove its tokens, as a JWK set has them.
+    /// The public keys that verify its tokens, in the form of a JWK set.
     pub fn published_keys(&self) -> Vec<Value> {
         self.keys.published()
     }
@@ -88,8 +88,8 @@ impl AuthorizationServer {
         issued.ok_or(OAuthError::InvalidClient)
     }
 
-    /// Refuses a token of the client from now on (RFC 7009). What is no good token is none to
-    /// revoke.
+    /// Revokes a token of the client (RFC 7009). A token that is not valid needs no revocation and
+    /// causes no error.
     pub async fn revoke(
         &self,
         shown: &ClientCredentials,
@@ -107,8 +107,8 @@ impl AuthorizationServer {
         Ok(())
     }
 
-    /// What a token is worth (RFC 7662): nothing, unless it is good now and of the same tenant as
-    /// the client that asks.
+    /// Returns the content of a token (RFC 7662). Returns `None` unless the token is valid now and
+    /// belongs to the tenant of the calling client.
     pub async fn introspect(
         &self,
         shown: &ClientCredentials,
@@ -116,12 +116,12 @@ impl AuthorizationServer {
     ) -> Result<Option<OwnToken>, OAuthError> {
         let (_, token) = self.asked_about(shown, token).await?;
         let now = self.clock.now();
-        // The leeway is for clocks that differ; here there is one.
+        // The leeway is for differences between two clocks. Here only one clock is involved.
         Ok(token.filter(|token| now < token.ends_at))
     }
 
-    /// The client that asks, unless it has asked too often. A token that is revoked has every
-    /// process forget whom it knows, so that no client is to do so without end.
+    /// Authenticates the client and applies its rate limit. The limit also covers revocation,
+    /// because each revocation clears the credential cache of every process.
     async fn client(&self, shown: &ClientCredentials) -> Result<Credential, OAuthError> {
         let client = self.clients.authenticate(shown).await?;
         let holder = QuotaHolder {
@@ -136,8 +136,9 @@ impl AuthorizationServer {
         }
     }
 
-    /// The client that asks, and the good token that it asks about. Nobody learns anything of the
-    /// tokens of another tenant, not even that there are some.
+    /// Returns the calling client and the token of its request, if the token is valid. A token of
+    /// another tenant is reported like an invalid one, so that a client cannot detect that it
+    /// exists.
     async fn asked_about(
         &self,
         shown: &ClientCredentials,
@@ -164,7 +165,8 @@ impl AuthorizationServer {
     }
 }
 
-/// The scopes of a new token: those asked for, all of which the client must hold, or all of its.
+/// The scopes of a new token: the requested scopes, all of which the client must hold, or by
+/// default all scopes of the client.
 fn asked_scopes(client: &Credential, asked: Option<&str>) -> Result<Scopes, OAuthError> {
     let Some(asked) = asked else {
         return Ok(client.scopes);

@@ -1,4 +1,4 @@
-//! How clients prove what they are: by a secret or by a signature.
+//! Authentication of OAuth clients, by a secret or by a signed assertion.
 
 use std::{fmt, sync::Arc};
 
@@ -8,13 +8,13 @@ use ports::{Clock, CredentialRepository};
 use super::{Assertions, OAuthError};
 use crate::access::{LastUsed, jwt::UnverifiedToken};
 
-/// The one type of client assertion (RFC 7523).
+/// The only supported type of client assertion (RFC 7523).
 const ASSERTION_TYPE: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
 
-/// What a request shows of its client. `Debug` hides it.
+/// The client credentials in a request. `Debug` hides them.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct ClientCredentials {
-    /// Id and secret from `Authorization: Basic`, form-decoded.
+    /// The id and the secret from `Authorization: Basic`, form-decoded.
     pub basic: Option<(String, String)>,
     /// The parameter `client_id`.
     pub client_id: Option<String>,
@@ -32,14 +32,15 @@ impl fmt::Debug for ClientCredentials {
     }
 }
 
-/// The one method by which a client authenticates.
+/// The method by which a client authenticates.
 enum Method<'a> {
     Secret { id: &'a str, secret: &'a str },
     Assertion(&'a str),
 }
 
 impl ClientCredentials {
-    /// The one method; two at once are a malformed request, none is no authentication.
+    /// Returns the method of the request. Two methods at once are an invalid request; no method is
+    /// an authentication failure.
     fn method(&self) -> Result<Method<'_>, OAuthError> {
         let client_id = self.client_id.as_deref();
         let is_asserted = self.assertion.is_some() || self.assertion_type.is_some();
@@ -76,7 +77,7 @@ impl ClientCredentials {
     }
 }
 
-/// Finds out which client sends a request.
+/// Authenticates OAuth clients.
 pub struct ClientAuthentication {
     credentials: Arc<dyn CredentialRepository>,
     assertions: Assertions,
@@ -85,7 +86,7 @@ pub struct ClientAuthentication {
 }
 
 impl ClientAuthentication {
-    /// Authentication of the clients of a store.
+    /// Creates the authentication for the clients in a store.
     pub fn new(
         credentials: Arc<dyn CredentialRepository>,
         assertions: Assertions,
@@ -100,8 +101,8 @@ impl ClientAuthentication {
         }
     }
 
-    /// The client that sends a request. Whatever is wrong with what it shows, the refusal is the
-    /// same.
+    /// Returns the client that sends the request. The error does not reveal which credential check
+    /// failed.
     pub(super) async fn authenticate(
         &self,
         shown: &ClientCredentials,
@@ -165,7 +166,7 @@ impl ClientAuthentication {
 mod tests {
     use super::*;
 
-    /// A request that shows these things, separated by spaces.
+    /// Client credentials with the listed parts, separated by spaces.
     fn shown(things: &str) -> ClientCredentials {
         let mut shown = ClientCredentials::default();
         for thing in things.split_whitespace() {

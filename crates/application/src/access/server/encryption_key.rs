@@ -1,4 +1,4 @@
-//! The operator's key, with which the private halves of signing keys are stored encrypted.
+//! The operator's key, which encrypts the stored private halves of signing keys.
 
 use std::{fmt, sync::Arc};
 
@@ -12,7 +12,7 @@ const LENGTH: usize = 32;
 pub struct EncryptionKey(Arc<LessSafeKey>);
 
 impl EncryptionKey {
-    /// Reads 32 bytes in base64 or base64url, with or without the `=` at the end.
+    /// Parses 32 bytes in base64 or base64url, with or without the `=` at the end.
     pub fn parse(text: &str) -> Option<Self> {
         let url_safe = text
             .trim_end_matches('=')
@@ -26,8 +26,8 @@ impl EncryptionKey {
         Some(Self(Arc::new(LessSafeKey::new(key))))
     }
 
-    /// Encrypts `plain` for the row of this name, so that it opens in no other: the nonce, the
-    /// ciphertext, the tag.
+    /// Encrypts `plain` for the row with this name and returns nonce, ciphertext and tag.
+    /// Decryption with another name fails.
     pub(super) fn seal(&self, name: &str, nonce: [u8; NONCE_LEN], plain: &[u8]) -> Option<Vec<u8>> {
         let mut sealed = plain.to_vec();
         let unique = Nonce::assume_unique_for_key(nonce);
@@ -39,7 +39,8 @@ impl EncryptionKey {
         Some(sealed)
     }
 
-    /// Decrypts what was sealed by this key for the row of this name.
+    /// Decrypts the output of `seal` for the row with this name. Returns `None` if key, name or
+    /// bytes differ.
     pub(super) fn open(&self, name: &str, sealed: &[u8]) -> Option<Vec<u8>> {
         let (nonce, ciphertext) = sealed.split_at_checked(NONCE_LEN)?;
         let nonce = Nonce::try_assume_unique_for_key(nonce).ok()?;

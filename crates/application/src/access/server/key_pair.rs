@@ -1,4 +1,4 @@
-//! One key pair that signs tokens.
+//! A key pair that signs tokens.
 
 use aws_lc_rs::{
     rand::SystemRandom,
@@ -15,16 +15,16 @@ use super::SigningKeyError;
 
 /// A key pair for ES256.
 pub(super) struct KeyPair {
-    /// The RFC 7638 thumbprint of its public half.
+    /// The RFC 7638 thumbprint of the public half.
     pub(super) kid: String,
-    /// Its public half, as it is published.
+    /// The public half, as a JWK for publication.
     pub(super) public_key: Value,
     private: EncodingKey,
 }
 
 impl KeyPair {
-    /// Makes a new one; answers its private half (PKCS #8) too. The randomness is the
-    /// cryptographic library's own: it takes none from outside for this.
+    /// Generates a key pair and returns it with its private half (PKCS #8). The random numbers come
+    /// from the cryptographic library, because its generator accepts no other source.
     pub(super) fn generate() -> Result<(Self, Vec<u8>), SigningKeyError> {
         let algorithm = &ECDSA_P256_SHA256_FIXED_SIGNING;
         let pkcs8 = EcdsaKeyPair::generate_pkcs8(algorithm, &SystemRandom::new())
@@ -34,7 +34,7 @@ impl KeyPair {
         Ok((pair, pkcs8))
     }
 
-    /// From the private half, PKCS #8.
+    /// Reads a key pair from its private half (PKCS #8).
     pub(super) fn read(pkcs8: &[u8]) -> Option<Self> {
         let private = EncodingKey::from_ec_der(pkcs8);
         let public = Jwk::from_encoding_key(&private, Algorithm::ES256).ok()?;
@@ -49,7 +49,7 @@ impl KeyPair {
         })
     }
 
-    /// A signed token of this media type with these claims.
+    /// Returns a signed token with this media type and these claims.
     pub(super) fn sign(
         &self,
         media_type: &str,

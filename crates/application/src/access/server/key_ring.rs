@@ -1,4 +1,4 @@
-//! The signing keys as one process knows them.
+//! The signing keys in the memory of one process.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{EncryptionKey, KeyObstacle, SigningKeyError, key_pair::KeyPair};
 use crate::access::jwt::VerifyingKey;
 
-/// A signing key as this process can use it.
+/// A stored signing key, prepared for use.
 struct Held {
     kid: String,
     public_key: Value,
@@ -23,8 +23,8 @@ struct Held {
 pub(super) struct KeyRing(Vec<Held>);
 
 impl KeyRing {
-    /// From the stored keys, newest first. What is encrypted with another key than `encryption`
-    /// can still prove what it signed.
+    /// Reads the stored keys, newest first. A key that is encrypted with another key than
+    /// `encryption` can still verify signatures.
     pub(super) fn open(
         stored: &[SigningKey],
         encryption: Option<&EncryptionKey>,
@@ -45,8 +45,8 @@ impl KeyRing {
         held.collect::<Result<_, _>>().map(Self)
     }
 
-    /// The newest key that this process can sign with, and whose signatures count for `life` at
-    /// least.
+    /// The newest key that this process can sign with and whose signatures are accepted for at
+    /// least `life`.
     pub(super) fn signer(
         &self,
         now: Timestamp,
@@ -58,12 +58,12 @@ impl KeyRing {
         signer.ok_or_else(|| self.unreadable().unwrap_or(SigningKeyError::Missing))
     }
 
-    /// Whether no key has been made yet.
+    /// Returns true if no key exists yet.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// Why this process cannot sign with the newest key, if it cannot.
+    /// The error that prevents this process from signing with the newest key, if any.
     pub(super) fn unreadable(&self) -> Option<SigningKeyError> {
         let newest = self.0.first()?;
         let obstacle = *newest.pair.as_ref().err()?;
@@ -71,13 +71,13 @@ impl KeyRing {
         Some(SigningKeyError::Unreadable { kid, obstacle })
     }
 
-    /// The key of this id, if its signatures count.
+    /// The key with this id, if its signatures are accepted.
     pub(super) fn verifying(&self, kid: &str, now: Timestamp) -> Option<VerifyingKey> {
         let held = self.counting(now).find(|held| held.kid == kid)?;
         Some(held.verifying.clone())
     }
 
-    /// The public halves of all keys whose signatures count.
+    /// The public halves of all keys whose signatures are accepted.
     pub(super) fn published(&self, now: Timestamp) -> Vec<Value> {
         self.counting(now)
             .map(|held| held.public_key.clone())
@@ -91,8 +91,8 @@ impl KeyRing {
     }
 }
 
-/// The key pair of a stored key. Its private half must be that of the public one: its thumbprint
-/// says so.
+/// Decrypts and reads the key pair of a stored key. The thumbprint proves that the private half
+/// belongs to the public half.
 fn open(key: &SigningKey, encryption: Option<&EncryptionKey>) -> Result<KeyPair, KeyObstacle> {
     let pair = if key.is_sealed {
         let encryption = encryption.ok_or(KeyObstacle::NoEncryptionKey)?;

@@ -1,4 +1,4 @@
-//! The authorization server: access tokens for OAuth clients, signed by keys of our own.
+//! The authorization server: issues access tokens to OAuth clients, signed by its own keys.
 
 mod assertion;
 mod authorization_server;

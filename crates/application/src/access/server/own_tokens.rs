@@ -1,4 +1,4 @@
-//! The access tokens of this service (RFC 9068): signed here, and read here.
+//! The access tokens of this service (RFC 9068): issue, verify and revoke.
 
 use std::{fmt, sync::Arc, time::Duration};
 
@@ -16,12 +16,12 @@ use crate::access::{
     jwt::{ACCESS_TOKEN, Claims, LEEWAY, SignatureAlgorithm, UnverifiedToken},
 };
 
-/// How long an access token lives.
+/// The lifetime of an access token.
 pub(super) const LIFE: Duration = Duration::from_mins(10);
-/// What this service signs with.
+/// The algorithms that this service signs with.
 const ALGORITHMS: &[SignatureAlgorithm] = &[SignatureAlgorithm::Es256];
 
-/// What an access token says (RFC 9068).
+/// The claims of an access token (RFC 9068).
 #[derive(Serialize)]
 struct AccessTokenClaims<'a> {
     iss: &'a str,
@@ -34,14 +34,14 @@ struct AccessTokenClaims<'a> {
     scope: &'a str,
 }
 
-/// A token that was issued just now. `Debug` hides it.
+/// A newly issued token. `Debug` hides it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct IssuedToken {
     /// The token.
     pub text: String,
-    /// Whole seconds until it ends.
+    /// The lifetime of the token, in whole seconds.
     pub expires_in: i64,
-    /// What it allows.
+    /// The scopes that the token grants.
     pub scopes: Scopes,
 }
 
@@ -55,20 +55,21 @@ impl fmt::Debug for IssuedToken {
     }
 }
 
-/// A token of this service that is good: signed, not ended, not revoked, its client alive.
+/// A valid token of this service: correctly signed, neither expired nor revoked, of an active
+/// client.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OwnToken {
-    /// Its `jti`.
+    /// The `jti`.
     pub id: Uuid,
     /// The id of the key that signed it.
     pub signing_key: String,
     /// The client that it was issued to.
     pub client: Credential,
-    /// What it allows now: what was asked for and the client still holds.
+    /// The scopes that it grants now: the scopes at issue that the client still holds.
     pub scopes: Scopes,
-    /// When it was issued, in seconds since 1970.
+    /// The time of issue, in seconds since 1970.
     pub issued_at: i64,
-    /// When it ends.
+    /// The time at which it expires.
     pub ends_at: Timestamp,
 }
 
@@ -83,7 +84,8 @@ pub struct OwnTokens {
 }
 
 impl OwnTokens {
-    /// Tokens of the service that clients reach at `issuer`: its name as issuer and as audience.
+    /// Creates the tokens of the service with the public URL `issuer`, which is their issuer and
+    /// their audience.
     pub fn new(
         issuer: String,
         keys: Arc<SigningKeys>,
@@ -102,17 +104,17 @@ impl OwnTokens {
         }
     }
 
-    /// What stands in `iss` and `aud` of these tokens: the service's public URL.
+    /// The value of `iss` and `aud` in these tokens: the public URL of the service.
     pub fn issuer(&self) -> &str {
         &self.issuer
     }
 
-    /// Forgets what it knew of the signing keys: the access version has changed.
+    /// Reads the signing keys again, after a change of the access version.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
         self.keys.reload().await
     }
 
-    /// Lets the client of a token in, or not.
+    /// Verifies a token and returns the access of its client.
     pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<AuthContext, AccessError> {
         let token = self.examine(token).await?;
         Ok(AuthContext {
@@ -134,7 +136,7 @@ impl OwnTokens {
         })
     }
 
-    /// Finds out whether a token of this service is good.
+    /// Verifies a token of this service.
     pub(super) async fn examine(
         &self,
         token: &UnverifiedToken<'_>,
@@ -173,8 +175,8 @@ impl OwnTokens {
         })
     }
 
-    /// Looks again at a token that was good, of which these are the `jti`, the client, the signing
-    /// key and the end.
+    /// Checks the current status of a token that was verified before. The arguments are its `jti`,
+    /// client, signing key and end.
     pub(in crate::access) async fn look_again(
         &self,
         id: Uuid,
@@ -209,7 +211,7 @@ impl OwnTokens {
             .ok_or(AccessError::Invalid)
     }
 
-    /// Issues a token to a client; nothing when the client ends within this second.
+    /// Issues a token to a client. Returns `None` if the client expires within this second.
     pub(super) fn issue(
         &self,
         client: &Credential,
@@ -241,14 +243,14 @@ impl OwnTokens {
         }))
     }
 
-    /// Refuses a token from now on.
+    /// Revokes a token.
     pub(super) async fn revoke(&self, token: &OwnToken) -> Result<(), RepositoryError> {
-        // Until then it would be let in.
+        // Without the entry, the token would be accepted until this time.
         self.tokens.revoke(token.id, token.ends_at + LEEWAY).await
     }
 }
 
-/// What our own tokens say beyond what every token does.
+/// The claims that only tokens of this service contain.
 struct Content {
     id: Uuid,
     client: CredentialId,
@@ -265,7 +267,7 @@ impl Content {
         Some(Self {
             id: Uuid::parse_str(claims.text("jti")?).ok()?,
             client: client.parse().ok()?,
-            // A scope that only a newer version knows allows nothing here.
+            // A scope that only a newer version of the service defines grants nothing here.
             scopes: claims
                 .text("scope")?
                 .split(' ')
@@ -276,7 +278,7 @@ impl Content {
     }
 }
 
-/// Whole seconds since 1970.
+/// Converts a time to whole seconds since 1970.
 pub fn seconds(time: Timestamp) -> i64 {
     time.milliseconds().div_euclid(1_000)
 }

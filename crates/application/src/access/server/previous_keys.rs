@@ -1,4 +1,4 @@
-//! What becomes of the signing keys before a new one.
+//! The validity of older signing keys after a rotation.
 
 use std::time::Duration;
 
@@ -6,31 +6,33 @@ use domain::{SigningKey, Timestamp};
 
 use crate::access::jwt::LEEWAY;
 
-/// How long the signatures of a superseded key count: far longer than its last token lives, so
-/// that a node which learns late of the new key goes on with the old one.
+/// The time for which signatures of a superseded key are still accepted. It is far longer than the
+/// lifetime of a token, so that a node that learns late of the new key can continue to sign with
+/// the old one.
 const OVERLAP: Duration = Duration::from_hours(1);
 
-/// What becomes of the keys before a new one.
+/// The validity of older signing keys after a rotation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PreviousKeys {
-    /// What they signed counts for an hour.
+    /// Their signatures are accepted for one more hour.
     Overlap,
-    /// What they signed counts no more: for keys that were stolen.
+    /// Their signatures are rejected from now on. For stolen keys.
     Drop,
 }
 
 impl PreviousKeys {
-    /// Until when the keys before one that is made now count.
+    /// The time until which the older keys are valid if a new key is created now.
     pub(super) fn until(self, now: Timestamp) -> Timestamp {
         match self {
             Self::Overlap => now + OVERLAP,
-            // Also for nodes whose clock is a little behind.
+            // Nodes whose clock is slightly behind must reject the keys too.
             Self::Drop => before(now, LEEWAY),
         }
     }
 }
 
-/// When a key was dropped, if it was: by one of these newer ones.
+/// The time at which `key` was dropped, if it was. `newer` holds the keys that were created after
+/// it; the rotation to one of them dropped it.
 pub fn dropped_at(key: &SigningKey, newer: &[SigningKey]) -> Option<Timestamp> {
     let end = key.valid_until?;
     let mut made_at = newer.iter().map(|newer| newer.created_at);
@@ -64,7 +66,7 @@ mod tests {
         let at = Timestamp::from_milliseconds;
         let newest = key(DAY + 5_000, None);
         let dropped = PreviousKeys::Drop.until(newest.created_at);
-        // Made five seconds before, so that it ended before it was made.
+        // It was created five seconds before `newest`, so its end is earlier than its creation.
         let before = key(DAY, Some(dropped));
         assert!(dropped < before.created_at);
         let newer = [newest, before];

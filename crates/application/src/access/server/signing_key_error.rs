@@ -1,23 +1,23 @@
-//! What can go wrong with signing keys.
+//! Errors of signing keys.
 
 use ports::RepositoryError;
 
-/// What can go wrong with signing keys.
+/// An error of signing keys.
 #[derive(Debug, thiserror::Error)]
 pub enum SigningKeyError {
-    /// The private half of the key that is to sign cannot be read.
+    /// The private half of the newest key cannot be read.
     #[error("the signing key {kid} cannot be read")]
     Unreadable {
-        /// Which.
+        /// The id of the key.
         kid: String,
-        /// Why not.
+        /// The reason.
         #[source]
         obstacle: KeyObstacle,
     },
-    /// No key has been made yet.
+    /// No usable key exists.
     #[error("there is no signing key")]
     Missing,
-    /// Others rotate all the time.
+    /// Other processes rotated the keys during every attempt.
     #[error("other processes rotate the signing keys at the same time")]
     Contended,
     /// The cryptographic library failed.
@@ -28,16 +28,16 @@ pub enum SigningKeyError {
     Store(#[from] RepositoryError),
 }
 
-/// Why the private half of a signing key cannot be read.
+/// The reason why the private half of a signing key cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum KeyObstacle {
-    /// The operator has given no key for it.
+    /// The key is encrypted, and no encryption key is configured.
     #[error("it is stored encrypted, and AUTH__ENCRYPTION_KEY is not set")]
     NoEncryptionKey,
-    /// It does not open with the operator's key.
+    /// The configured encryption key does not decrypt it.
     #[error("AUTH__ENCRYPTION_KEY is not the one with which it was encrypted")]
     OtherEncryptionKey,
-    /// It is no private key, or that of another public half.
+    /// The stored bytes are not a private key, or belong to another public half.
     #[error("what is stored is not its private key")]
     Damaged,
 }

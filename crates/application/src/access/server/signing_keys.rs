@@ -1,4 +1,4 @@
-//! The keys that sign our access tokens: made, rotated, and remembered.
+//! The keys that sign the access tokens of this service: created, rotated and cached.
 
 use std::{
     sync::{Arc, PoisonError, RwLock},
@@ -16,14 +16,15 @@ use tokio_util::sync::CancellationToken;
 use super::{EncryptionKey, PreviousKeys, SigningKeyError, key_pair::KeyPair, key_ring::KeyRing};
 use crate::access::jwt::VerifyingKey;
 
-/// How often it is looked whether the newest key is too old.
+/// The interval between two checks of the age of the newest key.
 const INTERVAL: Duration = Duration::from_hours(1);
-/// The shortest time between two looks at the store for keys that nobody has heard of.
+/// The minimum time between two reads of the store because of an unknown key id.
 const COOL_DOWN: Duration = Duration::from_secs(1);
-/// So often a rotation by command begins anew when another process was quicker.
+/// The maximum number of attempts of a rotation by command. An attempt fails if another process
+/// rotates the keys first.
 const ATTEMPTS: usize = 5;
 
-/// The signing keys of a store, as this process remembers them.
+/// The signing keys of a store, cached in this process.
 pub struct SigningKeys {
     repository: Arc<dyn SigningKeyRepository>,
     clock: Arc<dyn Clock>,
@@ -31,23 +32,23 @@ pub struct SigningKeys {
     encryption: Option<EncryptionKey>,
     maximum_age: Duration,
     ring: RwLock<Arc<KeyRing>>,
-    /// The last look at the store because of an unknown key. Held while keys are read, so that no
-    /// older list replaces a newer one.
+    /// The last read of the store because of an unknown key id. The lock is held while keys are
+    /// read, so that no older list replaces a newer one.
     last_look: Mutex<LastRefresh>,
 }
 
-/// A look at the store because of an unknown key.
+/// A read of the store because of an unknown key id.
 #[derive(Default)]
 struct LastRefresh {
-    /// As `Clock::running_for` measures it.
+    /// The time of the read, as measured by `Clock::running_for`.
     at: Option<Duration>,
-    /// Why the keys could not be read, unless they were read since.
+    /// The error of the read. A later successful read clears it.
     failure: Option<Arc<RepositoryError>>,
 }
 
 impl SigningKeys {
-    /// Keys of a store, none of which is known yet. New ones are encrypted with `encryption`, if
-    /// there is one, and replaced after `maximum_age`.
+    /// Creates an empty cache of the keys in a store. New keys are encrypted with `encryption`, if
+    /// configured, and replaced after `maximum_age`.
     pub fn new(
         repository: Arc<dyn SigningKeyRepository>,
         clock: Arc<dyn Clock>,
@@ -66,12 +67,12 @@ impl SigningKeys {
         }
     }
 
-    /// Reads the keys and makes the first one of a new store. Fails when the key that is to sign
-    /// cannot be read.
+    /// Reads the keys, and creates the first key of a new store. Fails if this process cannot read
+    /// the private half of the newest key.
     pub async fn prepare(&self) -> Result<(), SigningKeyError> {
         self.reload().await?;
         if self.ring().is_empty() {
-            // When it was added by another process meanwhile, that one is as good.
+            // If another process has added the first key meanwhile, that key is used.
             self.add(None, PreviousKeys::Overlap).await?;
         }
         match self.ring().unreadable() {
@@ -80,7 +81,7 @@ impl SigningKeys {
         }
     }
 
-    /// Reads the keys anew: they have changed, or may have.
+    /// Reads the keys again, after a known or possible change.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
         let mut last_look = self.last_look.lock().await;
         self.read().await?;
@@ -88,7 +89,7 @@ impl SigningKeys {
         Ok(())
     }
 
-    /// Reads the keys; the caller holds the lock of the last look.
+    /// Reads the keys. The caller holds the lock on `last_look`.
     async fn read(&self) -> Result<(), RepositoryError> {
         let stored = self.repository.list().await?;
         let ring = KeyRing::open(&stored, self.encryption.as_ref())?;
@@ -102,7 +103,7 @@ impl SigningKeys {
         Ok(())
     }
 
-    /// Puts a new key in the place of the newest; answers its id.
+    /// Replaces the newest key with a new one and returns the id of the new key.
     pub async fn rotate(&self, previous: PreviousKeys) -> Result<String, SigningKeyError> {
         for _ in 0..ATTEMPTS {
             let newest = self.repository.list().await?.into_iter().next();
@@ -113,8 +114,8 @@ impl SigningKeys {
         Err(SigningKeyError::Contended)
     }
 
-    /// Puts a new key in the place of the newest if that is too old; of several processes that
-    /// find so at the same time, one does it.
+    /// Replaces the newest key if it is too old. If several processes try at the same time, one of
+    /// them succeeds.
     pub async fn rotate_if_due(&self) -> Result<(), SigningKeyError> {
         let newest = self.repository.list().await?.into_iter().next();
         let now = self.clock.now();
@@ -130,24 +131,24 @@ impl SigningKeys {
         Ok(())
     }
 
-    /// Rotates by age until `stop`.
+    /// Rotates keys by age until `stop`.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let failure = "the signing keys cannot be rotated";
         crate::background::every(INTERVAL, &stop, failure, || self.rotate_if_due()).await;
     }
 
-    /// All keys that the store still has, newest first.
+    /// All keys in the store, newest first.
     pub async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
         self.repository.list().await
     }
 
-    /// The public halves of all keys whose signatures count, as a JWK set has them.
+    /// The public halves of all keys whose signatures are accepted, in the form of a JWK set.
     pub fn published(&self) -> Vec<Value> {
         self.ring().published(self.clock.now())
     }
 
-    /// A token of this media type with these claims, signed by a key whose signatures count for
-    /// `life` at least.
+    /// Returns a token with this media type and these claims. The signing key is one whose
+    /// signatures are accepted for at least `life`.
     pub(super) fn sign(
         &self,
         media_type: &str,
@@ -159,10 +160,10 @@ impl SigningKeys {
         signer.sign(media_type, claims)
     }
 
-    /// The key of this id, if its signatures count. For an unknown one the store is asked, once a
-    /// second at the most: another process may have made it a moment ago. Whether there is one
-    /// cannot be said until that has succeeded, so that a failure is repeated to all who come
-    /// within this second.
+    /// Returns the key with this id, if its signatures are accepted. For an unknown id the store is
+    /// read, because another process may have just created the key. Such reads happen at most once
+    /// a second. If the read fails, the key may exist nevertheless, so all calls for unknown ids
+    /// within this second return the same error.
     pub(super) async fn verifying(
         &self,
         kid: &str,
@@ -190,15 +191,15 @@ impl SigningKeys {
         Arc::clone(&self.ring.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Adds a key after `newest` and reads all anew; answers its id unless another process was
-    /// quicker.
+    /// Adds a key after `newest` and reads all keys again. Returns the id of the new key, or `None`
+    /// if another process added one first.
     async fn add(
         &self,
         newest: Option<&SigningKey>,
         previous: PreviousKeys,
     ) -> Result<Option<String>, SigningKeyError> {
         let now = self.clock.now();
-        // Newer than the one before also when another node's clock is ahead.
+        // The new key must be newer than the previous one even if another node's clock is ahead.
         let after = newest.map(|newest| newest.created_at + Duration::from_millis(1));
         let key = self.make(after.map_or(now, |after| after.max(now)))?;
         let newest = newest.map(|newest| newest.kid.as_str());
@@ -232,7 +233,7 @@ impl SigningKeys {
     }
 }
 
-/// A failure for another caller.
+/// A copy of a stored error, for another caller.
 fn again(failure: &Arc<RepositoryError>) -> RepositoryError {
     let cause = Arc::clone(failure);
     match &**failure {

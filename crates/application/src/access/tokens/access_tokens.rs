@@ -1,4 +1,4 @@
-//! Access tokens, our own and those of others.
+//! Verification of access tokens, of this service and of external issuers.
 
 use std::sync::Arc;
 
@@ -7,19 +7,19 @@ use ports::RepositoryError;
 use super::Issuers;
 use crate::access::{AccessError, AuthContext, jwt::UnverifiedToken, server::OwnTokens};
 
-/// Access tokens, our own and those of others.
+/// Access tokens of this service and of external issuers.
 pub struct AccessTokens {
     own: Arc<OwnTokens>,
     foreign: Issuers,
 }
 
 impl AccessTokens {
-    /// Tokens of this service and of these issuers.
+    /// Combines the tokens of this service with those of external issuers.
     pub fn new(own: Arc<OwnTokens>, foreign: Issuers) -> Self {
         Self { own, foreign }
     }
 
-    /// Lets the bearer of a token in, or not.
+    /// Verifies a token with its issuer and returns the access of its principal.
     pub async fn verify(&self, text: &str) -> Result<AuthContext, AccessError> {
         let token = UnverifiedToken::read(text).ok_or(AccessError::Invalid)?;
         if token.issuer() == Some(self.own.issuer()) {
@@ -29,12 +29,12 @@ impl AccessTokens {
         }
     }
 
-    /// Our own, which alone can be taken back.
+    /// The tokens of this service. Only these can be revoked.
     pub(in crate::access) fn own(&self) -> &OwnTokens {
         &self.own
     }
 
-    /// Reads our own signing keys again: what the store says of access has changed.
+    /// Reads the signing keys of this service again, after a change of the access version.
     pub async fn reload(&self) -> Result<(), RepositoryError> {
         self.own.reload().await
     }

@@ -4,23 +4,23 @@ use std::{fmt, str::FromStr};
 
 use serde_json::{Map, Value};
 
-/// The longest path that is taken.
+/// The maximum length of a path, in characters.
 const LONGEST: usize = 256;
 
-/// Leads to a claim: names of members with dots between. The names may have dots themselves:
+/// A path to a claim: member names with dots between them. The names may contain dots themselves:
 /// `resource_access.my.client.roles` finds `roles` in `my.client` in `resource_access`, and
-/// `https://example.org/roles` a claim of this name.
+/// `https://example.org/roles` finds a claim with this name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClaimPath(String);
 
-/// The text is no path to a claim.
+/// The error for a text that is not a path to a claim.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("a path to a claim is 1 to 256 characters, none of them blank")]
 pub struct MalformedClaimPath;
 
 impl ClaimPath {
-    /// The claim that it leads to: the first found when, from the outermost on, longer names are
-    /// tried before shorter ones.
+    /// Finds the claim at the path. Longer names are tried before shorter ones, from the outermost
+    /// level on, and the first match counts.
     pub fn find<'claims>(&self, claims: &'claims Map<String, Value>) -> Option<&'claims Value> {
         find(claims, &self.0)
     }
@@ -31,7 +31,7 @@ fn find<'claims>(members: &'claims Map<String, Value>, path: &str) -> Option<&'c
         return Some(found);
     }
     let dots = path.rmatch_indices('.');
-    // No member is looked into twice: there is but one way to it along the path.
+    // No member is visited twice, because only one split of the path leads to it.
     dots.into_iter().find_map(|(at, dot)| {
         let inner = members.get(&path[..at])?.as_object()?;
         find(inner, &path[at + dot.len()..])

@@ -1,4 +1,4 @@
-//! Where a party publishes its keys.
+//! Discovery of the keys that a party publishes.
 
 use domain::web_address::{
     host, is_https_address, is_https_or_loopback_address, is_loopback_address,
@@ -8,16 +8,17 @@ use serde_json::Value;
 
 use crate::access::jwt::VerifyingKeys;
 
-/// Where a party publishes its keys.
+/// The location of the keys that a party publishes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum KeyLocation {
-    /// Under this address.
+    /// A key set at this URL.
     Url(String),
-    /// Where the metadata of this issuer say.
+    /// The key set that the metadata of this issuer point to.
     MetadataOf(String),
 }
 
-/// Why there are no keys. Addresses may hold secrets: of each its host is told.
+/// The reason why no keys were read. The texts contain only the host of a URL, because the rest may
+/// hold secrets.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NoKeys {
     #[error("a document at '{host}' cannot be read")]
@@ -51,7 +52,8 @@ impl KeyLocation {
     }
 }
 
-/// Asks an issuer where its keys are: as `OpenID` Connect Discovery says, else as RFC 8414 does.
+/// Reads the address of the keys from the issuer's metadata: `OpenID` Connect Discovery first, then
+/// RFC 8414.
 async fn key_address(
     issuer: &str,
     documents: &dyn DocumentSource,
@@ -64,7 +66,7 @@ async fn key_address(
     };
     let url = oauth_metadata(issuer);
     let second = key_address_in(&url, issuer, documents, named_by).await;
-    // Hardly anybody publishes the second alone: what is wrong with the first is worth telling.
+    // Few issuers publish only the RFC 8414 metadata, so the first error is more useful.
     second.map_err(|_beside_the_point| refused)
 }
 
@@ -85,8 +87,9 @@ async fn key_address_in(
     }
 }
 
-/// Whether an issuer may have its keys at an address. Plain http is for what is on this machine,
-/// and no issuer elsewhere is to say where on this machine something is read.
+/// Returns true if an issuer may publish its keys at this address. Plain HTTP is allowed only on
+/// this machine, and only for an issuer on this machine. Any other issuer could make the service
+/// read local addresses.
 fn may_name(issuer: &str, address: &str) -> bool {
     if is_loopback_address(issuer) {
         is_https_or_loopback_address(address)
@@ -107,13 +110,14 @@ async fn read(
     })
 }
 
-/// `OpenID` Connect Discovery: behind the issuer's path.
+/// The address of the `OpenID` Connect metadata: the well-known path follows the issuer's path.
 fn openid_metadata(issuer: &str) -> String {
     let issuer = issuer.trim_end_matches('/');
     format!("{issuer}/.well-known/openid-configuration")
 }
 
-/// RFC 8414: between the issuer's host and its path.
+/// The address of the RFC 8414 metadata: the well-known path stands between the issuer's host and
+/// its path.
 fn oauth_metadata(issuer: &str) -> String {
     let authority = issuer.find("://").map_or(0, |at| at + "://".len());
     let path = issuer[authority..]
@@ -150,7 +154,7 @@ mod tests {
         }
     }
 
-    /// Answers the same to every question.
+    /// A source that returns the same document for every URL.
     struct Everywhere(Value);
 
     #[async_trait]

@@ -1,4 +1,4 @@
-//! Tokens of one foreign issuer.
+//! Verification of the tokens of one external issuer.
 
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, TenantId};
 use ports::{Clock, UrlTrust};
@@ -12,10 +12,10 @@ use crate::access::{
     jwt::{Claims, UnverifiedToken},
 };
 
-/// Characters of a subject (RFC 7519 and `OpenID` Connect: 255).
+/// The maximum length of a subject, in characters (RFC 7519 and `OpenID` Connect: 255).
 const MOST_SUBJECT_CHARACTERS: usize = 255;
 
-/// A foreign issuer with its keys.
+/// An external issuer and its keys.
 pub(super) struct ExternalIssuer {
     pub(super) issuer: Issuer,
     keys: KeySet,
@@ -27,7 +27,7 @@ impl ExternalIssuer {
         Self { issuer, keys }
     }
 
-    /// Lets the user of a token in, or not.
+    /// Verifies a token and returns the access of its user.
     pub(super) async fn verify(
         &self,
         token: &UnverifiedToken<'_>,
@@ -64,7 +64,7 @@ impl ExternalIssuer {
         })
     }
 
-    /// Callers are not told why, but whoever sets up an issuer has to find out.
+    /// Logs the reason for the operator and returns an error without it for the caller.
     fn refuse(&self, why: &'static str) -> AccessError {
         tracing::debug!(issuer = self.issuer.id.as_str(), why, "a token is refused");
         AccessError::Invalid
@@ -76,7 +76,7 @@ impl ExternalIssuer {
         audiences.any(|audience| ours.iter().any(|own| own == audience))
     }
 
-    /// The user's name in our log, which is their user id too.
+    /// The user's id, which is the principal's id too.
     fn user(&self, claims: &Claims) -> Option<String> {
         let subject = claims.text("sub")?;
         let fits = (1..=MOST_SUBJECT_CHARACTERS).contains(&subject.chars().count())
@@ -84,7 +84,7 @@ impl ExternalIssuer {
         fits.then(|| format!("{}~{subject}", self.issuer.id))
     }
 
-    /// The user's tenant; nothing when the token names none that exists.
+    /// The user's tenant. `None` if the token names no existing tenant.
     async fn tenant(
         &self,
         claims: &Claims,

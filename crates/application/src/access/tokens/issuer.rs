@@ -1,4 +1,4 @@
-//! Identity providers that are trusted, as the operator describes them.
+//! The configuration of trusted identity providers.
 
 use std::{collections::BTreeMap, fmt, str::FromStr};
 
@@ -7,12 +7,12 @@ use domain::{Scopes, TenantId};
 use super::{ClaimPath, KeyLocation};
 use crate::access::jwt::SignatureAlgorithm;
 
-/// What the operator calls an issuer: 1 to 64 of `a-z`, `0-9`, `-` and `_`. Names of its users
-/// begin with it.
+/// The operator's id of an issuer: 1 to 64 of `a-z`, `0-9`, `-` and `_`. The ids of its users start
+/// with it.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct IssuerId(String);
 
-/// The text is no issuer's id.
+/// The error for a text that is not an issuer id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("an issuer's id is 1 to 64 of a-z, 0-9, '-' and '_'")]
 pub struct MalformedIssuerId;
@@ -43,44 +43,44 @@ impl fmt::Display for IssuerId {
     }
 }
 
-/// What the `typ` of an issuer's access tokens must be.
+/// The required `typ` of an issuer's access tokens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TokenType {
     /// `at+jwt` (RFC 9068).
     AccessToken,
-    /// `at+jwt`, or nothing, or `JWT`, since many say no more. The claims must tell an access
-    /// token from one of another kind then.
+    /// `at+jwt`, `JWT` or absent, because many issuers set no specific type. The claims must then
+    /// distinguish access tokens from other tokens.
     Any,
 }
 
-/// In which tenant an issuer's users are.
+/// The tenant of an issuer's users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum TenantOfUsers {
-    /// In this one.
+    /// All users are in this tenant.
     Fixed(TenantId),
-    /// In the one that a claim names.
+    /// This claim contains the id of the user's tenant.
     Claim(ClaimPath),
 }
 
-/// An identity provider that is trusted.
+/// A trusted identity provider.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Issuer {
-    /// What the operator calls it.
+    /// The operator's id of the issuer.
     pub id: IssuerId,
-    /// What it calls itself in `iss`, to the letter.
+    /// The exact value of `iss` in its tokens.
     pub name: String,
-    /// Whom its tokens must be for: one of these.
+    /// The accepted audiences. A token must have at least one of them.
     pub audiences: Vec<String>,
-    /// Where its keys are.
+    /// The location of its keys.
     pub keys: KeyLocation,
-    /// What it may sign with.
+    /// The algorithms that it may sign with.
     pub algorithms: Vec<SignatureAlgorithm>,
-    /// What its tokens must be.
+    /// The required type of its tokens.
     pub token_type: TokenType,
-    /// Where its users are.
+    /// The tenant of its users.
     pub tenant: TenantOfUsers,
-    /// The claims that tell what a user may do: names of scopes, or of roles.
+    /// The claims that contain a user's permissions: names of scopes or of roles.
     pub scope_claims: Vec<ClaimPath>,
-    /// What its roles may do.
+    /// The scopes of each role.
     pub role_scopes: BTreeMap<String, Scopes>,
 }

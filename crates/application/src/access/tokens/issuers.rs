@@ -1,4 +1,4 @@
-//! The foreign issuers that are trusted.
+//! The trusted external issuers.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -9,11 +9,11 @@ use super::{
 };
 use crate::access::{AccessError, AuthContext, jwt::UnverifiedToken};
 
-/// How much of an unknown issuer's name is logged: anybody can write one.
+/// The number of characters of an unknown issuer's name that are logged. Any sender can choose it.
 const MOST_LOGGED_CHARACTERS: usize = 200;
 
-/// The foreign issuers that are trusted. A token goes to the one that it names, and to no other
-/// after that one has refused it.
+/// The trusted external issuers. The issuer in a token's `iss` alone verifies the token; no other
+/// issuer is tried.
 pub struct Issuers {
     by_name: HashMap<String, ExternalIssuer>,
     tenants: KnownTenants,
@@ -21,7 +21,8 @@ pub struct Issuers {
 }
 
 impl Issuers {
-    /// These issuers; of two of one name the later counts, which the configuration refuses.
+    /// Creates the issuers. Of two issuers with the same name the later one counts; the
+    /// configuration rejects such duplicates.
     pub fn new(
         issuers: Vec<Issuer>,
         key_sets: &KeySets,
@@ -39,7 +40,7 @@ impl Issuers {
         }
     }
 
-    /// Makes the tenants that the operator has given to issuers, where they are missing.
+    /// Creates the missing tenants among those that the operator assigned to issuers.
     pub async fn make_tenants(&self) -> Result<(), RepositoryError> {
         for issuer in self.by_name.values() {
             if let TenantOfUsers::Fixed(tenant) = &issuer.issuer.tenant {
@@ -49,13 +50,13 @@ impl Issuers {
         Ok(())
     }
 
-    /// Lets the user of a token in, or not.
+    /// Verifies a token with its issuer and returns the access of its user.
     pub async fn verify(&self, token: &UnverifiedToken<'_>) -> Result<AuthContext, AccessError> {
         let named = token.issuer().and_then(|name| self.by_name.get(name));
         let issuer = named.ok_or_else(|| {
             let named = token.issuer().unwrap_or_default();
             let named: String = named.chars().take(MOST_LOGGED_CHARACTERS).collect();
-            // Quoted: a space or a slash at its end is what one looks for here.
+            // Quoted, because a space or a slash at the end is a common mistake.
             tracing::debug!(
                 iss = ?named,
                 why = "its `iss` is neither ours nor that of a configured issuer",

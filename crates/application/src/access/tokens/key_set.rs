@@ -1,4 +1,4 @@
-//! The key set of one party, kept in memory.
+//! The cached key set of one party.
 
 use std::{
     sync::{Arc, Mutex, MutexGuard, PoisonError},
@@ -18,40 +18,40 @@ use crate::access::jwt::{
     Claims, SignatureAlgorithm, SignatureCheck, UnverifiedToken, VerifyingKeys,
 };
 
-/// How long keys are used without asking again.
+/// The time for which keys are used before they are fetched again.
 const FRESH_FOR: Duration = Duration::from_mins(10);
-/// How long keys are used when their owner does not answer.
+/// The time for which keys are used while fetches fail.
 const USED_FOR: Duration = Duration::from_hours(24);
-/// How long after an attempt to fetch keys the next may be made.
+/// The minimum time between the starts of two fetches of a set.
 pub const PAUSE_BETWEEN_FETCHES: Duration = Duration::from_secs(30);
-/// How long a caller waits for newer keys when there are old ones that will do.
+/// The time for which a caller waits for newer keys while older ones are usable.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// How long a caller waits for keys without which nothing can be said. The fetch may go on longer,
-/// for who comes later.
+/// The time for which a caller waits for keys that are required to verify a token. The fetch may
+/// continue longer, for later callers.
 const LONG_PATIENCE: Duration = Duration::from_secs(2);
-/// Sets named by tenants that are fetched at the same time, of all tenants: whoever names slow
-/// servers must not tie up more.
+/// The maximum number of concurrent fetches of sets named by tenants, for all tenants together. It
+/// bounds the resources that slow servers can occupy.
 const MOST_FETCHES_FOR_TENANTS: usize = 16;
 
-/// The keys were never to be had, or too long ago.
+/// The error for keys that were never fetched, or too long ago.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("the keys cannot be had")]
 pub struct KeysUnavailable;
 
-/// Makes key sets: what they all have in common.
+/// Creates key sets, and holds the resources that they share.
 #[derive(Clone)]
 pub struct KeySets {
     documents: Arc<dyn DocumentSource>,
     clock: Arc<dyn Clock>,
     tasks: TaskTracker,
     runtime: Handle,
-    /// One for each fetch that a tenant may cause.
+    /// One permit for each concurrent fetch that tenants may cause.
     slots_of_tenants: Arc<Semaphore>,
 }
 
 impl KeySets {
-    /// Key sets that are read from these documents. They are fetched in `tasks` on `runtime`, so
-    /// that a fetch goes on when who asked for it has gone.
+    /// Creates the shared resources. Fetches run in `tasks` on `runtime`, so that a fetch continues
+    /// when its caller is dropped.
     pub fn new(
         documents: Arc<dyn DocumentSource>,
         clock: Arc<dyn Clock>,
@@ -67,7 +67,7 @@ impl KeySets {
         }
     }
 
-    /// The key set at a place. Nothing is fetched before the first token asks for it.
+    /// The key set at a location. The first token starts the first fetch.
     pub fn at(&self, location: KeyLocation, named_by: UrlTrust) -> KeySet {
         KeySet(Arc::new(Inner {
             location,
@@ -78,8 +78,8 @@ impl KeySets {
     }
 }
 
-/// The key set of one party, kept in memory and fetched again when it must be. Cheap to clone: the
-/// clones share what they know.
+/// The key set of one party, cached and fetched again when necessary. Clones share the cache and
+/// are cheap.
 #[derive(Clone)]
 pub struct KeySet(Arc<Inner>);
 
@@ -94,7 +94,8 @@ struct Inner {
 struct State {
     held: Option<Held>,
     last_attempt: Option<Duration>,
-    /// Closed when the fetch has ended, in whatever way.
+    /// The running fetch, if any. The channel closes when the fetch has ended, with or without
+    /// success.
     under_way: Option<Fetch>,
 }
 
@@ -103,12 +104,12 @@ type Fetch = watch::Receiver<()>;
 #[derive(Clone)]
 struct Held {
     keys: Arc<VerifyingKeys>,
-    /// When they were asked for, as `Clock::running_for` measures it.
+    /// The start of the fetch, as measured by `Clock::running_for`.
     since: Duration,
 }
 
 impl KeySet {
-    /// The claims of a token, if a key of the set has signed it by one of the algorithms.
+    /// Returns the claims of a token if a key of the set has signed it with one of the algorithms.
     pub async fn verify(
         &self,
         token: &UnverifiedToken<'_>,
@@ -124,12 +125,13 @@ impl KeySet {
         }
     }
 
-    /// The keys, as new as they have to be.
+    /// Returns the cached keys, after an attempt to fetch newer ones if they are no longer fresh.
     async fn keys(&self) -> Result<Arc<VerifyingKeys>, KeysUnavailable> {
         match self.held() {
             Some(held) if self.age(&held) < FRESH_FOR => return Ok(held.keys),
             Some(_) => {
-                // Who finds a fetch under way takes the old keys; who starts one gives it a chance.
+                // The caller that starts a fetch waits briefly for new keys. Other callers use the
+                // old keys.
                 if let Ok(Some(fetch)) = self.start_fetch() {
                     let _ = timeout(PATIENCE, ended(fetch)).await;
                 }
@@ -141,8 +143,8 @@ impl KeySet {
         self.held().map(|held| held.keys).ok_or(KeysUnavailable)
     }
 
-    /// Waits for the fetch under way, or for one of its own if that is due, but not for long.
-    /// Answers whether there was any.
+    /// Waits a short time for the running fetch, or starts one if it is due and waits for that.
+    /// Returns false if there was no fetch to wait for.
     async fn ask_again(&self) -> Result<bool, KeysUnavailable> {
         let under_way = self.0.state().running_fetch();
         let fetch = match under_way {
@@ -156,7 +158,7 @@ impl KeySet {
         Ok(true)
     }
 
-    /// The keys in memory, unless they are too old to be used at all.
+    /// The cached keys, unless they are too old to use.
     fn held(&self) -> Option<Held> {
         let held = self.0.state().held.clone();
         held.filter(|held| self.age(held) < USED_FOR)
@@ -166,8 +168,8 @@ impl KeySet {
         self.0.common.clock.running_for().saturating_sub(held.since)
     }
 
-    /// Starts a fetch, unless one is under way or the last attempt is too recent. An error when it
-    /// is due and too many others are under way: that is no attempt.
+    /// Starts a fetch, unless one is running or the last attempt is too recent. Fails if a fetch is
+    /// due but too many others are running; this does not count as an attempt.
     fn start_fetch(&self) -> Result<Option<Fetch>, KeysUnavailable> {
         let mut state = self.0.state();
         let now = self.0.common.clock.running_for();
@@ -197,7 +199,7 @@ impl Inner {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The right to fetch; nothing is needed for what the operator named.
+    /// The permit for a fetch. Sets named by the operator need none.
     fn slot(&self) -> Result<Option<OwnedSemaphorePermit>, KeysUnavailable> {
         match self.named_by {
             UrlTrust::Operator => Ok(None),
@@ -233,6 +235,6 @@ impl State {
 
 /// Waits until a fetch has ended.
 async fn ended(mut fetch: Fetch) {
-    // Nothing is ever sent: this is the end of the sender.
+    // No value is ever sent; the loop ends when the sender is dropped.
     while fetch.changed().await.is_ok() {}
 }

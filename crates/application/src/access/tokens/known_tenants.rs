@@ -1,4 +1,4 @@
-//! Which tenants exist.
+//! The existing tenants.
 
 use std::{
     collections::HashSet,
@@ -8,8 +8,8 @@ use std::{
 use domain::{TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
-/// Which tenants exist. Those that do are remembered: tenants do not go, so that there are never
-/// more of them than in the store.
+/// A cache of the existing tenants. Tenants are never deleted, so the cache is never larger than
+/// the table in the store.
 pub(super) struct KnownTenants {
     tenants: Arc<dyn TenantRepository>,
     known: RwLock<HashSet<TenantId>>,
@@ -23,19 +23,19 @@ impl KnownTenants {
         }
     }
 
-    /// Makes a tenant, unless there is one of this name.
+    /// Creates a tenant, unless it exists.
     pub(super) async fn make(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
         if self.contain(id).await? {
             return Ok(());
         }
         match self.tenants.insert(id, at).await {
-            // Another process that starts with the same configuration was quicker.
+            // Another process that starts with the same configuration has created it first.
             Ok(()) | Err(RepositoryError::Conflict { .. }) => Ok(()),
             Err(error) => Err(error),
         }
     }
 
-    /// Whether there is such a tenant.
+    /// Returns true if the tenant exists.
     pub(super) async fn contain(&self, id: &TenantId) -> Result<bool, RepositoryError> {
         let is_known = |known: &HashSet<TenantId>| known.contains(id);
         if is_known(&self.known.read().unwrap_or_else(PoisonError::into_inner)) {

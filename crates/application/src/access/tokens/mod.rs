@@ -1,4 +1,4 @@
-//! Access tokens: to whom they are routed, and what of a foreign one is believed.
+//! Access tokens: selection of the issuer, and verification of tokens of external issuers.
 
 mod access_tokens;
 mod claim_path;

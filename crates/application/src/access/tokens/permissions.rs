@@ -1,4 +1,4 @@
-//! What a foreign token allows.
+//! The scopes that an external token grants.
 
 use std::collections::BTreeMap;
 
@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::Issuer;
 use crate::access::jwt::Claims;
 
-/// What a token of an issuer allows: everything that one of its scope claims names. What is no
-/// scope and no role that is mapped allows nothing.
+/// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
+/// scope nor a mapped role grant nothing.
 pub(super) fn of(claims: &Claims, issuer: &Issuer) -> Scopes {
     let found = issuer
         .scope_claims
@@ -21,7 +21,7 @@ pub(super) fn of(claims: &Claims, issuer: &Issuer) -> Scopes {
         .collect()
 }
 
-/// Text is words with spaces between; in a list each text is one word, whatever is in it.
+/// Splits a string into words at spaces. In a list, each string is one word, whatever it contains.
 fn words(claim: &Value) -> Vec<&str> {
     match claim {
         Value::String(text) => text.split(' ').collect(),

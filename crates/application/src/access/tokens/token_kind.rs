@@ -1,25 +1,26 @@
-//! Access tokens, told from tokens of other kinds that the same issuer signs by the same keys.
+//! The distinction between access tokens and other tokens that an issuer signs with the same keys.
 
 use serde_json::Value;
 
 use super::TokenType;
 use crate::access::jwt::{ACCESS_TOKEN, Claims, UnverifiedToken};
 
-/// The `typ` that says nothing.
+/// The `typ` of a token without a specific type.
 const ANY_TOKEN: &str = "JWT";
-/// What the claim `typ` of an access token says, where an issuer has it: others say `ID` or
-/// `Refresh`.
+/// The value of the claim `typ` in access tokens, with issuers that set it. Other tokens have `ID`
+/// or `Refresh`.
 const BEARER: &str = "Bearer";
-/// A claim of ID tokens; some versions of Keycloak put it into access tokens too.
+/// A claim of ID tokens. Some versions of Keycloak add it to access tokens too.
 const NONCE: &str = "nonce";
-/// Claims of ID tokens and logout tokens, which access tokens never have.
+/// Claims of ID tokens and logout tokens. Access tokens never have them.
 const CLAIMS_OF_OTHERS: &[&str] = &["at_hash", "c_hash", "events"];
-/// Claims of access tokens, which tokens of other kinds do not have.
+/// Claims of access tokens. Other tokens do not have them.
 const CLAIMS_OF_ACCESS_TOKENS: &[&str] = &["scope", "scp", "client_id"];
-/// The application that a token was issued to. An ID token is for this application itself.
+/// Claims with the application that a token was issued to. The audience of an ID token is this
+/// application itself.
 const CLAIMS_OF_APPLICATIONS: &[&str] = &["azp", "appid"];
 
-/// Whether a token is an access token, as far as its issuer says so.
+/// Returns true if the token is an access token, according to its type and its claims.
 pub(super) fn is_access_token(
     expected: TokenType,
     token: &UnverifiedToken<'_>,
@@ -35,8 +36,8 @@ pub(super) fn is_access_token(
     }
 }
 
-/// A token of another kind may lack every claim that betrays it, so that there must be a sign of
-/// an access token too.
+/// Returns true if the claims are those of an access token. Other tokens may lack every claim that
+/// identifies them, so a claim of access tokens is required too.
 fn says_access_token(claims: &Claims) -> bool {
     if CLAIMS_OF_OTHERS.iter().any(|name| claims.contains(name)) {
         return false;

@@ -18,7 +18,7 @@ fn succeed(breaker: &Arc<Breaker>, times: u32) {
     }
 }
 
-/// After what time one may come again; none when one may ask.
+/// Returns the time after which to try again; `None` if an attempt is permitted.
 fn wait(breaker: &Arc<Breaker>) -> Option<Duration> {
     breaker.enter().err()
 }

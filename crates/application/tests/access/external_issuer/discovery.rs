@@ -1,4 +1,4 @@
-//! Where keys are found when nobody says where.
+//! Discovery of an issuer's keys through its metadata.
 
 use std::sync::Arc;
 
@@ -18,8 +18,8 @@ const OPENID: &str = "https://id.example/realms/a/.well-known/openid-configurati
 const OAUTH: &str = "https://id.example/.well-known/oauth-authorization-server/realms/a";
 const KEYS: &str = "https://keys.example/a";
 
-/// Whether a token of the issuer is proven when these metadata are published (`null` for none), and
-/// what was asked.
+/// Returns whether a token of the issuer is verified when these metadata are published (`null` for
+/// none), and the URLs that were requested.
 async fn found(openid: Value, oauth: Value) -> (Result<bool, KeysUnavailable>, Vec<String>) {
     let documents = Arc::<Web>::default();
     let key = NamedKey::new(SignatureAlgorithm::Es256, "a");
@@ -54,14 +54,14 @@ fn metadata(issuer: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_metadata_of_openid_connect_say_where_keys_are() {
+async fn keys_are_found_through_openid_connect_metadata() {
     let (proven, asked) = found(metadata(ISSUER), Value::Null).await;
     assert_eq!(proven, Ok(true));
     assert_eq!(asked, [OPENID, KEYS]);
 }
 
 #[tokio::test]
-async fn else_those_of_oauth_do() {
+async fn keys_are_found_through_oauth_metadata_without_openid_connect_metadata() {
     for openid in [
         Value::Null,
         metadata("https://id.example"),
@@ -74,7 +74,7 @@ async fn else_those_of_oauth_do() {
 }
 
 #[tokio::test]
-async fn metadata_of_another_issuer_are_not_believed() {
+async fn metadata_of_another_issuer_are_rejected() {
     for metadata in [
         metadata("https://id.example/realms/a/"),
         metadata("https://id.example/realms/A"),
@@ -99,7 +99,7 @@ async fn keys_must_be_where_the_metadata_say() {
 }
 
 #[tokio::test]
-async fn an_issuer_elsewhere_does_not_send_us_to_this_machine() {
+async fn a_remote_issuer_cannot_refer_to_keys_on_this_machine() {
     let inward = json!({"issuer": ISSUER, "jwks_uri": "http://127.0.0.1:8080/keys"});
     let (proven, asked) = found(inward.clone(), inward).await;
     assert_eq!(proven, Err(KeysUnavailable));

@@ -1,4 +1,4 @@
-//! Whose tokens are believed, and which.
+//! The issuers whose tokens are accepted, and the rules for their tokens.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::named_key::NamedKey;
 const OTHER: &str = "https://other.example/";
 
 #[tokio::test]
-async fn a_user_is_let_in_until_the_token_ends() {
+async fn a_user_is_accepted_until_the_token_expires() {
     let trust = Trust::in_main(|_| {});
     let entrant = trust.enter_with(&json!({})).await.unwrap();
     let expected = AuthContext {
@@ -32,13 +32,13 @@ async fn a_user_is_let_in_until_the_token_ends() {
 }
 
 #[tokio::test]
-async fn a_token_goes_to_the_issuer_that_it_names_and_to_no_other() {
+async fn a_token_is_verified_only_with_the_keys_of_the_issuer_that_it_names() {
     let trust = Trust::in_issuers(vec![issuer("main", MAIN), issuer("other", OTHER)]);
     let (main, other) = (trust.key(MAIN), trust.key(OTHER));
     let of_other = claims(&json!({"iss": OTHER}));
     let entrant = trust.enter(&other.sign(&of_other)).await.unwrap();
     assert_eq!(entrant.principal.id.as_str(), "other~ada");
-    // Both call their key `a`.
+    // Both issuers use the key id `a`.
     assert!(is_invalid(&trust.enter(&main.sign(&of_other)).await));
     assert!(is_invalid(
         &trust.enter(&other.sign(&claims(&json!({})))).await
@@ -53,7 +53,7 @@ async fn a_token_goes_to_the_issuer_that_it_names_and_to_no_other() {
 }
 
 #[tokio::test]
-async fn an_issuer_is_known_by_its_name_to_the_letter() {
+async fn the_name_of_an_issuer_must_match_exactly() {
     let trust = Trust::in_main(|_| {});
     for iss in [
         json!("https://id.example/"),
@@ -74,7 +74,7 @@ async fn an_issuer_is_known_by_its_name_to_the_letter() {
 }
 
 #[tokio::test]
-async fn an_issuer_signs_by_the_algorithms_that_it_was_given() {
+async fn an_issuer_may_only_use_its_configured_algorithms() {
     let trust = Trust::in_main(|issuer| issuer.algorithms = vec![SignatureAlgorithm::EdDsa]);
     assert!(is_invalid(&trust.enter_with(&json!({})).await));
     let key = NamedKey::new(SignatureAlgorithm::EdDsa, "b");
@@ -86,7 +86,7 @@ async fn an_issuer_signs_by_the_algorithms_that_it_was_given() {
 }
 
 #[tokio::test]
-async fn a_token_is_for_one_of_our_audiences() {
+async fn a_token_must_have_a_configured_audience() {
     let trust = Trust::in_main(|issuer| issuer.audiences.push("agents".to_owned()));
     for (aud, expected) in [
         (json!(AUDIENCE), true),
@@ -136,7 +136,7 @@ async fn a_subject_is_text_that_fits_into_a_name() {
 }
 
 #[tokio::test]
-async fn that_a_token_has_expired_is_told_of_true_ones_alone() {
+async fn expiry_is_reported_only_for_genuine_tokens() {
     let trust = Trust::in_main(|_| {});
     let at = |seconds: i64| json!({"exp": NOW + seconds});
     assert!(trust.enter_with(&at(-29)).await.is_ok());
@@ -156,7 +156,7 @@ async fn that_a_token_has_expired_is_told_of_true_ones_alone() {
 }
 
 #[tokio::test]
-async fn without_the_keys_of_an_issuer_nothing_is_said_about_its_tokens() {
+async fn verification_without_the_keys_of_an_issuer_returns_an_error() {
     let trust = Trust::in_main(|_| {});
     trust.documents.take_down();
     let outcome = trust.enter_with(&json!({})).await;

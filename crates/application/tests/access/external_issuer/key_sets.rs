@@ -1,4 +1,4 @@
-//! How long keys are kept, and when they are fetched.
+//! The lifetime of cached keys, and the times at which they are fetched.
 
 use std::{pin::pin, sync::Arc, task::Poll, time::Duration};
 
@@ -16,7 +16,7 @@ use crate::{named_key::NamedKey, web::Web, world::StandingClock};
 
 const URL: &str = "https://id.example/keys";
 
-/// A key set in a web of its own.
+/// A key set, and the web that it is fetched from.
 struct Given {
     documents: Arc<Web>,
     clock: Arc<StandingClock>,
@@ -24,13 +24,13 @@ struct Given {
 }
 
 impl Given {
-    /// A set of which nothing is known yet.
+    /// A key set that has not been fetched yet.
     fn new(named_by: UrlTrust) -> Self {
         let [given] = Self::several(named_by);
         given
     }
 
-    /// Sets in one web, kept by one process, of which nothing is known yet.
+    /// Key sets of one process in one web, none of them fetched yet.
     fn several<const COUNT: usize>(named_by: UrlTrust) -> [Self; COUNT] {
         let (documents, clock) = (Arc::<Web>::default(), StandingClock::new());
         let key_sets = KeySets::new(
@@ -46,7 +46,7 @@ impl Given {
         })
     }
 
-    /// A set with these keys, that was just fetched.
+    /// A key set with these keys that has just been fetched.
     async fn fetched(keys: &[&NamedKey]) -> Self {
         let given = Self::new(UrlTrust::Operator);
         given.publish(keys);
@@ -60,7 +60,7 @@ impl Given {
         self.documents.publish(URL, json!({"keys": keys}));
     }
 
-    /// Whether the set proves a token.
+    /// Returns whether the key set verifies a token.
     async fn verify(&self, text: &str) -> Result<bool, KeysUnavailable> {
         let token = UnverifiedToken::read(text).expect("a token");
         let claims = self.keys.verify(&token, SignatureAlgorithm::ALL).await?;
@@ -112,7 +112,7 @@ async fn keys_are_kept_for_ten_minutes() {
 }
 
 #[tokio::test]
-async fn keys_are_fetched_again_also_after_the_time_of_day_was_set_back() {
+async fn keys_are_fetched_again_even_if_the_time_of_day_is_set_back() {
     let (old, new) = (key("a"), key("b"));
     let given = Given::fetched(&[&old]).await;
     given.publish(&[&new]);
@@ -122,7 +122,7 @@ async fn keys_are_fetched_again_also_after_the_time_of_day_was_set_back() {
 }
 
 #[tokio::test]
-async fn one_fetch_serves_all_who_wait() {
+async fn one_fetch_serves_all_waiters() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
@@ -136,7 +136,7 @@ async fn one_fetch_serves_all_who_wait() {
 }
 
 #[tokio::test]
-async fn a_fetch_that_takes_long_is_still_the_only_one() {
+async fn a_slow_fetch_remains_the_only_one() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
@@ -153,7 +153,7 @@ async fn a_fetch_that_takes_long_is_still_the_only_one() {
 }
 
 #[tokio::test]
-async fn a_fetch_goes_on_without_who_asked_for_it() {
+async fn a_fetch_continues_when_its_caller_is_dropped() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     given.publish(&[&key]);
@@ -169,7 +169,7 @@ async fn a_fetch_goes_on_without_who_asked_for_it() {
 }
 
 #[tokio::test]
-async fn an_unknown_key_is_looked_for_thirty_seconds_after_the_last_attempt() {
+async fn an_unknown_key_is_fetched_thirty_seconds_after_the_last_attempt() {
     let (first, second, third) = (key("a"), key("b"), key("c"));
     let given = Given::fetched(&[&first]).await;
     given.publish(&[&first, &second]);
@@ -190,7 +190,7 @@ async fn an_unknown_key_is_looked_for_thirty_seconds_after_the_last_attempt() {
 }
 
 #[tokio::test]
-async fn an_attempt_that_failed_counts_as_one() {
+async fn a_failed_fetch_counts_as_an_attempt() {
     let (known, unknown) = (key("a"), key("b"));
     let given = Given::fetched(&[&known]).await;
     given.documents.take_down();
@@ -205,7 +205,7 @@ async fn an_attempt_that_failed_counts_as_one() {
 }
 
 #[tokio::test]
-async fn a_forged_signature_under_a_known_name_fetches_nothing() {
+async fn a_forged_signature_with_a_known_key_id_triggers_no_fetch() {
     let given = Given::fetched(&[&key("a")]).await;
     given.advance(60);
     assert_eq!(given.verify(&token(&key("a"))).await, Ok(false));
@@ -213,7 +213,7 @@ async fn a_forged_signature_under_a_known_name_fetches_nothing() {
 }
 
 #[tokio::test]
-async fn nor_does_an_algorithm_that_is_not_allowed() {
+async fn an_algorithm_that_is_not_allowed_triggers_no_fetch() {
     let given = Given::fetched(&[&key("a")]).await;
     given.advance(60);
     let text = token(&key("b"));
@@ -235,7 +235,7 @@ async fn a_token_that_names_no_key_may_be_signed_by_a_new_one() {
 }
 
 #[tokio::test]
-async fn old_keys_serve_for_a_day_while_their_owner_is_away() {
+async fn old_keys_remain_valid_for_a_day_while_their_owner_is_unavailable() {
     let key = key("a");
     let given = Given::fetched(&[&key]).await;
     given.documents.take_down();
@@ -258,7 +258,7 @@ async fn old_keys_serve_for_a_day_while_their_owner_is_away() {
 }
 
 #[tokio::test]
-async fn without_any_keys_nothing_can_be_said() {
+async fn verification_without_any_keys_returns_an_error() {
     let given = Given::new(UrlTrust::Operator);
     let key = key("a");
     assert_eq!(given.verify(&token(&key)).await, Err(KeysUnavailable));
@@ -271,7 +271,7 @@ async fn without_any_keys_nothing_can_be_said() {
 }
 
 #[tokio::test]
-async fn of_a_tenants_set_ten_keys_are_read_and_of_the_operators_a_hundred() {
+async fn ten_keys_of_a_tenants_set_are_read_and_a_hundred_of_an_operators() {
     let signer = key("signer");
     for (named_by, others, expected) in [
         (UrlTrust::Tenant, 9, true),
@@ -288,7 +288,7 @@ async fn of_a_tenants_set_ten_keys_are_read_and_of_the_operators_a_hundred() {
 }
 
 #[tokio::test]
-async fn what_is_no_key_set_replaces_none() {
+async fn an_invalid_key_set_does_not_replace_a_valid_one() {
     let key = key("a");
     let given = Given::fetched(&[&key]).await;
     given
@@ -302,7 +302,7 @@ async fn what_is_no_key_set_replaces_none() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_who_does_not_answer_delays_one_caller_by_a_second() {
+async fn a_refresh_without_a_response_delays_one_caller_by_a_second() {
     let (old, new) = (key("a"), key("b"));
     let given = Given::fetched(&[&old]).await;
     given.publish(&[&new]);
@@ -317,7 +317,7 @@ async fn an_owner_who_does_not_answer_delays_one_caller_by_a_second() {
     }
     assert_eq!(begun.elapsed(), Duration::from_secs(1));
     assert_eq!(given.fetches(), 2);
-    // Who needs a key that is not there waits for the fetch that is under way.
+    // The verification with an unknown key waits for the fetch that is under way.
     let text = token(&new);
     let mut waiting = pin!(given.verify(&text));
     assert!(poll!(waiting.as_mut()).is_pending());
@@ -328,7 +328,7 @@ async fn an_owner_who_does_not_answer_delays_one_caller_by_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_owner_who_does_not_answer_holds_nobody_up_for_more_than_two_seconds() {
+async fn a_fetch_without_a_response_delays_no_caller_beyond_two_seconds() {
     let (known, unknown) = (key("a"), key("b"));
     let given = Given::new(UrlTrust::Operator);
     given.documents.hold_up(true);
@@ -338,7 +338,7 @@ async fn an_owner_who_does_not_answer_holds_nobody_up_for_more_than_two_seconds(
     assert_eq!(begun.elapsed(), two_seconds);
     assert_eq!(given.verify(&token(&known)).await, Err(KeysUnavailable));
     assert_eq!(begun.elapsed(), two_seconds * 2);
-    // The fetch has gone on all the time.
+    // The fetch has continued all the time.
     given.publish(&[&known]);
     given.documents.hold_up(false);
     assert_eq!(given.verify(&token(&known)).await, Ok(true));
@@ -354,7 +354,7 @@ async fn an_owner_who_does_not_answer_holds_nobody_up_for_more_than_two_seconds(
 }
 
 #[tokio::test]
-async fn sixteen_sets_of_tenants_are_fetched_at_the_same_time_and_of_the_operators_any() {
+async fn sixteen_key_sets_of_tenants_and_any_number_of_operators_are_fetched_at_once() {
     let key = key("a");
     let text = token(&key);
     for (named_by, most) in [(UrlTrust::Tenant, 16), (UrlTrust::Operator, 17)] {
@@ -370,14 +370,14 @@ async fn sixteen_sets_of_tenants_are_fetched_at_the_same_time_and_of_the_operato
         assert_eq!((is_refused, refused.is_pending()), (most == 16, most == 17));
         documents.hold_up(false);
         assert_eq!(first.await, vec![Ok(true); 16]);
-        // That was no attempt: the next one need not wait.
+        // The refusal did not count as an attempt, so the next fetch starts at once.
         assert_eq!(given[16].verify(&text).await, Ok(true));
         assert_eq!(documents.asked().len(), 17);
     }
 }
 
 #[tokio::test]
-async fn while_no_set_of_a_tenant_can_be_fetched_the_keys_in_memory_serve() {
+async fn keys_in_memory_remain_valid_while_no_key_set_of_a_tenant_can_be_fetched() {
     let (known, unknown) = (key("a"), key("b"));
     let given = Given::several::<17>(UrlTrust::Tenant);
     given[0].publish(&[&known, &unknown]);

@@ -1,4 +1,4 @@
-//! What a foreign token allows.
+//! The scopes that an external token grants.
 
 use domain::{Scope, Scopes};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::trust::{Trust, path};
 use Scope::{AgentsRead, AgentsWrite, ChatWrite, ConversationsAll, KeysAdmin, MetricsRead};
 
-/// What these claims allow, where scopes are in claims of these paths.
+/// Returns the scopes that these claims grant when scopes are in the claims with these paths.
 async fn allowed(paths: &[&str], changes: Value) -> Vec<Scope> {
     let trust = Trust::in_main(|issuer| {
         issuer.scope_claims = paths.iter().map(|text| path(text)).collect();
@@ -54,7 +54,7 @@ async fn scopes_are_words_or_lists() {
 }
 
 #[tokio::test]
-async fn roles_allow_what_they_are_mapped_to() {
+async fn roles_grant_the_scopes_that_they_are_mapped_to() {
     for (roles, expected) in [
         (json!(["reader", "unknown"]), vec![AgentsRead]),
         (json!(["writer of agents"]), vec![AgentsRead, AgentsWrite]),
@@ -69,7 +69,7 @@ async fn roles_allow_what_they_are_mapped_to() {
 }
 
 #[tokio::test]
-async fn all_claims_count_together() {
+async fn scopes_of_all_claims_are_combined() {
     let paths = [
         "scp",
         "realm_access.roles",

@@ -1,4 +1,4 @@
-//! Users of foreign issuers at the door, beside keys and clients of our own.
+//! Authentication of users of external issuers, beside keys and clients of this service.
 
 use std::{sync::Arc, time::Duration};
 
@@ -13,7 +13,8 @@ use crate::{
     world::{StandingClock, World},
 };
 
-/// A door that lets in clients of a store and users of the main issuer, and a token of such a user.
+/// An authenticator for clients of a store and users of the main issuer, its clock, and a token of
+/// such a user.
 async fn door(world: &World, node: &Node) -> (Authenticator, Arc<StandingClock>, String) {
     let trust = Trust::in_main(|_| {});
     let token = trust.key(MAIN).sign(&claims(&json!({"exp": NOW + 40})));
@@ -28,7 +29,7 @@ async fn door(world: &World, node: &Node) -> (Authenticator, Arc<StandingClock>,
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_user_is_remembered_for_thirty_seconds_and_never_beyond_the_end_of_the_token() {
+async fn a_user_is_cached_for_thirty_seconds_but_not_beyond_the_expiry_of_the_token() {
     let world = World::new().await;
     let node = Node::start(&world).await;
     let (door, clock, token) = door(&world, &node).await;
@@ -46,7 +47,7 @@ async fn a_user_is_remembered_for_thirty_seconds_and_never_beyond_the_end_of_the
         door.watch().await.unwrap();
         assert_eq!(door.recognise(&presented).is_some(), is_recognised);
     }
-    // The leeway is for who asks again.
+    // The leeway applies only to a new verification of the token.
     door.authenticate(&presented).await.unwrap();
     clock.forward(Duration::from_secs(30));
     let outcome = door.authenticate(&presented).await;

@@ -1,4 +1,4 @@
-//! In which tenant a user is.
+//! The tenant of a user of an external issuer.
 
 use application::access::tokens::TenantOfUsers;
 use serde_json::{Value, json};
@@ -18,7 +18,7 @@ async fn users_are_in_the_tenant_of_their_issuer() {
 }
 
 #[tokio::test]
-async fn or_in_the_one_that_a_claim_names() {
+async fn users_are_in_the_tenant_that_a_claim_names() {
     let trust = named_by("organisation.id");
     let claims = json!({"organisation": {"id": "acme"}});
     let entrant = trust.enter_with(&claims).await.unwrap();
@@ -26,7 +26,7 @@ async fn or_in_the_one_that_a_claim_names() {
 }
 
 #[tokio::test]
-async fn a_claim_that_names_no_tenant_lets_nobody_in() {
+async fn a_token_whose_claim_names_no_tenant_is_rejected() {
     let trust = named_by("tenant");
     for claim in [
         json!("nobody"),
@@ -45,7 +45,7 @@ async fn a_claim_that_names_no_tenant_lets_nobody_in() {
 }
 
 #[tokio::test]
-async fn a_tenant_that_exists_is_remembered_and_one_that_does_not_is_not() {
+async fn an_existing_tenant_is_cached_and_a_missing_one_is_not() {
     let trust = named_by("tenant");
     for name in ["acme", "nobody", "acme", "nobody", "acme"] {
         let _ = trust.enter_with(&json!({"tenant": name})).await;
@@ -54,7 +54,7 @@ async fn a_tenant_that_exists_is_remembered_and_one_that_does_not_is_not() {
 }
 
 #[tokio::test]
-async fn the_tenant_that_an_issuer_was_given_is_made_where_it_is_missing() {
+async fn a_missing_tenant_of_an_issuer_is_created() {
     let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("new")));
     trust.issuers.make_tenants().await.unwrap();
     assert_eq!(trust.tenants.names(), ["acme", "default", "new"]);
@@ -64,7 +64,7 @@ async fn the_tenant_that_an_issuer_was_given_is_made_where_it_is_missing() {
 }
 
 #[tokio::test]
-async fn two_processes_may_make_a_tenant_at_the_same_time() {
+async fn two_processes_may_create_a_tenant_at_the_same_time() {
     let trust = Trust::in_main(|issuer| issuer.tenant = TenantOfUsers::Fixed(tenant("new")));
     trust.tenants.make_elsewhere("new");
     trust.issuers.make_tenants().await.unwrap();

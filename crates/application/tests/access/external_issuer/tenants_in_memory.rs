@@ -1,4 +1,4 @@
-//! Tenants of a store that there is none of.
+//! A tenant repository in memory.
 
 use std::{
     collections::BTreeSet,
@@ -9,7 +9,7 @@ use async_trait::async_trait;
 use domain::{Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
 
-/// Tenants in memory, and the questions about them.
+/// Tenants in memory, and a record of their lookups.
 pub(crate) struct TenantsInMemory {
     names: Mutex<BTreeSet<String>>,
     asked: Mutex<Vec<String>>,
@@ -25,7 +25,7 @@ impl TenantsInMemory {
         }
     }
 
-    /// Lets another process make this tenant right after the next question.
+    /// Creates this tenant right after the next lookup, as another process might.
     pub(crate) fn make_elsewhere(&self, name: &str) {
         *lock(&self.made_elsewhere) = Some(name.to_owned());
     }
@@ -34,7 +34,7 @@ impl TenantsInMemory {
         lock(&self.names).iter().cloned().collect()
     }
 
-    /// Which tenants somebody asked for so far.
+    /// The tenants that have been looked up so far.
     pub(crate) fn asked(&self) -> Vec<String> {
         lock(&self.asked).clone()
     }

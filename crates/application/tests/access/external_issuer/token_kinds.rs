@@ -1,20 +1,20 @@
-//! Access tokens are told from what else an issuer signs.
+//! The distinction of access tokens from other tokens that an issuer signs.
 
 use application::access::tokens::TokenType;
 use serde_json::{Value, json};
 
 use super::trust::{AUDIENCE, MAIN, Trust, claims, is_invalid};
 
-/// What identifies the application in front of a user.
+/// The client id of the application that a user works with.
 const FRONTEND: &str = "frontend";
 
-/// Trust in an issuer whose tokens may say no more of their kind than `JWT`.
+/// Trust in an issuer whose tokens may have the unspecific type `JWT`.
 fn trust_in_any() -> Trust {
     Trust::in_main(|issuer| issuer.token_type = TokenType::Any)
 }
 
-/// Whether such a token with these members in its header and these claims is let in; it is
-/// refused by no other way than as invalid.
+/// Returns whether a token with these header members and claims is accepted. Asserts that the token
+/// is refused for no other reason than as invalid.
 async fn is_let_in(trust: &Trust, header: &Value, changes: &Value) -> bool {
     let text = trust.key(MAIN).sign_with_header(header, &claims(changes));
     let outcome = trust.enter(&text).await;
@@ -54,7 +54,7 @@ async fn a_token_is_an_access_token_by_its_header_unless_any_will_do() {
 }
 
 #[tokio::test]
-async fn where_any_will_do_a_claim_must_say_that_it_is_an_access_token() {
+async fn a_token_of_any_type_needs_a_claim_that_marks_an_access_token() {
     let trust = trust_in_any();
     for (sign, expected) in [
         (json!({}), false),
@@ -85,7 +85,7 @@ async fn where_any_will_do_a_claim_must_say_that_it_is_an_access_token() {
 }
 
 #[tokio::test]
-async fn where_any_will_do_claims_of_other_kinds_are_still_refused() {
+async fn a_token_of_any_type_with_claims_of_another_kind_is_rejected() {
     let trust = trust_in_any();
     for (changes, expected) in [
         (json!({"acr": "1", "auth_time": 1, "sid": "1"}), true),
@@ -106,8 +106,8 @@ async fn where_any_will_do_claims_of_other_kinds_are_still_refused() {
     }
 }
 
-/// The claims of an ID token of Microsoft Entra ID for a user who has a role, without the
-/// `nonce` that the code flow leaves out.
+/// The claims of an ID token of Microsoft Entra ID for a user with a role, without the `nonce`,
+/// which the code flow omits.
 fn of_entra(changes: &Value) -> Value {
     let mut all = json!({
         "scope": null,
@@ -128,7 +128,7 @@ fn of_entra(changes: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn of_entra_the_access_token_is_let_in_and_the_id_token_is_not() {
+async fn the_access_token_of_entra_is_accepted_and_its_id_token_is_not() {
     let trust = trust_in_any();
     let header = json!({"typ": "JWT"});
     assert!(!is_let_in(&trust, &header, &of_entra(&json!({}))).await);

@@ -1,4 +1,4 @@
-//! Issuers that are trusted, in a web of their own.
+//! Trusted issuers in a web of their own.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -19,15 +19,15 @@ use crate::{
     world::{BEGINNING, StandingClock},
 };
 
-/// When tests begin, as claims say it.
+/// The time at which tests begin, in seconds as in claims.
 pub(crate) const NOW: i64 = BEGINNING.milliseconds() / 1_000;
 
-/// What the issuer of most tests is called.
+/// The name of the issuer of most tests.
 pub(crate) const MAIN: &str = "https://id.example";
-/// What it calls this service.
+/// The audience with which issuers identify this service.
 pub(crate) const AUDIENCE: &str = "https://agents.example";
 
-/// Issuers, and a key of each.
+/// Trusted issuers, and a key of each.
 pub(crate) struct Trust {
     pub(crate) documents: Arc<Web>,
     pub(crate) clock: Arc<StandingClock>,
@@ -37,7 +37,7 @@ pub(crate) struct Trust {
 }
 
 impl Trust {
-    /// Trust in these issuers, each with a key that is called `a`.
+    /// Trust in these issuers, each with a key whose id is `a`.
     pub(crate) fn in_issuers(issuers: Vec<Issuer>) -> Self {
         let documents = Arc::<Web>::default();
         let clock = StandingClock::new();
@@ -69,7 +69,7 @@ impl Trust {
         }
     }
 
-    /// Trust in the main issuer, as it is changed here.
+    /// Trust in the main issuer, changed by `change`.
     pub(crate) fn in_main(change: impl FnOnce(&mut Issuer)) -> Self {
         let mut main = issuer("main", MAIN);
         change(&mut main);
@@ -81,19 +81,19 @@ impl Trust {
         &self.keys[issuer]
     }
 
-    /// What becomes of a token.
+    /// Verifies a token.
     pub(crate) async fn enter(&self, text: &str) -> Result<AuthContext, AccessError> {
         let token = UnverifiedToken::read(text).expect("a token of the right form");
         self.issuers.verify(&token).await
     }
 
-    /// What becomes of a token of the main issuer with the usual claims, but for these.
+    /// Verifies a token of the main issuer with the usual claims and these changes.
     pub(crate) async fn enter_with(&self, changes: &Value) -> Result<AuthContext, AccessError> {
         self.enter(&self.key(MAIN).sign(&claims(changes))).await
     }
 }
 
-/// An issuer that is trusted as it comes.
+/// An issuer with the usual configuration.
 pub(crate) fn issuer(id: &str, name: &str) -> Issuer {
     Issuer {
         id: id.parse().expect("an id"),
@@ -108,12 +108,12 @@ pub(crate) fn issuer(id: &str, name: &str) -> Issuer {
     }
 }
 
-/// Where an issuer's keys are.
+/// The URL of an issuer's keys.
 pub(crate) fn keys_of(issuer: &str) -> String {
     format!("{issuer}/keys")
 }
 
-/// The usual claims of the main issuer, but for these; `null` takes one away.
+/// The usual claims of the main issuer with these changes. `null` removes a claim.
 pub(crate) fn claims(changes: &Value) -> Value {
     let usual = json!({
         "iss": MAIN,

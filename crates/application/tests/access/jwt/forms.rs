@@ -1,4 +1,4 @@
-//! What is read as a token at all.
+//! The accepted syntax of tokens.
 
 use application::access::jwt::{SignatureAlgorithm, UnverifiedToken};
 use base64::{Engine, engine::general_purpose::URL_SAFE_NO_PAD};

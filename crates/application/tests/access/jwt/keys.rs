@@ -1,4 +1,4 @@
-//! Which keys of a key set can prove anything.
+//! The keys of a key set that can verify signatures.
 
 use application::access::jwt::{
     KeyBounds, SignatureAlgorithm,
@@ -14,12 +14,12 @@ fn is_taken(jwk: &Value) -> bool {
     VerifyingKey::from_jwk(jwk).is_some()
 }
 
-/// The public half of a new key with these members changed; `null` takes one away.
+/// The public half of a new key with these members changed. `null` removes a member.
 fn changed(algorithm: SignatureAlgorithm, members: &Value) -> Value {
     named_key::changed(NamedKey::new(algorithm, "a").public(), members)
 }
 
-/// A modulus of so many bytes, all of them in use.
+/// A modulus of this many bytes without leading zero bits.
 fn modulus(bytes: usize) -> String {
     URL_SAFE_NO_PAD.encode(vec![0x81; bytes])
 }

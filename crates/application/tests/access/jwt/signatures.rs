@@ -1,4 +1,4 @@
-//! Which signatures count.
+//! Verification of signatures.
 
 use application::access::jwt::{
     KeyBounds, SignatureAlgorithm,
@@ -77,7 +77,7 @@ fn a_key_signs_by_the_algorithm_that_its_owner_names_alone() {
 }
 
 #[test]
-fn a_public_key_is_no_shared_secret() {
+fn a_public_key_is_not_accepted_as_a_shared_secret() {
     let key = NamedKey::new(Rs256, "a");
     let public = key.public();
     let modulus = public["n"].as_str().unwrap();
@@ -92,7 +92,7 @@ fn a_public_key_is_no_shared_secret() {
         let secret = EncodingKey::from_secret(&secret);
         let signature = crypto::sign(signed.as_bytes(), &secret, Algorithm::HS256).unwrap();
         assert!(UnverifiedToken::read(&format!("{signed}.{signature}")).is_none());
-        // The same signature under a name that is accepted.
+        // The same signature is refused under an accepted algorithm name as well.
         let signed = key.sign(&json!({}));
         let (signed, _) = signed.rsplit_once('.').unwrap();
         assert!(!is_proven(
@@ -118,7 +118,7 @@ fn a_token_without_a_signature_is_not_proven() {
 }
 
 #[test]
-fn what_was_changed_after_signing_is_not_proven() {
+fn a_token_changed_after_signing_is_rejected() {
     let key = NamedKey::new(EdDsa, "a");
     let text = key.sign(&json!({"sub": "ada"}));
     let verifying = verifying(&key);
@@ -143,7 +143,7 @@ fn what_was_changed_after_signing_is_not_proven() {
 }
 
 #[test]
-fn keys_and_addresses_in_the_header_are_not_looked_at() {
+fn keys_and_addresses_in_the_header_are_ignored() {
     let (own, foreign) = (NamedKey::new(Es256, "a"), NamedKey::new(Es256, "a"));
     let header = json!({
         "jwk": foreign.public(),
@@ -157,7 +157,7 @@ fn keys_and_addresses_in_the_header_are_not_looked_at() {
     assert!(is_proven(&honest, &verifying(&own), ALL));
 }
 
-/// What a set of these keys says of a token.
+/// Checks a token with a set of these keys.
 fn proof(keys: &[Value], text: &str) -> SignatureCheck {
     proof_within(KeyBounds::OPERATOR, keys, text)
 }
