@@ -57,10 +57,10 @@ async fn serve(settings: &Settings, options: ServeOptions, engines: EnginesByNam
     let metrics = telemetry::init(&settings.log)?;
     match rlimit::increase_nofile_limit(rlimit::INFINITY) {
         Ok(descriptors) => {
-            tracing::debug!(descriptors, "limit of open files raised to the maximum")
+            tracing::debug!(descriptors, "limit of open files raised to the maximum");
         }
         Err(error) => {
-            tracing::warn!(%error, "limit of open files cannot be raised; continuing with the current one")
+            tracing::warn!(%error, "limit of open files cannot be raised; continuing with the current one");
         }
     }
     let startup_summary = wiring::startup_summary(settings, &engines);

@@ -23,7 +23,7 @@ const KEEP_ALIVE: Duration = Duration::from_secs(75);
 const DISCONNECT_DEADLINE: Duration = Duration::from_secs(1);
 
 /// Runs the HTTP server with `workers` threads. After it is stopped, running requests have the time
-/// `grace`. Replaces `actix_web::HttpServer`, which cannot use [`Connection`]s.
+/// `grace`. Replaces `actix_web::HttpServer`, which cannot use these connections.
 pub fn serve<F, I, S, B>(
     listener: TcpListener,
     workers: usize,

@@ -4,7 +4,7 @@ use rule_engine::RuleReplyEngine;
 
 #[expect(clippy::unused_async, reason = "the contract awaits its fixture")]
 async fn fixture() -> Box<RuleReplyEngine> {
-    Box::new(RuleReplyEngine::new().unwrap())
+    Box::new(RuleReplyEngine::new().expect("threads can be started"))
 }
 
 contract::reply_engine_contract!(crate::fixture);

@@ -57,7 +57,7 @@ pub(super) struct RawValue {
 /// reported together. It also records each setting that is read: those are all settings.
 #[derive(Debug, Default)]
 pub(super) struct Values {
-    values: BTreeMap<String, RawValue>,
+    by_variable: BTreeMap<String, RawValue>,
     keys: Vec<SettingKey>,
     invalid: Vec<InvalidSetting>,
 }
@@ -66,7 +66,7 @@ impl Values {
     /// Creates values by variable, with the settings that are already known to be invalid.
     pub(super) fn new(values: BTreeMap<String, RawValue>, invalid: Vec<InvalidSetting>) -> Self {
         Self {
-            values,
+            by_variable: values,
             keys: Vec::new(),
             invalid,
         }
@@ -135,7 +135,7 @@ impl Values {
             default: None,
         }));
         let names: BTreeSet<String> = self
-            .values
+            .by_variable
             .keys()
             .filter_map(|variable| keys.iter().find_map(|key| chosen_name(key, variable)))
             .map(str::to_ascii_lowercase)
@@ -149,7 +149,7 @@ impl Values {
 
     /// Returns true if a setting is set.
     pub(super) fn is_set(&self, variable: &str) -> bool {
-        self.values.contains_key(variable)
+        self.by_variable.contains_key(variable)
     }
 
     /// Returns true if a setting is set under a name as engines and servers have it: in lower case.
@@ -174,7 +174,12 @@ impl Values {
         expected: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Option<T> {
-        let parsed = self.values.get(variable)?.text.as_deref().and_then(parse);
+        let parsed = self
+            .by_variable
+            .get(variable)?
+            .text
+            .as_deref()
+            .and_then(parse);
         if parsed.is_none() {
             self.refuse(variable, expected);
         }
@@ -190,7 +195,7 @@ impl Values {
 
     /// Rejects a setting because of others. `expected` completes "… must be".
     pub(super) fn refuse(&mut self, variable: &str, expected: &str) {
-        let values = self.values.get(variable);
+        let values = self.by_variable.get(variable);
         self.invalid.push(InvalidSetting::BadValue {
             variable: variable.to_owned(),
             file_key: values.and_then(|values| values.file_key.clone()),

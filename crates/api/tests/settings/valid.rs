@@ -193,7 +193,7 @@ fn a_list_or_table_in_place_of_a_text_is_rejected_by_name() {
     );
     let message = error_text(file.load(&[]));
     let expected = [
-        "MCP__SERVERS__FILES__ARGS (mcp.servers.files.args in the file) must be text: words with spaces between them",
+        "MCP__SERVERS__FILES__ARGS (mcp.servers.files.args in the file) must be words separated by spaces, in quotes if they contain spaces",
         "mcp.servers.files.env.mode (in the file) is unknown",
         "llm.providers.Spare.model (in the file) is unknown",
     ];

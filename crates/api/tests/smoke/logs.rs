@@ -75,7 +75,7 @@ async fn an_engine_failure_is_logged_with_the_request_id() {
     let lines = logged(running);
     let line = lines
         .iter()
-        .find(|line| line["message"] == "the engine gave no answer");
+        .find(|line| line["message"] == "reply engine failed");
     let line = line.unwrap_or_else(|| panic!("no line in {lines:?}"));
     assert_eq!(
         (&line["engine"], &line["request_id"]),

@@ -78,7 +78,7 @@ fn only_creating_commands_create_a_missing_store() {
         assert!(!at.join("data").exists(), "{command} made a folder");
     }
     let create = ["keys", "create", "--name", "ci", "--scopes", "agents:read"];
-    for expected in ["which is new", ""] {
+    for expected in ["(new)", ""] {
         let output = run(at, &create, &[]);
         let text = String::from_utf8(output.stderr).expect("UTF-8");
         let conversation_ref = format!("store: {}", file.display());
@@ -222,7 +222,8 @@ fn tenants_are_created_and_listed() {
     let (id, _) = made.split_once(' ').expect("an id");
     for verb in ["rotate", "revoke"] {
         let elsewhere = refusal(at, &["keys", verb, id], &[]);
-        let expected = format!("there is no key {id} in tenant default: with --tenant");
+        let expected =
+            format!("tenant default has no key {id}; select another tenant with --tenant");
         assert!(elsewhere.contains(&expected), "{elsewhere}");
     }
     let nowhere = refusal(at, &[&create[..], &["nowhere"]].concat(), &[]);

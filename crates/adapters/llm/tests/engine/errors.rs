@@ -209,7 +209,7 @@ async fn a_rejected_request_is_not_repeated(#[case] number: u16) {
     );
     assert_eq!(
         reply.failure(),
-        format!("the engine refused: the upstream returned {number}")
+        format!("the engine rejected the request: the upstream returned {number}")
     );
     assert_eq!(upstream.requests().len(), 1);
 }
@@ -236,8 +236,8 @@ async fn a_response_of_another_type_is_rejected(#[case] media_type: &str) {
 }
 
 #[rstest]
-#[case(json!({"code": "context_length_exceeded", "type": "invalid_request_error"}), "refused", 1)]
-#[case(json!({"code": 400}), "refused", 1)]
+#[case(json!({"code": "context_length_exceeded", "type": "invalid_request_error"}), "rejected", 1)]
+#[case(json!({"code": 400}), "rejected", 1)]
 #[case(json!({"type": "overloaded_error"}), "unavailable", 3)]
 #[case(json!("out of memory"), "unavailable", 3)]
 #[case(json!({"code": 429}), "rate limited", 3)]

@@ -75,7 +75,7 @@ async fn an_unknown_path_or_model_is_logged() {
     let address = upstream.base_url() + "/misspelt?key=secret-of-the-address";
     let engine = LlmReplyEngine::new(options(address)).unwrap();
     let reply = collect_reply(&engine, secret_request("no-such\u{1b}\nmodel")).await;
-    let expected = "the engine refused: the upstream returned 404";
+    let expected = "the engine rejected the request: the upstream returned 404";
     assert_eq!(reply.failure(), expected);
     let log = log.text();
     let warning: Vec<_> = log.lines().filter(|line| line.contains("WARN")).collect();

@@ -37,6 +37,16 @@ async fn read_at_once(database: &Database, agent: &Agent) {
     }
 }
 
+/// Reads until no call uses an ended session.
+async fn replace_ended_sessions(database: &Database) {
+    let (tenant, id) = (fixture::tenant(), fixture::agent_id(1));
+    for _ in 0..=SESSIONS {
+        if database.agents.find(&tenant, id).await.is_ok() {
+            break;
+        }
+    }
+}
+
 #[tokio::test(flavor = "multi_thread")]
 async fn a_read_only_database_is_unavailable_for_writes_and_no_session_stays_read_only() {
     let database = Database::new().await;
@@ -68,17 +78,7 @@ async fn a_read_only_database_is_unavailable_for_writes_and_no_session_stays_rea
     // New sessions are read-only.
     let others = "select pg_terminate_backend(pid) from pg_stat_activity where datname = '{}'";
     execute(&database, others).await;
-    for _ in 0..=SESSIONS {
-        // Repeats until no call uses an ended session.
-        if database
-            .agents
-            .find(&tenant, fixture::agent_id(1))
-            .await
-            .is_ok()
-        {
-            break;
-        }
-    }
+    replace_ended_sessions(&database).await;
     assert_unavailable(&chat(1).await);
     for number in 2..5 {
         assert_unavailable(&database.maintenance.ping().await);

@@ -88,7 +88,7 @@ pub(crate) async fn collect_reply(
 
 /// Returns the reply to `message` in the first turn.
 pub(crate) async fn first_reply(agent: Agent, message: &str) -> String {
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     collect_reply(&engine, request(&Arc::new(agent), message))
         .await
         .0

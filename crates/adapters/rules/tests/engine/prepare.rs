@@ -10,7 +10,7 @@ use rule_engine::RuleReplyEngine;
 use crate::fixture::{agent, agent_with, keyword_rule, pattern_rule, tenant};
 
 async fn prepare_faults(agent: Agent) -> Vec<Fault> {
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     let prepared = engine.prepare(&tenant(), &Arc::new(agent)).await;
     match prepared {
         Ok(()) => Vec::new(),

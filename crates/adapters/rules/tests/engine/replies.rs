@@ -95,7 +95,7 @@ async fn the_replies_of_a_rule_are_used_in_turn() {
         ..keyword_rule(&["x"], "")
     };
     let agent = Arc::new(agent_with([rule]));
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     let mut replies = String::new();
     for turn_number in [0, 1, 2, 3, 4, 3_000_000_000] {
         let mut request = request(&agent, "x");
@@ -126,9 +126,12 @@ async fn a_group_that_did_not_match_and_an_unknown_user_are_empty() {
     let mut request = request(&agent, "go");
     request.user_id = None;
     assert_eq!(
-        collect_reply(&RuleReplyEngine::new().unwrap(), request)
-            .await
-            .0,
+        collect_reply(
+            &RuleReplyEngine::new().expect("threads can be started"),
+            request
+        )
+        .await
+        .0,
         "[]"
     );
 }
@@ -171,7 +174,7 @@ async fn a_reply_that_is_too_long_is_truncated() {
         &"{{message}}".repeat(100),
     )]));
     let message = format!("long {}", "é".repeat(2_000));
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     let (text, finish_reason) = collect_reply(&engine, request(&agent, &message)).await;
     assert_eq!(finish_reason, FinishReason::Length);
     assert!(text.len() <= 64 * 1024 && text.len() > 64 * 1024 - 4);
@@ -180,7 +183,7 @@ async fn a_reply_that_is_too_long_is_truncated() {
 #[tokio::test]
 async fn invalid_stored_rules_are_a_permanent_error() {
     let agent = Arc::new(agent_with([pattern_rule("(", "x")]));
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     let error = engine.reply(request(&agent, "x")).await.err().unwrap();
     assert!(!error.is_retryable(), "{error:?}");
 }
@@ -188,7 +191,7 @@ async fn invalid_stored_rules_are_a_permanent_error() {
 #[tokio::test]
 async fn a_prepared_agent_replies_to_short_messages_without_waiting() {
     let agent = Arc::new(agent_with([pattern_rule("hello", "hi")]));
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     engine.prepare(&tenant(), &agent).await.unwrap();
     assert!(
         engine
@@ -211,7 +214,7 @@ fn long_messages_are_searched_off_the_async_thread() {
         .build()
         .unwrap();
     runtime.block_on(async {
-        let engine = RuleReplyEngine::new().unwrap();
+        let engine = RuleReplyEngine::new().expect("threads can be started");
         engine.prepare(&tenant(), &agent).await.unwrap();
         let (release, released) = mpsc::channel::<()>();
         let gate = spawn_blocking(move || released.recv());
@@ -226,7 +229,7 @@ fn long_messages_are_searched_off_the_async_thread() {
 
 #[tokio::test]
 async fn a_long_reply_streams_sentence_by_sentence_and_a_short_one_at_once() {
-    let engine = RuleReplyEngine::new().unwrap();
+    let engine = RuleReplyEngine::new().expect("threads can be started");
     for (sentences, reply) in [
         (1, "Good morning! How are you? Well, I hope."),
         (

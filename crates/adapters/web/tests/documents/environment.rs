@@ -53,7 +53,7 @@ async fn missing_certificates_are_logged() {
         let documents = WebDocuments::new(Vec::new());
         let fetched = documents.fetch("https://127.0.0.1:1/", UrlTrust::Operator);
         let (text, logged) = error_texts(&fetched.await.unwrap_err());
-        assert_eq!(text, "the server does not answer");
+        assert_eq!(text, "the server does not respond");
         assert!(logged.contains("No CA certificates"), "{logged}");
     }
 }

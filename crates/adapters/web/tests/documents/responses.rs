@@ -17,7 +17,7 @@ fn document_of(bytes: usize) -> String {
 
 #[track_caller]
 fn assert_bad(error: &DocumentError, why: &str) {
-    let text = format!("the server's answer is not usable: {why}");
+    let text = format!("the server's response is unusable: {why}");
     assert_eq!(error_texts(error), (text.clone(), text));
 }
 
@@ -184,7 +184,7 @@ async fn a_response_that_is_not_http_is_unavailable_without_details() {
     let server = Server::responding("SSH-2.0-OpenSSH_10.0\r\n");
     let error = fetch(&server).await.unwrap_err();
     let (text, logged) = error_texts(&error);
-    assert_eq!(text, "the server does not answer");
+    assert_eq!(text, "the server does not respond");
     assert!(logged.len() > text.len(), "{logged}");
     assert!(!logged.contains("all=yes"), "the log shows {logged}");
 }

@@ -31,7 +31,7 @@ async fn assert_unavailable_after(limit: Duration, documents: &WebDocuments, url
     let elapsed = start.elapsed();
     let error = fetched.expect_err("no document");
     assert!(matches!(error, DocumentError::Unavailable(_)), "{error:?}");
-    assert_eq!(error_texts(&error).0, "the server does not answer");
+    assert_eq!(error_texts(&error).0, "the server does not respond");
     assert!(elapsed >= limit, "it took {elapsed:?} only");
     assert!(elapsed < LONG / 2, "it took {elapsed:?}");
 }

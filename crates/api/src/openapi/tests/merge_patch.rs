@@ -73,7 +73,7 @@ fn members_keep_their_descriptions_and_lose_their_defaults() {
     assert_eq!(personality["type"], json!(["string", "null"]));
     assert_eq!(
         personality["description"],
-        "The agent's manner, in free text. Default: empty."
+        "The agent's personality, as free text. Default: empty."
     );
     assert_eq!(personality.get("default"), None);
     assert_eq!(personality["maxLength"], 8000);

@@ -140,14 +140,14 @@ impl Session {
         };
         let opening = subscriber.open(opened);
         let is_live = opening.as_ref().is_ok_and(|opening| opening.is_live);
-        let subscribed = opening.map(|opening| {
+        let result = opening.map(|opening| {
             ReplyResult::Subscribe(SubscribeResult {
                 channel: opened.channel,
                 recovered: opened.is_recovered(),
                 head_seq: opening.head,
             })
         });
-        self.reply(id, subscribed)?;
+        self.reply(id, result)?;
         // For other channels, snapshots follow the replay.
         if is_live {
             self.join(&[opened.channel], true)?;
