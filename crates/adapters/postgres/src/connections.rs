@@ -5,9 +5,7 @@
 //! because a dropped caller must not leave a connection in the middle of a statement.
 
 use std::{
-    future::Future,
     panic::resume_unwind,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -16,7 +14,7 @@ use std::{
 };
 
 use ports::RepositoryError;
-use relational::column::corrupt;
+use relational::{Work, column::corrupt};
 use sqlx::{
     Connection, Decode, PgConnection, Row, Type,
     pool::{PoolConnection, PoolConnectionMetadata},
@@ -55,9 +53,6 @@ pub(crate) const SETTINGS: &str = "\
     set statement_timeout = '5s'; \
     set idle_in_transaction_session_timeout = '10s'; \
     set default_transaction_isolation = 'read committed'";
-
-/// The work of a call with its connection.
-pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
 
 /// The connections of a store. Cheap to clone.
 #[derive(Debug, Clone)]

@@ -1,27 +1,24 @@
 //! API keys and OAuth clients.
 
-use async_trait::async_trait;
 use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Scope, Seq, TenantId,
-    Timestamp,
+    Credential, CredentialId, CredentialKind, Listed, Page, Scope, Seq, TenantId, Timestamp,
 };
-use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
-use relational::{ClaimRow, ProofColumns, Rows, page_budget};
-use sqlx::{
-    PgConnection,
-    postgres::{PgArguments, PgRow, Postgres},
-    query::Query,
-    types::Json,
+use ports::{NewProof, RepositoryError, ShowKey};
+use relational::{
+    Store as _, credential_columns, page_budget, read,
+    repositories::{self, CredentialSql},
+    stored::{ProofColumns, StoredCredential},
 };
+use sqlx::{PgConnection, types::Json};
 
 use crate::{
-    PostgresStore, claims,
-    credential_row::{CredentialRow, credential_columns},
-    error::{conflict_on, from_sqlx},
-    first_key,
-    row::{self, ListedRow},
-    rows, store_state, tenants,
+    PostgresStore,
+    error::{conflict_on, from_sqlx, in_table},
+    store_state,
 };
+
+/// A row of `credentials`.
+type CredentialRow = StoredCredential<Vec<String>>;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -109,6 +106,10 @@ const TOUCH: &str = "\
     where credentials.id = used.id \
         and (credentials.last_used_at is null or credentials.last_used_at < used.at)";
 
+const DELETE_KEY: &str = "delete from credentials where id = $1 and kind = 'key'";
+/// The number is arbitrary and the same in every process.
+const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084265173)";
+
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     INSERT,
@@ -119,55 +120,48 @@ pub(crate) const STATEMENTS: &[&str] = &[
     REVOKE,
     EXISTS,
     TOUCH,
+    DELETE_KEY,
+    LOCK_FIRST_KEY,
 ];
 
-/// API keys and OAuth clients in PostgreSQL.
-pub(crate) struct PostgresCredentials {
-    pub(crate) store: PostgresStore,
-}
-
-#[async_trait]
-impl CredentialRepository for PostgresCredentials {
-    async fn insert(
-        &self,
-        credential: &Credential,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<()>, RepositoryError> {
-        let (credential, claim) = (credential.clone(), claim.cloned());
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move { insert(connection, &credential, claim.as_ref()).await })
-            })
-            .await
-    }
-
+impl CredentialSql for PostgresStore {
     async fn insert_first_key(
         &self,
         key: &Credential,
         show: ShowKey,
     ) -> Result<bool, RepositoryError> {
-        first_key::insert(&self.store, key, show).await
+        let (store, key) = (self.clone(), key.clone());
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                // Other processes wait until the key is recorded or deleted, or until the
+                // connection of a process that ended is closed. The steps commit on another
+                // connection.
+                let locked = sqlx::query(LOCK_FIRST_KEY).execute(connection).await;
+                locked.map_err(from_sqlx)?;
+                repositories::insert_first_key(&store, &key, show).await
+            })
+        })
+        .await
     }
 
     async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        self.store
-            .connections
+        self.connections
             .run(|connection| Box::pin(store_state::had_key(connection)))
             .await
     }
 
-    async fn find(
+    async fn find_credential(
         &self,
         kind: CredentialKind,
         id: &CredentialId,
     ) -> Result<Option<Credential>, RepositoryError> {
         let find = sqlx::query(FIND).bind(id.as_str()).bind(kind.as_str());
-        let row = self.store.connections.fetch_optional(find).await?;
-        row.as_ref().map(read).transpose()
+        let row = self.connections.fetch_optional(find).await?;
+        row.map(|row| read::row::<_, CredentialRow>("credentials", &row)?.try_into())
+            .transpose()
     }
 
-    async fn list(
+    async fn list_credentials(
         &self,
         kind: CredentialKind,
         tenant: &TenantId,
@@ -178,219 +172,149 @@ impl CredentialRepository for PostgresCredentials {
             .bind(tenant.as_str())
             .bind(kind.as_str())
             .bind(after.map_or(i64::MAX, |after| after.0))
-            .bind(row::one_more(limit));
-        let rows = self.store.connections.fetch_all(list).await?;
-        let read = rows.iter().map(|row| row::read("credentials", row));
-        let limit = row::fitting_rows(&rows)?.min(limit);
-        Ok(Page::from_one_more(listed(read)?, limit))
+            .bind(page_budget::one_more(limit));
+        let rows = self.connections.fetch_all(list).await?;
+        read::listing("credentials", rows, limit, |row: CredentialRow| {
+            row.try_into()
+        })
     }
 
-    async fn rotate(
+    async fn touch_credentials(
         &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        proof: &NewProof,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
-        let rotation = rotation(kind, tenant, id, proof);
-        let (tenant, claim) = (tenant.clone(), claim.cloned());
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move { rotate(connection, &tenant, rotation, claim.as_ref()).await })
-            })
-            .await
-    }
-
-    async fn revoke(
-        &self,
-        kind: CredentialKind,
-        tenant: &TenantId,
-        id: &CredentialId,
-        at: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let (tenant, id) = (tenant.clone(), id.clone());
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move { revoke(connection, kind, &tenant, &id, at).await })
-            })
-            .await
-    }
-
-    async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError> {
-        if used.is_empty() {
-            return Ok(());
-        }
+        used: &[(CredentialId, Timestamp)],
+    ) -> Result<(), RepositoryError> {
         let (ids, times): (Vec<_>, Vec<_>) = used
             .iter()
             .map(|(id, at)| (id.to_string(), at.date_time()))
             .unzip();
         let touch = sqlx::query(TOUCH).bind(ids).bind(times);
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    touch.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(())
-                })
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                let touched = touch.execute(connection).await;
+                touched.map(drop).map_err(from_sqlx)
             })
-            .await
+        })
+        .await
     }
 
     async fn access_version(&self) -> Result<i64, RepositoryError> {
-        store_state::access_version(&self.store).await
+        store_state::access_version(self).await
     }
-}
 
-fn read(row: &PgRow) -> Result<Credential, RepositoryError> {
-    row::read::<CredentialRow>("credentials", row)?.try_into()
-}
-
-async fn insert(
-    connection: &mut PgConnection,
-    credential: &Credential,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<()>, RepositoryError> {
-    tenants::lock(connection, &credential.tenant).await?;
-    if let Some(record) = claims::existing_record(connection, &credential.tenant, claim).await? {
-        return Ok(Idempotent::Replayed(record));
+    async fn insert_credential(
+        connection: &mut PgConnection,
+        credential: &Credential,
+    ) -> Result<(), RepositoryError> {
+        let scopes = credential.scopes.iter().map(Scope::as_str);
+        let proof = ProofColumns::from(&credential.proof);
+        let inserted = sqlx::query(INSERT)
+            .bind(credential.id.as_str())
+            .bind(credential.kind.as_str())
+            .bind(credential.tenant.as_str())
+            .bind(&credential.name)
+            .bind(scopes.collect::<Vec<_>>())
+            .bind(proof.digest)
+            .bind(proof.last4)
+            .bind(proof.previous_digest)
+            .bind(proof.previous_until.map(Timestamp::date_time))
+            .bind(proof.key_set)
+            .bind(proof.key_set_url)
+            .bind(credential.created_at.date_time())
+            .bind(credential.expires_at.map(Timestamp::date_time))
+            .bind(credential.last_used_at.map(Timestamp::date_time))
+            .bind(credential.revoked_at.map(Timestamp::date_time))
+            .bind(&credential.allowed_origins)
+            .bind(Json(&credential.limits))
+            .execute(connection)
+            .await;
+        inserted
+            .map(drop)
+            .map_err(conflict_on(credential.kind.as_str()))
     }
-    write(connection, credential).await?;
-    if credential.kind == CredentialKind::Key {
-        store_state::record_key(connection).await?;
+
+    async fn rotate_credential(
+        connection: &mut PgConnection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        proof: &NewProof,
+    ) -> Result<Option<Credential>, RepositoryError> {
+        let statement = match proof {
+            NewProof::Secret { .. } => ROTATE_SECRET,
+            NewProof::Keys(_) => ROTATE_KEYS,
+        };
+        let rotation = sqlx::query_as(statement)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str());
+        let rotation = match proof {
+            NewProof::Secret {
+                digest,
+                last4,
+                previous_until,
+            } => rotation
+                .bind(digest.bytes().as_slice())
+                .bind(last4)
+                .bind(previous_until.map(Timestamp::date_time)),
+            NewProof::Keys(keys) => {
+                let columns = ProofColumns::from(keys);
+                rotation.bind(columns.key_set).bind(columns.key_set_url)
+            }
+        };
+        let row: Option<CredentialRow> = rotation
+            .fetch_optional(connection)
+            .await
+            .map_err(in_table("credentials"))?;
+        row.map(Credential::try_from).transpose()
     }
-    record(connection, &credential.tenant, claim).await?;
-    Ok(Idempotent::Applied(()))
-}
 
-async fn record(
-    connection: &mut PgConnection,
-    tenant: &TenantId,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<(), RepositoryError> {
-    let mut rows = Rows::default();
-    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
-    rows::write(connection, &rows).await
-}
-
-pub(crate) async fn write(
-    connection: &mut PgConnection,
-    credential: &Credential,
-) -> Result<(), RepositoryError> {
-    let scopes = credential.scopes.iter().map(Scope::as_str);
-    let proof = ProofColumns::from(&credential.proof);
-    sqlx::query(INSERT)
-        .bind(credential.id.as_str())
-        .bind(credential.kind.as_str())
-        .bind(credential.tenant.as_str())
-        .bind(&credential.name)
-        .bind(scopes.collect::<Vec<_>>())
-        .bind(proof.digest)
-        .bind(proof.last4)
-        .bind(proof.previous_digest)
-        .bind(proof.previous_until.map(Timestamp::date_time))
-        .bind(proof.key_set)
-        .bind(proof.key_set_url)
-        .bind(credential.created_at.date_time())
-        .bind(credential.expires_at.map(Timestamp::date_time))
-        .bind(credential.last_used_at.map(Timestamp::date_time))
-        .bind(credential.revoked_at.map(Timestamp::date_time))
-        .bind(&credential.allowed_origins)
-        .bind(Json(&credential.limits))
-        .execute(connection)
-        .await
-        .map_err(conflict_on(credential.kind.as_str()))?;
-    Ok(())
-}
-
-fn rotation(
-    kind: CredentialKind,
-    tenant: &TenantId,
-    id: &CredentialId,
-    proof: &NewProof,
-) -> Query<'static, Postgres, PgArguments> {
-    let statement = match proof {
-        NewProof::Secret { .. } => ROTATE_SECRET,
-        NewProof::Keys(_) => ROTATE_KEYS,
-    };
-    let rotation = sqlx::query(statement)
-        .bind(tenant.as_str())
-        .bind(id.as_str())
-        .bind(kind.as_str());
-    match proof {
-        NewProof::Secret {
-            digest,
-            last4,
-            previous_until,
-        } => rotation
-            .bind(digest.bytes().as_slice())
-            .bind(last4)
-            .bind(previous_until.map(Timestamp::date_time)),
-        NewProof::Keys(keys) => {
-            let columns = ProofColumns::from(keys);
-            rotation.bind(columns.key_set).bind(columns.key_set_url)
-        }
+    async fn revoke_credential(
+        connection: &mut PgConnection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        at: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        let revoked = sqlx::query(REVOKE)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str())
+            .bind(at.date_time())
+            .execute(connection)
+            .await
+            .map_err(from_sqlx)?;
+        Ok(revoked.rows_affected() == 1)
     }
-}
 
-async fn rotate(
-    connection: &mut PgConnection,
-    tenant: &TenantId,
-    rotation: Query<'static, Postgres, PgArguments>,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
-    tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
-        return Ok(Idempotent::Replayed(record));
+    async fn credential_exists(
+        connection: &mut PgConnection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+    ) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(EXISTS)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str())
+            .fetch_one(connection)
+            .await
+            .map_err(from_sqlx)
     }
-    let row = rotation.fetch_optional(&mut *connection).await;
-    let Some(row) = row.map_err(from_sqlx)? else {
-        return Ok(Idempotent::Applied(None));
-    };
-    store_state::raise_access_version(connection).await?;
-    record(connection, tenant, claim).await?;
-    Ok(Idempotent::Applied(Some(read(&row)?)))
-}
 
-async fn revoke(
-    connection: &mut PgConnection,
-    kind: CredentialKind,
-    tenant: &TenantId,
-    id: &CredentialId,
-    at: Timestamp,
-) -> Result<bool, RepositoryError> {
-    let revoked = sqlx::query(REVOKE)
-        .bind(tenant.as_str())
-        .bind(id.as_str())
-        .bind(kind.as_str())
-        .bind(at.date_time())
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    if revoked.rows_affected() == 1 {
-        store_state::raise_access_version(connection).await?;
-        return Ok(true);
+    async fn delete_key(
+        connection: &mut PgConnection,
+        id: &CredentialId,
+    ) -> Result<(), RepositoryError> {
+        let delete = sqlx::query(DELETE_KEY).bind(id.as_str());
+        let deleted = delete.execute(connection).await;
+        deleted.map(drop).map_err(from_sqlx)
     }
-    sqlx::query_scalar(EXISTS)
-        .bind(tenant.as_str())
-        .bind(id.as_str())
-        .bind(kind.as_str())
-        .fetch_one(connection)
-        .await
-        .map_err(from_sqlx)
-}
 
-fn listed(
-    rows: impl Iterator<Item = Result<ListedRow<CredentialRow>, RepositoryError>>,
-) -> Result<Vec<Listed<Credential>>, RepositoryError> {
-    rows.map(|row| {
-        let row = row?;
-        Ok(Listed {
-            item: row.item.try_into()?,
-            sort_seq: row.sort_seq,
-        })
-    })
-    .collect()
+    async fn had_key(connection: &mut PgConnection) -> Result<bool, RepositoryError> {
+        store_state::had_key(connection).await
+    }
+
+    async fn record_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+        store_state::record_key(connection).await
+    }
 }

@@ -1,6 +1,7 @@
 //! Conversion of PostgreSQL errors to errors of the ports.
 
 use ports::RepositoryError;
+use relational::sql_error;
 
 /// The classes of transient errors (the first two characters of their codes). They say nothing
 /// about the stored data, and pass by themselves or when an operator acts: connection failures,
@@ -21,14 +22,6 @@ pub(crate) struct ReadOnlySession(pub(crate) String);
 /// Converts an error for which no port method promises a special outcome.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
-        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
-            what: index,
-            source,
-        },
-        sqlx::Error::Decode(source) => RepositoryError::Corrupt {
-            what: "a value".to_owned(),
-            source,
-        },
         sqlx::Error::Database(source) if !is_transient(&*source) => RepositoryError::Corrupt {
             what: source.table().unwrap_or("a statement").to_owned(),
             source: source.into(),
@@ -39,7 +32,7 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
         sqlx::Error::Database(source) => {
             RepositoryError::Unavailable(server_message(&*source).into())
         }
-        error => RepositoryError::Unavailable(error.into()),
+        error => sql_error::from_sqlx(error),
     }
 }
 
@@ -59,19 +52,10 @@ fn is_transient(error: &dyn sqlx::error::DatabaseError) -> bool {
 
 /// Returns the conversion of errors of reading `table`.
 pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
-    move |error| match error {
-        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
-            what: format!("{table}.{}", index.trim_matches('"')),
-            source,
-        },
-        error => from_sqlx(error),
-    }
+    sql_error::in_table(table, from_sqlx)
 }
 
 /// Returns the conversion of errors of an insert that MUST fail with `Conflict` if `what` exists.
 pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
-    move |error| match error.as_database_error() {
-        Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },
-        _ => from_sqlx(error),
-    }
+    sql_error::conflict_on(what, from_sqlx)
 }

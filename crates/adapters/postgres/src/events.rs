@@ -1,34 +1,28 @@
 //! The event log.
 
-use std::collections::HashMap;
-
-use async_trait::async_trait;
-use domain::{
-    Agent, AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId,
-    TurnId,
-};
-use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
+use domain::{Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, TenantId};
+use ports::{EventQuery, LogBounds, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
+    EventRecord, EventTurn, conversation_columns,
     event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
+    message_columns, page_budget, read, reply_columns,
+    repositories::EventSql,
+    stored::{
+        StoredChange, StoredConversation, StoredMessage, StoredSnapshot, StoredTurn,
+        events_with_bounds,
+    },
+    turn_columns,
 };
-use serde_json::Value;
 use sqlx::{
-    Encode, FromRow, Postgres, Row, Type,
+    Encode, FromRow, Postgres, Type,
     postgres::{PgArguments, PgRow},
     query::Query,
-    types::Json,
 };
-use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
-    conversation_row::{ConversationRow, conversation_columns, visible},
-    error::in_table,
-    messages::{MessageRow, message_columns},
-    row,
-    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
+    fragments::{join_reply, visible},
 };
 
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
@@ -129,127 +123,75 @@ pub(crate) const STATEMENTS: &[&str] = &[
     CHANGES,
 ];
 
-#[derive(sqlx::FromRow)]
-struct EventRecordRow {
-    seq: i64,
-    r#type: String,
-    time: OffsetDateTime,
-    agent_id: Option<Uuid>,
-    conversation_id: Option<Uuid>,
-    user_id: Option<String>,
-    turn_id: Option<Uuid>,
-    actor: String,
-    data: Option<Value>,
-    asker: Option<String>,
-    agent_exists: bool,
-    conversation_exists: bool,
-    bytes: i64,
-}
-
-impl EventRecordRow {
-    fn into_record(self, tenant: &TenantId) -> Result<EventRecord, RepositoryError> {
-        let row = EventRow {
-            tenant: tenant.clone(),
-            seq: Seq(self.seq),
-            kind: column::event_type(&self.r#type)?,
-            time: row::time(self.time),
-            agent_id: self.agent_id.map(AgentId::new),
-            conversation_id: self.conversation_id.map(ConversationId::new),
-            user_id: self.user_id,
-            turn_id: self.turn_id.map(TurnId::new),
-            actor: PrincipalId::new(self.actor),
-            data: self.data,
-            snapshot: None,
-        };
-        Ok(EventRecord {
-            row,
-            asker: self.asker.map(PrincipalId::new),
-            agent_exists: self.agent_exists,
-            conversation_exists: self.conversation_exists,
-            bytes: self.bytes,
-        })
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct SnapshotRow {
-    seq: i64,
-    agent: Json<Agent>,
-}
-
-impl TryFrom<SnapshotRow> for (Seq, Agent) {
-    type Error = RepositoryError;
-
-    fn try_from(row: SnapshotRow) -> Result<Self, RepositoryError> {
-        Ok((Seq(row.seq), row.agent.0))
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct ChangeRow {
-    seq: i64,
-    r#type: String,
-    agent_id: Option<Uuid>,
-    conversation_id: Option<Uuid>,
-    turn_id: Option<Uuid>,
-}
-
-impl From<ChangeRow> for LoggedChange {
-    fn from(row: ChangeRow) -> Self {
-        Self {
-            seq: Seq(row.seq),
-            kind: column::event_type(&row.r#type).ok(),
-            agent_id: row.agent_id.map(AgentId::new),
-            conversation_id: row.conversation_id.map(ConversationId::new),
-            turn_id: row.turn_id.map(TurnId::new),
-        }
-    }
-}
-
-/// The event log in PostgreSQL.
-pub(crate) struct PostgresEvents {
-    pub(crate) store: PostgresStore,
-}
-
-#[async_trait]
-impl EventLog for PostgresEvents {
-    async fn page(
+impl EventSql for PostgresStore {
+    async fn scan_events(
         &self,
         tenant: &TenantId,
         query: &EventQuery,
-    ) -> Result<EventPage, RepositoryError> {
-        let scan = self.scan(tenant, query).await?;
-        let mut content = self.content(tenant, &scan).await?;
-        scan.into_page(&mut content)
+    ) -> Result<(Vec<EventRecord>, LogBounds), RepositoryError> {
+        let page = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS);
+        events_with_bounds(tenant, &self.connections.fetch_all(page).await?)
     }
 
-    async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
+    async fn count_events(
+        &self,
+        tenant: &TenantId,
+        query: &EventQuery,
+    ) -> Result<i64, RepositoryError> {
         let count = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS);
-        let count: i64 = self.store.connections.fetch_value("events", count).await?;
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+        self.connections.fetch_value("events", count).await
     }
 
-    async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
-        let read = sqlx::query(BOUNDS).bind(tenant.as_str());
-        let row = self.store.connections.fetch_optional(read).await?;
-        let bounds: Option<(i64, i64)> = row.map(|row| row::read("tenants", &row)).transpose()?;
-        let (first, head) = bounds.unwrap_or(EMPTY_LOG);
-        Ok(LogBounds::new(Seq(first), Seq(head)))
+    async fn event_turns(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<EventTurn>, RepositoryError> {
+        fetch_joined(self, TURNS, "turns", tenant, ids, |row: StoredTurn| {
+            row.try_into()
+        })
+        .await
     }
 
-    async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
-        let rows = self.store.connections.fetch_all(sqlx::query(HEADS)).await?;
-        let read = |row| {
-            let (id, head): (String, i64) = row::read("tenants", row)?;
-            Ok(LogHead {
-                tenant: column::parse("tenants.id", &id)?,
-                head: Seq(head),
-            })
-        };
-        rows.iter().map(read).collect()
+    async fn event_conversations(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Conversation>, RepositoryError> {
+        let convert = |row: StoredConversation| Ok(row.into());
+        fetch_joined(self, CONVERSATIONS, "conversations", tenant, ids, convert).await
     }
 
-    async fn changes(
+    async fn event_greetings(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Message>, RepositoryError> {
+        let convert = |row: StoredMessage| row.try_into();
+        fetch_joined(self, GREETINGS, "messages", tenant, ids, convert).await
+    }
+
+    async fn event_snapshots(
+        &self,
+        tenant: &TenantId,
+        positions: Vec<i64>,
+    ) -> Result<Vec<(Seq, Agent)>, RepositoryError> {
+        let convert = |row: StoredSnapshot| Ok(row.into());
+        fetch_joined(self, SNAPSHOTS, "events", tenant, positions, convert).await
+    }
+
+    async fn log_bounds(&self, tenant: &TenantId) -> Result<Option<(i64, i64)>, RepositoryError> {
+        let bounds = sqlx::query(BOUNDS).bind(tenant.as_str());
+        let row = self.connections.fetch_optional(bounds).await?;
+        row.map(|row| read::row("tenants", &row)).transpose()
+    }
+
+    async fn log_heads(&self) -> Result<Vec<(String, i64)>, RepositoryError> {
+        let rows = self.connections.fetch_all(sqlx::query(HEADS)).await?;
+        read::rows("tenants", rows, Ok)
+    }
+
+    async fn logged_changes(
         &self,
         tenant: &TenantId,
         since: Seq,
@@ -258,105 +200,28 @@ impl EventLog for PostgresEvents {
         let changes = sqlx::query(CHANGES)
             .bind(tenant.as_str())
             .bind(since.0)
-            .bind(row::row_count(limit));
-        let rows = self.store.connections.fetch_all(changes).await?;
-        rows.iter()
-            .map(|row| Ok(row::read::<ChangeRow>("events", row)?.into()))
-            .collect()
+            .bind(page_budget::row_count(limit));
+        let rows = self.connections.fetch_all(changes).await?;
+        read::rows("events", rows, |row: StoredChange| Ok(row.into()))
     }
 }
 
-/// The first and newest positions of an empty log.
-const EMPTY_LOG: (i64, i64) = (1, 0);
-
-impl PostgresEvents {
-    async fn scan(
-        &self,
-        tenant: &TenantId,
-        query: &EventQuery,
-    ) -> Result<EventScan, RepositoryError> {
-        let page = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS);
-        let rows = self.store.connections.fetch_all(page).await?;
-        let (mut first, mut head) = EMPTY_LOG;
-        let mut records = Vec::new();
-        for row in &rows {
-            first = row.try_get("first_seq").map_err(in_table("tenants"))?;
-            head = row.try_get("head_seq").map_err(in_table("tenants"))?;
-            let is_event = row
-                .try_get::<Option<i64>, _>("seq")
-                .map_err(in_table("events"))?;
-            if is_event.is_some() {
-                let record = row::read::<EventRecordRow>("events", row)?;
-                records.push(record.into_record(tenant)?);
-            }
-        }
-        let bounds = LogBounds::new(Seq(first), Seq(head));
-        Ok(EventScan::new(records, bounds, query))
-    }
-
-    async fn content(
-        &self,
-        tenant: &TenantId,
-        scan: &EventScan,
-    ) -> Result<EventContent, RepositoryError> {
-        let turns = scan.turn_ids().into_iter().map(TurnId::uuid).collect();
-        let turns = self.fetch_joined::<TurnWithReply, _, _>(TURNS, "turns", tenant, turns);
-        let turns = index_by(turns.await?, EventTurn::id);
-        let conversations = scan
-            .conversation_ids()
-            .into_iter()
-            .map(ConversationId::uuid)
-            .collect();
-        let conversations = self
-            .fetch_joined::<ConversationRow, _, _>(
-                CONVERSATIONS,
-                "conversations",
-                tenant,
-                conversations,
-            )
-            .await?;
-        let greetings = scan.greeting_ids().into_iter();
-        let greetings = greetings.map(ConversationId::uuid).collect();
-        let greetings = self
-            .fetch_joined::<MessageRow, _, _>(GREETINGS, "messages", tenant, greetings)
-            .await?;
-        let snapshots = self
-            .fetch_joined::<SnapshotRow, _, _>(
-                SNAPSHOTS,
-                "events",
-                tenant,
-                scan.snapshot_positions(),
-            )
-            .await?;
-        Ok(EventContent {
-            turns,
-            conversations: index_by(conversations, |conversation: &Conversation| conversation.id),
-            greetings: index_by(greetings, |message: &Message| message.conversation_id),
-            snapshots: snapshots.into_iter().collect(),
-        })
-    }
-
-    /// Reads the rows with the given keys, one by one; runs no statement without keys.
-    async fn fetch_joined<R, V, K>(
-        &self,
-        statement: &'static str,
-        table: &'static str,
-        tenant: &TenantId,
-        keys: Vec<K>,
-    ) -> Result<Vec<V>, RepositoryError>
-    where
-        R: for<'r> FromRow<'r, PgRow>,
-        V: TryFrom<R, Error = RepositoryError>,
-        Vec<K>: Encode<'static, Postgres> + Type<Postgres> + Send + 'static,
-    {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        let query = sqlx::query(statement).bind(tenant.as_str()).bind(keys);
-        let rows = self.store.connections.fetch_all(query).await?;
-        let read = |row| V::try_from(row::read(table, &row)?);
-        rows.into_iter().map(read).collect()
-    }
+/// Runs a statement for all `keys` of a tenant at once.
+async fn fetch_joined<R, V, K>(
+    store: &PostgresStore,
+    statement: &'static str,
+    table: &'static str,
+    tenant: &TenantId,
+    keys: Vec<K>,
+    into: impl Fn(R) -> Result<V, RepositoryError>,
+) -> Result<Vec<V>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+    Vec<K>: for<'q> Encode<'q, Postgres> + Type<Postgres>,
+{
+    let query = sqlx::query(statement).bind(tenant.as_str()).bind(keys);
+    let rows = store.connections.fetch_all(query).await?;
+    read::rows(table, rows, into)
 }
 
 /// Binds the parameters of a statement on the events that pass the filters of `query`, among the
@@ -373,7 +238,7 @@ fn filtered(
     sqlx::query(statement)
         .bind(tenant.as_str())
         .bind(clamp_position(query.since))
-        .bind(row::row_count(query.limit))
+        .bind(page_budget::row_count(query.limit))
         .bind(scanned)
         .bind(types)
         .bind(query.agent_id.map(AgentId::uuid))
@@ -382,12 +247,4 @@ fn filtered(
         .bind(visibility.conversations)
         .bind(visibility.principal.as_str())
         .bind(visibility.user_id.as_deref())
-}
-
-fn index_by<K, V>(values: Vec<V>, key: impl Fn(&V) -> K) -> HashMap<K, V>
-where
-    K: std::hash::Hash + Eq,
-{
-    let index_by = values.into_iter().map(|value| (key(&value), value));
-    index_by.collect()
 }

@@ -1,27 +1,28 @@
 //! Reads the facts of a batch under the lock of its tenants.
 
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{HashMap, HashSet};
 
-use domain::{
-    AgentId, ConversationId, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId, TurnId,
-};
+use domain::{ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
-    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, column,
+    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, read,
+    reply_columns,
+    stored::{
+        StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
+        facts::{agent_version, head, turn},
+    },
+    turn_columns,
 };
 use sqlx::{
     FromRow, PgConnection, Row as _,
     postgres::{PgArguments, PgRow, Postgres},
     query::Query,
 };
-use time::OffsetDateTime;
 use uuid::Uuid;
 
 use crate::{
-    claims::IdempotencyRecordRow,
     error::{from_sqlx, in_table},
-    row,
-    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
+    fragments::join_reply,
 };
 
 /// The tenant lock. It is a statement of its own, because other conditions in it would see the
@@ -81,40 +82,6 @@ const LOGGED: &str = "\
 pub(crate) const STATEMENTS: &[&str] =
     &[LOCK, CONVERSATIONS_AND_NODES, AGENTS, TURNS, CLAIMS, LOGGED];
 
-#[derive(sqlx::FromRow)]
-struct ConversationFactsRow {
-    tenant_id: String,
-    id: Uuid,
-    agent_id: Uuid,
-    agent_version: i64,
-    user_id: Option<String>,
-    message_count: i64,
-    turn_count: i64,
-    updated_at: OffsetDateTime,
-    running: Option<Uuid>,
-    waiting: i64,
-    first_waiting: Option<Uuid>,
-}
-
-#[derive(sqlx::FromRow)]
-struct ClaimRow {
-    tenant_id: String,
-    principal: String,
-    operation: String,
-    key: String,
-    #[sqlx(flatten)]
-    record: IdempotencyRecordRow,
-}
-
-#[derive(sqlx::FromRow)]
-struct LoggedRow {
-    tenant_id: String,
-    seq: i64,
-    r#type: String,
-    conversation_id: Option<Uuid>,
-    turn_id: Option<Uuid>,
-}
-
 type Conversations = HashMap<InTenant<ConversationId>, ConversationFacts>;
 
 /// Locks the tenants of `query`, then reads its facts.
@@ -122,7 +89,9 @@ pub(crate) async fn read(
     connection: &mut PgConnection,
     query: &FactsQuery,
 ) -> Result<Facts, RepositoryError> {
-    let heads = lock(connection, query).await?;
+    let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
+    let lock = sqlx::query(LOCK).bind(ids);
+    let heads = fetch(connection, lock, "tenants", head).await?;
     let (conversations, live_nodes) = conversations_and_nodes(connection, query).await?;
     let mut facts = Facts {
         heads,
@@ -134,65 +103,51 @@ pub(crate) async fn read(
     };
     let mut wanted = query.more_agents(&facts.conversations);
     wanted.extend(query.agents.iter().cloned());
-    facts.agents = agents(connection, &wanted).await?;
+    if !wanted.is_empty() {
+        let agents = by_ids(AGENTS, &wanted, |id| id.uuid());
+        facts.agents = fetch(connection, agents, "agents", agent_version).await?;
+    }
     let mut wanted = query.more_turns(&facts);
     wanted.extend(query.ended.iter().cloned());
     facts.turns = turns(connection, &wanted).await?;
     Ok(facts)
 }
 
+/// Reads turns with their replies.
+pub(crate) async fn turns(
+    connection: &mut PgConnection,
+    wanted: &[InTenant<TurnId>],
+) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
+    if wanted.is_empty() {
+        return Ok(HashMap::new());
+    }
+    let turns = by_ids(TURNS, wanted, |id| id.uuid());
+    fetch(connection, turns, "turns", turn).await
+}
+
 /// Reads the rows of a statement on `table`.
-async fn rows<R>(
+async fn fetch<R, T, C: FromIterator<T>>(
     connection: &mut PgConnection,
     query: Query<'static, Postgres, PgArguments>,
     table: &'static str,
-) -> Result<Vec<R>, RepositoryError>
+    into: impl Fn(R) -> Result<T, RepositoryError>,
+) -> Result<C, RepositoryError>
 where
     R: for<'r> FromRow<'r, PgRow>,
 {
     let rows = query.fetch_all(connection).await.map_err(from_sqlx)?;
-    rows.iter().map(|row| row::read(table, row)).collect()
+    read::rows(table, rows, into)
 }
 
-/// Runs `statement` once for all `wanted` ids; runs nothing without ids.
-async fn fetch_by_ids<R, Id>(
-    connection: &mut PgConnection,
+/// Binds all `wanted` ids to `statement`.
+fn by_ids<Id>(
     statement: &'static str,
-    table: &'static str,
     wanted: &[InTenant<Id>],
     uuid: impl Fn(&Id) -> Uuid,
-) -> Result<Vec<R>, RepositoryError>
-where
-    R: for<'r> FromRow<'r, PgRow>,
-{
-    if wanted.is_empty() {
-        return Ok(Vec::new());
-    }
+) -> Query<'static, Postgres, PgArguments> {
     let tenants: Vec<_> = wanted.iter().map(|(tenant, _)| tenant.as_str()).collect();
     let ids: Vec<_> = wanted.iter().map(|(_, id)| uuid(id)).collect();
-    rows(
-        connection,
-        sqlx::query(statement).bind(tenants).bind(ids),
-        table,
-    )
-    .await
-}
-
-fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
-    column::parse("tenants.id", text)
-}
-
-async fn lock(
-    connection: &mut PgConnection,
-    query: &FactsQuery,
-) -> Result<BTreeMap<TenantId, Seq>, RepositoryError> {
-    let ids: Vec<_> = query.tenants.iter().map(TenantId::as_str).collect();
-    let heads: Vec<(String, i64)> =
-        rows(connection, sqlx::query(LOCK).bind(ids), "tenants").await?;
-    heads
-        .into_iter()
-        .map(|(id, head)| Ok((tenant(&id)?, Seq(head))))
-        .collect()
+    sqlx::query(statement).bind(tenants).bind(ids)
 }
 
 async fn conversations_and_nodes(
@@ -214,56 +169,12 @@ async fn conversations_and_nodes(
     for row in &rows {
         let id: Option<Uuid> = row.try_get("id").map_err(in_table("conversations"))?;
         if id.is_some() {
-            let (key, facts) = conversation(row::read("conversations", row)?)?;
-            conversations.insert(key, facts);
+            let found: StoredConversationFacts = read::row("conversations", row)?;
+            conversations.extend([found.try_into()?]);
         }
     }
     let live_nodes = live_nodes.into_iter().map(NodeId::new).collect();
     Ok((conversations, live_nodes))
-}
-
-fn conversation(
-    row: ConversationFactsRow,
-) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
-    let facts = ConversationFacts {
-        agent_id: AgentId::new(row.agent_id),
-        agent_version: row.agent_version,
-        user_id: row.user_id,
-        message_count: row.message_count,
-        turn_count: row.turn_count,
-        updated_at: row::time(row.updated_at),
-        running: row.running.map(TurnId::new),
-        waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
-        first_waiting: row.first_waiting.map(TurnId::new),
-    };
-    let key = (tenant(&row.tenant_id)?, ConversationId::new(row.id));
-    Ok((key, facts))
-}
-
-async fn agents(
-    connection: &mut PgConnection,
-    wanted: &[InTenant<AgentId>],
-) -> Result<HashMap<InTenant<AgentId>, i64>, RepositoryError> {
-    let rows: Vec<(String, Uuid, i64)> =
-        fetch_by_ids(connection, AGENTS, "agents", wanted, |id| id.uuid()).await?;
-    rows.into_iter()
-        .map(|(of, id, version)| Ok(((tenant(&of)?, AgentId::new(id)), version)))
-        .collect()
-}
-
-/// Reads turns with their replies.
-pub(crate) async fn turns(
-    connection: &mut PgConnection,
-    wanted: &[InTenant<TurnId>],
-) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
-    let rows: Vec<TurnWithReply> =
-        fetch_by_ids(connection, TURNS, "turns", wanted, |id| id.uuid()).await?;
-    rows.into_iter()
-        .map(|row| {
-            let row = TurnRow::try_from(row)?;
-            Ok(((row.tenant.clone(), row.turn.id), row))
-        })
-        .collect()
 }
 
 async fn claims(
@@ -279,18 +190,13 @@ async fn claims(
         .bind(column(|key| key.principal.as_str()))
         .bind(column(|key| &key.operation))
         .bind(column(|key| &key.key));
-    let rows: Vec<ClaimRow> = rows(connection, query, "idempotency_records").await?;
-    rows.into_iter()
-        .map(|row| {
-            let key = ClaimKey {
-                tenant: tenant(&row.tenant_id)?,
-                principal: PrincipalId::new(row.principal),
-                operation: row.operation,
-                key: row.key,
-            };
-            Ok((key, row.record.try_into()?))
-        })
-        .collect()
+    fetch(
+        connection,
+        query,
+        "idempotency_records",
+        |row: StoredRecordWithKey| row.try_into(),
+    )
+    .await
 }
 
 async fn logged(
@@ -307,18 +213,7 @@ async fn logged(
         .bind(tenants)
         .bind(since.values().map(|seq| seq.0).collect::<Vec<_>>())
         .bind(conversations.collect::<Vec<_>>());
-    let rows: Vec<LoggedRow> = rows(connection, query, "events").await?;
-    rows.into_iter()
-        // This process does not write events of an unknown type.
-        .filter_map(|row| Some((column::event_type(&row.r#type).ok()?, row)))
-        .map(|(kind, row)| {
-            Ok(EventInDoubt {
-                tenant: tenant(&row.tenant_id)?,
-                seq: Seq(row.seq),
-                kind,
-                conversation_id: row.conversation_id.map(ConversationId::new),
-                turn_id: row.turn_id.map(TurnId::new),
-            })
-        })
-        .collect()
+    let events = fetch(connection, query, "events", StoredEventInDoubt::into_event);
+    let events: Vec<Option<EventInDoubt>> = events.await?;
+    Ok(events.into_iter().flatten().collect())
 }

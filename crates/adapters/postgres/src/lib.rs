@@ -8,28 +8,24 @@
 //! its own. Chats are written by one task with its own connection (`batch.rs`), everything else
 //! goes through a pool (`connections.rs`).
 //!
-//! To add a statement, define a `const` next to the row that it reads, and add it to the file's
-//! `STATEMENTS`. A test prepares all of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
 
 mod agents;
 mod batch;
-mod claims;
 mod connections;
-mod conversation_row;
 mod conversations;
-mod credential_row;
 mod credentials;
 mod cte_batch;
 mod error;
 mod events;
 mod facts;
-mod first_key;
+mod fragments;
+mod idempotency;
 mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
 mod recovery;
-mod row;
 mod rows;
 mod signing_keys;
 mod store;
@@ -37,7 +33,6 @@ mod store_state;
 mod tenants;
 mod tickets;
 mod tokens;
-mod turn_row;
 mod turns;
 
 pub use store::{PostgresOptions, PostgresStore};
@@ -47,12 +42,11 @@ pub use store::{PostgresOptions, PostgresStore};
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [
         agents::STATEMENTS,
-        claims::STATEMENTS,
         conversations::STATEMENTS,
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
-        first_key::STATEMENTS,
+        idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,

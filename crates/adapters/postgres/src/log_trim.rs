@@ -2,13 +2,13 @@
 
 use domain::{TenantId, Timestamp};
 use ports::RepositoryError;
-use relational::column;
+use relational::{Store as _, column, page_budget, read};
 use sqlx::{PgConnection, postgres::PgRow};
 
 use crate::{
     PostgresStore,
     error::{from_sqlx, in_table},
-    row, tenants,
+    tenants,
 };
 
 const TENANTS_TO_TRIM: &str = "\
@@ -40,7 +40,7 @@ pub(crate) async fn trim(
 ) -> Result<u64, RepositoryError> {
     let tenants = sqlx::query(TENANTS_TO_TRIM).bind(before.date_time());
     let rows = store.connections.fetch_all(tenants).await?;
-    let mut left = row::row_count(limit);
+    let mut left = page_budget::row_count(limit);
     let mut outcome = Ok(());
     for row in &rows {
         if left <= 0 {
@@ -54,7 +54,7 @@ pub(crate) async fn trim(
     if left > 0 {
         outcome?;
     }
-    Ok((row::row_count(limit) - left).unsigned_abs())
+    Ok((page_budget::row_count(limit) - left).unsigned_abs())
 }
 
 async fn trim_tenant(
@@ -63,9 +63,9 @@ async fn trim_tenant(
     before: Timestamp,
     limit: i64,
 ) -> Result<u64, RepositoryError> {
-    let (tenant,): (String,) = row::read("tenants", row)?;
+    let (tenant,): (String,) = read::row("tenants", row)?;
     let tenant: TenantId = column::parse("tenants.id", &tenant)?;
-    let trimming = store.connections.transaction(move |connection| {
+    let trimming = store.transaction(move |connection| {
         Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
     });
     trimming.await

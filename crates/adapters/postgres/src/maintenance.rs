@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
+use relational::{Store as _, column::StoredTime, page_budget, read};
 use sqlx::PgConnection;
 use time::OffsetDateTime;
 use uuid::Uuid;
@@ -10,7 +11,7 @@ use uuid::Uuid;
 use crate::{
     PostgresStore,
     error::{ReadOnlySession, from_sqlx, in_table},
-    log_trim, row,
+    log_trim,
 };
 
 const PING: &str = "select current_setting('transaction_read_only')::boolean";
@@ -177,15 +178,13 @@ const ENDED: [&str; 4] = [
 ];
 
 /// Maintenance of PostgreSQL.
-pub(crate) struct PostgresMaintenance {
-    pub(crate) store: PostgresStore,
-}
+pub(crate) struct StoreMaintenance(pub(crate) PostgresStore);
 
 #[async_trait]
-impl Maintenance for PostgresMaintenance {
+impl Maintenance for StoreMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
-        self.store.group.check()?;
-        self.store
+        self.0.group.check()?;
+        self.0
             .connections
             .run(|connection| {
                 Box::pin(async move {
@@ -201,14 +200,9 @@ impl Maintenance for PostgresMaintenance {
     }
 
     async fn now(&self) -> Result<Timestamp, RepositoryError> {
-        let row = self
-            .store
-            .connections
-            .fetch_optional(sqlx::query(NOW))
-            .await?;
-        let now = row.map(|row| row::read::<(OffsetDateTime,)>("the clock", &row));
-        now.transpose()?
-            .map(|(now,)| row::time(now))
+        let row = self.0.connections.fetch_optional(sqlx::query(NOW)).await?;
+        let now = row.map(|row| read::row("the clock", &row)).transpose()?;
+        now.map(|(now,): (StoredTime,)| now.0)
             .ok_or_else(|| RepositoryError::Unavailable("the server returned no time".into()))
     }
 
@@ -217,12 +211,11 @@ impl Maintenance for PostgresMaintenance {
         limit: usize,
         outdated: RetentionCutoffs,
     ) -> Result<u64, RepositoryError> {
-        let limit = row::row_count(limit);
+        let limit = page_budget::row_count(limit);
         let deleted = outdated.deleted_before.date_time();
         let claims = outdated.claims_before.date_time();
         let ended = outdated.ended_before.date_time();
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let mut left = limit;
@@ -241,7 +234,7 @@ impl Maintenance for PostgresMaintenance {
     }
 
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
-        log_trim::trim(&self.store, before, limit).await
+        log_trim::trim(&self.0, before, limit).await
     }
 }
 

@@ -1,23 +1,11 @@
 //! Messages: the pages of a conversation, and the history for an engine.
 
-use domain::{AsOf, ConversationId, HistoryMessage, Message, MessageId, Page, TenantId, TurnId};
+use domain::{AsOf, ConversationId, HistoryMessage, Message, Page, TenantId};
 use ports::{HistoryQuery, MessageOrder, MessageQuery, RepositoryError};
-use relational::{column, page_budget};
-use sqlx::Row;
-use time::OffsetDateTime;
-use uuid::Uuid;
+use relational::{column, message_columns, page_budget, read, stored::StoredMessage};
+use sqlx::Row as _;
 
-use crate::{PostgresStore, conversation_row::visible, error::in_table, row};
-
-/// The columns of a message `m`.
-macro_rules! message_columns {
-    () => {
-        "m.id, m.conversation_id, m.turn_id, m.seq, m.role, m.content, m.created_at, m.engine, \
-         m.agent_version, m.finish_reason, m.input_tokens, m.output_tokens"
-    };
-}
-
-pub(crate) use message_columns;
+use crate::{PostgresStore, error::in_table, fragments::visible};
 
 /// A page of messages joined to the tenant's head and to their conversation, if it exists.
 macro_rules! page {
@@ -65,43 +53,6 @@ const HISTORY: &str = concat!(
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[PAGE_ASCENDING, PAGE_DESCENDING, HISTORY];
 
-/// A message as it is stored, also as the part of a joined row.
-#[derive(Debug, sqlx::FromRow)]
-pub(crate) struct MessageRow {
-    pub(crate) id: Uuid,
-    pub(crate) conversation_id: Uuid,
-    pub(crate) turn_id: Option<Uuid>,
-    pub(crate) seq: i64,
-    pub(crate) role: String,
-    pub(crate) content: String,
-    pub(crate) created_at: OffsetDateTime,
-    pub(crate) engine: Option<String>,
-    pub(crate) agent_version: Option<i64>,
-    pub(crate) finish_reason: Option<String>,
-    pub(crate) input_tokens: Option<i64>,
-    pub(crate) output_tokens: Option<i64>,
-}
-
-impl TryFrom<MessageRow> for Message {
-    type Error = RepositoryError;
-
-    fn try_from(row: MessageRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            id: MessageId::new(row.id),
-            conversation_id: ConversationId::new(row.conversation_id),
-            turn_id: row.turn_id.map(TurnId::new),
-            seq: row.seq,
-            role: column::role(&row.role)?,
-            content: row.content,
-            created_at: row::time(row.created_at),
-            engine: row.engine,
-            agent_version: row.agent_version,
-            finish_reason: column::finish_reason(row.finish_reason.as_deref())?,
-            usage: column::usage(row.input_tokens, row.output_tokens),
-        })
-    }
-}
-
 /// Returns one page of a conversation's messages; `None` if the conversation does not exist.
 pub(crate) async fn page(
     store: &PostgresStore,
@@ -117,13 +68,13 @@ pub(crate) async fn page(
         .bind(tenant.as_str())
         .bind(id.uuid())
         .bind(query.after.unwrap_or(start))
-        .bind(row::one_more(query.limit));
+        .bind(page_budget::one_more(query.limit));
     let rows = store.connections.fetch_all(page).await?;
     let is_found = match rows.first() {
         Some(row) => row.try_get("is_found").map_err(in_table("conversations"))?,
         None => false,
     };
-    let page = row::as_of_page("messages", &rows, query.limit, |row: MessageRow| {
+    let page = read::as_of_page("messages", &rows, query.limit, |row: StoredMessage| {
         row.try_into()
     })?;
     Ok(page.map(|page| is_found.then_some(page)))
@@ -143,7 +94,5 @@ pub(crate) async fn history(
         .bind(i64::from(query.limits.messages()))
         .bind(i64::from(query.limits.characters()));
     let rows = store.connections.fetch_all(history).await?;
-    rows.iter()
-        .map(|row| column::history_message(row::read("messages", row)?))
-        .collect()
+    read::rows("messages", rows, column::history_message)
 }

@@ -10,6 +10,7 @@ use crate::{
     PostgresStore,
     error::{conflict_on, from_sqlx},
 };
+use relational::Store as _;
 
 const INSERT: &str = "\
     insert into nodes (id, lease_until) \
@@ -23,9 +24,7 @@ const DELETE: &str = "delete from nodes where id = $1";
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
 
 /// Nodes in PostgreSQL.
-pub(crate) struct PostgresNodes {
-    pub(crate) store: PostgresStore,
-}
+pub(crate) struct Nodes(pub(crate) PostgresStore);
 
 /// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
@@ -33,13 +32,12 @@ pub(crate) fn milliseconds(lease: Duration) -> i64 {
 }
 
 #[async_trait]
-impl NodeRepository for PostgresNodes {
+impl NodeRepository for Nodes {
     async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError> {
         let work = sqlx::query(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease));
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let inserted = work.execute(connection).await;
@@ -52,8 +50,7 @@ impl NodeRepository for PostgresNodes {
 
     async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError> {
         let work = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let renewed = work.execute(connection).await.map_err(from_sqlx)?;
@@ -65,8 +62,7 @@ impl NodeRepository for PostgresNodes {
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
         let work = sqlx::query(DELETE).bind(id.uuid());
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     work.execute(connection).await.map_err(from_sqlx)?;

@@ -2,22 +2,21 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use async_trait::async_trait;
-use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, SweepOutcome, TurnAddress, TurnRecovery};
+use domain::{ConversationId, NodeId, TurnId};
+use ports::{RepositoryError, Sweep};
 use relational::{
-    column,
+    Store as _, page_budget,
     plan::{self, SweptConversation, WaitingTurn},
+    read,
+    repositories::RecoverySql,
 };
-use sqlx::{PgConnection, postgres::PgRow};
+use sqlx::PgConnection;
 use uuid::Uuid;
 
 use crate::{
     PostgresStore,
     error::{from_sqlx, in_table},
-    facts,
     nodes::milliseconds,
-    row, rows, tenants, turns,
 };
 
 /// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
@@ -127,164 +126,90 @@ pub(crate) const STATEMENTS: &[&str] = &[
     ALL_QUEUED_TURNS,
 ];
 
-/// Recovery of turns in PostgreSQL.
-pub(crate) struct PostgresRecovery {
-    pub(crate) store: PostgresStore,
-}
-
-#[async_trait]
-impl TurnRecovery for PostgresRecovery {
-    fn is_of_one_process(&self) -> bool {
-        false
-    }
+impl RecoverySql for PostgresStore {
+    const IS_OF_ONE_PROCESS: bool = false;
 
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
         let (forget, mark) = (
             sqlx::query(DELETE_DEAD_NODES),
             sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
         );
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    forget.execute(&mut *connection).await.map_err(from_sqlx)?;
-                    let marked = mark.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(marked.rows_affected())
-                })
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                forget.execute(&mut *connection).await.map_err(from_sqlx)?;
+                let marked = mark.execute(connection).await.map_err(from_sqlx)?;
+                Ok(marked.rows_affected())
             })
-            .await
+        })
+        .await
     }
 
     async fn tenants_to_sweep(
         &self,
         longest_wait: Duration,
-    ) -> Result<Vec<TenantId>, RepositoryError> {
+    ) -> Result<Vec<String>, RepositoryError> {
         let tenants = sqlx::query(TENANTS_TO_SWEEP).bind(milliseconds(longest_wait));
-        let rows = self.store.connections.fetch_all(tenants).await?;
-        let read = |row| {
-            let (id,): (String,) = row::read("turns", row)?;
-            column::parse("turns.tenant_id", &id)
-        };
-        rows.iter().map(read).collect()
+        let rows = self.connections.fetch_all(tenants).await?;
+        read::rows("turns", rows, |(id,): (String,)| Ok(id))
     }
 
-    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError> {
-        let sweep = sweep.clone();
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move { sweep_tenant(connection, &sweep).await })
-            })
-            .await
-    }
-
-    async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let turns = sqlx::query(IN_PROGRESS_UNDER).bind(node.uuid());
-        let rows = self.store.connections.fetch_all(turns).await?;
-        rows.iter().map(address).collect()
-    }
-
-    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let turns = sqlx::query(ALL_QUEUED_TURNS);
-        let rows = self.store.connections.fetch_all(turns).await?;
-        rows.iter().map(address).collect()
-    }
-
-    async fn fail_queued(
+    async fn turns_in_progress(
         &self,
-        tenant: &TenantId,
-        id: TurnId,
-        problem: &Problem,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError> {
-        let (tenant, problem, stamp) = (tenant.clone(), problem.clone(), stamp.clone());
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let found = turns::lock_and_find(connection, &tenant, id, None).await?;
-                    let Some((row, facts)) = found else {
-                        return Ok(None);
-                    };
-                    let (rows, committed) = plan::fail_queued(&facts, &row, &problem, &stamp);
-                    rows::write(connection, &rows).await?;
-                    Ok(committed)
-                })
-            })
+        node: NodeId,
+    ) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
+        let turns = sqlx::query(IN_PROGRESS_UNDER).bind(node.uuid());
+        read::rows("turns", self.connections.fetch_all(turns).await?, Ok)
+    }
+
+    async fn queued_turns(&self) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
+        let turns = sqlx::query(ALL_QUEUED_TURNS);
+        read::rows("turns", self.connections.fetch_all(turns).await?, Ok)
+    }
+
+    async fn conversations_to_sweep(
+        connection: &mut PgConnection,
+        sweep: &Sweep,
+    ) -> Result<Vec<SweptConversation>, RepositoryError> {
+        let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
+        let longest_wait = milliseconds(sweep.longest_wait);
+        let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
+            .bind(tenant)
+            .bind(limit)
+            .fetch_all(&mut *connection)
             .await
-    }
-}
-
-fn address(row: &PgRow) -> Result<TurnAddress, RepositoryError> {
-    let (tenant, conversation, turn): (String, Uuid, Uuid) = row::read("turns", row)?;
-    Ok(TurnAddress {
-        tenant: column::parse("turns.tenant_id", &tenant)?,
-        conversation_id: ConversationId::new(conversation),
-        turn_id: TurnId::new(turn),
-    })
-}
-
-async fn sweep_tenant(
-    connection: &mut PgConnection,
-    sweep: &Sweep,
-) -> Result<SweepOutcome, RepositoryError> {
-    tenants::lock(connection, &sweep.tenant).await?;
-    let conversations = conversations(connection, sweep).await?;
-    if conversations.is_empty() {
-        return Ok(SweepOutcome::default());
-    }
-    let query = plan::sweep_query(sweep, &conversations);
-    let facts = facts::read(connection, &query).await?;
-    let (rows, swept) = plan::sweep(&facts, &conversations, sweep);
-    rows::write(connection, &rows).await?;
-    Ok(swept)
-}
-
-/// The conversations with turns to fail or to start, with their queued turns.
-async fn conversations(
-    connection: &mut PgConnection,
-    sweep: &Sweep,
-) -> Result<Vec<SweptConversation>, RepositoryError> {
-    let (tenant, limit) = (sweep.tenant.as_str(), row::row_count(sweep.limit));
-    let longest_wait = milliseconds(sweep.longest_wait);
-    let lost: Vec<(Uuid, Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
-        .bind(tenant)
-        .bind(limit)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
-        .bind(longest_wait)
-        .bind(tenant)
-        .bind(limit)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let of_lost = lost
-        .iter()
-        .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
-    let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
-    let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
-    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
-        .bind(longest_wait)
-        .bind(tenant)
-        .bind(conversation_ids)
-        .bind(agents)
-        .fetch_all(connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let lost = lost.into_iter();
-    let lost = lost.map(|(conversation_id, turn, _)| {
-        (ConversationId::new(conversation_id), TurnId::new(turn))
-    });
-    let waiting = waiting
-        .into_iter()
-        .map(|(conversation_id, turn, is_expired)| {
-            let id = TurnId::new(turn);
-            (
-                ConversationId::new(conversation_id),
-                WaitingTurn { id, is_expired },
-            )
+            .map_err(in_table("turns"))?;
+        let due: Vec<(Uuid, Uuid)> = sqlx::query_as(DUE_CONVERSATIONS)
+            .bind(longest_wait)
+            .bind(tenant)
+            .bind(limit)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(in_table("turns"))?;
+        let of_lost = lost
+            .iter()
+            .map(|(conversation_id, _, agent)| (*conversation_id, *agent));
+        let conversation_ids: HashSet<_> = of_lost.chain(due).collect();
+        let (conversation_ids, agents): (Vec<_>, Vec<_>) = conversation_ids.into_iter().unzip();
+        let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
+            .bind(longest_wait)
+            .bind(tenant)
+            .bind(conversation_ids)
+            .bind(agents)
+            .fetch_all(connection)
+            .await
+            .map_err(in_table("turns"))?;
+        let lost = lost.into_iter().map(|(conversation_id, turn, _)| {
+            (ConversationId::new(conversation_id), TurnId::new(turn))
         });
-    Ok(plan::swept_conversations(lost, waiting))
+        let waiting = waiting
+            .into_iter()
+            .map(|(conversation_id, turn, is_expired)| {
+                let id = TurnId::new(turn);
+                (
+                    ConversationId::new(conversation_id),
+                    WaitingTurn { id, is_expired },
+                )
+            });
+        Ok(plan::swept_conversations(lost, waiting))
+    }
 }

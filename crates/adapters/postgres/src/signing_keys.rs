@@ -1,16 +1,13 @@
 //! Keys that sign access tokens.
 
-use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
-use ports::{RepositoryError, SigningKeyRepository};
-use serde_json::Value;
+use ports::RepositoryError;
+use relational::{read, repositories::SigningKeySql, stored::StoredSigningKey};
 use sqlx::{PgConnection, types::Json};
-use time::OffsetDateTime;
 
 use crate::{
     PostgresStore,
     error::{conflict_on, from_sqlx, in_table},
-    row, store_state,
 };
 
 const LIST: &str = "\
@@ -26,90 +23,40 @@ const INSERT: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[LIST, NEWEST, END, INSERT];
 
-#[derive(sqlx::FromRow)]
-struct SigningKeyRow {
-    kid: String,
-    private_key: Vec<u8>,
-    is_sealed: bool,
-    public_key: Value,
-    created_at: OffsetDateTime,
-    valid_until: Option<OffsetDateTime>,
-}
-
-impl From<SigningKeyRow> for SigningKey {
-    fn from(row: SigningKeyRow) -> Self {
-        Self {
-            kid: row.kid,
-            private_key: row.private_key,
-            is_sealed: row.is_sealed,
-            public_key: row.public_key,
-            created_at: row::time(row.created_at),
-            valid_until: row.valid_until.map(row::time),
-        }
-    }
-}
-
-/// Signing keys in PostgreSQL.
-pub(crate) struct PostgresSigningKeys {
-    pub(crate) store: PostgresStore,
-}
-
-#[async_trait]
-impl SigningKeyRepository for PostgresSigningKeys {
-    async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
-        let rows = self.store.connections.fetch_all(sqlx::query(LIST)).await?;
-        rows.iter()
-            .map(|row| row::read::<SigningKeyRow>("signing_keys", row).map(SigningKey::from))
-            .collect()
+impl SigningKeySql for PostgresStore {
+    async fn list_signing_keys(&self) -> Result<Vec<SigningKey>, RepositoryError> {
+        let rows = self.connections.fetch_all(sqlx::query(LIST)).await?;
+        read::rows("signing_keys", rows, |row: StoredSigningKey| Ok(row.into()))
     }
 
-    async fn add(
-        &self,
+    async fn newest_signing_key(
+        connection: &mut PgConnection,
+    ) -> Result<Option<String>, RepositoryError> {
+        let newest = sqlx::query_scalar(NEWEST).fetch_optional(connection).await;
+        newest.map_err(in_table("signing_keys"))
+    }
+
+    async fn limit_signing_keys(
+        connection: &mut PgConnection,
+        until: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        let limit = sqlx::query(END).bind(until.date_time());
+        limit.execute(connection).await.map(drop).map_err(from_sqlx)
+    }
+
+    async fn insert_signing_key(
+        connection: &mut PgConnection,
         key: &SigningKey,
-        newest: Option<&str>,
-        previous_until: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let (key, newest) = (key.clone(), newest.map(str::to_owned));
-        self.store
-            .connections
-            .transaction(move |connection| {
-                Box::pin(
-                    async move { add(connection, &key, newest.as_deref(), previous_until).await },
-                )
-            })
-            .await
+    ) -> Result<(), RepositoryError> {
+        let inserted = sqlx::query(INSERT)
+            .bind(&key.kid)
+            .bind(&key.private_key)
+            .bind(key.is_sealed)
+            .bind(Json(&key.public_key))
+            .bind(key.created_at.date_time())
+            .bind(key.valid_until.map(Timestamp::date_time))
+            .execute(connection)
+            .await;
+        inserted.map(drop).map_err(conflict_on("signing key"))
     }
-}
-
-async fn add(
-    connection: &mut PgConnection,
-    key: &SigningKey,
-    newest: Option<&str>,
-    previous_until: Timestamp,
-) -> Result<bool, RepositoryError> {
-    store_state::lock(connection).await?;
-    let stored: Option<String> = sqlx::query_scalar(NEWEST)
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(in_table("signing_keys"))?;
-    if stored.as_deref() != newest {
-        return Ok(false);
-    }
-    sqlx::query(END)
-        .bind(previous_until.date_time())
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    sqlx::query(INSERT)
-        .bind(&key.kid)
-        .bind(&key.private_key)
-        .bind(key.is_sealed)
-        .bind(Json(&key.public_key))
-        .bind(key.created_at.date_time())
-        .bind(key.valid_until.map(Timestamp::date_time))
-        .execute(&mut *connection)
-        .await
-        .map_err(conflict_on("signing key"))?;
-    store_state::raise_access_version(connection).await?;
-    Ok(true)
 }

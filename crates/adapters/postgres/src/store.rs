@@ -2,10 +2,14 @@
 
 use std::{str::FromStr, sync::Arc};
 
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::{RepositoryError, Storage};
-use relational::{GroupCommit, WriteTimeouts, WriterThread};
+use relational::{
+    GroupCommit, Rows, Store, Work, WriteTimeouts, WriterThread,
+    repositories::{Agents, Conversations, Credentials, Events, Recovery, SigningKeys, Turns},
+};
 use sqlx::{
-    ConnectOptions, Connection,
+    ConnectOptions, Connection, PgConnection,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
@@ -13,22 +17,16 @@ use tokio::time::timeout;
 use tokio_util::task::TaskTracker;
 
 use crate::{
-    agents::PostgresAgents,
     batch::PostgresBatchStore,
-    claims::PostgresClaims,
     connections::{CALL_TIMEOUT, Connections},
-    conversations::PostgresConversations,
-    credentials::PostgresCredentials,
     error::from_sqlx,
-    events::PostgresEvents,
-    maintenance::PostgresMaintenance,
-    nodes::PostgresNodes,
-    recovery::PostgresRecovery,
-    signing_keys::PostgresSigningKeys,
-    tenants::PostgresTenants,
-    tickets::PostgresTickets,
-    tokens::PostgresTokens,
-    turns::PostgresTurns,
+    idempotency::{self, IdempotencyRecords},
+    maintenance::StoreMaintenance,
+    nodes::Nodes,
+    rows, store_state,
+    tenants::{self, Tenants},
+    tickets::Tickets,
+    tokens::Tokens,
 };
 
 static MIGRATOR: Migrator = sqlx::migrate!("../../../migrations/postgres");
@@ -163,19 +161,19 @@ impl PostgresStore {
     pub fn storage(&self) -> Storage {
         let store = || self.clone();
         Storage {
-            agents: Arc::new(PostgresAgents { store: store() }),
-            conversations: Arc::new(PostgresConversations { store: store() }),
-            turns: Arc::new(PostgresTurns { store: store() }),
-            recovery: Arc::new(PostgresRecovery { store: store() }),
-            claims: Arc::new(PostgresClaims { store: store() }),
-            events: Arc::new(PostgresEvents { store: store() }),
-            credentials: Arc::new(PostgresCredentials { store: store() }),
-            tokens: Arc::new(PostgresTokens { store: store() }),
-            tickets: Arc::new(PostgresTickets { store: store() }),
-            signing_keys: Arc::new(PostgresSigningKeys { store: store() }),
-            tenants: Arc::new(PostgresTenants { store: store() }),
-            nodes: Arc::new(PostgresNodes { store: store() }),
-            maintenance: Arc::new(PostgresMaintenance { store: store() }),
+            agents: Arc::new(Agents(store())),
+            conversations: Arc::new(Conversations(store())),
+            turns: Arc::new(Turns(store())),
+            recovery: Arc::new(Recovery(store())),
+            claims: Arc::new(IdempotencyRecords(store())),
+            events: Arc::new(Events(store())),
+            credentials: Arc::new(Credentials(store())),
+            tokens: Arc::new(Tokens(store())),
+            tickets: Arc::new(Tickets(store())),
+            signing_keys: Arc::new(SigningKeys(store())),
+            tenants: Arc::new(Tenants(store())),
+            nodes: Arc::new(Nodes(store())),
+            maintenance: Arc::new(StoreMaintenance(store())),
         }
     }
 
@@ -184,5 +182,44 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.group.close().await;
         self.connections.close().await;
+    }
+}
+
+impl Store for PostgresStore {
+    type Connection = PgConnection;
+
+    async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
+    {
+        self.connections.transaction(work).await
+    }
+
+    async fn lock_tenant(
+        connection: &mut PgConnection,
+        tenant: &TenantId,
+    ) -> Result<Seq, RepositoryError> {
+        tenants::lock(connection, tenant).await
+    }
+
+    async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), RepositoryError> {
+        rows::write(connection, rows).await
+    }
+
+    async fn find_record(
+        connection: &mut PgConnection,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        idempotency::find(connection, tenant, claim).await
+    }
+
+    async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+        store_state::lock(connection).await
+    }
+
+    async fn raise_access_version(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+        store_state::raise_access_version(connection).await
     }
 }

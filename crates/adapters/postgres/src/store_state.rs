@@ -51,6 +51,6 @@ pub(crate) async fn had_key(connection: &mut PgConnection) -> Result<bool, Repos
 
 /// Records that the store has contained a key.
 pub(crate) async fn record_key(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-    let noted = sqlx::query(RECORD_KEY).execute(connection).await;
-    noted.map(drop).map_err(from_sqlx)
+    let recorded = sqlx::query(RECORD_KEY).execute(connection).await;
+    recorded.map(drop).map_err(from_sqlx)
 }

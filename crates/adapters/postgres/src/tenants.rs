@@ -3,14 +3,12 @@
 use async_trait::async_trait;
 use domain::{Seq, Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
-use relational::column::{self, corrupt};
+use relational::{Store as _, column::corrupt, read, stored::StoredTenant};
 use sqlx::PgConnection;
-use time::OffsetDateTime;
 
 use crate::{
     PostgresStore,
     error::{conflict_on, in_table},
-    row,
 };
 
 const INSERT: &str = "insert into tenants (id, created_at) values ($1, $2)";
@@ -21,58 +19,31 @@ const LOCK: &str = "select head_seq from tenants where id = $1 for update";
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST, LOCK];
 
-#[derive(sqlx::FromRow)]
-struct TenantRow {
-    id: String,
-    created_at: OffsetDateTime,
-}
-
-impl TryFrom<TenantRow> for Tenant {
-    type Error = RepositoryError;
-
-    fn try_from(row: TenantRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            id: column::parse("tenants.id", &row.id)?,
-            created_at: row::time(row.created_at),
-        })
-    }
-}
-
 /// Tenants in PostgreSQL.
-pub(crate) struct PostgresTenants {
-    pub(crate) store: PostgresStore,
-}
+pub(crate) struct Tenants(pub(crate) PostgresStore);
 
 #[async_trait]
-impl TenantRepository for PostgresTenants {
+impl TenantRepository for Tenants {
     async fn insert(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
-        let id = id.clone();
-        self.store
-            .connections
+        let insert = sqlx::query(INSERT).bind(id.as_str()).bind(at.date_time());
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    sqlx::query(INSERT)
-                        .bind(id.as_str())
-                        .bind(at.date_time())
-                        .execute(connection)
-                        .await
-                        .map_err(conflict_on("tenant"))?;
-                    Ok(())
+                    let inserted = insert.execute(connection).await;
+                    inserted.map(drop).map_err(conflict_on("tenant"))
                 })
             })
             .await
     }
 
     async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
-        let read = sqlx::query(EXISTS).bind(id.as_str());
-        self.store.connections.fetch_value("tenants", read).await
+        let exists = sqlx::query(EXISTS).bind(id.as_str());
+        self.0.connections.fetch_value("tenants", exists).await
     }
 
     async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {
-        let rows = self.store.connections.fetch_all(sqlx::query(LIST)).await?;
-        rows.iter()
-            .map(|row| row::read::<TenantRow>("tenants", row)?.try_into())
-            .collect()
+        let rows = self.0.connections.fetch_all(sqlx::query(LIST)).await?;
+        read::rows("tenants", rows, |row: StoredTenant| row.try_into())
     }
 }
 

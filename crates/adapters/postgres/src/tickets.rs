@@ -5,9 +5,10 @@ use std::time::Duration;
 use async_trait::async_trait;
 use domain::{SecretDigest, Ticket};
 use ports::{RepositoryError, TicketRepository};
+use relational::read;
 use sqlx::types::Json;
 
-use crate::{PostgresStore, error::conflict_on, nodes::milliseconds, row};
+use crate::{PostgresStore, error::conflict_on, nodes::milliseconds};
 
 const INSERT: &str = "\
     insert into tickets (digest, content, ends_at) \
@@ -21,12 +22,10 @@ const REDEEM: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
 
 /// Tickets for sockets in PostgreSQL.
-pub(crate) struct PostgresTickets {
-    pub(crate) store: PostgresStore,
-}
+pub(crate) struct Tickets(pub(crate) PostgresStore);
 
 #[async_trait]
-impl TicketRepository for PostgresTickets {
+impl TicketRepository for Tickets {
     async fn insert(
         &self,
         digest: &SecretDigest,
@@ -37,7 +36,7 @@ impl TicketRepository for PostgresTickets {
             .bind(digest.bytes().as_slice())
             .bind(Json(ticket))
             .bind(milliseconds(life));
-        self.store
+        self.0
             .connections
             .run(move |connection| {
                 Box::pin(async move {
@@ -57,7 +56,7 @@ impl TicketRepository for PostgresTickets {
     }
 }
 
-impl PostgresTickets {
+impl Tickets {
     /// Runs a statement that returns a ticket.
     async fn ticket(
         &self,
@@ -65,8 +64,8 @@ impl PostgresTickets {
         digest: &SecretDigest,
     ) -> Result<Option<Ticket>, RepositoryError> {
         let query = sqlx::query(statement).bind(digest.bytes().as_slice());
-        let found = self.store.connections.fetch_optional(query).await?;
-        let found = found.map(|row| row::read::<(Json<Ticket>,)>("tickets", &row));
-        Ok(found.transpose()?.map(|(content,)| content.0))
+        let found = self.0.connections.fetch_optional(query).await?;
+        let content = found.map(|row| read::row("tickets", &row)).transpose()?;
+        Ok(content.map(|(content,): (Json<Ticket>,)| content.0))
     }
 }

@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use domain::{SecretDigest, Timestamp};
 use ports::{RepositoryError, TokenRepository};
+use relational::Store as _;
 use uuid::Uuid;
 
 use crate::{PostgresStore, error::from_sqlx, store_state};
@@ -17,16 +18,13 @@ const USE_ASSERTION: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
 
 /// Revoked tokens and used assertions in PostgreSQL.
-pub(crate) struct PostgresTokens {
-    pub(crate) store: PostgresStore,
-}
+pub(crate) struct Tokens(pub(crate) PostgresStore);
 
 #[async_trait]
-impl TokenRepository for PostgresTokens {
+impl TokenRepository for Tokens {
     async fn revoke(&self, token: Uuid, ends_at: Timestamp) -> Result<(), RepositoryError> {
         let revoke = sqlx::query(REVOKE).bind(token).bind(ends_at.date_time());
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let revoked = revoke.execute(&mut *connection).await.map_err(from_sqlx)?;
@@ -41,10 +39,7 @@ impl TokenRepository for PostgresTokens {
 
     async fn is_revoked(&self, token: Uuid) -> Result<bool, RepositoryError> {
         let read = sqlx::query(IS_REVOKED).bind(token);
-        self.store
-            .connections
-            .fetch_value("revoked_tokens", read)
-            .await
+        self.0.connections.fetch_value("revoked_tokens", read).await
     }
 
     async fn use_assertion(
@@ -55,8 +50,7 @@ impl TokenRepository for PostgresTokens {
         let insert = sqlx::query(USE_ASSERTION)
             .bind(assertion.bytes().as_slice())
             .bind(ends_at.date_time());
-        self.store
-            .connections
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let used = insert.execute(connection).await.map_err(from_sqlx)?;

@@ -2,8 +2,69 @@
 
 use std::str::FromStr;
 
-use domain::{EventType, Fingerprint, FinishReason, HistoryMessage, Role, TurnStatus, Usage};
+use domain::{
+    EventType, Fingerprint, FinishReason, HistoryMessage, Role, Timestamp, TurnStatus, Usage,
+};
 use ports::{BoxError, RepositoryError};
+use sqlx::{Database, Decode, Type, ValueRef as _, error::BoxDynError, types::Json};
+use time::OffsetDateTime;
+
+/// A time, stored as milliseconds since 1970 or with the database's own type for times.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoredTime(pub Timestamp);
+
+impl From<StoredTime> for Timestamp {
+    fn from(time: StoredTime) -> Self {
+        time.0
+    }
+}
+
+impl<DB: Database> Type<DB> for StoredTime
+where
+    i64: Type<DB>,
+    OffsetDateTime: Type<DB>,
+{
+    fn type_info() -> DB::TypeInfo {
+        <OffsetDateTime as Type<DB>>::type_info()
+    }
+
+    fn compatible(column: &DB::TypeInfo) -> bool {
+        <i64 as Type<DB>>::compatible(column) || <OffsetDateTime as Type<DB>>::compatible(column)
+    }
+}
+
+impl<'r, DB: Database> Decode<'r, DB> for StoredTime
+where
+    i64: Decode<'r, DB> + Type<DB>,
+    OffsetDateTime: Decode<'r, DB>,
+{
+    fn decode(value: DB::ValueRef<'r>) -> Result<Self, BoxDynError> {
+        let is_integer = <i64 as Type<DB>>::compatible(&value.type_info());
+        Ok(Self(if is_integer {
+            Timestamp::from_milliseconds(i64::decode(value)?)
+        } else {
+            Timestamp::from_date_time(OffsetDateTime::decode(value)?)
+        }))
+    }
+}
+
+/// A list of texts, stored as an array or, where the database has none, as JSON.
+pub trait TextList {
+    /// Returns the texts.
+    fn into_texts(self) -> Vec<String>;
+}
+
+impl TextList for Vec<String> {
+    fn into_texts(self) -> Vec<String> {
+        self
+    }
+}
+
+impl TextList for Json<Vec<String>> {
+    fn into_texts(self) -> Vec<String> {
+        self.0
+    }
+}
 
 /// Returns the error of a value in `column` (`table.name`) that this service cannot have written.
 pub fn corrupt<E: Into<BoxError>>(column: &'static str) -> impl Fn(E) -> RepositoryError {

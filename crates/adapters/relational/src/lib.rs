@@ -1,6 +1,6 @@
 //! The parts of a relational store that do not depend on its database: which writes form one
 //! transaction, what such a transaction decides and writes, how a page of the event log is built,
-//! and how column values are parsed.
+//! and how stored rows are converted to domain types. SQL stays in the stores.
 //!
 //! A store reads [`Facts`] under the tenant lock, has [`plan::plan`] decide on them, and writes
 //! the resulting [`Rows`]. Stores decide nothing themselves, so they cannot decide differently.
@@ -14,8 +14,12 @@ pub mod facts;
 pub mod group_commit;
 pub mod page_budget;
 pub mod plan;
-pub mod proof;
+pub mod read;
+pub mod repositories;
 pub mod rows;
+pub mod sql_error;
+mod store;
+pub mod stored;
 pub mod text_range;
 pub mod write_op;
 mod writer_thread;
@@ -24,10 +28,10 @@ pub use event_page::{EventContent, EventRecord, EventScan, EventTurn};
 pub use facts::{ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant};
 pub use group_commit::{BatchError, BatchStore, GroupCommit, HeadsBefore, WriteTimeouts};
 pub use plan::{Plan, plan};
-pub use proof::ProofColumns;
 pub use rows::{
     ClaimName, ClaimRow, ConversationAdvance, ConversationRow, EventRow, MessageRow, ReleasedClaim,
     Rows, TurnEnd, TurnRow, TurnStart,
 };
+pub use store::{Store, Work};
 pub use write_op::{Outcomes, WriteOp, WriteOutcome};
 pub use writer_thread::WriterThread;

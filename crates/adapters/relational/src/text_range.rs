@@ -1,5 +1,9 @@
 //! Ranges of text, compared by code point.
 
+use domain::text::search_key;
+use ports::AgentPosition;
+use uuid::Uuid;
+
 /// The exclusive end of the range of all texts that begin with `prefix`: the smallest text above
 /// them. `None` if no such text exists, as for an empty prefix.
 pub fn prefix_end(prefix: &str) -> Option<String> {
@@ -12,6 +16,33 @@ pub fn prefix_end(prefix: &str) -> Option<String> {
         }
     }
     None
+}
+
+/// A range of agents in the order of their names: from after a position up to a search key.
+#[derive(Debug, PartialEq, Eq)]
+pub struct NameRange {
+    /// The search key and id after which the range begins.
+    pub after: (String, Uuid),
+    /// The exclusive end.
+    pub end: String,
+}
+
+/// The agents whose names begin with `prefix`, from after a position that a client sent.
+pub fn name_range(prefix: &str, after: Option<&AgentPosition>) -> NameRange {
+    let prefix = search_key(prefix);
+    let end = prefix_end(&prefix).unwrap_or_else(above_all_names);
+    let start = (prefix, Uuid::nil());
+    // The later of the two, so that a position from outside cannot leave the range.
+    let after = match after {
+        Some(after) => start.max((after.name_key.clone(), after.id.uuid())),
+        None => start,
+    };
+    NameRange { after, end }
+}
+
+/// The end of a range without an upper bound: greater than every name that the API accepts.
+fn above_all_names() -> String {
+    char::MAX.to_string().repeat(4_096)
 }
 
 #[cfg(test)]

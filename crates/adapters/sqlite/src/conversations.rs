@@ -2,24 +2,24 @@
 
 use std::sync::Arc;
 
-use async_trait::async_trait;
 use domain::{
-    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage,
-    IdempotencyEntry, Listed, Message, Page, Stamp, TenantId,
+    AgentId, AsOf, Conversation, ConversationContext, ConversationId, HistoryMessage, Listed,
+    Message, Page, Seq, TenantId, Timestamp,
 };
-use ports::{
-    Committed, ConversationQuery, ConversationRepository, Deletion, HistoryQuery, Idempotent,
-    MessageQuery, RepositoryError,
+use ports::{ConversationQuery, HistoryQuery, MessageQuery, RepositoryError};
+use relational::{
+    conversation_columns, page_budget, read,
+    repositories::ConversationSql,
+    stored::{StoredContext, StoredConversation},
 };
-use relational::{event_rows, page_budget, plan};
-use sqlx::SqliteConnection;
+use sqlx::{SqliteConnection, types::Json};
 use uuid::Uuid;
 
 use crate::{
-    SqliteStore, claims,
-    conversation_row::{ContextRow, ConversationRow, conversation_columns, visible},
+    SqliteStore,
     error::{from_sqlx, in_table},
-    messages, row, rows, tenants, turns,
+    fragments::visible,
+    messages,
 };
 
 /// A page of conversations joined to the tenant's head, so that both come from the same snapshot.
@@ -95,64 +95,16 @@ pub(crate) const STATEMENTS: &[&str] = &[
     DELETE,
 ];
 
-/// Conversations in SQLite.
-pub(crate) struct SqliteConversations {
-    pub(crate) store: SqliteStore,
-}
-
-#[async_trait]
-impl ConversationRepository for SqliteConversations {
-    async fn insert(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        greeting: Option<&Message>,
-        stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
-        let (tenant, conversation) = (tenant.clone(), conversation.clone());
-        let (greeting, stamp, claim) = (greeting.cloned(), stamp.clone(), claim.cloned());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let head = tenants::lock(connection, &tenant).await?;
-                    if let Some(record) =
-                        claims::existing_record(connection, &tenant, claim.as_ref()).await?
-                    {
-                        return Ok(Idempotent::Replayed(record));
-                    }
-                    if !agent_exists(connection, &tenant, conversation.agent_id).await? {
-                        return Ok(Idempotent::Applied(None));
-                    }
-                    let (rows, committed) = plan::new_conversation(
-                        &tenant,
-                        head,
-                        &conversation,
-                        greeting.as_ref(),
-                        &stamp,
-                        claim.as_ref(),
-                    );
-                    rows::write(connection, &rows).await?;
-                    Ok(Idempotent::Applied(Some(committed)))
-                })
-            })
-            .await
-    }
-
-    async fn find(
+impl ConversationSql for SqliteStore {
+    async fn find_conversation(
         &self,
         tenant: &TenantId,
         id: ConversationId,
     ) -> Result<AsOf<Option<Conversation>>, RepositoryError> {
-        let row = sqlx::query(FIND)
-            .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_optional(&self.store.readers)
-            .await
-            .map_err(from_sqlx)?;
-        row::as_of_one("conversations", row.as_ref(), |row: ConversationRow| {
-            row.try_into()
+        let find = sqlx::query(FIND).bind(tenant.as_str()).bind(id.uuid());
+        let row = self.fetch_optional(find).await?;
+        read::as_of_one("conversations", row.as_ref(), |row: StoredConversation| {
+            Ok(row.into())
         })
     }
 
@@ -161,18 +113,16 @@ impl ConversationRepository for SqliteConversations {
         tenant: &TenantId,
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
-        let row = sqlx::query(FIND_CONTEXT)
+        let find = sqlx::query(FIND_CONTEXT)
             .bind(tenant.as_str())
-            .bind(id.uuid())
-            .fetch_optional(&self.store.readers)
-            .await
-            .map_err(from_sqlx)?;
-        row::as_of_one("conversations", row.as_ref(), |row: ContextRow| {
+            .bind(id.uuid());
+        let row = self.fetch_optional(find).await?;
+        read::as_of_one("conversations", row.as_ref(), |row: StoredContext| {
             Ok(Arc::new(row.into()))
         })
     }
 
-    async fn list(
+    async fn list_conversations(
         &self,
         tenant: &TenantId,
         query: &ConversationQuery,
@@ -187,7 +137,7 @@ impl ConversationRepository for SqliteConversations {
         let after = query.after;
         let mut page = sqlx::query(statement)
             .bind(tenant.as_str())
-            .bind(row::one_more(query.limit))
+            .bind(page_budget::one_more(query.limit))
             .bind(after.map_or(i64::MAX, |after| after.sort_seq.0))
             .bind(after.map_or(Uuid::max(), |after| after.id.uuid()));
         if let Some(agent_id) = filter.agent_id {
@@ -196,148 +146,87 @@ impl ConversationRepository for SqliteConversations {
         if let Some(user_id) = &filter.user_id {
             page = page.bind(user_id);
         }
-        let rows = page
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(from_sqlx)?;
-        row::as_of_listing(
-            "conversations",
-            &rows,
-            query.limit,
-            |row: ConversationRow| row.try_into(),
-        )
+        let rows = self.fetch_all(page).await?;
+        let convert = |row: StoredConversation| Ok(row.into());
+        read::as_of_listing("conversations", &rows, query.limit, convert)
     }
 
-    async fn update(
-        &self,
-        tenant: &TenantId,
-        conversation: &Conversation,
-        stamp: &Stamp,
-    ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        let (tenant, conversation) = (tenant.clone(), conversation.clone());
-        let stamp = stamp.clone();
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { update(connection, &tenant, &conversation, &stamp).await })
-            })
-            .await
-    }
-
-    async fn delete(
-        &self,
-        tenant: &TenantId,
-        id: ConversationId,
-        expected: Option<i64>,
-        stamp: &Stamp,
-    ) -> Result<Deletion, RepositoryError> {
-        let (tenant, stamp) = (tenant.clone(), stamp.clone());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { delete(connection, &tenant, id, expected, &stamp).await })
-            })
-            .await
-    }
-
-    async fn messages(
+    async fn list_messages(
         &self,
         tenant: &TenantId,
         id: ConversationId,
         query: &MessageQuery,
     ) -> Result<AsOf<Option<Page<Message>>>, RepositoryError> {
-        messages::page(&self.store, tenant, id, query).await
+        messages::page(self, tenant, id, query).await
     }
 
-    async fn history(
+    async fn read_history(
         &self,
         tenant: &TenantId,
         id: ConversationId,
         query: &HistoryQuery,
     ) -> Result<Vec<HistoryMessage>, RepositoryError> {
-        messages::history(&self.store, tenant, id, query).await
+        messages::history(self, tenant, id, query).await
     }
-}
 
-async fn agent_exists(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    id: AgentId,
-) -> Result<bool, RepositoryError> {
-    sqlx::query_scalar(AGENT_EXISTS)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .fetch_one(connection)
-        .await
-        .map_err(in_table("agents"))
-}
+    async fn agent_exists(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+        id: AgentId,
+    ) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(AGENT_EXISTS)
+            .bind(tenant.as_str())
+            .bind(id.uuid())
+            .fetch_one(connection)
+            .await
+            .map_err(in_table("agents"))
+    }
 
-async fn find(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    id: ConversationId,
-) -> Result<Option<Conversation>, RepositoryError> {
-    let row: Option<ConversationRow> = sqlx::query_as(FIND_IN_TRANSACTION)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .fetch_optional(connection)
-        .await
-        .map_err(in_table("conversations"))?;
-    row.map(Conversation::try_from).transpose()
-}
+    async fn read_conversation(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Result<Option<Conversation>, RepositoryError> {
+        let row: Option<StoredConversation> = sqlx::query_as(FIND_IN_TRANSACTION)
+            .bind(tenant.as_str())
+            .bind(id.uuid())
+            .fetch_optional(connection)
+            .await
+            .map_err(in_table("conversations"))?;
+        Ok(row.map(Conversation::from))
+    }
 
-async fn update(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    conversation: &Conversation,
-    stamp: &Stamp,
-) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-    let head = tenants::lock(connection, tenant).await?;
-    let Some(stored) = find(connection, tenant, conversation.id).await? else {
-        return Ok(None);
-    };
-    let updated = plan::updated_conversation(stored, conversation)?;
-    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
-        event_rows::conversation_updated(position, &updated)
-    });
-    sqlx::query(UPDATE)
-        .bind(tenant.as_str())
-        .bind(updated.id.uuid())
-        .bind(&updated.title)
-        .bind(row::to_json(&updated.metadata)?)
-        .bind(updated.version)
-        .bind(updated.updated_at.milliseconds())
-        .bind(committed.last.0)
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    rows::write(connection, &rows).await?;
-    Ok(Some((committed, updated)))
-}
+    async fn update_conversation(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+        conversation: &Conversation,
+        sort_seq: Seq,
+    ) -> Result<(), RepositoryError> {
+        let updated = sqlx::query(UPDATE)
+            .bind(tenant.as_str())
+            .bind(conversation.id.uuid())
+            .bind(&conversation.title)
+            .bind(Json(&conversation.metadata))
+            .bind(conversation.version)
+            .bind(conversation.updated_at.milliseconds())
+            .bind(sort_seq.0)
+            .execute(connection)
+            .await;
+        updated.map(drop).map_err(from_sqlx)
+    }
 
-async fn delete(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    id: ConversationId,
-    expected: Option<i64>,
-    stamp: &Stamp,
-) -> Result<Deletion, RepositoryError> {
-    let head = tenants::lock(connection, tenant).await?;
-    let Some(stored) = find(connection, tenant, id).await? else {
-        return Ok(Deletion::NotFound);
-    };
-    plan::check_version("conversation", stored.version, expected)?;
-    let open = turns::open_of_conversation(connection, tenant, stored.agent_id, id).await?;
-    sqlx::query(DELETE)
-        .bind(tenant.as_str())
-        .bind(id.uuid())
-        .bind(stamp.time.milliseconds())
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
-        event_rows::conversation_deleted(position, &stored)
-    });
-    rows::write(connection, &rows).await?;
-    Ok(Deletion::Deleted(committed))
+    async fn delete_conversation(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+        id: ConversationId,
+        at: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        let deleted = sqlx::query(DELETE)
+            .bind(tenant.as_str())
+            .bind(id.uuid())
+            .bind(at.milliseconds())
+            .execute(connection)
+            .await;
+        deleted.map(drop).map_err(from_sqlx)
+    }
 }

@@ -1,26 +1,22 @@
 //! API keys and OAuth clients.
 
-use async_trait::async_trait;
-use domain::{
-    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Seq, TenantId,
-    Timestamp,
+use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
+use ports::{NewProof, RepositoryError, ShowKey};
+use relational::{
+    Store as _, credential_columns, page_budget, read,
+    repositories::{self, CredentialSql},
+    stored::{ProofColumns, StoredCredential},
 };
-use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
-use relational::{ClaimRow, ProofColumns, Rows, page_budget};
-use sqlx::{
-    FromRow as _, SqliteConnection,
-    query::QueryAs,
-    sqlite::{Sqlite, SqliteArguments},
-};
+use sqlx::{SqliteConnection, types::Json};
 
 use crate::{
-    SqliteStore, claims,
-    credential_row::{CredentialRow, credential_columns},
+    SqliteStore,
     error::{conflict_on, from_sqlx, in_table},
-    first_key,
-    row::{self, ListedRow},
-    rows, store_state, tenants,
+    store_state,
 };
+
+/// A row of `credentials`.
+type CredentialRow = StoredCredential<Json<Vec<String>>>;
 
 macro_rules! select {
     ($rest:literal) => {
@@ -85,6 +81,8 @@ const TOUCH: &str = "\
     from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
     where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
 
+const DELETE_KEY: &str = "delete from credentials where id = ?1 and kind = 'key'";
+
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[
     INSERT,
@@ -95,281 +93,185 @@ pub(crate) const STATEMENTS: &[&str] = &[
     REVOKE,
     EXISTS,
     TOUCH,
+    DELETE_KEY,
 ];
 
-/// An update that returns the updated credential.
-type Rotation = QueryAs<'static, Sqlite, CredentialRow, SqliteArguments>;
-
-/// API keys and OAuth clients in SQLite.
-pub(crate) struct SqliteCredentials {
-    pub(crate) store: SqliteStore,
-}
-
-#[async_trait]
-impl CredentialRepository for SqliteCredentials {
-    async fn insert(
-        &self,
-        credential: &Credential,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<()>, RepositoryError> {
-        let (credential, claim) = (credential.clone(), claim.cloned());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { insert(connection, &credential, claim.as_ref()).await })
-            })
-            .await
-    }
-
+impl CredentialSql for SqliteStore {
     async fn insert_first_key(
         &self,
         key: &Credential,
         show: ShowKey,
     ) -> Result<bool, RepositoryError> {
-        first_key::insert(&self.store, key, show).await
+        // The lock file excludes other server processes.
+        let _one_at_a_time = self.first_key.lock().await;
+        repositories::insert_first_key(self, key, show).await
     }
 
     async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
-        store_state::had_key(&self.store.readers).await
+        store_state::had_key(&self.readers).await
     }
 
-    async fn find(
+    async fn find_credential(
         &self,
         kind: CredentialKind,
         id: &CredentialId,
     ) -> Result<Option<Credential>, RepositoryError> {
-        let row: Option<CredentialRow> = sqlx::query_as(FIND)
-            .bind(id.as_str())
-            .bind(kind.as_str())
-            .fetch_optional(&self.store.readers)
-            .await
-            .map_err(in_table("credentials"))?;
-        row.map(Credential::try_from).transpose()
+        let find = sqlx::query(FIND).bind(id.as_str()).bind(kind.as_str());
+        let row = self.fetch_optional(find).await?;
+        row.map(|row| read::row::<_, CredentialRow>("credentials", &row)?.try_into())
+            .transpose()
     }
 
-    async fn list(
+    async fn list_credentials(
         &self,
         kind: CredentialKind,
         tenant: &TenantId,
         after: Option<Seq>,
         limit: usize,
     ) -> Result<Page<Listed<Credential>>, RepositoryError> {
-        let rows = sqlx::query(LIST)
+        let list = sqlx::query(LIST)
             .bind(tenant.as_str())
             .bind(kind.as_str())
             .bind(after.map_or(i64::MAX, |after| after.0))
-            .bind(row::one_more(limit))
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(in_table("credentials"))?;
-        let limit = row::fitting_rows(&rows)?.min(limit);
-        let read = |row| ListedRow::from_row(row).map_err(in_table("credentials"));
-        Ok(Page::from_one_more(listed(rows.iter().map(read))?, limit))
+            .bind(page_budget::one_more(limit));
+        let rows = self.fetch_all(list).await?;
+        read::listing("credentials", rows, limit, |row: CredentialRow| {
+            row.try_into()
+        })
     }
 
-    async fn rotate(
+    async fn touch_credentials(
         &self,
+        used: &[(CredentialId, Timestamp)],
+    ) -> Result<(), RepositoryError> {
+        let used = used.iter().map(|(id, at)| (id, at.milliseconds()));
+        let touch = sqlx::query(TOUCH).bind(Json(used.collect::<Vec<_>>()));
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                let touched = touch.execute(connection).await;
+                touched.map(drop).map_err(from_sqlx)
+            })
+        })
+        .await
+    }
+
+    async fn access_version(&self) -> Result<i64, RepositoryError> {
+        store_state::access_version(self).await
+    }
+
+    async fn insert_credential(
+        connection: &mut SqliteConnection,
+        credential: &Credential,
+    ) -> Result<(), RepositoryError> {
+        let proof = ProofColumns::from(&credential.proof);
+        let inserted = sqlx::query(INSERT)
+            .bind(credential.id.as_str())
+            .bind(credential.kind.as_str())
+            .bind(credential.tenant.as_str())
+            .bind(&credential.name)
+            .bind(Json(&credential.scopes))
+            .bind(proof.digest)
+            .bind(proof.last4)
+            .bind(proof.previous_digest)
+            .bind(proof.previous_until.map(Timestamp::milliseconds))
+            .bind(proof.key_set)
+            .bind(proof.key_set_url)
+            .bind(credential.created_at.milliseconds())
+            .bind(credential.expires_at.map(Timestamp::milliseconds))
+            .bind(credential.last_used_at.map(Timestamp::milliseconds))
+            .bind(credential.revoked_at.map(Timestamp::milliseconds))
+            .bind(Json(&credential.allowed_origins))
+            .bind(Json(&credential.limits))
+            .execute(connection)
+            .await;
+        inserted
+            .map(drop)
+            .map_err(conflict_on(credential.kind.as_str()))
+    }
+
+    async fn rotate_credential(
+        connection: &mut SqliteConnection,
         kind: CredentialKind,
         tenant: &TenantId,
         id: &CredentialId,
         proof: &NewProof,
-        claim: Option<&IdempotencyEntry>,
-    ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
-        let rotation = rotation(kind, tenant, id, proof)?;
-        let (tenant, claim) = (tenant.clone(), claim.cloned());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { rotate(connection, &tenant, rotation, claim.as_ref()).await })
-            })
+    ) -> Result<Option<Credential>, RepositoryError> {
+        let statement = match proof {
+            NewProof::Secret { .. } => ROTATE_SECRET,
+            NewProof::Keys(_) => ROTATE_KEYS,
+        };
+        let rotation = sqlx::query_as(statement)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str());
+        let rotation = match proof {
+            NewProof::Secret {
+                digest,
+                last4,
+                previous_until,
+            } => rotation
+                .bind(digest.bytes().as_slice())
+                .bind(last4)
+                .bind(previous_until.map(Timestamp::milliseconds)),
+            NewProof::Keys(keys) => {
+                let columns = ProofColumns::from(keys);
+                rotation.bind(columns.key_set).bind(columns.key_set_url)
+            }
+        };
+        let row: Option<CredentialRow> = rotation
+            .fetch_optional(connection)
             .await
+            .map_err(in_table("credentials"))?;
+        row.map(Credential::try_from).transpose()
     }
 
-    async fn revoke(
-        &self,
+    async fn revoke_credential(
+        connection: &mut SqliteConnection,
         kind: CredentialKind,
         tenant: &TenantId,
         id: &CredentialId,
         at: Timestamp,
     ) -> Result<bool, RepositoryError> {
-        let (tenant, id) = (tenant.clone(), id.clone());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { revoke(connection, kind, &tenant, &id, at).await })
-            })
+        let revoked = sqlx::query(REVOKE)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str())
+            .bind(at.milliseconds())
+            .execute(connection)
             .await
+            .map_err(from_sqlx)?;
+        Ok(revoked.rows_affected() == 1)
     }
 
-    async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError> {
-        if used.is_empty() {
-            return Ok(());
-        }
-        let used: Vec<_> = used
-            .iter()
-            .map(|(id, at)| (id, at.milliseconds()))
-            .collect();
-        let touch = sqlx::query(TOUCH).bind(row::to_json(&used)?);
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    touch.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(())
-                })
-            })
+    async fn credential_exists(
+        connection: &mut SqliteConnection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+    ) -> Result<bool, RepositoryError> {
+        sqlx::query_scalar(EXISTS)
+            .bind(tenant.as_str())
+            .bind(id.as_str())
+            .bind(kind.as_str())
+            .fetch_one(connection)
             .await
+            .map_err(from_sqlx)
     }
 
-    async fn access_version(&self) -> Result<i64, RepositoryError> {
-        store_state::access_version(&self.store).await
+    async fn delete_key(
+        connection: &mut SqliteConnection,
+        id: &CredentialId,
+    ) -> Result<(), RepositoryError> {
+        let delete = sqlx::query(DELETE_KEY).bind(id.as_str());
+        let deleted = delete.execute(connection).await;
+        deleted.map(drop).map_err(from_sqlx)
     }
-}
 
-async fn insert(
-    connection: &mut SqliteConnection,
-    credential: &Credential,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<()>, RepositoryError> {
-    tenants::lock(connection, &credential.tenant).await?;
-    if let Some(record) = claims::existing_record(connection, &credential.tenant, claim).await? {
-        return Ok(Idempotent::Replayed(record));
+    async fn had_key(connection: &mut SqliteConnection) -> Result<bool, RepositoryError> {
+        store_state::had_key(connection).await
     }
-    write(connection, credential).await?;
-    if credential.kind == CredentialKind::Key {
-        store_state::record_key(connection).await?;
+
+    async fn record_key(connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
+        store_state::record_key(connection).await
     }
-    record(connection, &credential.tenant, claim).await?;
-    Ok(Idempotent::Applied(()))
-}
-
-async fn record(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<(), RepositoryError> {
-    let mut rows = Rows::default();
-    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
-    rows::write(connection, &rows).await
-}
-
-pub(crate) async fn write(
-    connection: &mut SqliteConnection,
-    credential: &Credential,
-) -> Result<(), RepositoryError> {
-    let proof = ProofColumns::from(&credential.proof);
-    let key_set = proof.key_set.as_ref().map(row::to_json).transpose()?;
-    sqlx::query(INSERT)
-        .bind(credential.id.as_str())
-        .bind(credential.kind.as_str())
-        .bind(credential.tenant.as_str())
-        .bind(&credential.name)
-        .bind(row::to_json(&credential.scopes)?)
-        .bind(proof.digest)
-        .bind(proof.last4)
-        .bind(proof.previous_digest)
-        .bind(proof.previous_until.map(Timestamp::milliseconds))
-        .bind(key_set)
-        .bind(proof.key_set_url)
-        .bind(credential.created_at.milliseconds())
-        .bind(credential.expires_at.map(Timestamp::milliseconds))
-        .bind(credential.last_used_at.map(Timestamp::milliseconds))
-        .bind(credential.revoked_at.map(Timestamp::milliseconds))
-        .bind(row::to_json(&credential.allowed_origins)?)
-        .bind(row::to_json(&credential.limits)?)
-        .execute(connection)
-        .await
-        .map_err(conflict_on(credential.kind.as_str()))?;
-    Ok(())
-}
-
-fn rotation(
-    kind: CredentialKind,
-    tenant: &TenantId,
-    id: &CredentialId,
-    proof: &NewProof,
-) -> Result<Rotation, RepositoryError> {
-    let statement = match proof {
-        NewProof::Secret { .. } => ROTATE_SECRET,
-        NewProof::Keys(_) => ROTATE_KEYS,
-    };
-    let rotation = sqlx::query_as(statement)
-        .bind(tenant.to_string())
-        .bind(id.to_string())
-        .bind(kind.as_str());
-    match proof {
-        NewProof::Secret {
-            digest,
-            last4,
-            previous_until,
-        } => Ok(rotation
-            .bind(digest.bytes().to_vec())
-            .bind(last4.clone())
-            .bind(previous_until.map(Timestamp::milliseconds))),
-        NewProof::Keys(keys) => {
-            let columns = ProofColumns::from(keys);
-            let key_set = columns.key_set.as_ref().map(row::to_json).transpose()?;
-            Ok(rotation.bind(key_set).bind(columns.key_set_url))
-        }
-    }
-}
-
-async fn rotate(
-    connection: &mut SqliteConnection,
-    tenant: &TenantId,
-    rotation: Rotation,
-    claim: Option<&IdempotencyEntry>,
-) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
-    tenants::lock(connection, tenant).await?;
-    if let Some(record) = claims::existing_record(connection, tenant, claim).await? {
-        return Ok(Idempotent::Replayed(record));
-    }
-    let row = rotation.fetch_optional(&mut *connection).await;
-    let Some(row) = row.map_err(in_table("credentials"))? else {
-        return Ok(Idempotent::Applied(None));
-    };
-    store_state::raise_access_version(connection).await?;
-    record(connection, tenant, claim).await?;
-    Ok(Idempotent::Applied(Some(row.try_into()?)))
-}
-
-async fn revoke(
-    connection: &mut SqliteConnection,
-    kind: CredentialKind,
-    tenant: &TenantId,
-    id: &CredentialId,
-    at: Timestamp,
-) -> Result<bool, RepositoryError> {
-    let revoked = sqlx::query(REVOKE)
-        .bind(tenant.as_str())
-        .bind(id.as_str())
-        .bind(kind.as_str())
-        .bind(at.milliseconds())
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    if revoked.rows_affected() == 1 {
-        store_state::raise_access_version(connection).await?;
-        return Ok(true);
-    }
-    sqlx::query_scalar(EXISTS)
-        .bind(tenant.as_str())
-        .bind(id.as_str())
-        .bind(kind.as_str())
-        .fetch_one(connection)
-        .await
-        .map_err(from_sqlx)
-}
-
-fn listed(
-    rows: impl Iterator<Item = Result<ListedRow<CredentialRow>, RepositoryError>>,
-) -> Result<Vec<Listed<Credential>>, RepositoryError> {
-    rows.map(|row| {
-        let row = row?;
-        Ok(Listed {
-            item: row.item.try_into()?,
-            sort_seq: row.sort_seq,
-        })
-    })
-    .collect()
 }

@@ -1,17 +1,14 @@
 //! Conversion of SQLite errors to errors of the ports.
 
 use ports::RepositoryError;
+use relational::sql_error;
 use sqlx::error::DatabaseError;
 
 /// Converts an error for which no port method promises a special outcome. Rejected data is not
 /// `Unavailable`: a retry would not help, and in a batch the error belongs to one write.
 pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
     match error {
-        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
-            what: index,
-            source,
-        },
-        sqlx::Error::Decode(source) | sqlx::Error::Encode(source) => RepositoryError::Corrupt {
+        sqlx::Error::Encode(source) => RepositoryError::Corrupt {
             what: "a value".to_owned(),
             source,
         },
@@ -19,7 +16,7 @@ pub(crate) fn from_sqlx(error: sqlx::Error) -> RepositoryError {
             what: "a written row".to_owned(),
             source: error.into(),
         },
-        error => RepositoryError::Unavailable(error.into()),
+        error => sql_error::from_sqlx(error),
     }
 }
 
@@ -46,19 +43,10 @@ fn primary_code(error: &dyn DatabaseError) -> Option<i32> {
 
 /// Returns the conversion of errors of reading `table`.
 pub(crate) fn in_table(table: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
-    move |error| match error {
-        sqlx::Error::ColumnDecode { index, source } => RepositoryError::Corrupt {
-            what: format!("{table}.{}", index.trim_matches('"')),
-            source,
-        },
-        error => from_sqlx(error),
-    }
+    sql_error::in_table(table, from_sqlx)
 }
 
 /// Returns the conversion of errors of an insert that MUST fail with `Conflict` if `what` exists.
 pub(crate) fn conflict_on(what: &'static str) -> impl Fn(sqlx::Error) -> RepositoryError {
-    move |error| match error.as_database_error() {
-        Some(database) if database.is_unique_violation() => RepositoryError::Conflict { what },
-        _ => from_sqlx(error),
-    }
+    sql_error::conflict_on(what, from_sqlx)
 }

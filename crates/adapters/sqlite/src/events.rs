@@ -1,32 +1,31 @@
 //! The event log.
 
-use std::collections::HashMap;
-
-use async_trait::async_trait;
-use domain::{
-    Agent, AgentId, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TenantId,
-    TurnId,
-};
-use ports::{EventLog, EventPage, EventQuery, LogBounds, LogHead, LoggedChange, RepositoryError};
+use domain::{Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, TenantId};
+use ports::{EventQuery, LogBounds, LoggedChange, RepositoryError};
 use relational::{
-    EventContent, EventRecord, EventRow, EventScan, EventTurn, column,
+    EventRecord, EventTurn, conversation_columns,
     event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
+    message_columns, page_budget, read, reply_columns,
+    repositories::EventSql,
+    stored::{
+        StoredChange, StoredConversation, StoredMessage, StoredSnapshot, StoredTurn,
+        events_with_bounds,
+    },
+    turn_columns,
 };
 use serde::Serialize;
 use sqlx::{
-    FromRow, Row,
+    FromRow,
     query::Query,
     sqlite::{Sqlite, SqliteArguments, SqliteRow},
+    types::Json,
 };
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
     SqliteStore,
-    conversation_row::{ConversationRow, conversation_columns, visible},
     error::{from_sqlx, in_table},
-    messages::{MessageRow, message_columns},
-    row,
-    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
+    fragments::{join_reply, visible},
 };
 
 /// The condition on events `e`: after a position, within the scan length, and passing the filters.
@@ -126,238 +125,137 @@ pub(crate) const STATEMENTS: &[&str] = &[
     CHANGES,
 ];
 
-#[derive(sqlx::FromRow)]
-struct EventRecordRow {
-    seq: i64,
-    r#type: String,
-    time: i64,
-    agent_id: Option<Uuid>,
-    conversation_id: Option<Uuid>,
-    user_id: Option<String>,
-    turn_id: Option<Uuid>,
-    actor: String,
-    data: Option<String>,
-    asker: Option<String>,
-    agent_exists: bool,
-    conversation_exists: bool,
-    bytes: i64,
-}
-
-impl EventRecordRow {
-    fn into_record(self, tenant: &TenantId) -> Result<EventRecord, RepositoryError> {
-        let data = self.data.as_deref();
-        let row = EventRow {
-            tenant: tenant.clone(),
-            seq: Seq(self.seq),
-            kind: column::event_type(&self.r#type)?,
-            time: row::time(self.time),
-            agent_id: self.agent_id.map(AgentId::new),
-            conversation_id: self.conversation_id.map(ConversationId::new),
-            user_id: self.user_id,
-            turn_id: self.turn_id.map(TurnId::new),
-            actor: PrincipalId::new(self.actor),
-            data: data
-                .map(|text| row::from_json("events.data", text))
-                .transpose()?,
-            snapshot: None,
-        };
-        Ok(EventRecord {
-            row,
-            asker: self.asker.map(PrincipalId::new),
-            agent_exists: self.agent_exists,
-            conversation_exists: self.conversation_exists,
-            bytes: self.bytes,
-        })
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct SnapshotRow {
-    seq: i64,
-    agent: String,
-}
-
-impl TryFrom<SnapshotRow> for (Seq, Agent) {
-    type Error = RepositoryError;
-
-    fn try_from(row: SnapshotRow) -> Result<Self, RepositoryError> {
-        let agent = row::from_json("agent_snapshots.agent", &row.agent)?;
-        Ok((Seq(row.seq), agent))
-    }
-}
-
-#[derive(sqlx::FromRow)]
-struct ChangeRow {
-    seq: i64,
-    r#type: String,
-    agent_id: Option<Uuid>,
-    conversation_id: Option<Uuid>,
-    turn_id: Option<Uuid>,
-}
-
-impl From<ChangeRow> for LoggedChange {
-    fn from(row: ChangeRow) -> Self {
-        Self {
-            seq: Seq(row.seq),
-            kind: column::event_type(&row.r#type).ok(),
-            agent_id: row.agent_id.map(AgentId::new),
-            conversation_id: row.conversation_id.map(ConversationId::new),
-            turn_id: row.turn_id.map(TurnId::new),
-        }
-    }
-}
-
-/// The event log in SQLite.
-pub(crate) struct SqliteEvents {
-    pub(crate) store: SqliteStore,
-}
-
-#[async_trait]
-impl EventLog for SqliteEvents {
-    async fn page(
+impl EventSql for SqliteStore {
+    async fn scan_events(
         &self,
         tenant: &TenantId,
         query: &EventQuery,
-    ) -> Result<EventPage, RepositoryError> {
-        let scan = self.scan(tenant, query).await?;
-        let mut content = self.content(tenant, &scan).await?;
-        scan.into_page(&mut content)
+    ) -> Result<(Vec<EventRecord>, LogBounds), RepositoryError> {
+        let page = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS);
+        events_with_bounds(tenant, &self.fetch_all(page).await?)
     }
 
-    async fn count(&self, tenant: &TenantId, query: &EventQuery) -> Result<usize, RepositoryError> {
-        let row = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS)?
-            .fetch_one(&self.store.readers)
-            .await
-            .map_err(from_sqlx)?;
-        let count: i64 = row.try_get(0).map_err(in_table("events"))?;
-        Ok(usize::try_from(count).unwrap_or(usize::MAX))
+    async fn count_events(
+        &self,
+        tenant: &TenantId,
+        query: &EventQuery,
+    ) -> Result<i64, RepositoryError> {
+        let count = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS);
+        self.fetch_value("events", count).await
     }
 
-    async fn bounds(&self, tenant: &TenantId) -> Result<LogBounds, RepositoryError> {
-        let bounds: Option<(i64, i64)> = sqlx::query_as(BOUNDS)
-            .bind(tenant.as_str())
-            .fetch_optional(&self.store.readers)
-            .await
-            .map_err(in_table("tenants"))?;
-        let (first, head) = bounds.unwrap_or(EMPTY_LOG);
-        Ok(LogBounds::new(Seq(first), Seq(head)))
+    async fn event_turns(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<EventTurn>, RepositoryError> {
+        fetch_joined(
+            self,
+            TURNS,
+            "turns",
+            tenant,
+            hexadecimal(ids),
+            |row: StoredTurn| row.try_into(),
+        )
+        .await
     }
 
-    async fn heads(&self) -> Result<Vec<LogHead>, RepositoryError> {
-        let heads: Vec<(String, i64)> = sqlx::query_as(HEADS)
-            .fetch_all(&self.store.own_reader)
-            .await
-            .map_err(in_table("tenants"))?;
-        let read = |(id, head): (String, i64)| {
-            Ok(LogHead {
-                tenant: column::parse("tenants.id", &id)?,
-                head: Seq(head),
-            })
-        };
-        heads.into_iter().map(read).collect()
+    async fn event_conversations(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Conversation>, RepositoryError> {
+        let convert = |row: StoredConversation| Ok(row.into());
+        fetch_joined(
+            self,
+            CONVERSATIONS,
+            "conversations",
+            tenant,
+            hexadecimal(ids),
+            convert,
+        )
+        .await
     }
 
-    async fn changes(
+    async fn event_greetings(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Message>, RepositoryError> {
+        let convert = |row: StoredMessage| row.try_into();
+        fetch_joined(
+            self,
+            GREETINGS,
+            "messages",
+            tenant,
+            hexadecimal(ids),
+            convert,
+        )
+        .await
+    }
+
+    async fn event_snapshots(
+        &self,
+        tenant: &TenantId,
+        positions: Vec<i64>,
+    ) -> Result<Vec<(Seq, Agent)>, RepositoryError> {
+        let convert = |row: StoredSnapshot| Ok(row.into());
+        fetch_joined(
+            self,
+            SNAPSHOTS,
+            "agent_snapshots",
+            tenant,
+            positions,
+            convert,
+        )
+        .await
+    }
+
+    async fn log_bounds(&self, tenant: &TenantId) -> Result<Option<(i64, i64)>, RepositoryError> {
+        let bounds = sqlx::query(BOUNDS).bind(tenant.as_str());
+        let row = self.fetch_optional(bounds).await?;
+        row.map(|row| read::row("tenants", &row)).transpose()
+    }
+
+    async fn log_heads(&self) -> Result<Vec<(String, i64)>, RepositoryError> {
+        let heads = sqlx::query_as(HEADS).fetch_all(&self.own_reader).await;
+        heads.map_err(in_table("tenants"))
+    }
+
+    async fn logged_changes(
         &self,
         tenant: &TenantId,
         since: Seq,
         limit: usize,
     ) -> Result<Vec<LoggedChange>, RepositoryError> {
-        let rows: Vec<ChangeRow> = sqlx::query_as(CHANGES)
+        let changes = sqlx::query(CHANGES)
             .bind(tenant.as_str())
             .bind(since.0)
-            .bind(row::row_count(limit))
-            .fetch_all(&self.store.own_reader)
-            .await
-            .map_err(in_table("events"))?;
-        Ok(rows.into_iter().map(LoggedChange::from).collect())
+            .bind(page_budget::row_count(limit));
+        let rows = changes.fetch_all(&self.own_reader).await;
+        let rows = rows.map_err(from_sqlx)?;
+        read::rows("events", rows, |row: StoredChange| Ok(row.into()))
     }
 }
 
-/// The first and newest positions of an empty log.
-const EMPTY_LOG: (i64, i64) = (1, 0);
-
-impl SqliteEvents {
-    async fn scan(
-        &self,
-        tenant: &TenantId,
-        query: &EventQuery,
-    ) -> Result<EventScan, RepositoryError> {
-        let rows = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS)?
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(from_sqlx)?;
-        let (mut first, mut head) = EMPTY_LOG;
-        let mut records = Vec::new();
-        for row in &rows {
-            first = row.try_get("first_seq").map_err(in_table("tenants"))?;
-            head = row.try_get("head_seq").map_err(in_table("tenants"))?;
-            let is_event = row
-                .try_get::<Option<i64>, _>("seq")
-                .map_err(in_table("events"))?;
-            if is_event.is_some() {
-                let record = EventRecordRow::from_row(row).map_err(in_table("events"))?;
-                records.push(record.into_record(tenant)?);
-            }
-        }
-        let bounds = LogBounds::new(Seq(first), Seq(head));
-        Ok(EventScan::new(records, bounds, query))
-    }
-
-    async fn content(
-        &self,
-        tenant: &TenantId,
-        scan: &EventScan,
-    ) -> Result<EventContent, RepositoryError> {
-        let turns = hexadecimal(scan.turn_ids().into_iter().map(TurnId::uuid));
-        let turns: Vec<TurnWithReply> = self.fetch_joined(TURNS, "turns", tenant, turns).await?;
-        let conversations = scan.conversation_ids().into_iter();
-        let conversations = hexadecimal(conversations.map(ConversationId::uuid));
-        let conversations: Vec<ConversationRow> = self
-            .fetch_joined(CONVERSATIONS, "conversations", tenant, conversations)
-            .await?;
-        let greetings = hexadecimal(scan.greeting_ids().into_iter().map(ConversationId::uuid));
-        let greetings: Vec<MessageRow> = self
-            .fetch_joined(GREETINGS, "messages", tenant, greetings)
-            .await?;
-        let snapshots: Vec<SnapshotRow> = self
-            .fetch_joined(
-                SNAPSHOTS,
-                "agent_snapshots",
-                tenant,
-                scan.snapshot_positions(),
-            )
-            .await?;
-        let snapshots = snapshots.into_iter().map(<(Seq, Agent)>::try_from);
-        Ok(EventContent {
-            turns: index_by(turns, EventTurn::id)?,
-            conversations: index_by(conversations, |conversation: &Conversation| conversation.id)?,
-            greetings: index_by(greetings, |message: &Message| message.conversation_id)?,
-            snapshots: snapshots.collect::<Result<_, _>>()?,
-        })
-    }
-
-    /// Reads the rows with the given keys; runs no statement without keys.
-    async fn fetch_joined<R>(
-        &self,
-        statement: &'static str,
-        table: &'static str,
-        tenant: &TenantId,
-        keys: Vec<impl Serialize>,
-    ) -> Result<Vec<R>, RepositoryError>
-    where
-        R: for<'r> FromRow<'r, SqliteRow> + Send + Unpin,
-    {
-        if keys.is_empty() {
-            return Ok(Vec::new());
-        }
-        sqlx::query_as(statement)
-            .bind(tenant.as_str())
-            .bind(row::to_json(&keys)?)
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(in_table(table))
-    }
+/// Runs a statement for all `keys` of a tenant at once.
+async fn fetch_joined<R, V, K>(
+    store: &SqliteStore,
+    statement: &'static str,
+    table: &'static str,
+    tenant: &TenantId,
+    keys: Vec<K>,
+    into: impl Fn(R) -> Result<V, RepositoryError>,
+) -> Result<Vec<V>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, SqliteRow>,
+    K: Serialize,
+{
+    let query = sqlx::query(statement)
+        .bind(tenant.as_str())
+        .bind(Json(keys));
+    let rows = store.fetch_all(query).await?;
+    read::rows(table, rows, into)
 }
 
 /// Binds the parameters of a statement on the events that pass the filters of `query`, among the
@@ -367,18 +265,14 @@ fn filtered(
     tenant: &TenantId,
     query: &EventQuery,
     scanned: i64,
-) -> Result<Query<'static, Sqlite, SqliteArguments>, RepositoryError> {
+) -> Query<'static, Sqlite, SqliteArguments> {
     let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
-    let types = if types.is_empty() {
-        None
-    } else {
-        Some(row::to_json(&types)?)
-    };
+    let types = (!types.is_empty()).then_some(Json(types));
     let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
-    Ok(sqlx::query(statement)
+    sqlx::query(statement)
         .bind(tenant.to_string())
         .bind(clamp_position(query.since))
-        .bind(row::row_count(query.limit))
+        .bind(page_budget::row_count(query.limit))
         .bind(scanned)
         .bind(types)
         .bind(query.agent_id.map(AgentId::uuid))
@@ -386,22 +280,10 @@ fn filtered(
         .bind(visibility.agents)
         .bind(visibility.conversations)
         .bind(visibility.principal.as_str().to_owned())
-        .bind(visibility.user_id))
+        .bind(visibility.user_id)
 }
 
 /// Converts ids to the form that statements expect.
-fn hexadecimal(ids: impl Iterator<Item = Uuid>) -> Vec<Simple> {
-    ids.map(Uuid::simple).collect()
-}
-
-fn index_by<R, K, V>(rows: Vec<R>, key: impl Fn(&V) -> K) -> Result<HashMap<K, V>, RepositoryError>
-where
-    K: std::hash::Hash + Eq,
-    V: TryFrom<R, Error = RepositoryError>,
-{
-    let read = |row| {
-        let value = V::try_from(row)?;
-        Ok((key(&value), value))
-    };
-    rows.into_iter().map(read).collect()
+fn hexadecimal(ids: Vec<Uuid>) -> Vec<Simple> {
+    ids.into_iter().map(Uuid::simple).collect()
 }

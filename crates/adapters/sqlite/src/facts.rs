@@ -2,22 +2,24 @@
 
 use std::collections::HashMap;
 
-use domain::{
-    AgentId, ConversationId, IdempotencyRecord, NodeId, PrincipalId, Seq, TenantId, TurnId,
-};
+use domain::{AgentId, ConversationId, IdempotencyRecord, NodeId, TenantId, TurnId};
 use ports::RepositoryError;
 use relational::{
-    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, column,
+    ClaimKey, ConversationFacts, EventInDoubt, Facts, FactsQuery, InTenant, TurnRow, read,
+    reply_columns,
+    stored::{
+        StoredConversationFacts, StoredEventInDoubt, StoredRecordWithKey,
+        facts::{agent_version, head, turn},
+    },
+    turn_columns,
 };
-use sqlx::{FromRow, SqliteConnection, sqlite::SqliteRow};
+use sqlx::{SqliteConnection, types::Json};
 use uuid::{Uuid, fmt::Simple};
 
 use crate::{
-    claims::IdempotencyRecordRow,
-    error::in_table,
-    row,
+    error::from_sqlx,
+    fragments::join_reply,
     script::{self, BatchQuery},
-    turn_row::{TurnWithReply, join_reply, reply_columns, turn_columns},
 };
 
 const HEADS: &str = "\
@@ -79,40 +81,6 @@ pub(crate) const STATEMENTS: &[&str] = &[
     LOGGED,
 ];
 
-#[derive(sqlx::FromRow)]
-struct ConversationFactsRow {
-    tenant_id: String,
-    id: Uuid,
-    agent_id: Uuid,
-    agent_version: i64,
-    user_id: Option<String>,
-    message_count: i64,
-    turn_count: i64,
-    updated_at: i64,
-    running: Option<Uuid>,
-    waiting: u32,
-    first_waiting: Option<Uuid>,
-}
-
-#[derive(sqlx::FromRow)]
-struct ClaimRow {
-    tenant_id: String,
-    principal: String,
-    operation: String,
-    key: String,
-    #[sqlx(flatten)]
-    record: IdempotencyRecordRow,
-}
-
-#[derive(sqlx::FromRow)]
-struct LoggedRow {
-    tenant_id: String,
-    seq: i64,
-    r#type: String,
-    conversation_id: Option<Uuid>,
-    turn_id: Option<Uuid>,
-}
-
 /// Reads the facts of `query`. The transaction is the lock of the tenants.
 pub(crate) async fn read(
     connection: &mut SqliteConnection,
@@ -131,12 +99,12 @@ pub(crate) async fn read(
     let [heads, conversations, agents, turns, claims, live_nodes] =
         script::fetch(connection, queries).await?;
     let mut facts = Facts {
-        heads: read_all("tenants", heads, head)?,
-        conversations: read_all("conversations", conversations, conversation)?,
-        agents: read_all("agents", agents, agent)?,
-        turns: read_all("turns", turns, turn)?,
-        claims: read_all("idempotency_records", claims, claim)?,
-        live_nodes: read_all("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
+        heads: read::rows("tenants", heads, head)?,
+        conversations: read::rows("conversations", conversations, conversation)?,
+        agents: read::rows("agents", agents, agent_version)?,
+        turns: read::rows("turns", turns, turn)?,
+        claims: read::rows("idempotency_records", claims, record)?,
+        live_nodes: read::rows("nodes", live_nodes, |(id,)| Ok(NodeId::new(id)))?,
         logged: logged(connection, query).await?,
     };
     // Further facts that depend on those read so far; usually there are none.
@@ -144,9 +112,11 @@ pub(crate) async fn read(
     if !agents.is_empty() {
         let query = BatchQuery::new(AGENTS, agents.iter().map(agent_key))?;
         let [found] = script::fetch(connection, [query]).await?;
-        facts
-            .agents
-            .extend(read_all::<_, _, Vec<_>>("agents", found, agent)?);
+        facts.agents.extend(read::rows::<_, _, _, Vec<_>>(
+            "agents",
+            found,
+            agent_version,
+        )?);
     }
     let turns = query.more_turns(&facts);
     if !turns.is_empty() {
@@ -162,69 +132,17 @@ pub(crate) async fn turns(
 ) -> Result<HashMap<InTenant<TurnId>, TurnRow>, RepositoryError> {
     let query = BatchQuery::new(TURNS, wanted.iter().map(turn_key))?;
     let [found] = script::fetch(connection, [query]).await?;
-    read_all("turns", found, turn)
-}
-
-/// Reads rows of `table`.
-fn read_all<R, T, C: FromIterator<T>>(
-    table: &'static str,
-    rows: Vec<SqliteRow>,
-    into: impl Fn(R) -> Result<T, RepositoryError>,
-) -> Result<C, RepositoryError>
-where
-    R: for<'r> FromRow<'r, SqliteRow>,
-{
-    let read = |row| into(R::from_row(&row).map_err(in_table(table))?);
-    rows.into_iter().map(read).collect()
-}
-
-fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
-    column::parse("tenants.id", text)
-}
-
-fn head((id, head): (String, i64)) -> Result<(TenantId, Seq), RepositoryError> {
-    Ok((tenant(&id)?, Seq(head)))
+    read::rows("turns", found, turn)
 }
 
 fn conversation(
-    row: ConversationFactsRow,
+    row: StoredConversationFacts,
 ) -> Result<(InTenant<ConversationId>, ConversationFacts), RepositoryError> {
-    let facts = ConversationFacts {
-        agent_id: AgentId::new(row.agent_id),
-        agent_version: row.agent_version,
-        user_id: row.user_id,
-        message_count: row.message_count,
-        turn_count: row.turn_count,
-        updated_at: row::time(row.updated_at),
-        running: row.running.map(TurnId::new),
-        waiting: row.waiting,
-        first_waiting: row.first_waiting.map(TurnId::new),
-    };
-    Ok((
-        (tenant(&row.tenant_id)?, ConversationId::new(row.id)),
-        facts,
-    ))
+    row.try_into()
 }
 
-fn agent(
-    (of, id, version): (String, Uuid, i64),
-) -> Result<(InTenant<AgentId>, i64), RepositoryError> {
-    Ok(((tenant(&of)?, AgentId::new(id)), version))
-}
-
-fn turn(row: TurnWithReply) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
-    let row = TurnRow::try_from(row)?;
-    Ok(((row.tenant.clone(), row.turn.id), row))
-}
-
-fn claim(row: ClaimRow) -> Result<(ClaimKey, IdempotencyRecord), RepositoryError> {
-    let key = ClaimKey {
-        tenant: tenant(&row.tenant_id)?,
-        principal: PrincipalId::new(row.principal),
-        operation: row.operation,
-        key: row.key,
-    };
-    Ok((key, row.record.try_into()?))
+fn record(row: StoredRecordWithKey) -> Result<(ClaimKey, IdempotencyRecord), RepositoryError> {
+    row.try_into()
 }
 
 fn agent_key((tenant, id): &InTenant<AgentId>) -> (&str, Simple) {
@@ -255,25 +173,15 @@ async fn logged(
     let since: Vec<_> = since.map(|(of, head)| (of.as_str(), head.0)).collect();
     let conversations = query.conversations.iter();
     let conversations: Vec<_> = conversations.map(|(_, id)| id.uuid().simple()).collect();
-    let rows: Vec<LoggedRow> = sqlx::query_as(LOGGED)
-        .bind(row::to_json(&since)?)
-        .bind(row::to_json(&conversations)?)
+    let rows = sqlx::query(LOGGED)
+        .bind(Json(&since))
+        .bind(Json(&conversations))
         .fetch_all(connection)
         .await
-        .map_err(in_table("events"))?;
-    rows.into_iter()
-        // This process does not write events of an unknown type.
-        .filter_map(|row| Some((column::event_type(&row.r#type).ok()?, row)))
-        .map(|(kind, row)| {
-            Ok(EventInDoubt {
-                tenant: tenant(&row.tenant_id)?,
-                seq: Seq(row.seq),
-                kind,
-                conversation_id: row.conversation_id.map(ConversationId::new),
-                turn_id: row.turn_id.map(TurnId::new),
-            })
-        })
-        .collect()
+        .map_err(from_sqlx)?;
+    let events: Vec<Option<EventInDoubt>> =
+        read::rows("events", rows, StoredEventInDoubt::into_event)?;
+    Ok(events.into_iter().flatten().collect())
 }
 
 fn key(tenant: &TenantId, id: Uuid) -> (&str, Simple) {

@@ -8,8 +8,7 @@
 //! transaction of this task is the lock of every tenant. Reads use a pool of their own and are
 //! single statements, so each sees one state.
 //!
-//! To add a statement, define a `const` next to the row that it reads, and add it to the file's
-//! `STATEMENTS`. A test prepares all of these against a migrated database.
+//! To add a statement, define a `const` for it, and add it to the file's `STATEMENTS`. A test prepares all of these against a migrated database.
 
 /// The store's clock: the time of this machine, in milliseconds since 1970.
 macro_rules! now {
@@ -20,22 +19,19 @@ macro_rules! now {
 
 mod agents;
 mod batch;
-mod claims;
-mod conversation_row;
 mod conversations;
-mod credential_row;
 mod credentials;
 mod error;
 mod events;
 mod facts;
-mod first_key;
+mod fragments;
+mod idempotency;
 mod location;
 mod log_trim;
 mod maintenance;
 mod messages;
 mod nodes;
 mod recovery;
-mod row;
 mod rows;
 mod script;
 mod signing_keys;
@@ -44,7 +40,6 @@ mod store_state;
 mod tenants;
 mod tickets;
 mod tokens;
-mod turn_row;
 mod turns;
 mod writer;
 
@@ -56,12 +51,11 @@ pub use store::{SqliteOptions, SqliteStore};
 pub fn statements() -> impl Iterator<Item = &'static str> {
     [
         agents::STATEMENTS,
-        claims::STATEMENTS,
         conversations::STATEMENTS,
         credentials::STATEMENTS,
         events::STATEMENTS,
         facts::STATEMENTS,
-        first_key::STATEMENTS,
+        idempotency::STATEMENTS,
         log_trim::STATEMENTS,
         maintenance::STATEMENTS,
         messages::STATEMENTS,

@@ -2,13 +2,12 @@
 
 use domain::{TenantId, Timestamp};
 use ports::RepositoryError;
-use relational::column;
+use relational::{Store as _, column, page_budget};
 use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
     error::{from_sqlx, in_table},
-    row,
 };
 
 const TENANTS_TO_TRIM: &str = "\
@@ -52,7 +51,7 @@ pub(crate) async fn trim(
         .fetch_all(&store.readers)
         .await
         .map_err(in_table("tenants"))?;
-    let mut left = row::row_count(limit);
+    let mut left = page_budget::row_count(limit);
     let mut outcome = Ok(());
     for tenant in &tenants {
         if left <= 0 {
@@ -66,7 +65,7 @@ pub(crate) async fn trim(
     if left > 0 {
         outcome?;
     }
-    Ok((row::row_count(limit) - left).unsigned_abs())
+    Ok((page_budget::row_count(limit) - left).unsigned_abs())
 }
 
 async fn trim_tenant(
@@ -76,7 +75,7 @@ async fn trim_tenant(
     limit: i64,
 ) -> Result<u64, RepositoryError> {
     let tenant: TenantId = column::parse("tenants.id", tenant)?;
-    let trimming = store.writer.transaction(move |connection| {
+    let trimming = store.transaction(move |connection| {
         Box::pin(async move { trim_one(connection, &tenant, before, limit).await })
     });
     trimming.await

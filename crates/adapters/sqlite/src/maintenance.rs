@@ -3,9 +3,10 @@
 use async_trait::async_trait;
 use domain::Timestamp;
 use ports::{Maintenance, RepositoryError, RetentionCutoffs};
+use relational::{Store as _, column::StoredTime, page_budget};
 use sqlx::SqliteConnection;
 
-use crate::{SqliteStore, error::from_sqlx, log_trim, row};
+use crate::{SqliteStore, error::from_sqlx, log_trim};
 
 /// The conversations to remove next, the same ones in every statement of a transaction.
 macro_rules! deleted_conversations {
@@ -144,22 +145,20 @@ const ENDED: [&str; 4] = [
 ];
 
 /// Maintenance of SQLite.
-pub(crate) struct SqliteMaintenance {
-    pub(crate) store: SqliteStore,
-}
+pub(crate) struct StoreMaintenance(pub(crate) SqliteStore);
 
 #[async_trait]
-impl Maintenance for SqliteMaintenance {
+impl Maintenance for StoreMaintenance {
     async fn ping(&self) -> Result<(), RepositoryError> {
-        self.store.group.check()?;
-        self.store.writer.check()?;
-        let pinged = sqlx::query(PING).execute(&self.store.readers).await;
+        self.0.group.check()?;
+        self.0.writer.check()?;
+        let pinged = sqlx::query(PING).execute(&self.0.readers).await;
         pinged.map(drop).map_err(from_sqlx)
     }
 
     async fn now(&self) -> Result<Timestamp, RepositoryError> {
-        let now = sqlx::query_scalar(NOW).fetch_one(&self.store.readers).await;
-        now.map(row::time).map_err(from_sqlx)
+        let now = sqlx::query_scalar(NOW).fetch_one(&self.0.readers).await;
+        now.map(|StoredTime(now)| now).map_err(from_sqlx)
     }
 
     async fn purge(
@@ -167,9 +166,8 @@ impl Maintenance for SqliteMaintenance {
         limit: usize,
         outdated: RetentionCutoffs,
     ) -> Result<u64, RepositoryError> {
-        let limit = row::row_count(limit);
-        self.store
-            .writer
+        let limit = page_budget::row_count(limit);
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let deleted_before = outdated.deleted_before;
@@ -185,7 +183,7 @@ impl Maintenance for SqliteMaintenance {
     }
 
     async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
-        log_trim::trim(&self.store, before, limit).await
+        log_trim::trim(&self.0, before, limit).await
     }
 }
 

@@ -10,6 +10,7 @@ use crate::{
     SqliteStore,
     error::{conflict_on, from_sqlx},
 };
+use relational::Store as _;
 
 const INSERT: &str = concat!(
     "insert into nodes (id, lease_until) values (?1, ",
@@ -27,9 +28,7 @@ const DELETE: &str = "delete from nodes where id = ?1";
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, RENEW, DELETE];
 
 /// Nodes in SQLite.
-pub(crate) struct SqliteNodes {
-    pub(crate) store: SqliteStore,
-}
+pub(crate) struct Nodes(pub(crate) SqliteStore);
 
 /// Converts a duration to the unit of statements.
 pub(crate) fn milliseconds(lease: Duration) -> i64 {
@@ -37,13 +36,12 @@ pub(crate) fn milliseconds(lease: Duration) -> i64 {
 }
 
 #[async_trait]
-impl NodeRepository for SqliteNodes {
+impl NodeRepository for Nodes {
     async fn insert(&self, id: NodeId, lease: Duration) -> Result<(), RepositoryError> {
         let work = sqlx::query(INSERT)
             .bind(id.uuid())
             .bind(milliseconds(lease));
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let inserted = work.execute(connection).await;
@@ -56,8 +54,7 @@ impl NodeRepository for SqliteNodes {
 
     async fn renew(&self, id: NodeId, lease: Duration) -> Result<bool, RepositoryError> {
         let work = sqlx::query(RENEW).bind(id.uuid()).bind(milliseconds(lease));
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let renewed = work.execute(connection).await.map_err(from_sqlx)?;
@@ -69,8 +66,7 @@ impl NodeRepository for SqliteNodes {
 
     async fn delete(&self, id: NodeId) -> Result<(), RepositoryError> {
         let work = sqlx::query(DELETE).bind(id.uuid());
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     work.execute(connection).await.map_err(from_sqlx)?;

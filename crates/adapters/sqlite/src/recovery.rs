@@ -2,22 +2,20 @@
 
 use std::{collections::HashSet, time::Duration};
 
-use async_trait::async_trait;
-use domain::{ConversationId, NodeId, Problem, Stamp, TenantId, TurnId};
-use ports::{Committed, RepositoryError, Sweep, SweepOutcome, TurnAddress, TurnRecovery};
+use domain::{ConversationId, NodeId, TurnId};
+use ports::{RepositoryError, Sweep};
 use relational::{
-    column,
+    Store as _, page_budget,
     plan::{self, SweptConversation, WaitingTurn},
+    repositories::RecoverySql,
 };
-use sqlx::SqliteConnection;
+use sqlx::{SqliteConnection, types::Json};
 use uuid::Uuid;
 
 use crate::{
     SqliteStore,
     error::{from_sqlx, in_table},
-    facts,
     nodes::milliseconds,
-    row, rows, tenants, turns,
 };
 
 /// The start of a statement on `lost`: the nodes that are marked as dead or unknown, and have turns
@@ -114,165 +112,92 @@ pub(crate) const STATEMENTS: &[&str] = &[
     ALL_QUEUED_TURNS,
 ];
 
-/// Recovery of turns in SQLite.
-pub(crate) struct SqliteRecovery {
-    pub(crate) store: SqliteStore,
-}
-
-#[async_trait]
-impl TurnRecovery for SqliteRecovery {
-    fn is_of_one_process(&self) -> bool {
-        true
-    }
+impl RecoverySql for SqliteStore {
+    const IS_OF_ONE_PROCESS: bool = true;
 
     async fn mark_dead_nodes(&self, own: NodeId) -> Result<u64, RepositoryError> {
         let (forget, mark) = (
             sqlx::query(DELETE_DEAD_NODES),
             sqlx::query(MARK_DEAD_NODES).bind(own.uuid()),
         );
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    forget.execute(&mut *connection).await.map_err(from_sqlx)?;
-                    let marked = mark.execute(connection).await.map_err(from_sqlx)?;
-                    Ok(marked.rows_affected())
-                })
+        self.transaction(move |connection| {
+            Box::pin(async move {
+                forget.execute(&mut *connection).await.map_err(from_sqlx)?;
+                let marked = mark.execute(connection).await.map_err(from_sqlx)?;
+                Ok(marked.rows_affected())
             })
-            .await
+        })
+        .await
     }
 
     async fn tenants_to_sweep(
         &self,
         longest_wait: Duration,
-    ) -> Result<Vec<TenantId>, RepositoryError> {
-        let tenants: Vec<String> = sqlx::query_scalar(TENANTS_TO_SWEEP)
+    ) -> Result<Vec<String>, RepositoryError> {
+        sqlx::query_scalar(TENANTS_TO_SWEEP)
             .bind(milliseconds(longest_wait))
-            .fetch_all(&self.store.own_reader)
+            .fetch_all(&self.own_reader)
             .await
-            .map_err(in_table("turns"))?;
-        let read = |id: &String| column::parse("turns.tenant_id", id);
-        tenants.iter().map(read).collect()
+            .map_err(in_table("turns"))
     }
 
-    async fn sweep(&self, sweep: &Sweep) -> Result<SweepOutcome, RepositoryError> {
-        let sweep = sweep.clone();
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move { sweep_tenant(connection, &sweep).await })
-            })
-            .await
-    }
-
-    async fn in_progress_under(&self, node: NodeId) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let rows = sqlx::query_as(IN_PROGRESS_UNDER)
-            .bind(node.uuid())
-            .fetch_all(&self.store.own_reader)
-            .await
-            .map_err(in_table("turns"))?;
-        rows.into_iter().map(address).collect()
-    }
-
-    async fn waiting(&self) -> Result<Vec<TurnAddress>, RepositoryError> {
-        let rows = sqlx::query_as(ALL_QUEUED_TURNS)
-            .fetch_all(&self.store.own_reader)
-            .await
-            .map_err(in_table("turns"))?;
-        rows.into_iter().map(address).collect()
-    }
-
-    async fn fail_queued(
+    async fn turns_in_progress(
         &self,
-        tenant: &TenantId,
-        id: TurnId,
-        problem: &Problem,
-        stamp: &Stamp,
-    ) -> Result<Option<Committed>, RepositoryError> {
-        let (tenant, problem, stamp) = (tenant.clone(), problem.clone(), stamp.clone());
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let found = turns::lock_and_find(connection, &tenant, id, None).await?;
-                    let Some((row, facts)) = found else {
-                        return Ok(None);
-                    };
-                    let (rows, committed) = plan::fail_queued(&facts, &row, &problem, &stamp);
-                    rows::write(connection, &rows).await?;
-                    Ok(committed)
-                })
-            })
+        node: NodeId,
+    ) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
+        sqlx::query_as(IN_PROGRESS_UNDER)
+            .bind(node.uuid())
+            .fetch_all(&self.own_reader)
             .await
+            .map_err(in_table("turns"))
     }
-}
 
-fn address(
-    (tenant, conversation, turn): (String, Uuid, Uuid),
-) -> Result<TurnAddress, RepositoryError> {
-    Ok(TurnAddress {
-        tenant: column::parse("turns.tenant_id", &tenant)?,
-        conversation_id: ConversationId::new(conversation),
-        turn_id: TurnId::new(turn),
-    })
-}
-
-async fn sweep_tenant(
-    connection: &mut SqliteConnection,
-    sweep: &Sweep,
-) -> Result<SweepOutcome, RepositoryError> {
-    tenants::lock(connection, &sweep.tenant).await?;
-    let conversations = conversations(connection, sweep).await?;
-    if conversations.is_empty() {
-        return Ok(SweepOutcome::default());
+    async fn queued_turns(&self) -> Result<Vec<(String, Uuid, Uuid)>, RepositoryError> {
+        let turns = sqlx::query_as(ALL_QUEUED_TURNS);
+        let turns = turns.fetch_all(&self.own_reader).await;
+        turns.map_err(in_table("turns"))
     }
-    let query = plan::sweep_query(sweep, &conversations);
-    let facts = facts::read(connection, &query).await?;
-    let (rows, swept) = plan::sweep(&facts, &conversations, sweep);
-    rows::write(connection, &rows).await?;
-    Ok(swept)
-}
 
-/// The conversations with turns to fail or to start, with their queued turns.
-async fn conversations(
-    connection: &mut SqliteConnection,
-    sweep: &Sweep,
-) -> Result<Vec<SweptConversation>, RepositoryError> {
-    let (tenant, limit) = (sweep.tenant.as_str(), row::row_count(sweep.limit));
-    let longest_wait = milliseconds(sweep.longest_wait);
-    let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
-        .bind(tenant)
-        .bind(limit)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let due: Vec<Uuid> = sqlx::query_scalar(DUE_CONVERSATIONS)
-        .bind(longest_wait)
-        .bind(tenant)
-        .bind(limit)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let of_lost = lost.iter().map(|(conversation_id, _)| *conversation_id);
-    let conversation_ids: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
-    let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
-        .bind(longest_wait)
-        .bind(tenant)
-        .bind(row::to_json(&conversation_ids)?)
-        .fetch_all(connection)
-        .await
-        .map_err(in_table("turns"))?;
-    let lost = lost.into_iter();
-    let lost = lost
-        .map(|(conversation_id, turn)| (ConversationId::new(conversation_id), TurnId::new(turn)));
-    let waiting = waiting
-        .into_iter()
-        .map(|(conversation_id, turn, is_expired)| {
-            let id = TurnId::new(turn);
-            (
-                ConversationId::new(conversation_id),
-                WaitingTurn { id, is_expired },
-            )
+    async fn conversations_to_sweep(
+        connection: &mut SqliteConnection,
+        sweep: &Sweep,
+    ) -> Result<Vec<SweptConversation>, RepositoryError> {
+        let (tenant, limit) = (sweep.tenant.as_str(), page_budget::row_count(sweep.limit));
+        let longest_wait = milliseconds(sweep.longest_wait);
+        let lost: Vec<(Uuid, Uuid)> = sqlx::query_as(LOST_TURNS)
+            .bind(tenant)
+            .bind(limit)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(in_table("turns"))?;
+        let due: Vec<Uuid> = sqlx::query_scalar(DUE_CONVERSATIONS)
+            .bind(longest_wait)
+            .bind(tenant)
+            .bind(limit)
+            .fetch_all(&mut *connection)
+            .await
+            .map_err(in_table("turns"))?;
+        let of_lost = lost.iter().map(|(conversation_id, _)| *conversation_id);
+        let conversation_ids: HashSet<_> = of_lost.chain(due).map(Uuid::simple).collect();
+        let waiting: Vec<(Uuid, Uuid, bool)> = sqlx::query_as(QUEUED_TURNS)
+            .bind(longest_wait)
+            .bind(tenant)
+            .bind(Json(&conversation_ids))
+            .fetch_all(connection)
+            .await
+            .map_err(in_table("turns"))?;
+        let lost = lost.into_iter().map(|(conversation_id, turn)| {
+            (ConversationId::new(conversation_id), TurnId::new(turn))
         });
-    Ok(plan::swept_conversations(lost, waiting))
+        let waiting = waiting
+            .into_iter()
+            .map(|(conversation_id, turn, is_expired)| {
+                let id = TurnId::new(turn);
+                (
+                    ConversationId::new(conversation_id),
+                    WaitingTurn { id, is_expired },
+                )
+            });
+        Ok(plan::swept_conversations(lost, waiting))
+    }
 }

@@ -2,6 +2,7 @@
 
 use futures::TryStreamExt as _;
 use ports::RepositoryError;
+use relational::column::corrupt;
 use serde::Serialize;
 use sqlx::{
     AssertSqlSafe, Either, Executor as _, SqliteConnection,
@@ -9,7 +10,12 @@ use sqlx::{
     sqlite::{Sqlite, SqliteArguments, SqliteRow},
 };
 
-use crate::{error::from_sqlx, row};
+use crate::error::from_sqlx;
+
+/// Serialises a value as JSON text.
+pub(crate) fn to_json(value: &(impl Serialize + ?Sized)) -> Result<String, RepositoryError> {
+    serde_json::to_string(value).map_err(corrupt("a value to store"))
+}
 
 /// A sequence of writing statements. Each has one parameter, a plain `?`: a JSON array.
 #[derive(Default)]
@@ -30,7 +36,7 @@ impl Script {
             return Ok(());
         }
         let rows: Vec<J> = rows.iter().map(json).collect::<Result<_, _>>()?;
-        self.push(statement, row::to_json(&rows)?);
+        self.push(statement, to_json(&rows)?);
         Ok(())
     }
 
@@ -69,7 +75,7 @@ impl BatchQuery {
         keys: impl IntoIterator<Item = J>,
     ) -> Result<Self, RepositoryError> {
         let keys: Vec<J> = keys.into_iter().collect();
-        Ok(Self(statement, row::to_json(&keys)?))
+        Ok(Self(statement, to_json(&keys)?))
     }
 }
 

@@ -1,14 +1,13 @@
 //! Keys that sign access tokens.
 
-use async_trait::async_trait;
 use domain::{SigningKey, Timestamp};
-use ports::{RepositoryError, SigningKeyRepository};
-use sqlx::SqliteConnection;
+use ports::RepositoryError;
+use relational::{read, repositories::SigningKeySql, stored::StoredSigningKey};
+use sqlx::{SqliteConnection, types::Json};
 
 use crate::{
     SqliteStore,
     error::{conflict_on, from_sqlx, in_table},
-    row, store_state,
 };
 
 const LIST: &str = "\
@@ -24,93 +23,40 @@ const INSERT: &str = "\
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[LIST, NEWEST, END, INSERT];
 
-#[derive(sqlx::FromRow)]
-struct SigningKeyRow {
-    kid: String,
-    private_key: Vec<u8>,
-    is_sealed: bool,
-    public_key: String,
-    created_at: i64,
-    valid_until: Option<i64>,
-}
-
-impl TryFrom<SigningKeyRow> for SigningKey {
-    type Error = RepositoryError;
-
-    fn try_from(row: SigningKeyRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            kid: row.kid,
-            private_key: row.private_key,
-            is_sealed: row.is_sealed,
-            public_key: row::from_json("signing_keys.public_key", &row.public_key)?,
-            created_at: row::time(row.created_at),
-            valid_until: row.valid_until.map(row::time),
-        })
-    }
-}
-
-/// Signing keys in SQLite.
-pub(crate) struct SqliteSigningKeys {
-    pub(crate) store: SqliteStore,
-}
-
-#[async_trait]
-impl SigningKeyRepository for SqliteSigningKeys {
-    async fn list(&self) -> Result<Vec<SigningKey>, RepositoryError> {
-        let rows: Vec<SigningKeyRow> = sqlx::query_as(LIST)
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(in_table("signing_keys"))?;
-        rows.into_iter().map(SigningKey::try_from).collect()
+impl SigningKeySql for SqliteStore {
+    async fn list_signing_keys(&self) -> Result<Vec<SigningKey>, RepositoryError> {
+        let rows = self.fetch_all(sqlx::query(LIST)).await?;
+        read::rows("signing_keys", rows, |row: StoredSigningKey| Ok(row.into()))
     }
 
-    async fn add(
-        &self,
+    async fn newest_signing_key(
+        connection: &mut SqliteConnection,
+    ) -> Result<Option<String>, RepositoryError> {
+        let newest = sqlx::query_scalar(NEWEST).fetch_optional(connection).await;
+        newest.map_err(in_table("signing_keys"))
+    }
+
+    async fn limit_signing_keys(
+        connection: &mut SqliteConnection,
+        until: Timestamp,
+    ) -> Result<(), RepositoryError> {
+        let limit = sqlx::query(END).bind(until.milliseconds());
+        limit.execute(connection).await.map(drop).map_err(from_sqlx)
+    }
+
+    async fn insert_signing_key(
+        connection: &mut SqliteConnection,
         key: &SigningKey,
-        newest: Option<&str>,
-        previous_until: Timestamp,
-    ) -> Result<bool, RepositoryError> {
-        let (key, newest) = (key.clone(), newest.map(str::to_owned));
-        self.store
-            .writer
-            .transaction(move |connection| {
-                Box::pin(
-                    async move { add(connection, &key, newest.as_deref(), previous_until).await },
-                )
-            })
-            .await
+    ) -> Result<(), RepositoryError> {
+        let inserted = sqlx::query(INSERT)
+            .bind(&key.kid)
+            .bind(&key.private_key)
+            .bind(key.is_sealed)
+            .bind(Json(&key.public_key))
+            .bind(key.created_at.milliseconds())
+            .bind(key.valid_until.map(Timestamp::milliseconds))
+            .execute(connection)
+            .await;
+        inserted.map(drop).map_err(conflict_on("signing key"))
     }
-}
-
-/// In SQLite the transaction itself is the lock.
-async fn add(
-    connection: &mut SqliteConnection,
-    key: &SigningKey,
-    newest: Option<&str>,
-    previous_until: Timestamp,
-) -> Result<bool, RepositoryError> {
-    let stored: Option<String> = sqlx::query_scalar(NEWEST)
-        .fetch_optional(&mut *connection)
-        .await
-        .map_err(in_table("signing_keys"))?;
-    if stored.as_deref() != newest {
-        return Ok(false);
-    }
-    sqlx::query(END)
-        .bind(previous_until.milliseconds())
-        .execute(&mut *connection)
-        .await
-        .map_err(from_sqlx)?;
-    sqlx::query(INSERT)
-        .bind(&key.kid)
-        .bind(&key.private_key)
-        .bind(key.is_sealed)
-        .bind(row::to_json(&key.public_key)?)
-        .bind(key.created_at.milliseconds())
-        .bind(key.valid_until.map(Timestamp::milliseconds))
-        .execute(&mut *connection)
-        .await
-        .map_err(conflict_on("signing key"))?;
-    store_state::raise_access_version(connection).await?;
-    Ok(true)
 }

@@ -38,6 +38,6 @@ pub(crate) async fn had_key(executor: impl SqliteExecutor<'_>) -> Result<bool, R
 
 /// Records that the store has contained a key.
 pub(crate) async fn record_key(connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
-    let noted = sqlx::query(RECORD_KEY).execute(connection).await;
-    noted.map(drop).map_err(from_sqlx)
+    let recorded = sqlx::query(RECORD_KEY).execute(connection).await;
+    recorded.map(drop).map_err(from_sqlx)
 }

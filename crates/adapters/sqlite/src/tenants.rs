@@ -3,13 +3,12 @@
 use async_trait::async_trait;
 use domain::{Seq, Tenant, TenantId, Timestamp};
 use ports::{RepositoryError, TenantRepository};
-use relational::column::{self, corrupt};
+use relational::{Store as _, column::corrupt, read, stored::StoredTenant};
 use sqlx::SqliteConnection;
 
 use crate::{
     SqliteStore,
     error::{conflict_on, in_table},
-    row,
 };
 
 const INSERT: &str = "insert into tenants (id, created_at) values (?1, ?2)";
@@ -20,62 +19,33 @@ const LOCK: &str = "select head_seq from tenants where id = ?1";
 /// The statements of this file.
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, EXISTS, LIST, LOCK];
 
-#[derive(sqlx::FromRow)]
-struct TenantRow {
-    id: String,
-    created_at: i64,
-}
-
-impl TryFrom<TenantRow> for Tenant {
-    type Error = RepositoryError;
-
-    fn try_from(row: TenantRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
-            id: column::parse("tenants.id", &row.id)?,
-            created_at: row::time(row.created_at),
-        })
-    }
-}
-
 /// Tenants in SQLite.
-pub(crate) struct SqliteTenants {
-    pub(crate) store: SqliteStore,
-}
+pub(crate) struct Tenants(pub(crate) SqliteStore);
 
 #[async_trait]
-impl TenantRepository for SqliteTenants {
+impl TenantRepository for Tenants {
     async fn insert(&self, id: &TenantId, at: Timestamp) -> Result<(), RepositoryError> {
-        let id = id.clone();
-        self.store
-            .writer
+        let insert = sqlx::query(INSERT)
+            .bind(id.as_str())
+            .bind(at.milliseconds());
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
-                    sqlx::query(INSERT)
-                        .bind(id.as_str())
-                        .bind(at.milliseconds())
-                        .execute(connection)
-                        .await
-                        .map_err(conflict_on("tenant"))?;
-                    Ok(())
+                    let inserted = insert.execute(connection).await;
+                    inserted.map(drop).map_err(conflict_on("tenant"))
                 })
             })
             .await
     }
 
     async fn exists(&self, id: &TenantId) -> Result<bool, RepositoryError> {
-        sqlx::query_scalar(EXISTS)
-            .bind(id.as_str())
-            .fetch_one(&self.store.readers)
-            .await
-            .map_err(in_table("tenants"))
+        let exists = sqlx::query(EXISTS).bind(id.as_str());
+        self.0.fetch_value("tenants", exists).await
     }
 
     async fn list(&self) -> Result<Vec<Tenant>, RepositoryError> {
-        let rows: Vec<TenantRow> = sqlx::query_as(LIST)
-            .fetch_all(&self.store.readers)
-            .await
-            .map_err(in_table("tenants"))?;
-        rows.into_iter().map(Tenant::try_from).collect()
+        let rows = self.0.fetch_all(sqlx::query(LIST)).await?;
+        read::rows("tenants", rows, |row: StoredTenant| row.try_into())
     }
 }
 

@@ -10,8 +10,9 @@ use crate::{
     SqliteStore,
     error::{conflict_on, in_table},
     nodes::milliseconds,
-    row,
 };
+use relational::Store as _;
+use sqlx::types::Json;
 
 const INSERT: &str = concat!(
     "insert into tickets (digest, content, ends_at) values (?1, ?2, ",
@@ -32,12 +33,10 @@ const REDEEM: &str = concat!(
 pub(crate) const STATEMENTS: &[&str] = &[INSERT, FIND, REDEEM];
 
 /// Tickets for sockets in SQLite.
-pub(crate) struct SqliteTickets {
-    pub(crate) store: SqliteStore,
-}
+pub(crate) struct Tickets(pub(crate) SqliteStore);
 
 #[async_trait]
-impl TicketRepository for SqliteTickets {
+impl TicketRepository for Tickets {
     async fn insert(
         &self,
         digest: &SecretDigest,
@@ -46,10 +45,9 @@ impl TicketRepository for SqliteTickets {
     ) -> Result<(), RepositoryError> {
         let insert = sqlx::query(INSERT)
             .bind(digest.bytes().to_vec())
-            .bind(row::to_json(ticket)?)
+            .bind(Json(ticket))
             .bind(milliseconds(life));
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let inserted = insert.execute(connection).await;
@@ -60,19 +58,18 @@ impl TicketRepository for SqliteTickets {
     }
 
     async fn find(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
-        let found = sqlx::query_scalar(FIND)
-            .bind(digest.bytes().to_vec())
-            .fetch_optional(&self.store.readers)
+        let found: Option<Json<Ticket>> = sqlx::query_scalar(FIND)
+            .bind(digest.bytes().as_slice())
+            .fetch_optional(&self.0.readers)
             .await
             .map_err(in_table("tickets"))?;
-        ticket(found)
+        Ok(found.map(|content| content.0))
     }
 
     async fn redeem(&self, digest: &SecretDigest) -> Result<Option<Ticket>, RepositoryError> {
         let redeem = sqlx::query_scalar(REDEEM).bind(digest.bytes().to_vec());
-        let redeemed = self
-            .store
-            .writer
+        let redeemed: Option<Json<Ticket>> = self
+            .0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let redeemed = redeem.fetch_optional(connection).await;
@@ -80,12 +77,6 @@ impl TicketRepository for SqliteTickets {
                 })
             })
             .await?;
-        ticket(redeemed)
+        Ok(redeemed.map(|content| content.0))
     }
-}
-
-fn ticket(content: Option<String>) -> Result<Option<Ticket>, RepositoryError> {
-    content
-        .map(|content| row::from_json("tickets.content", &content))
-        .transpose()
 }

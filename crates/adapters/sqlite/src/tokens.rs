@@ -3,6 +3,7 @@
 use async_trait::async_trait;
 use domain::{SecretDigest, Timestamp};
 use ports::{RepositoryError, TokenRepository};
+use relational::Store as _;
 use uuid::Uuid;
 
 use crate::{
@@ -21,16 +22,13 @@ const USE_ASSERTION: &str = "\
 pub(crate) const STATEMENTS: &[&str] = &[REVOKE, IS_REVOKED, USE_ASSERTION];
 
 /// Revoked tokens and used assertions in SQLite.
-pub(crate) struct SqliteTokens {
-    pub(crate) store: SqliteStore,
-}
+pub(crate) struct Tokens(pub(crate) SqliteStore);
 
 #[async_trait]
-impl TokenRepository for SqliteTokens {
+impl TokenRepository for Tokens {
     async fn revoke(&self, token: Uuid, ends_at: Timestamp) -> Result<(), RepositoryError> {
         let revoke = sqlx::query(REVOKE).bind(token).bind(ends_at.milliseconds());
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let revoked = revoke.execute(&mut *connection).await.map_err(from_sqlx)?;
@@ -46,7 +44,7 @@ impl TokenRepository for SqliteTokens {
     async fn is_revoked(&self, token: Uuid) -> Result<bool, RepositoryError> {
         sqlx::query_scalar(IS_REVOKED)
             .bind(token)
-            .fetch_one(&self.store.readers)
+            .fetch_one(&self.0.readers)
             .await
             .map_err(in_table("revoked_tokens"))
     }
@@ -59,8 +57,7 @@ impl TokenRepository for SqliteTokens {
         let insert = sqlx::query(USE_ASSERTION)
             .bind(assertion.bytes().to_vec())
             .bind(ends_at.milliseconds());
-        self.store
-            .writer
+        self.0
             .transaction(move |connection| {
                 Box::pin(async move {
                     let used = insert.execute(connection).await.map_err(from_sqlx)?;

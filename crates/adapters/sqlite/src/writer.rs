@@ -7,7 +7,7 @@
 use std::{fs::File, future::Future, pin::Pin, time::Duration};
 
 use ports::{RepositoryError, error::chain};
-use relational::WriterThread;
+use relational::{Work, WriterThread};
 use sqlx::{
     ConnectOptions, Connection, SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
@@ -27,9 +27,6 @@ pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 const MAX_QUEUED_JOBS: usize = 1_024;
 
 const BEGIN: &str = "begin immediate";
-
-/// The work of a transaction with its connection.
-pub(crate) type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
 
 /// The failure of a transaction.
 #[derive(Debug)]

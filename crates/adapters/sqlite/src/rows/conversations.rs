@@ -6,7 +6,7 @@ use relational::{ConversationAdvance, ConversationRow};
 use serde::Serialize;
 use uuid::fmt::Simple;
 
-use crate::{row, script::Script};
+use crate::script::{Script, to_json};
 
 const INSERT: &str = concat!(
     given!(),
@@ -74,7 +74,7 @@ pub(super) fn insert(script: &mut Script, rows: &[ConversationRow]) -> Result<()
             agent: conversation.agent_id.uuid().simple(),
             user: conversation.user_id.as_deref(),
             title: conversation.title.as_deref(),
-            metadata: row::to_json(&conversation.metadata)?,
+            metadata: to_json(&conversation.metadata)?,
             version: conversation.version,
             messages: conversation.message_count,
             turns: row.turn_count,

@@ -6,7 +6,7 @@ use relational::{TurnEnd, TurnRow, TurnStart};
 use serde::Serialize;
 use uuid::fmt::Simple;
 
-use crate::{row, script::Script};
+use crate::script::{Script, to_json};
 
 const INSERT: &str = concat!(
     given!(),
@@ -178,5 +178,5 @@ fn json_unless_empty(
     if is_empty {
         return Ok(None);
     }
-    row::to_json(value).map(Some)
+    to_json(value).map(Some)
 }

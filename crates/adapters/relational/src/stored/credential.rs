@@ -1,15 +1,15 @@
 //! A credential as it is stored.
 
-use domain::{Credential, LimitOverrides, Scope, Scopes};
+use domain::{Credential, LimitOverrides};
 use ports::RepositoryError;
-use relational::{ProofColumns, column};
 use serde_json::Value;
 use sqlx::types::Json;
-use time::OffsetDateTime;
 
-use crate::row;
+use super::proof::ProofColumns;
+use crate::column::{self, StoredTime, TextList};
 
 /// The columns of a credential.
+#[macro_export]
 macro_rules! credential_columns {
     () => {
         "id, kind, tenant_id, name, scopes, digest, last4, previous_digest, previous_until, \
@@ -17,61 +17,58 @@ macro_rules! credential_columns {
          allowed_origins, limits"
     };
 }
-pub(crate) use credential_columns;
 
+/// A credential as it is stored. `Texts` is the type of columns that contain a list of texts.
 #[derive(sqlx::FromRow)]
-pub(crate) struct CredentialRow {
+pub struct StoredCredential<Texts> {
     id: String,
     kind: String,
     tenant_id: String,
     name: String,
-    scopes: Vec<String>,
+    scopes: Texts,
     digest: Option<Vec<u8>>,
     last4: Option<String>,
     previous_digest: Option<Vec<u8>>,
-    previous_until: Option<OffsetDateTime>,
+    previous_until: Option<StoredTime>,
     key_set: Option<Value>,
     key_set_url: Option<String>,
-    created_at: OffsetDateTime,
-    expires_at: Option<OffsetDateTime>,
-    last_used_at: Option<OffsetDateTime>,
-    revoked_at: Option<OffsetDateTime>,
-    allowed_origins: Vec<String>,
+    created_at: StoredTime,
+    expires_at: Option<StoredTime>,
+    last_used_at: Option<StoredTime>,
+    revoked_at: Option<StoredTime>,
+    allowed_origins: Texts,
     limits: Json<LimitOverrides>,
 }
 
-impl TryFrom<CredentialRow> for Credential {
+impl<Texts: TextList> TryFrom<StoredCredential<Texts>> for Credential {
     type Error = RepositoryError;
 
-    fn try_from(row: CredentialRow) -> Result<Self, RepositoryError> {
+    fn try_from(row: StoredCredential<Texts>) -> Result<Self, RepositoryError> {
         let proof = ProofColumns {
             digest: row.digest,
             last4: row.last4,
             previous_digest: row.previous_digest,
-            previous_until: row.previous_until.map(row::time),
+            previous_until: row.previous_until.map(|time| time.0),
             key_set: row.key_set,
             key_set_url: row.key_set_url,
         };
+        let scopes = row.scopes.into_texts();
+        let scopes = scopes
+            .iter()
+            .map(|scope| column::parse("credentials.scopes", scope));
         Ok(Self {
             kind: column::parse("credentials.kind", &row.kind)?,
             id: column::parse("credentials.id", &row.id)?,
             tenant: column::parse("credentials.tenant_id", &row.tenant_id)?,
             name: row.name,
-            scopes: scopes(&row.scopes)?,
+            scopes: scopes.collect::<Result<_, _>>()?,
             proof: proof.try_into()?,
-            created_at: row::time(row.created_at),
-            expires_at: row.expires_at.map(row::time),
-            last_used_at: row.last_used_at.map(row::time),
-            revoked_at: row.revoked_at.map(row::time),
-            allowed_origins: row.allowed_origins,
+            created_at: row.created_at.0,
+            expires_at: row.expires_at.map(|time| time.0),
+            last_used_at: row.last_used_at.map(|time| time.0),
+            revoked_at: row.revoked_at.map(|time| time.0),
+            allowed_origins: row.allowed_origins.into_texts(),
             limits: row.limits.0,
         })
     }
-}
-
-fn scopes(words: &[String]) -> Result<Scopes, RepositoryError> {
-    let scopes = words
-        .iter()
-        .map(|word| column::parse::<Scope>("credentials.scopes", word));
-    scopes.collect()
 }

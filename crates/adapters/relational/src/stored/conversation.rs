@@ -1,21 +1,15 @@
 //! A conversation as it is stored.
 
-use domain::{AgentId, Conversation, ConversationContext, ConversationId, TurnId};
-use ports::RepositoryError;
+use domain::{
+    AgentId, Conversation, ConversationContext, ConversationId, TurnId, config::Metadata,
+};
+use sqlx::types::Json;
 use uuid::Uuid;
 
-use crate::row;
-
-/// The condition that neither conversation `c` nor its agent is deleted.
-macro_rules! visible {
-    () => {
-        "c.deleted_at is null and exists (select 1 from agents a \
-         where a.tenant_id = c.tenant_id and a.id = c.agent_id and a.deleted_at is null)"
-    };
-}
-pub(crate) use visible;
+use crate::column::StoredTime;
 
 /// The columns of a conversation `c`.
+#[macro_export]
 macro_rules! conversation_columns {
     () => {
         "c.id, c.agent_id, c.user_id, c.title, c.metadata, c.version, c.message_count, \
@@ -23,45 +17,41 @@ macro_rules! conversation_columns {
     };
 }
 
-pub(crate) use conversation_columns;
-
 /// A conversation as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct ConversationRow {
+pub struct StoredConversation {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
     title: Option<String>,
-    metadata: String,
+    metadata: Json<Metadata>,
     version: i64,
     message_count: i64,
-    created_at: i64,
-    updated_at: i64,
-    last_message_at: Option<i64>,
+    created_at: StoredTime,
+    updated_at: StoredTime,
+    last_message_at: Option<StoredTime>,
 }
 
-impl TryFrom<ConversationRow> for Conversation {
-    type Error = RepositoryError;
-
-    fn try_from(row: ConversationRow) -> Result<Self, RepositoryError> {
-        Ok(Self {
+impl From<StoredConversation> for Conversation {
+    fn from(row: StoredConversation) -> Self {
+        Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),
             user_id: row.user_id,
             title: row.title,
-            metadata: row::from_json("conversations.metadata", &row.metadata)?,
+            metadata: row.metadata.0,
             version: row.version,
             message_count: row.message_count,
-            created_at: row::time(row.created_at),
-            updated_at: row::time(row.updated_at),
-            last_message_at: row.last_message_at.map(row::time),
-        })
+            created_at: row.created_at.0,
+            updated_at: row.updated_at.0,
+            last_message_at: row.last_message_at.map(|time| time.0),
+        }
     }
 }
 
 /// The part of a conversation that a chat needs, as it is stored.
 #[derive(sqlx::FromRow)]
-pub(crate) struct ContextRow {
+pub struct StoredContext {
     id: Uuid,
     agent_id: Uuid,
     user_id: Option<String>,
@@ -70,8 +60,8 @@ pub(crate) struct ContextRow {
     running_turn: Option<Uuid>,
 }
 
-impl From<ContextRow> for ConversationContext {
-    fn from(row: ContextRow) -> Self {
+impl From<StoredContext> for ConversationContext {
+    fn from(row: StoredContext) -> Self {
         Self {
             id: ConversationId::new(row.id),
             agent_id: AgentId::new(row.agent_id),

@@ -1,0 +1,22 @@
+//! Parts of SQL that the statements of several files contain.
+
+/// The condition that neither conversation `c` nor its agent is deleted. The agent is read by a
+/// subquery for each row, because the planner could turn a join around and read every conversation
+/// of every agent.
+macro_rules! visible {
+    () => {
+        "num_nonnulls(c.deleted_at) = 0 and (select num_nonnulls(a.deleted_at) = 0 from agents a \
+         where a.tenant_id = c.tenant_id and a.id = c.agent_id)"
+    };
+}
+pub(crate) use visible;
+
+/// The join of the reply `m` to a turn `r`. `offset 0` makes the planner look up the row by its
+/// whole key: otherwise it might search by the tenant alone while tables are empty.
+macro_rules! join_reply {
+    () => {
+        " left join lateral (select * from messages m where m.tenant_id = r.tenant_id \
+         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq offset 0) m on true "
+    };
+}
+pub(crate) use join_reply;

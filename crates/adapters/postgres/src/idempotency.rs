@@ -1,0 +1,55 @@
+//! Idempotency records.
+
+use async_trait::async_trait;
+use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
+use ports::{IdempotencyRepository, RepositoryError};
+use relational::{Store as _, stored::StoredRecord};
+use sqlx::PgConnection;
+
+use crate::{PostgresStore, error::in_table};
+
+const FIND: &str = "\
+    select fingerprint, turn_id, released_into, answer, created_at from idempotency_records \
+    where tenant_id = $1 and principal = $2 and operation = $3 and key = $4";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[FIND];
+
+/// Idempotency records in PostgreSQL.
+pub(crate) struct IdempotencyRecords(pub(crate) PostgresStore);
+
+#[async_trait]
+impl IdempotencyRepository for IdempotencyRecords {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        let (tenant, claim) = (tenant.clone(), claim.clone());
+        self.0
+            .connections
+            .run(move |connection| {
+                Box::pin(async move {
+                    PostgresStore::existing_record(connection, &tenant, Some(&claim)).await
+                })
+            })
+            .await
+    }
+}
+
+/// Finds the record of the claim's key, however old it is.
+pub(crate) async fn find(
+    connection: &mut PgConnection,
+    tenant: &TenantId,
+    claim: &IdempotencyEntry,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    let row: Option<StoredRecord> = sqlx::query_as(FIND)
+        .bind(tenant.as_str())
+        .bind(claim.principal.as_str())
+        .bind(claim.operation)
+        .bind(claim.key.as_str())
+        .fetch_optional(connection)
+        .await
+        .map_err(in_table("idempotency_records"))?;
+    row.map(IdempotencyRecord::try_from).transpose()
+}

@@ -1,0 +1,181 @@
+//! Reads the rows of statements that join entities to their tenant's head.
+
+use domain::{AsOf, Listed, Page, Seq};
+use ports::RepositoryError;
+use sqlx::{FromRow, Row};
+use uuid::Uuid;
+
+use crate::{page_budget, sql_error};
+
+/// Reads a row of `table`.
+pub fn row<'r, R, T>(table: &'static str, row: &'r R) -> Result<T, RepositoryError>
+where
+    R: Row,
+    T: FromRow<'r, R>,
+{
+    T::from_row(row).map_err(sql_error::in_table(table, sql_error::from_sqlx))
+}
+
+/// Reads rows of `table` and converts each. A row is dropped as soon as it is converted.
+pub fn rows<R, S, T, C>(
+    table: &'static str,
+    rows: Vec<R>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<C, RepositoryError>
+where
+    R: Row,
+    S: for<'r> FromRow<'r, R>,
+    C: FromIterator<T>,
+{
+    let convert = |found| into(row(table, &found)?);
+    rows.into_iter().map(convert).collect()
+}
+
+/// Reads the row of a statement that joins at most one entity to its tenant's head. The columns of
+/// the entity are null if it does not exist, and without the tenant there is no row.
+pub fn as_of_one<'r, R, S, T>(
+    table: &'static str,
+    row: Option<&'r R>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Option<T>>, RepositoryError>
+where
+    R: Row,
+    S: FromRow<'r, R>,
+    HeadColumn: FromRow<'r, R>,
+    IdColumn: FromRow<'r, R>,
+{
+    let mut found = as_of_many(table, row, into)?;
+    Ok(AsOf {
+        value: found.value.pop(),
+        position: found.position,
+    })
+}
+
+/// Reads the rows of a statement that joins entities to their tenant's head. Rows beyond `limit`
+/// and the size of a page are dropped.
+pub fn as_of_page<R, S, T>(
+    table: &'static str,
+    rows: &[R],
+    limit: usize,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<T>>, RepositoryError>
+where
+    R: Row,
+    S: for<'r> FromRow<'r, R>,
+    HeadColumn: for<'r> FromRow<'r, R>,
+    IdColumn: for<'r> FromRow<'r, R>,
+    TotalColumn: for<'r> FromRow<'r, R>,
+{
+    let found = as_of_many(table, rows, into)?;
+    let limit = fitting_rows(rows)?.min(limit);
+    Ok(found.map(|items| Page::from_one_more(items, limit)))
+}
+
+/// Reads the rows of a statement that joins a listing to its tenant's head.
+pub fn as_of_listing<R, S, T>(
+    table: &'static str,
+    rows: &[R],
+    limit: usize,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Page<Listed<T>>>, RepositoryError>
+where
+    R: Row,
+    ListedRow<S>: for<'r> FromRow<'r, R>,
+    HeadColumn: for<'r> FromRow<'r, R>,
+    IdColumn: for<'r> FromRow<'r, R>,
+    TotalColumn: for<'r> FromRow<'r, R>,
+{
+    as_of_page(table, rows, limit, |row: ListedRow<S>| row.convert(&into))
+}
+
+/// Reads the rows of a listing that is not joined to a tenant's head.
+pub fn listing<R, S, T>(
+    table: &'static str,
+    found: Vec<R>,
+    limit: usize,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<Page<Listed<T>>, RepositoryError>
+where
+    R: Row,
+    ListedRow<S>: for<'r> FromRow<'r, R>,
+    TotalColumn: for<'r> FromRow<'r, R>,
+{
+    let limit = fitting_rows(&found)?.min(limit);
+    let items = rows(table, found, |row: ListedRow<S>| row.convert(&into))?;
+    Ok(Page::from_one_more(items, limit))
+}
+
+/// A row of a listing.
+#[derive(sqlx::FromRow)]
+pub struct ListedRow<S> {
+    #[sqlx(flatten)]
+    item: S,
+    sort_seq: i64,
+}
+
+impl<S> ListedRow<S> {
+    fn convert<T>(
+        self,
+        into: impl Fn(S) -> Result<T, RepositoryError>,
+    ) -> Result<Listed<T>, RepositoryError> {
+        Ok(Listed {
+            item: into(self.item)?,
+            sort_seq: Seq(self.sort_seq),
+        })
+    }
+}
+
+/// The joined column of the tenant's head.
+#[derive(sqlx::FromRow)]
+pub struct HeadColumn {
+    head_seq: i64,
+}
+
+/// The column of the entity's id, which is null if the entity does not exist.
+#[derive(sqlx::FromRow)]
+pub struct IdColumn {
+    id: Option<Uuid>,
+}
+
+/// The column of [`page_budget!`](crate::page_budget!) with the running total of bytes.
+#[derive(sqlx::FromRow)]
+pub struct TotalColumn {
+    total: Option<i64>,
+}
+
+/// The number of leading rows that fit into a page.
+fn fitting_rows<R: Row>(rows: &[R]) -> Result<usize, RepositoryError>
+where
+    TotalColumn: for<'r> FromRow<'r, R>,
+{
+    let total = |found| row("page", found).map(|found: TotalColumn| found.total.unwrap_or(0));
+    let totals: Vec<i64> = rows.iter().map(total).collect::<Result<_, _>>()?;
+    Ok(page_budget::fitting_rows(&totals))
+}
+
+fn as_of_many<'r, R, S, T>(
+    table: &'static str,
+    rows: impl IntoIterator<Item = &'r R>,
+    into: impl Fn(S) -> Result<T, RepositoryError>,
+) -> Result<AsOf<Vec<T>>, RepositoryError>
+where
+    R: Row,
+    S: FromRow<'r, R>,
+    HeadColumn: FromRow<'r, R>,
+    IdColumn: FromRow<'r, R>,
+{
+    let mut position = Seq::default();
+    let mut items = Vec::new();
+    for found in rows {
+        let head: HeadColumn = row("tenants", found)?;
+        position = Seq(head.head_seq);
+        let entity: IdColumn = row(table, found)?;
+        if entity.id.is_some() {
+            items.push(into(row(table, found)?)?);
+        }
+    }
+    Ok(AsOf {
+        value: items,
+        position,
+    })
+}

@@ -1,0 +1,190 @@
+//! Agents.
+
+use std::{future::Future, sync::Arc};
+
+use async_trait::async_trait;
+use domain::{
+    Agent, AgentId, AsOf, IdempotencyEntry, Listed, Page, Seq, Stamp, TenantId, Timestamp,
+};
+use ports::{AgentQuery, AgentRepository, Committed, Deletion, Idempotent, RepositoryError};
+
+use super::TurnSql;
+use crate::{ClaimRow, event_rows, plan};
+
+/// The SQL on agents.
+pub trait AgentSql: TurnSql {
+    /// `AgentRepository::find`.
+    fn find_agent(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+    ) -> impl Future<Output = Result<AsOf<Option<Arc<Agent>>>, RepositoryError>> + Send;
+
+    /// `AgentRepository::list`.
+    fn list_agents(
+        &self,
+        tenant: &TenantId,
+        query: &AgentQuery,
+    ) -> impl Future<Output = Result<AsOf<Page<Listed<Agent>>>, RepositoryError>> + Send;
+
+    /// Returns the version of an agent that is not deleted.
+    fn agent_version(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        id: AgentId,
+    ) -> impl Future<Output = Result<Option<i64>, RepositoryError>> + Send;
+
+    /// Inserts an agent and its capabilities; fails with `Conflict` if the id exists.
+    fn insert_agent(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        agent: &Agent,
+        sort_seq: Seq,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Updates an agent and its capabilities.
+    fn update_agent(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        agent: &Agent,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Marks an agent as deleted, and removes its capabilities.
+    fn delete_agent(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        id: AgentId,
+        at: Timestamp,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+}
+
+/// Agents in a store.
+pub struct Agents<S>(pub S);
+
+#[async_trait]
+impl<S: AgentSql> AgentRepository for Agents<S> {
+    async fn insert(
+        &self,
+        tenant: &TenantId,
+        agent: &Agent,
+        stamp: &Stamp,
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Committed>, RepositoryError> {
+        let (tenant, agent) = (tenant.clone(), agent.clone());
+        let (stamp, claim) = (stamp.clone(), claim.cloned());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    insert::<S>(connection, &tenant, &agent, &stamp, claim.as_ref()).await
+                })
+            })
+            .await
+    }
+
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+    ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
+        self.0.find_agent(tenant, id).await
+    }
+
+    async fn list(
+        &self,
+        tenant: &TenantId,
+        query: &AgentQuery,
+    ) -> Result<AsOf<Page<Listed<Agent>>>, RepositoryError> {
+        self.0.list_agents(tenant, query).await
+    }
+
+    async fn update(
+        &self,
+        tenant: &TenantId,
+        agent: &Agent,
+        stamp: &Stamp,
+    ) -> Result<Option<Committed>, RepositoryError> {
+        let (tenant, agent, stamp) = (tenant.clone(), agent.clone(), stamp.clone());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move { update::<S>(connection, &tenant, &agent, &stamp).await })
+            })
+            .await
+    }
+
+    async fn delete(
+        &self,
+        tenant: &TenantId,
+        id: AgentId,
+        expected: Option<i64>,
+        stamp: &Stamp,
+    ) -> Result<Deletion, RepositoryError> {
+        let (tenant, stamp) = (tenant.clone(), stamp.clone());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(
+                    async move { delete::<S>(connection, &tenant, id, expected, &stamp).await },
+                )
+            })
+            .await
+    }
+}
+
+async fn insert<S: AgentSql>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+    agent: &Agent,
+    stamp: &Stamp,
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<Committed>, RepositoryError> {
+    let head = S::lock_tenant(connection, tenant).await?;
+    if let Some(record) = S::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
+    }
+    let (mut rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_created(position, agent)
+    });
+    S::insert_agent(connection, tenant, agent, committed.last).await?;
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
+    S::write(connection, &rows).await?;
+    Ok(Idempotent::Applied(committed))
+}
+
+async fn update<S: AgentSql>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+    agent: &Agent,
+    stamp: &Stamp,
+) -> Result<Option<Committed>, RepositoryError> {
+    let head = S::lock_tenant(connection, tenant).await?;
+    let Some(stored) = S::agent_version(connection, tenant, agent.id).await? else {
+        return Ok(None);
+    };
+    plan::check_version("agent", stored, Some(agent.version - 1))?;
+    S::update_agent(connection, tenant, agent).await?;
+    let (rows, committed) = plan::log_change(tenant, head, stamp, |position| {
+        event_rows::agent_updated(position, agent)
+    });
+    S::write(connection, &rows).await?;
+    Ok(Some(committed))
+}
+
+async fn delete<S: AgentSql>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+    id: AgentId,
+    expected: Option<i64>,
+    stamp: &Stamp,
+) -> Result<Deletion, RepositoryError> {
+    let head = S::lock_tenant(connection, tenant).await?;
+    let Some(version) = S::agent_version(connection, tenant, id).await? else {
+        return Ok(Deletion::NotFound);
+    };
+    plan::check_version("agent", version, expected)?;
+    let open = S::open_turns_of_agent(connection, tenant, id).await?;
+    S::delete_agent(connection, tenant, id, stamp.time).await?;
+    let (rows, committed) = plan::log_deletion(tenant, head, &open, stamp, |position| {
+        event_rows::agent_deleted(position, id, version)
+    });
+    S::write(connection, &rows).await?;
+    Ok(Deletion::Deleted(committed))
+}

@@ -1,0 +1,239 @@
+//! API keys and OAuth clients.
+
+use std::future::Future;
+
+use async_trait::async_trait;
+use domain::{
+    Credential, CredentialId, CredentialKind, IdempotencyEntry, Listed, Page, Seq, TenantId,
+    Timestamp,
+};
+use ports::{CredentialRepository, Idempotent, NewProof, RepositoryError, ShowKey};
+
+use crate::{ClaimRow, Rows, store::Store};
+
+/// The SQL on credentials, and on the state of the store that concerns them.
+pub trait CredentialSql: Store {
+    /// `CredentialRepository::insert_first_key`. Calls [`super::insert_first_key`] under a lock
+    /// that excludes all other processes.
+    fn insert_first_key(
+        &self,
+        key: &Credential,
+        show: ShowKey,
+    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
+
+    /// `CredentialRepository::has_ever_held_a_key`.
+    fn has_ever_held_a_key(&self) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
+
+    /// `CredentialRepository::find`.
+    fn find_credential(
+        &self,
+        kind: CredentialKind,
+        id: &CredentialId,
+    ) -> impl Future<Output = Result<Option<Credential>, RepositoryError>> + Send;
+
+    /// `CredentialRepository::list`.
+    fn list_credentials(
+        &self,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        after: Option<Seq>,
+        limit: usize,
+    ) -> impl Future<Output = Result<Page<Listed<Credential>>, RepositoryError>> + Send;
+
+    /// `CredentialRepository::touch`, for at least one use.
+    fn touch_credentials(
+        &self,
+        used: &[(CredentialId, Timestamp)],
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// `CredentialRepository::access_version`.
+    fn access_version(&self) -> impl Future<Output = Result<i64, RepositoryError>> + Send;
+
+    /// Inserts a credential; fails with `Conflict` if the id exists.
+    fn insert_credential(
+        connection: &mut Self::Connection,
+        credential: &Credential,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Replaces the proof of a credential with another of the same kind, unless the credential is
+    /// revoked, and returns the credential.
+    fn rotate_credential(
+        connection: &mut Self::Connection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        proof: &NewProof,
+    ) -> impl Future<Output = Result<Option<Credential>, RepositoryError>> + Send;
+
+    /// Revokes a credential. Returns `false` if none is found that is not revoked yet.
+    fn revoke_credential(
+        connection: &mut Self::Connection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        at: Timestamp,
+    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
+
+    /// Returns whether a credential exists, revoked or not.
+    fn credential_exists(
+        connection: &mut Self::Connection,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
+
+    /// Deletes an API key.
+    fn delete_key(
+        connection: &mut Self::Connection,
+        id: &CredentialId,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Returns whether the store has ever contained a key.
+    fn had_key(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<bool, RepositoryError>> + Send;
+
+    /// Records that the store has contained a key.
+    fn record_key(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+}
+
+/// API keys and OAuth clients in a store.
+pub struct Credentials<S>(pub S);
+
+#[async_trait]
+impl<S: CredentialSql> CredentialRepository for Credentials<S> {
+    async fn insert(
+        &self,
+        credential: &Credential,
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<()>, RepositoryError> {
+        let (credential, claim) = (credential.clone(), claim.cloned());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move { insert::<S>(connection, &credential, claim.as_ref()).await })
+            })
+            .await
+    }
+
+    async fn insert_first_key(
+        &self,
+        key: &Credential,
+        show: ShowKey,
+    ) -> Result<bool, RepositoryError> {
+        self.0.insert_first_key(key, show).await
+    }
+
+    async fn has_ever_held_a_key(&self) -> Result<bool, RepositoryError> {
+        self.0.has_ever_held_a_key().await
+    }
+
+    async fn find(
+        &self,
+        kind: CredentialKind,
+        id: &CredentialId,
+    ) -> Result<Option<Credential>, RepositoryError> {
+        self.0.find_credential(kind, id).await
+    }
+
+    async fn list(
+        &self,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        after: Option<Seq>,
+        limit: usize,
+    ) -> Result<Page<Listed<Credential>>, RepositoryError> {
+        self.0.list_credentials(kind, tenant, after, limit).await
+    }
+
+    async fn rotate(
+        &self,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        proof: &NewProof,
+        claim: Option<&IdempotencyEntry>,
+    ) -> Result<Idempotent<Option<Credential>>, RepositoryError> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        let (proof, claim) = (proof.clone(), claim.cloned());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    let claim = claim.as_ref();
+                    S::lock_tenant(connection, &tenant).await?;
+                    if let Some(record) = S::existing_record(connection, &tenant, claim).await? {
+                        return Ok(Idempotent::Replayed(record));
+                    }
+                    let rotated =
+                        S::rotate_credential(connection, kind, &tenant, &id, &proof).await?;
+                    if rotated.is_some() {
+                        S::raise_access_version(connection).await?;
+                        record_claim::<S>(connection, &tenant, claim).await?;
+                    }
+                    Ok(Idempotent::Applied(rotated))
+                })
+            })
+            .await
+    }
+
+    async fn revoke(
+        &self,
+        kind: CredentialKind,
+        tenant: &TenantId,
+        id: &CredentialId,
+        at: Timestamp,
+    ) -> Result<bool, RepositoryError> {
+        let (tenant, id) = (tenant.clone(), id.clone());
+        self.0
+            .transaction(move |connection| {
+                Box::pin(async move {
+                    if S::revoke_credential(connection, kind, &tenant, &id, at).await? {
+                        S::raise_access_version(connection).await?;
+                        return Ok(true);
+                    }
+                    S::credential_exists(connection, kind, &tenant, &id).await
+                })
+            })
+            .await
+    }
+
+    async fn touch(&self, used: &[(CredentialId, Timestamp)]) -> Result<(), RepositoryError> {
+        if used.is_empty() {
+            return Ok(());
+        }
+        self.0.touch_credentials(used).await
+    }
+
+    async fn access_version(&self) -> Result<i64, RepositoryError> {
+        self.0.access_version().await
+    }
+}
+
+async fn insert<S: CredentialSql>(
+    connection: &mut S::Connection,
+    credential: &Credential,
+    claim: Option<&IdempotencyEntry>,
+) -> Result<Idempotent<()>, RepositoryError> {
+    let tenant = &credential.tenant;
+    S::lock_tenant(connection, tenant).await?;
+    if let Some(record) = S::existing_record(connection, tenant, claim).await? {
+        return Ok(Idempotent::Replayed(record));
+    }
+    S::insert_credential(connection, credential).await?;
+    if credential.kind == CredentialKind::Key {
+        S::record_key(connection).await?;
+    }
+    record_claim::<S>(connection, tenant, claim).await?;
+    Ok(Idempotent::Applied(()))
+}
+
+async fn record_claim<S: Store>(
+    connection: &mut S::Connection,
+    tenant: &TenantId,
+    claim: Option<&IdempotencyEntry>,
+) -> Result<(), RepositoryError> {
+    let mut rows = Rows::default();
+    rows.claims.extend(ClaimRow::without_turn(tenant, claim));
+    S::write(connection, &rows).await
+}

@@ -1,0 +1,59 @@
+//! The first API key of a store. It is stored, then shown, and only then recorded as existing.
+
+use domain::Credential;
+use ports::{RepositoryError, ShowKey};
+
+use super::CredentialSql;
+
+/// Stores, shows and records the first key. Returns `false` if the store has ever contained a key,
+/// or if `show` failed. No other process may do the same at the same time.
+pub async fn insert_first_key<S: CredentialSql>(
+    store: &S,
+    key: &Credential,
+    show: ShowKey,
+) -> Result<bool, RepositoryError> {
+    if !write(store, key.clone()).await? {
+        return Ok(false);
+    }
+    let is_shown = show();
+    confirm_or_delete(store, key.clone(), is_shown).await?;
+    Ok(is_shown)
+}
+
+/// Stores the key without recording it. Returns `false` if the store has ever contained a key.
+async fn write<S: CredentialSql>(store: &S, key: Credential) -> Result<bool, RepositoryError> {
+    store
+        .transaction(move |connection| {
+            Box::pin(async move {
+                S::lock_tenant(connection, &key.tenant).await?;
+                S::lock_state(connection).await?;
+                if S::had_key(connection).await? {
+                    return Ok(false);
+                }
+                // A configured key exists if the previous start ended between the steps.
+                S::delete_key(connection, &key.id).await?;
+                S::insert_credential(connection, &key).await?;
+                Ok(true)
+            })
+        })
+        .await
+}
+
+/// Records that the store has contained a key if the key was shown; deletes the key otherwise.
+async fn confirm_or_delete<S: CredentialSql>(
+    store: &S,
+    key: Credential,
+    is_shown: bool,
+) -> Result<(), RepositoryError> {
+    store
+        .transaction(move |connection| {
+            Box::pin(async move {
+                if is_shown {
+                    S::record_key(connection).await
+                } else {
+                    S::delete_key(connection, &key.id).await
+                }
+            })
+        })
+        .await
+}

@@ -1,0 +1,69 @@
+//! A store as the repositories of this crate use it.
+
+use std::{future::Future, pin::Pin};
+
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use ports::RepositoryError;
+
+use crate::{Rows, facts::is_within_retention};
+
+/// The work of a transaction with its connection.
+pub type Work<'c, T> = Pin<Box<dyn Future<Output = Result<T, RepositoryError>> + Send + 'c>>;
+
+/// The transactions of a store, and the statements that most of them begin or end with. A function
+/// with a `connection` runs in a transaction.
+pub trait Store: Clone + Send + Sync + 'static {
+    /// A connection of the database.
+    type Connection: Send + 'static;
+
+    /// Runs `work` in a transaction and commits it, or rolls it back if `work` returns an error.
+    fn transaction<T, W>(&self, work: W) -> impl Future<Output = Result<T, RepositoryError>> + Send
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut Self::Connection) -> Work<'c, T> + Send + 'static;
+
+    /// Locks a tenant until the transaction ends, and returns the head of its log. This is the
+    /// first step of every transaction that changes data of the tenant.
+    fn lock_tenant(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+    ) -> impl Future<Output = Result<Seq, RepositoryError>> + Send;
+
+    /// Writes all of `rows`.
+    fn write(
+        connection: &mut Self::Connection,
+        rows: &Rows,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Finds the record of the claim's key, however old it is.
+    fn find_record(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send;
+
+    /// Finds the record of an earlier use of the claim's key, if a claim is given.
+    fn existing_record(
+        connection: &mut Self::Connection,
+        tenant: &TenantId,
+        claim: Option<&IdempotencyEntry>,
+    ) -> impl Future<Output = Result<Option<IdempotencyRecord>, RepositoryError>> + Send {
+        async move {
+            let Some(claim) = claim else {
+                return Ok(None);
+            };
+            let record = Self::find_record(connection, tenant, claim).await?;
+            Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
+        }
+    }
+
+    /// Locks the state of the store as a whole until the transaction ends.
+    fn lock_state(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+
+    /// Raises the version of access, so that every node discards its cached credentials.
+    fn raise_access_version(
+        connection: &mut Self::Connection,
+    ) -> impl Future<Output = Result<(), RepositoryError>> + Send;
+}

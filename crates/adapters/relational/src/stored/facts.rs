@@ -1,0 +1,71 @@
+//! The facts of a batch as they are stored.
+
+use domain::{AgentId, ConversationId, Seq, TenantId, TurnId};
+use ports::RepositoryError;
+use uuid::Uuid;
+
+use super::turn::StoredTurn;
+use crate::{
+    ConversationFacts, InTenant, TurnRow,
+    column::{self, StoredTime},
+};
+
+/// The facts about a conversation as they are stored.
+#[derive(sqlx::FromRow)]
+pub struct StoredConversationFacts {
+    tenant_id: String,
+    id: Uuid,
+    agent_id: Uuid,
+    agent_version: i64,
+    user_id: Option<String>,
+    message_count: i64,
+    turn_count: i64,
+    updated_at: StoredTime,
+    running: Option<Uuid>,
+    waiting: i64,
+    first_waiting: Option<Uuid>,
+}
+
+impl TryFrom<StoredConversationFacts> for (InTenant<ConversationId>, ConversationFacts) {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredConversationFacts) -> Result<Self, RepositoryError> {
+        let facts = ConversationFacts {
+            agent_id: AgentId::new(row.agent_id),
+            agent_version: row.agent_version,
+            user_id: row.user_id,
+            message_count: row.message_count,
+            turn_count: row.turn_count,
+            updated_at: row.updated_at.0,
+            running: row.running.map(TurnId::new),
+            waiting: u32::try_from(row.waiting).unwrap_or(u32::MAX),
+            first_waiting: row.first_waiting.map(TurnId::new),
+        };
+        Ok((
+            (tenant(&row.tenant_id)?, ConversationId::new(row.id)),
+            facts,
+        ))
+    }
+}
+
+/// Converts the columns `id` and `head_seq` of a tenant.
+pub fn head((id, head): (String, i64)) -> Result<(TenantId, Seq), RepositoryError> {
+    Ok((tenant(&id)?, Seq(head)))
+}
+
+/// Converts the columns `tenant_id`, `id` and `version` of an agent.
+pub fn agent_version(
+    (of, id, version): (String, Uuid, i64),
+) -> Result<(InTenant<AgentId>, i64), RepositoryError> {
+    Ok(((tenant(&of)?, AgentId::new(id)), version))
+}
+
+/// Converts a turn, with its key.
+pub fn turn(row: StoredTurn) -> Result<(InTenant<TurnId>, TurnRow), RepositoryError> {
+    let row = TurnRow::try_from(row)?;
+    Ok(((row.tenant.clone(), row.turn.id), row))
+}
+
+fn tenant(text: &str) -> Result<TenantId, RepositoryError> {
+    column::parse("tenants.id", text)
+}

@@ -1,0 +1,31 @@
+//! Rows as they are stored, and their conversion to domain types. They read the columns of any
+//! database: times as [`StoredTime`](crate::column::StoredTime), JSON as [`Json`](sqlx::types::Json).
+
+mod agent;
+mod conversation;
+mod credential;
+mod event;
+pub mod facts;
+mod idempotency;
+mod message;
+mod proof;
+mod signing_key;
+mod tenant;
+mod turn;
+
+pub use agent::StoredAgent;
+pub use conversation::{StoredContext, StoredConversation};
+pub use credential::StoredCredential;
+pub(crate) use event::EMPTY_LOG;
+pub use event::{
+    LogColumns, StoredChange, StoredEvent, StoredEventInDoubt, StoredSnapshot, events_with_bounds,
+};
+pub use facts::StoredConversationFacts;
+pub use idempotency::{StoredRecord, StoredRecordWithKey};
+pub use message::StoredMessage;
+pub use proof::ProofColumns;
+pub use signing_key::StoredSigningKey;
+pub use tenant::StoredTenant;
+pub use turn::{
+    ReplyColumns, ReplyId, StoredOpenTurn, StoredTurn, StoredTurnWithUser, TurnColumns,
+};

@@ -1,0 +1,216 @@
+//! A turn as it is stored.
+
+use domain::{
+    AgentId, ConversationId, Message, MessageId, NodeId, PrincipalId, Problem, Seq, ToolCall, Turn,
+    TurnId, config::Metadata,
+};
+use ports::{FoundTurn, RepositoryError};
+use sqlx::{FromRow, Row, types::Json};
+use uuid::Uuid;
+
+use super::message::StoredMessage;
+use crate::{
+    ClaimName, EventTurn, TurnRow,
+    column::{self, StoredTime},
+    plan::OpenTurn,
+};
+
+/// The columns of a turn `r`.
+#[macro_export]
+macro_rules! turn_columns {
+    () => {
+        "r.tenant_id, r.id, r.conversation_id, r.agent_id, r.agent_version, r.status, \
+         r.principal, r.input, r.message_id, r.turn_number, r.message_seq, r.reply_seq, \
+         r.degraded, r.tool_calls, r.metadata, r.error, r.node_id, r.queued_seq, \
+         r.claim_operation, r.claim_key, r.created_at, r.started_at, r.finished_at"
+    };
+}
+
+/// The columns of the joined reply `m` of a turn.
+#[macro_export]
+macro_rules! reply_columns {
+    () => {
+        "m.id as reply_id, m.role as reply_role, m.content as reply_content, \
+         m.created_at as reply_created_at, m.engine as reply_engine, \
+         m.agent_version as reply_agent_version, m.finish_reason as reply_finish_reason, \
+         m.input_tokens as reply_input_tokens, m.output_tokens as reply_output_tokens"
+    };
+}
+
+/// The columns of a turn without its reply.
+#[derive(sqlx::FromRow)]
+pub struct TurnColumns {
+    tenant_id: String,
+    id: Uuid,
+    conversation_id: Uuid,
+    agent_id: Uuid,
+    agent_version: Option<i64>,
+    status: String,
+    principal: String,
+    input: String,
+    message_id: Uuid,
+    turn_number: Option<i64>,
+    message_seq: Option<i64>,
+    reply_seq: Option<i64>,
+    degraded: bool,
+    tool_calls: Option<Json<Vec<ToolCall>>>,
+    metadata: Option<Json<Metadata>>,
+    error: Option<Json<Problem>>,
+    node_id: Option<Uuid>,
+    queued_seq: Option<i64>,
+    claim_operation: Option<String>,
+    claim_key: Option<String>,
+    created_at: StoredTime,
+    started_at: Option<StoredTime>,
+    finished_at: Option<StoredTime>,
+}
+
+/// The id of a joined reply, if the turn has one.
+#[derive(sqlx::FromRow)]
+pub struct ReplyId {
+    reply_id: Option<Uuid>,
+}
+
+/// The columns of a joined reply that exists.
+#[derive(sqlx::FromRow)]
+pub struct ReplyColumns {
+    reply_role: String,
+    reply_content: String,
+    reply_created_at: StoredTime,
+    reply_engine: Option<String>,
+    reply_agent_version: Option<i64>,
+    reply_finish_reason: Option<String>,
+    reply_input_tokens: Option<i64>,
+    reply_output_tokens: Option<i64>,
+}
+
+/// A turn as it is stored, with its joined reply if it has one.
+pub struct StoredTurn {
+    turn: TurnColumns,
+    reply: Option<StoredMessage>,
+}
+
+impl<'r, R: Row> FromRow<'r, R> for StoredTurn
+where
+    TurnColumns: FromRow<'r, R>,
+    ReplyId: FromRow<'r, R>,
+    ReplyColumns: FromRow<'r, R>,
+{
+    fn from_row(row: &'r R) -> sqlx::Result<Self> {
+        let turn = TurnColumns::from_row(row)?;
+        let reply = match (ReplyId::from_row(row)?.reply_id, turn.reply_seq) {
+            (Some(id), Some(seq)) => {
+                let reply = ReplyColumns::from_row(row)?;
+                Some(StoredMessage {
+                    id,
+                    conversation_id: turn.conversation_id,
+                    turn_id: Some(turn.id),
+                    seq,
+                    role: reply.reply_role,
+                    content: reply.reply_content,
+                    created_at: reply.reply_created_at,
+                    engine: reply.reply_engine,
+                    agent_version: reply.reply_agent_version,
+                    finish_reason: reply.reply_finish_reason,
+                    input_tokens: reply.reply_input_tokens,
+                    output_tokens: reply.reply_output_tokens,
+                })
+            }
+            _ => None,
+        };
+        Ok(Self { turn, reply })
+    }
+}
+
+impl TryFrom<TurnColumns> for TurnRow {
+    type Error = RepositoryError;
+
+    fn try_from(row: TurnColumns) -> Result<Self, RepositoryError> {
+        let turn = Turn {
+            id: TurnId::new(row.id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            agent_id: AgentId::new(row.agent_id),
+            agent_version: row.agent_version,
+            status: column::turn_status(&row.status)?,
+            reply: None,
+            engine: None,
+            degraded: row.degraded,
+            finish_reason: None,
+            usage: None,
+            tool_calls: row.tool_calls.map_or_else(Vec::new, |calls| calls.0),
+            metadata: row.metadata.map_or_else(Metadata::new, |pairs| pairs.0),
+            error: row.error.map(|error| error.0),
+            created_at: row.created_at.0,
+            started_at: row.started_at.map(|time| time.0),
+            finished_at: row.finished_at.map(|time| time.0),
+            input: row.input,
+        };
+        Ok(Self {
+            tenant: column::parse("turns.tenant_id", &row.tenant_id)?,
+            turn,
+            principal: PrincipalId::new(row.principal),
+            message_id: MessageId::new(row.message_id),
+            message_seq: row.message_seq,
+            turn_number: row.turn_number,
+            reply_seq: row.reply_seq,
+            node: row.node_id.map(NodeId::new),
+            queued_seq: row.queued_seq.map(Seq),
+            claim: ClaimName::from_columns(row.claim_operation, row.claim_key),
+        })
+    }
+}
+
+impl TryFrom<StoredTurn> for TurnRow {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
+        let reply = row.reply.map(Message::try_from).transpose()?;
+        Ok(Self::try_from(row.turn)?.with_reply(reply))
+    }
+}
+
+impl TryFrom<StoredTurn> for EventTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredTurn) -> Result<Self, RepositoryError> {
+        Ok(TurnRow::try_from(row)?.into())
+    }
+}
+
+/// A turn with the user that its conversation belongs to, as it is stored.
+#[derive(sqlx::FromRow)]
+pub struct StoredTurnWithUser {
+    #[sqlx(flatten)]
+    turn: StoredTurn,
+    owner: Option<String>,
+}
+
+impl TryFrom<StoredTurnWithUser> for FoundTurn {
+    type Error = RepositoryError;
+
+    fn try_from(row: StoredTurnWithUser) -> Result<Self, RepositoryError> {
+        Ok(TurnRow::try_from(row.turn)?.into_found_turn(row.owner))
+    }
+}
+
+/// The part of an open turn that the deletion of its agent or conversation needs, as it is stored.
+#[derive(sqlx::FromRow)]
+pub struct StoredOpenTurn {
+    id: Uuid,
+    conversation_id: Uuid,
+    agent_id: Uuid,
+    user_id: Option<String>,
+    latest_time: StoredTime,
+}
+
+impl From<StoredOpenTurn> for OpenTurn {
+    fn from(row: StoredOpenTurn) -> Self {
+        Self {
+            id: TurnId::new(row.id),
+            conversation_id: ConversationId::new(row.conversation_id),
+            agent_id: AgentId::new(row.agent_id),
+            user_id: row.user_id,
+            latest_time: row.latest_time.0,
+        }
+    }
+}

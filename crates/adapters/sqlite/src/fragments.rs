@@ -1,0 +1,19 @@
+//! Parts of SQL that the statements of several files contain.
+
+/// The condition that neither conversation `c` nor its agent is deleted.
+macro_rules! visible {
+    () => {
+        "c.deleted_at is null and exists (select 1 from agents a \
+         where a.tenant_id = c.tenant_id and a.id = c.agent_id and a.deleted_at is null)"
+    };
+}
+pub(crate) use visible;
+
+/// The join of the reply `m` to a turn `r`.
+macro_rules! join_reply {
+    () => {
+        " left join messages m on m.tenant_id = r.tenant_id \
+         and m.conversation_id = r.conversation_id and m.seq = r.reply_seq "
+    };
+}
+pub(crate) use join_reply;

@@ -1,0 +1,48 @@
+//! Idempotency records.
+
+use async_trait::async_trait;
+use domain::{IdempotencyEntry, IdempotencyRecord, TenantId};
+use ports::{IdempotencyRepository, RepositoryError};
+use relational::{facts::is_within_retention, stored::StoredRecord};
+use sqlx::SqliteExecutor;
+
+use crate::{SqliteStore, error::in_table};
+
+const FIND: &str = "\
+    select fingerprint, turn_id, released_into, answer, created_at from idempotency_records \
+    where tenant_id = ?1 and principal = ?2 and operation = ?3 and key = ?4";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[FIND];
+
+/// Idempotency records in SQLite.
+pub(crate) struct IdempotencyRecords(pub(crate) SqliteStore);
+
+#[async_trait]
+impl IdempotencyRepository for IdempotencyRecords {
+    async fn find(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        let record = find(&self.0.readers, tenant, claim).await?;
+        Ok(record.filter(|record| is_within_retention(record, claim.created_at)))
+    }
+}
+
+/// Finds the record of the claim's key, however old it is.
+pub(crate) async fn find(
+    executor: impl SqliteExecutor<'_>,
+    tenant: &TenantId,
+    claim: &IdempotencyEntry,
+) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+    let row: Option<StoredRecord> = sqlx::query_as(FIND)
+        .bind(tenant.as_str())
+        .bind(claim.principal.as_str())
+        .bind(claim.operation)
+        .bind(claim.key.as_str())
+        .fetch_optional(executor)
+        .await
+        .map_err(in_table("idempotency_records"))?;
+    row.map(IdempotencyRecord::try_from).transpose()
+}
