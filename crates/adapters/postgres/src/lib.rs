@@ -33,6 +33,7 @@ mod store_state;
 mod tenants;
 mod tickets;
 mod tokens;
+mod transactions;
 mod turns;
 
 pub use store::{PostgresOptions, PostgresStore};

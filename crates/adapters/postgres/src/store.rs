@@ -2,14 +2,13 @@
 
 use std::{str::FromStr, sync::Arc};
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::{RepositoryError, Storage};
 use relational::{
-    GroupCommit, Rows, Store, Work, WriteTimeouts, WriterThread,
+    GroupCommit, WriteTimeouts, WriterThread,
     repositories::{Agents, Conversations, Credentials, Events, Recovery, SigningKeys, Turns},
 };
 use sqlx::{
-    ConnectOptions, Connection, PgConnection,
+    ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
     postgres::PgConnectOptions,
 };
@@ -20,11 +19,10 @@ use crate::{
     batch::PostgresBatchStore,
     connections::{CALL_TIMEOUT, Connections},
     error::from_sqlx,
-    idempotency::{self, IdempotencyRecords},
+    idempotency::IdempotencyRecords,
     maintenance::StoreMaintenance,
     nodes::Nodes,
-    rows, store_state,
-    tenants::{self, Tenants},
+    tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
 };
@@ -182,44 +180,5 @@ impl PostgresStore {
     pub async fn close(&self) {
         self.group.close().await;
         self.connections.close().await;
-    }
-}
-
-impl Store for PostgresStore {
-    type Connection = PgConnection;
-
-    async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
-    where
-        T: Send + 'static,
-        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
-    {
-        self.connections.transaction(work).await
-    }
-
-    async fn lock_tenant(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-    ) -> Result<Seq, RepositoryError> {
-        tenants::lock(connection, tenant).await
-    }
-
-    async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), RepositoryError> {
-        rows::write(connection, rows).await
-    }
-
-    async fn find_record(
-        connection: &mut PgConnection,
-        tenant: &TenantId,
-        claim: &IdempotencyEntry,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, claim).await
-    }
-
-    async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-        store_state::lock(connection).await
-    }
-
-    async fn raise_access_version(connection: &mut PgConnection) -> Result<(), RepositoryError> {
-        store_state::raise_access_version(connection).await
     }
 }

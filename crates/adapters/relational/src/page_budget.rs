@@ -5,8 +5,8 @@ use domain::sizes::PAGE_BYTES;
 /// The number of leading rows that fit into a page, at least one. `totals` contains the running
 /// total of bytes for each row.
 pub fn fitting_rows(totals: &[i64]) -> usize {
-    let room = i64::try_from(PAGE_BYTES).unwrap_or(i64::MAX);
-    let first_too_many = totals.iter().position(|total| *total > room);
+    let budget = i64::try_from(PAGE_BYTES).unwrap_or(i64::MAX);
+    let first_too_many = totals.iter().position(|total| *total > budget);
     first_too_many.map_or(totals.len(), |count| count.max(1))
 }
 
@@ -43,11 +43,11 @@ mod tests {
 
     #[test]
     fn a_page_contains_the_rows_that_fit_and_at_least_one() {
-        let room = i64::try_from(PAGE_BYTES).unwrap();
+        let budget = i64::try_from(PAGE_BYTES).unwrap();
         assert_eq!(fitting_rows(&[]), 0);
-        assert_eq!(fitting_rows(&[1, 2, room]), 3);
-        assert_eq!(fitting_rows(&[1, room, room + 1]), 2);
-        assert_eq!(fitting_rows(&[room + 1, room + 2]), 1);
+        assert_eq!(fitting_rows(&[1, 2, budget]), 3);
+        assert_eq!(fitting_rows(&[1, budget, budget + 1]), 2);
+        assert_eq!(fitting_rows(&[budget + 1, budget + 2]), 1);
     }
 
     #[test]

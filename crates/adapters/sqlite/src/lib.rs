@@ -40,6 +40,7 @@ mod store_state;
 mod tenants;
 mod tickets;
 mod tokens;
+mod transactions;
 mod turns;
 mod writer;
 

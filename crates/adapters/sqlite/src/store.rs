@@ -2,32 +2,27 @@
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
 use ports::{RepositoryError, Storage};
 use relational::{
-    GroupCommit, Rows, Store, Work, WriteTimeouts, WriterThread,
+    GroupCommit, WriteTimeouts, WriterThread,
     repositories::{Agents, Conversations, Credentials, Events, Recovery, SigningKeys, Turns},
 };
 use sqlx::{
-    ConnectOptions, Connection, Decode, Row as _, SqliteConnection, Type,
+    ConnectOptions, Connection,
     migrate::{MigrateError, Migrator},
-    query::Query,
-    sqlite::{
-        Sqlite, SqliteArguments, SqliteConnectOptions, SqlitePool, SqlitePoolOptions, SqliteRow,
-    },
+    sqlite::{SqliteConnectOptions, SqlitePool, SqlitePoolOptions},
 };
 use tokio::sync::Mutex;
 use tokio_util::task::TaskTracker;
 
 use crate::{
     batch::SqliteBatchStore,
-    error::{from_sqlx, in_table},
-    idempotency::{self, IdempotencyRecords},
+    error::from_sqlx,
+    idempotency::IdempotencyRecords,
     location::{self, LocationError},
     maintenance::StoreMaintenance,
     nodes::Nodes,
-    rows, store_state,
-    tenants::{self, Tenants},
+    tenants::Tenants,
     tickets::Tickets,
     tokens::Tokens,
     writer::{CALL_TIMEOUT, Writer},
@@ -173,76 +168,6 @@ impl SqliteStore {
         self.readers.close().await;
         self.own_reader.close().await;
         self.writer.close().await;
-    }
-    /// Returns the rows of one statement.
-    pub(crate) async fn fetch_all(
-        &self,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<Vec<SqliteRow>, RepositoryError> {
-        query.fetch_all(&self.readers).await.map_err(from_sqlx)
-    }
-
-    /// Returns the first row of one statement.
-    pub(crate) async fn fetch_optional(
-        &self,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<Option<SqliteRow>, RepositoryError> {
-        query.fetch_optional(&self.readers).await.map_err(from_sqlx)
-    }
-
-    /// Returns the only value of one statement that always has one.
-    pub(crate) async fn fetch_value<T>(
-        &self,
-        table: &'static str,
-        query: Query<'_, Sqlite, SqliteArguments>,
-    ) -> Result<T, RepositoryError>
-    where
-        T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,
-    {
-        let row = query.fetch_one(&self.readers).await.map_err(from_sqlx)?;
-        row.try_get(0).map_err(in_table(table))
-    }
-}
-
-impl Store for SqliteStore {
-    type Connection = SqliteConnection;
-
-    async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
-    where
-        T: Send + 'static,
-        W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
-    {
-        self.writer.transaction(work).await
-    }
-
-    async fn lock_tenant(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-    ) -> Result<Seq, RepositoryError> {
-        tenants::lock(connection, tenant).await
-    }
-
-    async fn write(connection: &mut SqliteConnection, rows: &Rows) -> Result<(), RepositoryError> {
-        rows::write(connection, rows).await
-    }
-
-    async fn find_record(
-        connection: &mut SqliteConnection,
-        tenant: &TenantId,
-        claim: &IdempotencyEntry,
-    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
-        idempotency::find(connection, tenant, claim).await
-    }
-
-    /// The transaction itself is the lock.
-    async fn lock_state(_connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
-        Ok(())
-    }
-
-    async fn raise_access_version(
-        connection: &mut SqliteConnection,
-    ) -> Result<(), RepositoryError> {
-        store_state::raise_access_version(connection).await
     }
 }
 

@@ -1,7 +1,9 @@
 //! Tests of pages of invented records.
 
 use contract::fixture;
+use domain::EventData;
 use rstest::rstest;
+use serde_json::Value;
 
 use super::*;
 use crate::event_rows::{self, LogPosition, TurnIds};

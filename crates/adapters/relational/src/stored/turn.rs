@@ -73,6 +73,7 @@ pub struct ReplyId {
 
 /// The columns of a joined reply that exists.
 #[derive(sqlx::FromRow)]
+#[expect(clippy::struct_field_names, reason = "these are the names of columns")]
 pub struct ReplyColumns {
     reply_role: String,
     reply_content: String,

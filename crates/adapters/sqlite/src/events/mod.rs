@@ -1,17 +1,18 @@
 //! The event log.
 
+mod statements;
+
 use domain::{Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, TenantId};
 use ports::{EventQuery, LogBounds, LoggedChange, RepositoryError};
 use relational::{
-    EventRecord, EventTurn, conversation_columns,
+    EventRecord, EventTurn,
     event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
-    message_columns, page_budget, read, reply_columns,
+    page_budget, read,
     repositories::EventSql,
     stored::{
         StoredChange, StoredConversation, StoredMessage, StoredSnapshot, StoredTurn,
         events_with_bounds,
     },
-    turn_columns,
 };
 use serde::Serialize;
 use sqlx::{
@@ -25,105 +26,10 @@ use uuid::{Uuid, fmt::Simple};
 use crate::{
     SqliteStore,
     error::{from_sqlx, in_table},
-    fragments::{join_reply, visible},
 };
 
-/// The condition on events `e`: after a position, within the scan length, and passing the filters.
-macro_rules! filtered {
-    () => {
-        "where e.tenant_id = ?1 and e.seq > ?2 and e.seq <= ?2 + ?4 \
-            and (?5 is null or e.type in (select value from json_each(?5))) \
-            and (?6 is null or e.agent_id = ?6) \
-            and (?7 is null or e.conversation_id = ?7) \
-            and case when e.conversation_id is null then ?8 \
-                else (?9 or exists (select 1 from turns r where r.tenant_id = e.tenant_id \
-                        and r.id = e.turn_id and r.principal = ?10)) \
-                    and (?11 is null or e.user_id = ?11) end"
-    };
-}
-
-/// Scans at most as many events as one page may, instead of the whole log for one match. Events
-/// without a conversation belong to agents. Without the tenant's row there is no log. Only the size
-/// of the content is read. Input and reply of a turn count twice, since an event contains them in
-/// the turn and as the message.
-const PAGE: &str = concat!(
-    "select t.first_seq, t.head_seq, e.seq, e.type, e.time, e.agent_id, e.conversation_id, \
-        e.user_id, e.turn_id, e.actor, e.data, \
-        exists (select 1 from agents a where a.tenant_id = t.id and a.id = e.agent_id \
-            and a.deleted_at is null) as agent_exists, \
-        exists (select 1 from conversations c where c.tenant_id = t.id \
-            and c.id = e.conversation_id and c.deleted_at is null) as conversation_exists, \
-        (select r.principal from turns r where r.tenant_id = t.id and r.id = e.turn_id) as asker, \
-        coalesce( \
-            (select octet_length(s.agent) from agent_snapshots s \
-                where s.tenant_id = t.id and s.seq = e.seq), \
-            (select 2 * (octet_length(json_quote(r.input)) + coalesce((select octet_length(json_quote(m.content)) \
-                    from messages m where m.tenant_id = r.tenant_id \
-                        and m.conversation_id = r.conversation_id and m.seq = r.reply_seq), 0)) \
-                    + coalesce(octet_length(r.tool_calls), 0) \
-                    + coalesce(octet_length(r.metadata), 0) \
-                from turns r where r.tenant_id = t.id and r.id = e.turn_id), \
-            (select octet_length(c.metadata) + coalesce((select octet_length(json_quote(m.content)) \
-                    from messages m where m.tenant_id = c.tenant_id \
-                        and m.conversation_id = c.id and m.seq = 1), 0) \
-                from conversations c where c.tenant_id = t.id and c.id = e.conversation_id \
-                    and e.type in ('conversation.created', 'conversation.updated')), \
-            0) as bytes \
-    from tenants t left join ( select * from events e ",
-    filtered!(),
-    " order by e.seq limit ?3) e \
-        on ?2 + 1 >= t.first_seq and ?2 <= t.head_seq \
-    where t.id = ?1 order by e.seq"
-);
-/// Counts at most as many events as the limit allows.
-const COUNT: &str = concat!(
-    "select count(*) from (select 1 from events e ",
-    filtered!(),
-    " limit ?3) e"
-);
-const TURNS: &str = concat!(
-    "select ",
-    turn_columns!(),
-    ", ",
-    reply_columns!(),
-    " from json_each(?2) q cross join turns r on r.tenant_id = ?1 and r.id = unhex(q.value)",
-    join_reply!()
-);
-const CONVERSATIONS: &str = concat!(
-    "select ",
-    conversation_columns!(),
-    " from json_each(?2) q cross join conversations c \
-     on c.tenant_id = ?1 and c.id = unhex(q.value) where ",
-    visible!()
-);
-const GREETINGS: &str = concat!(
-    "select ",
-    message_columns!(),
-    " from json_each(?2) q cross join messages m \
-     on m.tenant_id = ?1 and m.conversation_id = unhex(q.value) and m.seq = 1 \
-     where m.turn_id is null"
-);
-const SNAPSHOTS: &str = "\
-    select s.seq, s.agent from json_each(?2) q cross join agent_snapshots s \
-    on s.tenant_id = ?1 and s.seq = q.value";
-const BOUNDS: &str = "select first_seq, head_seq from tenants where id = ?1";
-const HEADS: &str = "select id, head_seq from tenants order by id";
-const CHANGES: &str = "\
-    select seq, type, agent_id, conversation_id, turn_id from events \
-    where tenant_id = ?1 and seq > ?2 order by seq limit ?3";
-
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    PAGE,
-    COUNT,
-    TURNS,
-    CONVERSATIONS,
-    GREETINGS,
-    SNAPSHOTS,
-    BOUNDS,
-    HEADS,
-    CHANGES,
-];
+pub(crate) use statements::STATEMENTS;
+use statements::{BOUNDS, CHANGES, CONVERSATIONS, COUNT, GREETINGS, HEADS, PAGE, SNAPSHOTS, TURNS};
 
 impl EventSql for SqliteStore {
     async fn scan_events(

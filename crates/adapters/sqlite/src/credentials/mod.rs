@@ -1,9 +1,11 @@
 //! API keys and OAuth clients.
 
+mod statements;
+
 use domain::{Credential, CredentialId, CredentialKind, Listed, Page, Seq, TenantId, Timestamp};
 use ports::{NewProof, RepositoryError, ShowKey};
 use relational::{
-    Store as _, credential_columns, page_budget, read,
+    Store as _, page_budget, read,
     repositories::{self, CredentialSql},
     stored::{ProofColumns, StoredCredential},
 };
@@ -15,86 +17,13 @@ use crate::{
     store_state,
 };
 
+pub(crate) use statements::STATEMENTS;
+use statements::{
+    DELETE_KEY, EXISTS, FIND, INSERT, LIST, REVOKE, ROTATE_KEYS, ROTATE_SECRET, TOUCH,
+};
+
 /// A row of `credentials`.
 type CredentialRow = StoredCredential<Json<Vec<String>>>;
-
-macro_rules! select {
-    ($rest:literal) => {
-        concat!(
-            "select ",
-            credential_columns!(),
-            " from credentials ",
-            $rest
-        )
-    };
-}
-
-/// Replaces the proof of a credential with another of the same kind, unless the credential is
-/// revoked, and returns the credential.
-macro_rules! rotate {
-    ($columns:literal, $condition:literal) => {
-        concat!(
-            "update credentials set ",
-            $columns,
-            " where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null and ",
-            $condition,
-            " returning ",
-            credential_columns!()
-        )
-    };
-}
-
-const INSERT: &str = concat!(
-    "insert into credentials (",
-    credential_columns!(),
-    ", sort_seq) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
-        (select coalesce(max(sort_seq), 0) + 1 from credentials \
-            where tenant_id = ?3 and kind = ?2))"
-);
-const FIND: &str = select!("where id = ?1 and kind = ?2");
-const LIST: &str = concat!(
-    "select p.place_in_list as sort_seq, p.total, ",
-    credential_columns!(),
-    " from ",
-    page_budget!(
-        "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
-         + coalesce(octet_length(key_set), 0) as bytes from credentials \
-         where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
-         order by sort_seq desc limit ?4",
-        "place_in_list desc"
-    ),
-    " p cross join credentials c on c.rowid = p.credential order by p.place"
-);
-const ROTATE_SECRET: &str = rotate!(
-    "previous_digest = case when ?6 is not null then digest end, \
-     previous_until = ?6, digest = ?4, last4 = ?5",
-    "digest is not null"
-);
-const ROTATE_KEYS: &str = rotate!("key_set = ?4, key_set_url = ?5", "digest is null");
-const REVOKE: &str = "\
-    update credentials set revoked_at = ?4 \
-    where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null";
-const EXISTS: &str = "\
-    select exists (select 1 from credentials where tenant_id = ?1 and id = ?2 and kind = ?3)";
-const TOUCH: &str = "\
-    update credentials set last_used_at = used.at \
-    from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
-    where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
-
-const DELETE_KEY: &str = "delete from credentials where id = ?1 and kind = 'key'";
-
-/// The statements of this file.
-pub(crate) const STATEMENTS: &[&str] = &[
-    INSERT,
-    FIND,
-    LIST,
-    ROTATE_SECRET,
-    ROTATE_KEYS,
-    REVOKE,
-    EXISTS,
-    TOUCH,
-    DELETE_KEY,
-];
 
 impl CredentialSql for SqliteStore {
     async fn insert_first_key(

@@ -1,16 +1,16 @@
 //! Pages of the event log: rows of the log, joined with the entities that they refer to.
 
+mod content;
+
 use std::collections::{HashMap, HashSet};
 
 use domain::{
-    Agent, Conversation, ConversationId, Event, EventData, EventType, Message, PrincipalId, Seq,
-    Turn, TurnId, TurnStatus,
-    event::{Tombstone, event_id, leave_out_large_arguments},
+    Agent, Conversation, ConversationId, EventType, Message, PrincipalId, Seq, TurnId,
+    event::leave_out_large_arguments,
 };
-use ports::{EventPage, EventQuery, EventVisibility, LogBounds, LoggedEvent, RepositoryError};
-use serde::de::DeserializeOwned;
-use serde_json::Value;
+use ports::{EventPage, EventQuery, EventVisibility, LogBounds, RepositoryError};
 
+use self::content::logged_event;
 use crate::{EventRow, TurnRow};
 
 /// The maximum number of events that one page scans.
@@ -115,7 +115,7 @@ impl From<TurnRow> for EventTurn {
 }
 
 impl EventScan {
-    /// Keeps as many of the matching rows as the page has room for: at most `query.limit`, and at
+    /// Keeps as many of the matching rows as fit into the page: at most `query.limit`, and at
     /// most `query.bytes` of content.
     pub fn new(mut records: Vec<EventRecord>, bounds: LogBounds, query: &EventQuery) -> Self {
         let fitting = count_fitting(&records, query.bytes);
@@ -209,120 +209,6 @@ fn count_fitting(records: &[EventRecord], bytes: usize) -> usize {
     };
     let fitting = records.iter().position(exceeds);
     fitting.map_or(records.len(), |fitting| fitting.max(1))
-}
-
-fn logged_event(
-    record: EventRecord,
-    content: &mut EventContent,
-) -> Result<LoggedEvent, RepositoryError> {
-    let data = data(&record, content)?;
-    let EventRow {
-        tenant,
-        seq,
-        kind,
-        time,
-        agent_id,
-        conversation_id,
-        user_id,
-        turn_id,
-        actor,
-        ..
-    } = record.row;
-    Ok(LoggedEvent {
-        event: Event {
-            seq,
-            id: event_id(&tenant, seq, time),
-            kind,
-            time,
-            tenant_id: tenant,
-            agent_id,
-            conversation_id,
-            user_id,
-            turn_id,
-            actor,
-            data,
-        },
-        asker: record.asker,
-    })
-}
-
-fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
-    if record.is_subject_deleted() {
-        return Ok(EventData::DELETED);
-    }
-    let row = &record.row;
-    let data = match row.kind {
-        EventType::AgentCreated | EventType::AgentUpdated => content
-            .snapshots
-            .remove(&row.seq)
-            .map_or(EventData::DELETED, |agent| EventData::Agent { agent }),
-        EventType::AgentDeleted => EventData::AgentDeleted {
-            agent: parse_data::<Tombstone<_>>(row)?,
-        },
-        EventType::ConversationDeleted => EventData::ConversationDeleted {
-            conversation: parse_data::<Tombstone<_>>(row)?,
-        },
-        EventType::ConversationCreated | EventType::ConversationUpdated => {
-            conversation_data(row, content)
-        }
-        kind => row
-            .turn_id
-            .and_then(|id| content.turns.get(&id))
-            .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
-    };
-    Ok(data)
-}
-
-fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
-    let Some(id) = row.conversation_id else {
-        return EventData::DELETED;
-    };
-    let Some(conversation) = content.conversations.get(&id) else {
-        return EventData::DELETED;
-    };
-    let greeting = match row.kind {
-        EventType::ConversationCreated => content.greetings.get(&id).cloned(),
-        _ => None,
-    };
-    EventData::Conversation {
-        conversation: conversation.clone(),
-        greeting,
-    }
-}
-
-fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
-    let EventTurn {
-        row,
-        arguments_left_out,
-    } = turn;
-    let turn = row.turn.clone();
-    let (turn, message): (Turn, Option<Message>) = match kind {
-        EventType::TurnQueued => (turn.as_queued(), None),
-        EventType::TurnStarted => (turn.as_started(), row.user_message()),
-        EventType::TurnCompleted => ended_turn(turn, TurnStatus::Completed),
-        EventType::TurnCancelled => ended_turn(turn, TurnStatus::Cancelled),
-        _ => ended_turn(turn, TurnStatus::Failed),
-    };
-    // Events from before the tool calls do not contain them.
-    let lacks_arguments = *arguments_left_out && !turn.tool_calls.is_empty();
-    let mut data = EventData::turn(turn, message);
-    if let EventData::Turn { omitted, .. } = &mut data {
-        *omitted |= lacks_arguments;
-    }
-    data
-}
-
-fn ended_turn(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
-    let message = turn.reply.clone();
-    (turn.as_ended(status), message)
-}
-
-fn parse_data<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
-    let data = row.data.clone().unwrap_or(Value::Null);
-    serde_json::from_value(data).map_err(|source| RepositoryError::Corrupt {
-        what: "events.data".to_owned(),
-        source: source.into(),
-    })
 }
 
 #[cfg(test)]

@@ -4,12 +4,14 @@
 //! (Another process may, such as a command that creates a key beside a running server; `BEGIN
 //! IMMEDIATE` waits for it.)
 
-use std::{fs::File, future::Future, pin::Pin, time::Duration};
+mod jobs;
 
-use ports::{RepositoryError, error::chain};
+use std::{fs::File, time::Duration};
+
+use ports::RepositoryError;
 use relational::{Work, WriterThread};
 use sqlx::{
-    ConnectOptions, Connection, SqliteConnection,
+    SqliteConnection,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqliteSynchronous},
 };
 use tokio::{
@@ -18,15 +20,13 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
-use crate::error::{from_sqlx, is_full};
+use self::jobs::{Command, Job, run, run_job};
 
 /// The time limit of a call; after it, the store counts as unavailable.
 pub(crate) const CALL_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The maximum number of queued transactions. Further callers wait until the queue has space.
 const MAX_QUEUED_JOBS: usize = 1_024;
-
-const BEGIN: &str = "begin immediate";
 
 /// The failure of a transaction.
 #[derive(Debug)]
@@ -43,24 +43,6 @@ impl From<WriteError> for RepositoryError {
             WriteError::RolledBack(error) | WriteError::Unknown(error) => error,
         }
     }
-}
-
-/// The connection for the next transaction. After an error of the database, the connection is not
-/// reused: a failed commit may or may not have ended the transaction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NextConnection {
-    Reuse,
-    Reopen,
-}
-
-type JobFuture<'c> = Pin<Box<dyn Future<Output = NextConnection> + Send + 'c>>;
-type Job = Box<
-    dyn for<'c> FnOnce(Result<&'c mut SqliteConnection, RepositoryError>) -> JobFuture<'c> + Send,
->;
-
-enum Command {
-    Run(Job),
-    Close(oneshot::Sender<()>),
 }
 
 /// The handle of the writer task. Cheap to clone; the task ends with the last clone.
@@ -164,114 +146,6 @@ impl Writer {
 
 fn closed() -> RepositoryError {
     RepositoryError::Unavailable("the store is closed".into())
-}
-
-/// Runs jobs until the queue is closed and empty. Returns the sender for the caller of `close`.
-async fn run(
-    options: SqliteConnectOptions,
-    mut queue: mpsc::Receiver<Command>,
-) -> Option<oneshot::Sender<()>> {
-    let mut open = None;
-    let mut closing = None;
-    while let Some(command) = queue.recv().await {
-        match command {
-            Command::Run(job) => open = run_on_connection(&options, open, job).await,
-            Command::Close(done) => {
-                queue.close();
-                closing = Some(done);
-            }
-        }
-    }
-    if let Some(connection) = open {
-        let _ = connection.close().await;
-    }
-    closing
-}
-
-/// Runs one job on the open connection, or on a new one.
-async fn run_on_connection(
-    options: &SqliteConnectOptions,
-    open: Option<SqliteConnection>,
-    job: Job,
-) -> Option<SqliteConnection> {
-    let mut connection = match open {
-        Some(connection) => connection,
-        None => match options.connect().await {
-            Ok(connection) => connection,
-            Err(error) => {
-                job(Err(from_sqlx(error))).await;
-                return None;
-            }
-        },
-    };
-    match job(Ok(&mut connection)).await {
-        NextConnection::Reuse => Some(connection),
-        NextConnection::Reopen => {
-            let _ = connection.close_hard().await;
-            None
-        }
-    }
-}
-
-/// Runs one transaction and sends its result to its caller.
-async fn run_job<T, W>(
-    connection: Result<&mut SqliteConnection, RepositoryError>,
-    work: W,
-    start: oneshot::Sender<()>,
-    result_sender: oneshot::Sender<Result<T, WriteError>>,
-) -> NextConnection
-where
-    W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
-{
-    if start.send(()).is_err() {
-        // The caller was dropped in the meantime: no result is needed.
-        return NextConnection::Reuse;
-    }
-    let outcome = match connection {
-        Ok(connection) => in_transaction(connection, work).await,
-        Err(error) => Err(WriteError::RolledBack(error)),
-    };
-    let next_connection = match &outcome {
-        Err(
-            WriteError::Unknown(error)
-            | WriteError::RolledBack(error @ RepositoryError::Unavailable(_)),
-        ) => {
-            let error = chain(error);
-            tracing::warn!(error, "SQLite write failed; reopening the connection");
-            NextConnection::Reopen
-        }
-        _ => NextConnection::Reuse,
-    };
-    let _ = result_sender.send(outcome);
-    next_connection
-}
-
-async fn in_transaction<T, W>(connection: &mut SqliteConnection, work: W) -> Result<T, WriteError>
-where
-    W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send,
-{
-    let rolled_back = |error| WriteError::RolledBack(from_sqlx(error));
-    let mut transaction = connection.begin_with(BEGIN).await.map_err(rolled_back)?;
-    match work(&mut transaction).await {
-        Ok(value) => {
-            let committed = transaction.commit().await;
-            committed.map_err(|error| {
-                // A commit on a full disk is rolled back, so its outcome is known.
-                let is_undone = is_full(&error);
-                let error = from_sqlx(error);
-                if is_undone {
-                    WriteError::RolledBack(error)
-                } else {
-                    WriteError::Unknown(error)
-                }
-            })?;
-            Ok(value)
-        }
-        Err(error) => {
-            transaction.rollback().await.map_err(rolled_back)?;
-            Err(WriteError::RolledBack(error))
-        }
-    }
 }
 
 #[cfg(test)]

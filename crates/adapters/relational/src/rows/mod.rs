@@ -1,11 +1,14 @@
 //! The rows that a transaction writes, in domain types.
 
+mod turn;
+
 use domain::{
-    AgentId, Conversation, ConversationId, EventType, IdempotencyEntry, Message, NodeId,
-    PrincipalId, Problem, Seq, TenantId, Timestamp, ToolCall, Turn, TurnId, TurnStatus,
+    AgentId, Conversation, ConversationId, EventType, IdempotencyEntry, Message, PrincipalId, Seq,
+    TenantId, Timestamp, TurnId,
 };
-use ports::FoundTurn;
 use serde_json::Value;
+
+pub use self::turn::{ClaimName, TurnEnd, TurnRow, TurnStart};
 
 /// All rows that one transaction writes. Each list is written to one table with one statement,
 /// under the locks of the tenants in `heads`.
@@ -63,130 +66,6 @@ pub struct ConversationAdvance {
     pub last_message_at: Option<Timestamp>,
     /// Its new sort key in listings: the position of its newest event.
     pub sort_seq: Seq,
-}
-
-/// A row of `turns`. The turn's reply is a row of `messages`, and is only set here if it was
-/// joined.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnRow {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The turn as clients see it.
-    pub turn: Turn,
-    /// The principal that sent the message.
-    pub principal: PrincipalId,
-    /// The id of the user's message.
-    pub message_id: domain::MessageId,
-    /// The position of the user's message in the conversation; set when the turn starts.
-    pub message_seq: Option<i64>,
-    /// The number of the turn in its conversation, from 0; set when it starts.
-    pub turn_number: Option<i64>,
-    /// The position of the agent's message in the conversation.
-    pub reply_seq: Option<i64>,
-    /// The node that runs the turn, or ran it last.
-    pub node: Option<NodeId>,
-    /// The position of its `turn.queued` event.
-    pub queued_seq: Option<Seq>,
-    /// The idempotency key with which it began.
-    pub claim: Option<ClaimName>,
-}
-
-impl TurnRow {
-    /// Builds the user's message from the turn; `None` until the turn has started.
-    pub fn user_message(&self) -> Option<Message> {
-        Some(Message {
-            id: self.message_id,
-            conversation_id: self.turn.conversation_id,
-            turn_id: Some(self.turn.id),
-            seq: self.message_seq?,
-            role: domain::Role::User,
-            content: self.turn.input.clone(),
-            created_at: self.turn.started_at?,
-            engine: None,
-            agent_version: None,
-            finish_reason: None,
-            usage: None,
-        })
-    }
-
-    /// Adds the joined reply, and its properties that the turn repeats.
-    #[must_use]
-    pub fn with_reply(mut self, reply: Option<Message>) -> Self {
-        if let Some(reply) = reply {
-            self.turn.engine.clone_from(&reply.engine);
-            self.turn.finish_reason = reply.finish_reason;
-            self.turn.usage = reply.usage;
-            self.turn.reply = Some(reply);
-        }
-        self
-    }
-
-    /// Converts the row to the result of a search; `user_id` is that of the turn's conversation.
-    pub fn into_found_turn(self, user_id: Option<String>) -> FoundTurn {
-        FoundTurn {
-            turn: self.turn,
-            message_id: self.message_id,
-            principal: self.principal,
-            user_id,
-        }
-    }
-}
-
-/// The name of an idempotency key within its principal.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct ClaimName {
-    /// The operation that the key belongs to.
-    pub operation: String,
-    /// The client's key.
-    pub key: String,
-}
-
-impl ClaimName {
-    /// Builds the name from two columns that are both set or both null.
-    pub fn from_columns(operation: Option<String>, key: Option<String>) -> Option<Self> {
-        let (operation, key) = operation.zip(key)?;
-        Some(Self { operation, key })
-    }
-}
-
-/// The columns that the end of a turn changes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnEnd {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The turn.
-    pub id: TurnId,
-    /// Its final status.
-    pub status: TurnStatus,
-    /// The position of the agent's message, if there is one.
-    pub reply_seq: Option<i64>,
-    /// Whether a fallback engine replied.
-    pub degraded: bool,
-    /// The tool calls.
-    pub tool_calls: Vec<ToolCall>,
-    /// The reason of a failure.
-    pub error: Option<Problem>,
-    /// The time.
-    pub finished_at: Timestamp,
-}
-
-/// The columns that the start of a queued turn changes.
-#[derive(Debug, Clone, PartialEq)]
-pub struct TurnStart {
-    /// The tenant that owns the data.
-    pub tenant: TenantId,
-    /// The turn.
-    pub id: TurnId,
-    /// The node that runs the turn.
-    pub node: NodeId,
-    /// The agent's version at the start.
-    pub agent_version: i64,
-    /// The number of the turn in its conversation, from 0.
-    pub turn_number: i64,
-    /// The position of the user's message in the conversation.
-    pub message_seq: i64,
-    /// The time.
-    pub started_at: Timestamp,
 }
 
 /// A row of `messages`.

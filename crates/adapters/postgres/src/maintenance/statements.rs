@@ -1,21 +1,7 @@
-//! Maintenance of the store.
+//! The statements of maintenance.
 
-use async_trait::async_trait;
-use domain::Timestamp;
-use ports::{Maintenance, RepositoryError, RetentionCutoffs};
-use relational::{Store as _, column::StoredTime, page_budget, read};
-use sqlx::PgConnection;
-use time::OffsetDateTime;
-use uuid::Uuid;
-
-use crate::{
-    PostgresStore,
-    error::{ReadOnlySession, from_sqlx, in_table},
-    log_trim,
-};
-
-const PING: &str = "select current_setting('transaction_read_only')::boolean";
-const NOW: &str = "select clock_timestamp()";
+pub(super) const PING: &str = "select current_setting('transaction_read_only')::boolean";
+pub(super) const NOW: &str = "select clock_timestamp()";
 // Several processes may purge at once: each skips the rows that another has locked.
 
 /// Deleted agents whose conversations may not all be marked yet. New ones cannot be added to them.
@@ -28,7 +14,7 @@ macro_rules! unmarked_agents {
     };
 }
 
-const MARK_CONVERSATIONS: &str = concat!(
+pub(super) const MARK_CONVERSATIONS: &str = concat!(
     unmarked_agents!(),
     ", chosen as materialized ( \
         select c.tenant_id, c.id, a.deleted_at from unmarked a cross join lateral ( \
@@ -39,7 +25,7 @@ const MARK_CONVERSATIONS: &str = concat!(
     update conversations c set deleted_at = chosen.deleted_at from chosen \
     where c.tenant_id = chosen.tenant_id and c.id = chosen.id"
 );
-const MARK_AGENTS: &str = concat!(
+pub(super) const MARK_AGENTS: &str = concat!(
     unmarked_agents!(),
     "update agents a set conversations_marked = true from unmarked u \
     where a.tenant_id = u.tenant_id and a.id = u.id and (select c.id from conversations c \
@@ -47,7 +33,7 @@ const MARK_AGENTS: &str = concat!(
         limit 1) is null"
 );
 /// The conversations to remove next. Only a few, because all of their messages are sorted.
-const DELETED_CONVERSATIONS: &str = "\
+pub(super) const DELETED_CONVERSATIONS: &str = "\
     select tenant_id, id from conversations where deleted_at < $2 \
     order by deleted_at limit least($1::bigint, 16) for update skip locked";
 
@@ -70,7 +56,7 @@ macro_rules! chosen_messages {
 }
 
 /// Turns with a reply are found by their messages, so they are removed first.
-const DELETE_TURNS_OF_MESSAGES: &str = concat!(
+pub(super) const DELETE_TURNS_OF_MESSAGES: &str = concat!(
     chosen_messages!("$4"),
     ", doomed as materialized ( \
         select distinct r.tenant_id, r.id from chosen c \
@@ -81,7 +67,7 @@ const DELETE_TURNS_OF_MESSAGES: &str = concat!(
         returning 1) \
      select count(*) from gone"
 );
-const DELETE_MESSAGES: &str = concat!(
+pub(super) const DELETE_MESSAGES: &str = concat!(
     chosen_messages!("least($1::bigint, $4::bigint)"),
     ", gone as ( \
         delete from messages m using chosen c \
@@ -90,7 +76,7 @@ const DELETE_MESSAGES: &str = concat!(
         returning 1) \
      select count(*) from gone"
 );
-const DELETE_UNANSWERED_TURNS: &str = "\
+pub(super) const DELETE_UNANSWERED_TURNS: &str = "\
     with chosen as materialized ( \
         select r.tenant_id, r.id from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) \
         join turns r on r.tenant_id = d.tenant_id and r.conversation_id = d.id \
@@ -100,42 +86,42 @@ const DELETE_UNANSWERED_TURNS: &str = "\
         delete from turns r using chosen c where r.tenant_id = c.tenant_id and r.id = c.id \
         returning 1) \
     select count(*) from gone";
-const DELETE_CONVERSATIONS: &str = "\
+pub(super) const DELETE_CONVERSATIONS: &str = "\
     with gone as ( \
         delete from conversations c \
         using (select * from unnest($2::text[], $3::uuid[]) as d (tenant_id, id) limit least($1::bigint, $4::bigint)) d \
         where c.tenant_id = d.tenant_id and c.id = d.id \
         returning 1) \
     select count(*) from gone";
-const DELETE_AGENTS: &str = "\
+pub(super) const DELETE_AGENTS: &str = "\
     with chosen as materialized ( \
         select a.tenant_id, a.id from agents a \
         where a.deleted_at < $2 and a.conversations_marked \
         order by a.deleted_at limit $1 for update skip locked) \
     delete from agents a using chosen c where a.tenant_id = c.tenant_id and a.id = c.id";
-const DELETE_CLAIMS: &str = "\
+pub(super) const DELETE_CLAIMS: &str = "\
     with chosen as materialized ( \
         select tenant_id, principal, operation, key from idempotency_records \
         where created_at < $2 order by created_at limit $1 for update skip locked) \
     delete from idempotency_records r using chosen c \
     where r.tenant_id = c.tenant_id and r.principal = c.principal \
         and r.operation = c.operation and r.key = c.key";
-const DELETE_REVOKED_TOKENS: &str = "\
+pub(super) const DELETE_REVOKED_TOKENS: &str = "\
     with chosen as materialized ( \
         select id from revoked_tokens \
         where ends_at < $2 order by ends_at limit $1 for update skip locked) \
     delete from revoked_tokens r using chosen c where r.id = c.id";
-const DELETE_USED_ASSERTIONS: &str = "\
+pub(super) const DELETE_USED_ASSERTIONS: &str = "\
     with chosen as materialized ( \
         select digest from used_assertions \
         where ends_at < $2 order by ends_at limit $1 for update skip locked) \
     delete from used_assertions u using chosen c where u.digest = c.digest";
-const DELETE_TICKETS: &str = "\
+pub(super) const DELETE_TICKETS: &str = "\
     with chosen as materialized ( \
         select digest from tickets \
         where ends_at < $2 order by ends_at limit $1 for update skip locked) \
     delete from tickets t using chosen c where t.digest = c.digest";
-const DELETE_SIGNING_KEYS: &str = "\
+pub(super) const DELETE_SIGNING_KEYS: &str = "\
     with chosen as materialized ( \
         select kid from signing_keys \
         where valid_until < $2 order by valid_until limit $1 for update skip locked) \
@@ -162,7 +148,7 @@ pub(crate) const STATEMENTS: &[&str] = &[
 
 /// The statements that remove a deleted conversation, in this order. Each runs only when the one
 /// before has nothing left to remove.
-const REMOVALS: [&str; 4] = [
+pub(super) const REMOVALS: [&str; 4] = [
     DELETE_TURNS_OF_MESSAGES,
     DELETE_MESSAGES,
     DELETE_UNANSWERED_TURNS,
@@ -170,124 +156,9 @@ const REMOVALS: [&str; 4] = [
 ];
 
 /// The statements that remove rows whose end has passed.
-const ENDED: [&str; 4] = [
+pub(super) const ENDED: [&str; 4] = [
     DELETE_REVOKED_TOKENS,
     DELETE_USED_ASSERTIONS,
     DELETE_TICKETS,
     DELETE_SIGNING_KEYS,
 ];
-
-/// Maintenance of PostgreSQL.
-pub(crate) struct StoreMaintenance(pub(crate) PostgresStore);
-
-#[async_trait]
-impl Maintenance for StoreMaintenance {
-    async fn ping(&self) -> Result<(), RepositoryError> {
-        self.0.group.check()?;
-        self.0
-            .connections
-            .run(|connection| {
-                Box::pin(async move {
-                    let read = sqlx::query_scalar(PING).fetch_one(connection).await;
-                    if read.map_err(from_sqlx)? {
-                        let reason = "the session is read-only".to_owned();
-                        return Err(RepositoryError::Unavailable(ReadOnlySession(reason).into()));
-                    }
-                    Ok(())
-                })
-            })
-            .await
-    }
-
-    async fn now(&self) -> Result<Timestamp, RepositoryError> {
-        let row = self.0.connections.fetch_optional(sqlx::query(NOW)).await?;
-        let now = row.map(|row| read::row("the clock", &row)).transpose()?;
-        now.map(|(now,): (StoredTime,)| now.0)
-            .ok_or_else(|| RepositoryError::Unavailable("the server returned no time".into()))
-    }
-
-    async fn purge(
-        &self,
-        limit: usize,
-        outdated: RetentionCutoffs,
-    ) -> Result<u64, RepositoryError> {
-        let limit = page_budget::row_count(limit);
-        let deleted = outdated.deleted_before.date_time();
-        let claims = outdated.claims_before.date_time();
-        let ended = outdated.ended_before.date_time();
-        self.0
-            .transaction(move |connection| {
-                Box::pin(async move {
-                    let mut left = limit;
-                    left -= remove(connection, MARK_CONVERSATIONS, left, None).await?;
-                    left -= remove(connection, MARK_AGENTS, left, None).await?;
-                    left -= remove_conversations(connection, left, deleted).await?;
-                    left -= remove(connection, DELETE_AGENTS, left, Some(deleted)).await?;
-                    left -= remove(connection, DELETE_CLAIMS, left, Some(claims)).await?;
-                    for statement in ENDED {
-                        left -= remove(connection, statement, left, Some(ended)).await?;
-                    }
-                    Ok((limit - left).unsigned_abs())
-                })
-            })
-            .await
-    }
-
-    async fn trim_log(&self, before: Timestamp, limit: usize) -> Result<u64, RepositoryError> {
-        log_trim::trim(&self.0, before, limit).await
-    }
-}
-
-/// Runs `statement` on at most `limit` rows, unless the limit is used up. Returns the number of
-/// affected rows.
-async fn remove(
-    connection: &mut PgConnection,
-    statement: &'static str,
-    limit: i64,
-    before: Option<OffsetDateTime>,
-) -> Result<i64, RepositoryError> {
-    if limit <= 0 {
-        return Ok(0);
-    }
-    let mut removal = sqlx::query(statement).bind(limit);
-    if let Some(before) = before {
-        removal = removal.bind(before);
-    }
-    let removed = removal.execute(connection).await.map_err(from_sqlx)?;
-    Ok(i64::try_from(removed.rows_affected()).unwrap_or(i64::MAX))
-}
-
-/// Removes the rows of conversations deleted before `before`, at most `limit`. Returns their
-/// number.
-async fn remove_conversations(
-    connection: &mut PgConnection,
-    limit: i64,
-    before: OffsetDateTime,
-) -> Result<i64, RepositoryError> {
-    let conversations: Vec<(String, Uuid)> = sqlx::query_as(DELETED_CONVERSATIONS)
-        .bind(limit.max(0))
-        .bind(before)
-        .fetch_all(&mut *connection)
-        .await
-        .map_err(in_table("conversations"))?;
-    if conversations.is_empty() {
-        return Ok(0);
-    }
-    let (tenants, ids): (Vec<_>, Vec<_>) = conversations.into_iter().unzip();
-    let mut removed = 0;
-    for statement in REMOVALS {
-        if removed >= limit {
-            break;
-        }
-        let rows: i64 = sqlx::query_scalar(statement)
-            .bind(limit - removed)
-            .bind(&tenants)
-            .bind(&ids)
-            .bind(limit)
-            .fetch_one(&mut *connection)
-            .await
-            .map_err(from_sqlx)?;
-        removed += rows;
-    }
-    Ok(removed)
-}

@@ -4,14 +4,9 @@
 //! Calls are tasks of their own, because a connection belongs to the runtime that opened it, and
 //! because a dropped caller must not leave a connection in the middle of a statement.
 
-use std::{
-    panic::resume_unwind,
-    sync::{
-        Arc,
-        atomic::{AtomicU64, Ordering},
-    },
-    time::Duration,
-};
+mod retired;
+
+use std::{panic::resume_unwind, time::Duration};
 
 use ports::RepositoryError;
 use relational::{Work, column::corrupt};
@@ -27,6 +22,7 @@ use tokio::{
 };
 use tokio_util::task::TaskTracker;
 
+use self::retired::Retired;
 use crate::error::{ReadOnlySession, from_sqlx, in_table};
 
 /// The time limit of a call; after it, the store counts as unavailable.
@@ -214,39 +210,4 @@ async fn is_alive(
         connection.ping().await?;
     }
     Ok(true)
-}
-
-/// The connections that are not reused: those opened before a session rejected a write because it
-/// is read-only. Such sessions stay read-only after the database accepts writes again.
-#[derive(Debug, Clone)]
-struct Retired {
-    created_at: Instant,
-    /// The microseconds from `created_at` to the last rejected write.
-    retired_before: Arc<AtomicU64>,
-}
-
-impl Default for Retired {
-    fn default() -> Self {
-        Self {
-            created_at: Instant::now(),
-            retired_before: Arc::default(),
-        }
-    }
-}
-
-impl Retired {
-    fn now(&self) -> u64 {
-        u64::try_from(self.created_at.elapsed().as_micros()).unwrap_or(u64::MAX)
-    }
-
-    /// Includes all connections that are open now.
-    fn include_all(&self) {
-        self.retired_before.fetch_max(self.now(), Ordering::Relaxed);
-    }
-
-    /// Returns whether a connection of this age is one of them.
-    fn includes(&self, age: Duration) -> bool {
-        let age = u64::try_from(age.as_micros()).unwrap_or(u64::MAX);
-        self.now().saturating_sub(age) < self.retired_before.load(Ordering::Relaxed)
-    }
 }

@@ -1,0 +1,107 @@
+//! The statements on credentials.
+
+use relational::{credential_columns, page_budget};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select ",
+            credential_columns!(),
+            " from credentials ",
+            $rest
+        )
+    };
+}
+
+/// One credential of a tenant. `is not distinct from` makes the tenant a filter: with `=`, the
+/// planner would prefer the index of listings to the primary key while both are empty.
+macro_rules! one {
+    () => {
+        "id = $2 and kind = $3 and tenant_id is not distinct from $1"
+    };
+}
+
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
+macro_rules! rotate {
+    ($columns:literal, $condition:literal) => {
+        concat!(
+            "update credentials set ",
+            $columns,
+            " where ",
+            one!(),
+            " and revoked_at is null and ",
+            $condition,
+            " returning ",
+            credential_columns!()
+        )
+    };
+}
+
+pub(super) const INSERT: &str = concat!(
+    "insert into credentials (",
+    credential_columns!(),
+    ", sort_seq) values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, \
+        (select coalesce(max(sort_seq), 0) + 1 from credentials \
+            where tenant_id = $3 and kind = $2))"
+);
+pub(super) const FIND: &str = select!("where id = $1 and kind = $2");
+pub(super) const LIST: &str = concat!(
+    "select * from ",
+    page_budget!(
+        concat!(
+            "select sort_seq, octet_length(allowed_origins::text) \
+             + coalesce(octet_length(key_set::text), 0) as bytes, ",
+            credential_columns!(),
+            " from credentials where tenant_id = $1 and kind = $2 \
+             and sort_seq < $3 order by sort_seq desc limit $4"
+        ),
+        "sort_seq desc"
+    ),
+    " credentials order by place"
+);
+pub(super) const ROTATE_SECRET: &str = rotate!(
+    "previous_digest = case when $6::timestamptz is not null then digest end, \
+     previous_until = $6, digest = $4, last4 = $5",
+    "digest is not null"
+);
+pub(super) const ROTATE_KEYS: &str = rotate!("key_set = $4, key_set_url = $5", "digest is null");
+pub(super) const REVOKE: &str = concat!(
+    "update credentials set revoked_at = $4 where ",
+    one!(),
+    " and revoked_at is null"
+);
+pub(super) const EXISTS: &str = concat!(
+    "select exists (select 1 from credentials where ",
+    one!(),
+    ")"
+);
+/// Updates rows in id order, so that two nodes with the same credentials do not block each other.
+pub(super) const TOUCH: &str = "\
+    with used as materialized ( \
+        select c.id, n.at \
+        from (select id, max(at) as at from unnest($1::text[], $2::timestamptz[]) as n (id, at) \
+            group by id) n \
+        join credentials c on c.id = n.id \
+        order by c.id for update of c) \
+    update credentials set last_used_at = used.at from used \
+    where credentials.id = used.id \
+        and (credentials.last_used_at is null or credentials.last_used_at < used.at)";
+
+pub(super) const DELETE_KEY: &str = "delete from credentials where id = $1 and kind = 'key'";
+/// The number is arbitrary and the same in every process.
+pub(super) const LOCK_FIRST_KEY: &str = "select pg_advisory_xact_lock(7310279084265173)";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    FIND,
+    LIST,
+    ROTATE_SECRET,
+    ROTATE_KEYS,
+    REVOKE,
+    EXISTS,
+    TOUCH,
+    DELETE_KEY,
+    LOCK_FIRST_KEY,
+];

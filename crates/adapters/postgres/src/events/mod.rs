@@ -1,0 +1,153 @@
+//! The event log.
+
+mod statements;
+
+use domain::{Agent, AgentId, Conversation, ConversationId, EventType, Message, Seq, TenantId};
+use ports::{EventQuery, LogBounds, LoggedChange, RepositoryError};
+use relational::{
+    EventRecord, EventTurn,
+    event_page::{MAX_COUNTED_EVENTS, MAX_SCANNED_EVENTS, clamp_position, full_visibility},
+    page_budget, read,
+    repositories::EventSql,
+    stored::{
+        StoredChange, StoredConversation, StoredMessage, StoredSnapshot, StoredTurn,
+        events_with_bounds,
+    },
+};
+use sqlx::{
+    Encode, FromRow, Postgres, Type,
+    postgres::{PgArguments, PgRow},
+    query::Query,
+};
+use uuid::Uuid;
+
+use crate::PostgresStore;
+
+pub(crate) use statements::STATEMENTS;
+use statements::{BOUNDS, CHANGES, CONVERSATIONS, COUNT, GREETINGS, HEADS, PAGE, SNAPSHOTS, TURNS};
+
+impl EventSql for PostgresStore {
+    async fn scan_events(
+        &self,
+        tenant: &TenantId,
+        query: &EventQuery,
+    ) -> Result<(Vec<EventRecord>, LogBounds), RepositoryError> {
+        let page = filtered(PAGE, tenant, query, MAX_SCANNED_EVENTS);
+        events_with_bounds(tenant, &self.connections.fetch_all(page).await?)
+    }
+
+    async fn count_events(
+        &self,
+        tenant: &TenantId,
+        query: &EventQuery,
+    ) -> Result<i64, RepositoryError> {
+        let count = filtered(COUNT, tenant, query, MAX_COUNTED_EVENTS);
+        self.connections.fetch_value("events", count).await
+    }
+
+    async fn event_turns(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<EventTurn>, RepositoryError> {
+        fetch_joined(self, TURNS, "turns", tenant, ids, |row: StoredTurn| {
+            row.try_into()
+        })
+        .await
+    }
+
+    async fn event_conversations(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Conversation>, RepositoryError> {
+        let convert = |row: StoredConversation| Ok(row.into());
+        fetch_joined(self, CONVERSATIONS, "conversations", tenant, ids, convert).await
+    }
+
+    async fn event_greetings(
+        &self,
+        tenant: &TenantId,
+        ids: Vec<Uuid>,
+    ) -> Result<Vec<Message>, RepositoryError> {
+        let convert = |row: StoredMessage| row.try_into();
+        fetch_joined(self, GREETINGS, "messages", tenant, ids, convert).await
+    }
+
+    async fn event_snapshots(
+        &self,
+        tenant: &TenantId,
+        positions: Vec<i64>,
+    ) -> Result<Vec<(Seq, Agent)>, RepositoryError> {
+        let convert = |row: StoredSnapshot| Ok(row.into());
+        fetch_joined(self, SNAPSHOTS, "events", tenant, positions, convert).await
+    }
+
+    async fn log_bounds(&self, tenant: &TenantId) -> Result<Option<(i64, i64)>, RepositoryError> {
+        let bounds = sqlx::query(BOUNDS).bind(tenant.as_str());
+        let row = self.connections.fetch_optional(bounds).await?;
+        row.map(|row| read::row("tenants", &row)).transpose()
+    }
+
+    async fn log_heads(&self) -> Result<Vec<(String, i64)>, RepositoryError> {
+        let rows = self.connections.fetch_all(sqlx::query(HEADS)).await?;
+        read::rows("tenants", rows, Ok)
+    }
+
+    async fn logged_changes(
+        &self,
+        tenant: &TenantId,
+        since: Seq,
+        limit: usize,
+    ) -> Result<Vec<LoggedChange>, RepositoryError> {
+        let changes = sqlx::query(CHANGES)
+            .bind(tenant.as_str())
+            .bind(since.0)
+            .bind(page_budget::row_count(limit));
+        let rows = self.connections.fetch_all(changes).await?;
+        read::rows("events", rows, |row: StoredChange| Ok(row.into()))
+    }
+}
+
+/// Runs a statement for all `keys` of a tenant at once.
+async fn fetch_joined<R, V, K>(
+    store: &PostgresStore,
+    statement: &'static str,
+    table: &'static str,
+    tenant: &TenantId,
+    keys: Vec<K>,
+    into: impl Fn(R) -> Result<V, RepositoryError>,
+) -> Result<Vec<V>, RepositoryError>
+where
+    R: for<'r> FromRow<'r, PgRow>,
+    Vec<K>: for<'q> Encode<'q, Postgres> + Type<Postgres>,
+{
+    let query = sqlx::query(statement).bind(tenant.as_str()).bind(keys);
+    let rows = store.connections.fetch_all(query).await?;
+    read::rows(table, rows, into)
+}
+
+/// Binds the parameters of a statement on the events that pass the filters of `query`, among the
+/// next `scanned`.
+fn filtered(
+    statement: &'static str,
+    tenant: &TenantId,
+    query: &EventQuery,
+    scanned: i64,
+) -> Query<'static, Postgres, PgArguments> {
+    let types: Vec<_> = query.types.iter().copied().map(EventType::as_str).collect();
+    let types = (!types.is_empty()).then_some(types);
+    let visibility = query.visibility.clone().unwrap_or_else(full_visibility);
+    sqlx::query(statement)
+        .bind(tenant.as_str())
+        .bind(clamp_position(query.since))
+        .bind(page_budget::row_count(query.limit))
+        .bind(scanned)
+        .bind(types)
+        .bind(query.agent_id.map(AgentId::uuid))
+        .bind(query.conversation_id.map(ConversationId::uuid))
+        .bind(visibility.agents)
+        .bind(visibility.conversations)
+        .bind(visibility.principal.as_str())
+        .bind(visibility.user_id.as_deref())
+}

@@ -1,0 +1,47 @@
+//! The transactions of the store.
+
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use ports::RepositoryError;
+use relational::{Rows, Store, Work};
+use sqlx::PgConnection;
+
+use crate::{PostgresStore, idempotency, rows, store_state, tenants};
+
+impl Store for PostgresStore {
+    type Connection = PgConnection;
+
+    async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut PgConnection) -> Work<'c, T> + Send + 'static,
+    {
+        self.connections.transaction(work).await
+    }
+
+    async fn lock_tenant(
+        connection: &mut PgConnection,
+        tenant: &TenantId,
+    ) -> Result<Seq, RepositoryError> {
+        tenants::lock(connection, tenant).await
+    }
+
+    async fn write(connection: &mut PgConnection, rows: &Rows) -> Result<(), RepositoryError> {
+        rows::write(connection, rows).await
+    }
+
+    async fn find_record(
+        connection: &mut PgConnection,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        idempotency::find(connection, tenant, claim).await
+    }
+
+    async fn lock_state(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+        store_state::lock(connection).await
+    }
+
+    async fn raise_access_version(connection: &mut PgConnection) -> Result<(), RepositoryError> {
+        store_state::raise_access_version(connection).await
+    }
+}

@@ -1,0 +1,124 @@
+//! The content of one event, from its row and the entities that it refers to.
+
+use domain::{
+    Event, EventData, EventType, Message, Turn, TurnStatus,
+    event::{Tombstone, event_id},
+};
+use ports::{LoggedEvent, RepositoryError};
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::{EventContent, EventRecord, EventTurn};
+use crate::{EventRow, column::corrupt};
+
+/// Joins the content to a row.
+pub(super) fn logged_event(
+    record: EventRecord,
+    content: &mut EventContent,
+) -> Result<LoggedEvent, RepositoryError> {
+    let data = data(&record, content)?;
+    let EventRow {
+        tenant,
+        seq,
+        kind,
+        time,
+        agent_id,
+        conversation_id,
+        user_id,
+        turn_id,
+        actor,
+        ..
+    } = record.row;
+    Ok(LoggedEvent {
+        event: Event {
+            seq,
+            id: event_id(&tenant, seq, time),
+            kind,
+            time,
+            tenant_id: tenant,
+            agent_id,
+            conversation_id,
+            user_id,
+            turn_id,
+            actor,
+            data,
+        },
+        asker: record.asker,
+    })
+}
+
+fn data(record: &EventRecord, content: &mut EventContent) -> Result<EventData, RepositoryError> {
+    if record.is_subject_deleted() {
+        return Ok(EventData::DELETED);
+    }
+    let row = &record.row;
+    let data = match row.kind {
+        EventType::AgentCreated | EventType::AgentUpdated => content
+            .snapshots
+            .remove(&row.seq)
+            .map_or(EventData::DELETED, |agent| EventData::Agent { agent }),
+        EventType::AgentDeleted => EventData::AgentDeleted {
+            agent: parse_data::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationDeleted => EventData::ConversationDeleted {
+            conversation: parse_data::<Tombstone<_>>(row)?,
+        },
+        EventType::ConversationCreated | EventType::ConversationUpdated => {
+            conversation_data(row, content)
+        }
+        kind => row
+            .turn_id
+            .and_then(|id| content.turns.get(&id))
+            .map_or(EventData::DELETED, |turn| turn_data(kind, turn)),
+    };
+    Ok(data)
+}
+
+fn conversation_data(row: &EventRow, content: &EventContent) -> EventData {
+    let Some(id) = row.conversation_id else {
+        return EventData::DELETED;
+    };
+    let Some(conversation) = content.conversations.get(&id) else {
+        return EventData::DELETED;
+    };
+    let greeting = match row.kind {
+        EventType::ConversationCreated => content.greetings.get(&id).cloned(),
+        _ => None,
+    };
+    EventData::Conversation {
+        conversation: conversation.clone(),
+        greeting,
+    }
+}
+
+fn turn_data(kind: EventType, turn: &EventTurn) -> EventData {
+    let EventTurn {
+        row,
+        arguments_left_out,
+    } = turn;
+    let turn = row.turn.clone();
+    let (turn, message): (Turn, Option<Message>) = match kind {
+        EventType::TurnQueued => (turn.as_queued(), None),
+        EventType::TurnStarted => (turn.as_started(), row.user_message()),
+        EventType::TurnCompleted => ended_turn(turn, TurnStatus::Completed),
+        EventType::TurnCancelled => ended_turn(turn, TurnStatus::Cancelled),
+        _ => ended_turn(turn, TurnStatus::Failed),
+    };
+    // Events from before the tool calls do not contain them.
+    let lacks_arguments = *arguments_left_out && !turn.tool_calls.is_empty();
+    let mut data = EventData::turn(turn, message);
+    if let EventData::Turn { omitted, .. } = &mut data {
+        *omitted |= lacks_arguments;
+    }
+    data
+}
+
+fn ended_turn(turn: Turn, status: TurnStatus) -> (Turn, Option<Message>) {
+    let message = turn.reply.clone();
+    (turn.as_ended(status), message)
+}
+
+fn parse_data<T: DeserializeOwned>(row: &EventRow) -> Result<T, RepositoryError> {
+    let data = row.data.clone().unwrap_or(Value::Null);
+    serde_json::from_value(data).map_err(corrupt("events.data"))
+}

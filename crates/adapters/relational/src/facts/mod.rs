@@ -1,0 +1,142 @@
+//! The facts that a store must read before a batch is planned.
+
+mod query;
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+
+pub use self::query::FactsQuery;
+use crate::TurnRow;
+use domain::{
+    AgentId, ConversationId, EventType, IdempotencyEntry, IdempotencyRecord, NodeId, PrincipalId,
+    Seq, TenantId, Timestamp, TurnId, idempotency::RETENTION,
+};
+
+/// An id and the tenant that it belongs to.
+pub type InTenant<Id> = (TenantId, Id);
+
+/// The key of an idempotency record.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct ClaimKey {
+    /// The tenant that owns the data.
+    pub tenant: TenantId,
+    /// The principal that sent the key.
+    pub principal: PrincipalId,
+    /// The operation that the key belongs to.
+    pub operation: String,
+    /// The client's key.
+    pub key: String,
+}
+
+impl ClaimKey {
+    /// The key of the record that `claim` would create.
+    pub fn new(tenant: &TenantId, claim: &IdempotencyEntry) -> Self {
+        Self {
+            tenant: tenant.clone(),
+            principal: claim.principal.clone(),
+            operation: claim.operation.to_owned(),
+            key: claim.key.as_str().to_owned(),
+        }
+    }
+}
+
+/// Whether a record still applies to a claim made at `now`.
+pub fn is_within_retention(record: &IdempotencyRecord, now: Timestamp) -> bool {
+    now < record.created_at + RETENTION
+}
+
+/// The facts that a store has read under the lock of the tenants in `heads`. Deleted entities are
+/// not contained.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// The newest event of each tenant that exists.
+    pub heads: BTreeMap<TenantId, Seq>,
+    /// The versions of agents.
+    pub agents: HashMap<InTenant<AgentId>, i64>,
+    /// Conversations.
+    pub conversations: HashMap<InTenant<ConversationId>, ConversationFacts>,
+    /// Turns with their replies: the turns to end, and those that [`FactsQuery::more_turns`]
+    /// returns.
+    pub turns: HashMap<InTenant<TurnId>, TurnRow>,
+    /// The idempotency records of used keys.
+    pub claims: HashMap<ClaimKey, IdempotencyRecord>,
+    /// The nodes that are registered and not marked as dead.
+    pub live_nodes: HashSet<NodeId>,
+    /// The events that an attempt in doubt may have written, by position.
+    pub logged: Vec<EventInDoubt>,
+}
+
+impl Facts {
+    /// The version of the agent, if it exists.
+    pub(crate) fn agent_version(&self, begin: &ports::BeginTurn) -> Option<i64> {
+        let agent = (begin.tenant.clone(), begin.agent_id);
+        let by_conversation = || {
+            self.conversation(&begin.tenant, begin.target.id())
+                .filter(|found| found.agent_id == begin.agent_id)
+                .map(|found| found.agent_version)
+        };
+        self.agents.get(&agent).copied().or_else(by_conversation)
+    }
+
+    /// The conversation, if it exists.
+    pub(crate) fn conversation(
+        &self,
+        tenant: &TenantId,
+        id: ConversationId,
+    ) -> Option<&ConversationFacts> {
+        self.conversations.get(&(tenant.clone(), id))
+    }
+
+    /// The turn, in any status.
+    pub(crate) fn turn(&self, tenant: &TenantId, id: TurnId) -> Option<&TurnRow> {
+        self.turns.get(&(tenant.clone(), id))
+    }
+
+    /// The record of an earlier use of the claim's key, if it is within its retention time.
+    pub fn existing_record(
+        &self,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Option<&IdempotencyRecord> {
+        self.claims
+            .get(&ClaimKey::new(tenant, claim))
+            .filter(|record| is_within_retention(record, claim.created_at))
+    }
+}
+
+/// The facts about a conversation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ConversationFacts {
+    /// The agent that replies in it.
+    pub agent_id: AgentId,
+    /// The agent's current version.
+    pub agent_version: i64,
+    /// The user that it belongs to.
+    pub user_id: Option<String>,
+    /// The number of messages.
+    pub message_count: i64,
+    /// The number of turns that have started.
+    pub turn_count: i64,
+    /// The time of the last change.
+    pub updated_at: Timestamp,
+    /// The turn in progress.
+    pub running: Option<TurnId>,
+    /// The number of queued turns.
+    pub waiting: u32,
+    /// The queued turn that starts next.
+    pub first_waiting: Option<TurnId>,
+}
+
+/// An event that an attempt in doubt may have written.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventInDoubt {
+    /// The tenant that owns the log.
+    pub tenant: TenantId,
+    /// Its position.
+    pub seq: Seq,
+    /// The type of the event.
+    pub kind: EventType,
+    /// The conversation that it refers to.
+    pub conversation_id: Option<ConversationId>,
+    /// The turn that it refers to.
+    pub turn_id: Option<TurnId>,
+}

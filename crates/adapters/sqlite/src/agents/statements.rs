@@ -1,0 +1,84 @@
+//! The statements on agents.
+
+use relational::{agent_columns, page_budget};
+
+/// A page of agents joined to the tenant's head, so that both come from the same snapshot. The
+/// content of agents that do not fit into the page is not read.
+macro_rules! list {
+    ($from:literal, $page_order:literal, $order:literal) => {
+        concat!(
+            "select t.head_seq, a.sort_seq, p.total, ",
+            agent_columns!(),
+            " from tenants t left join ",
+            page_budget!(
+                concat!(
+                    "select a.rowid as agent, a.name_key, a.sort_seq, a.id, octet_length(a.personality) \
+                     + octet_length(a.capabilities) + octet_length(a.config) as bytes from ",
+                    $from,
+                    " and a.deleted_at is null order by ",
+                    $page_order,
+                    " limit ?2"
+                ),
+                $order
+            ),
+            " p on true left join agents a on a.rowid = p.agent where t.id = ?1 order by p.place"
+        )
+    };
+}
+
+pub(super) const INSERT: &str = "\
+    insert into agents (tenant_id, id, name, name_key, personality, capabilities, config, \
+        version, created_at, updated_at, sort_seq) \
+    values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)";
+pub(super) const INSERT_CAPABILITIES: &str = "\
+    insert into agent_capabilities (tenant_id, capability, agent_id, sort_seq) \
+    select ?1, c.value, ?2, a.sort_seq from agents a, json_each(?3) c \
+    where a.tenant_id = ?1 and a.id = ?2";
+pub(super) const DELETE_CAPABILITIES: &str = "\
+    delete from agent_capabilities indexed by agent_capabilities_by_agent \
+    where tenant_id = ?1 and agent_id = ?2";
+pub(super) const FIND: &str = concat!(
+    "select t.head_seq, ",
+    agent_columns!(),
+    " from tenants t left join agents a \
+     on a.tenant_id = t.id and a.id = ?2 and a.deleted_at is null \
+     where t.id = ?1"
+);
+pub(super) const LIST_ALL: &str = list!(
+    "agents a where a.tenant_id = ?1 and (a.sort_seq, a.id) < (?3, ?4)",
+    "a.sort_seq desc, a.id desc",
+    "sort_seq desc, id desc"
+);
+pub(super) const LIST_BY_NAME: &str = list!(
+    "agents a where a.tenant_id = ?1 and (a.name_key, a.id) > (?3, ?4) and a.name_key < ?5",
+    "a.name_key, a.id",
+    "name_key, id"
+);
+pub(super) const LIST_BY_CAPABILITY: &str = list!(
+    "agent_capabilities c cross join agents a on a.tenant_id = c.tenant_id and a.id = c.agent_id \
+     where c.tenant_id = ?1 and c.capability = ?5 and (c.sort_seq, c.agent_id) < (?3, ?4)",
+    "c.sort_seq desc, c.agent_id desc",
+    "sort_seq desc, id desc"
+);
+pub(super) const VERSION: &str = "\
+    select version from agents where tenant_id = ?1 and id = ?2 and deleted_at is null";
+pub(super) const UPDATE: &str = "\
+    update agents set name = ?3, name_key = ?4, personality = ?5, capabilities = ?6, config = ?7, \
+        version = ?8, updated_at = ?9 \
+    where tenant_id = ?1 and id = ?2";
+pub(super) const DELETE: &str =
+    "update agents set deleted_at = ?3 where tenant_id = ?1 and id = ?2";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    INSERT_CAPABILITIES,
+    DELETE_CAPABILITIES,
+    FIND,
+    LIST_ALL,
+    LIST_BY_NAME,
+    LIST_BY_CAPABILITY,
+    VERSION,
+    UPDATE,
+    DELETE,
+];

@@ -1,0 +1,81 @@
+//! The statements on credentials.
+
+use relational::{credential_columns, page_budget};
+
+macro_rules! select {
+    ($rest:literal) => {
+        concat!(
+            "select ",
+            credential_columns!(),
+            " from credentials ",
+            $rest
+        )
+    };
+}
+
+/// Replaces the proof of a credential with another of the same kind, unless the credential is
+/// revoked, and returns the credential.
+macro_rules! rotate {
+    ($columns:literal, $condition:literal) => {
+        concat!(
+            "update credentials set ",
+            $columns,
+            " where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null and ",
+            $condition,
+            " returning ",
+            credential_columns!()
+        )
+    };
+}
+
+pub(super) const INSERT: &str = concat!(
+    "insert into credentials (",
+    credential_columns!(),
+    ", sort_seq) values (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, \
+        (select coalesce(max(sort_seq), 0) + 1 from credentials \
+            where tenant_id = ?3 and kind = ?2))"
+);
+pub(super) const FIND: &str = select!("where id = ?1 and kind = ?2");
+pub(super) const LIST: &str = concat!(
+    "select p.place_in_list as sort_seq, p.total, ",
+    credential_columns!(),
+    " from ",
+    page_budget!(
+        "select rowid as credential, sort_seq as place_in_list, octet_length(allowed_origins) \
+         + coalesce(octet_length(key_set), 0) as bytes from credentials \
+         where tenant_id = ?1 and kind = ?2 and sort_seq < ?3 \
+         order by sort_seq desc limit ?4",
+        "place_in_list desc"
+    ),
+    " p cross join credentials c on c.rowid = p.credential order by p.place"
+);
+pub(super) const ROTATE_SECRET: &str = rotate!(
+    "previous_digest = case when ?6 is not null then digest end, \
+     previous_until = ?6, digest = ?4, last4 = ?5",
+    "digest is not null"
+);
+pub(super) const ROTATE_KEYS: &str = rotate!("key_set = ?4, key_set_url = ?5", "digest is null");
+pub(super) const REVOKE: &str = "\
+    update credentials set revoked_at = ?4 \
+    where tenant_id = ?1 and id = ?2 and kind = ?3 and revoked_at is null";
+pub(super) const EXISTS: &str = "\
+    select exists (select 1 from credentials where tenant_id = ?1 and id = ?2 and kind = ?3)";
+pub(super) const TOUCH: &str = "\
+    update credentials set last_used_at = used.at \
+    from (select value ->> 0 as id, max(value ->> 1) as at from json_each(?1) group by 1) as used \
+    where credentials.id = used.id and coalesce(credentials.last_used_at < used.at, true)";
+
+pub(super) const DELETE_KEY: &str = "delete from credentials where id = ?1 and kind = 'key'";
+
+/// The statements of this file.
+pub(crate) const STATEMENTS: &[&str] = &[
+    INSERT,
+    FIND,
+    LIST,
+    ROTATE_SECRET,
+    ROTATE_KEYS,
+    REVOKE,
+    EXISTS,
+    TOUCH,
+    DELETE_KEY,
+];

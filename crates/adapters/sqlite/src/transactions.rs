@@ -1,0 +1,89 @@
+//! The transactions and reads of the store.
+
+use domain::{IdempotencyEntry, IdempotencyRecord, Seq, TenantId};
+use ports::RepositoryError;
+use relational::{Rows, Store, Work};
+use sqlx::{
+    Decode, Row as _, SqliteConnection, Type,
+    query::Query,
+    sqlite::{Sqlite, SqliteArguments, SqliteRow},
+};
+
+use crate::{
+    SqliteStore,
+    error::{from_sqlx, in_table},
+    idempotency, rows, store_state, tenants,
+};
+
+impl Store for SqliteStore {
+    type Connection = SqliteConnection;
+
+    async fn transaction<T, W>(&self, work: W) -> Result<T, RepositoryError>
+    where
+        T: Send + 'static,
+        W: for<'c> FnOnce(&'c mut SqliteConnection) -> Work<'c, T> + Send + 'static,
+    {
+        self.writer.transaction(work).await
+    }
+
+    async fn lock_tenant(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+    ) -> Result<Seq, RepositoryError> {
+        tenants::lock(connection, tenant).await
+    }
+
+    async fn write(connection: &mut SqliteConnection, rows: &Rows) -> Result<(), RepositoryError> {
+        rows::write(connection, rows).await
+    }
+
+    async fn find_record(
+        connection: &mut SqliteConnection,
+        tenant: &TenantId,
+        claim: &IdempotencyEntry,
+    ) -> Result<Option<IdempotencyRecord>, RepositoryError> {
+        idempotency::find(connection, tenant, claim).await
+    }
+
+    /// The transaction itself is the lock.
+    async fn lock_state(_connection: &mut SqliteConnection) -> Result<(), RepositoryError> {
+        Ok(())
+    }
+
+    async fn raise_access_version(
+        connection: &mut SqliteConnection,
+    ) -> Result<(), RepositoryError> {
+        store_state::raise_access_version(connection).await
+    }
+}
+
+impl SqliteStore {
+    /// Returns the rows of one statement.
+    pub(crate) async fn fetch_all(
+        &self,
+        query: Query<'_, Sqlite, SqliteArguments>,
+    ) -> Result<Vec<SqliteRow>, RepositoryError> {
+        query.fetch_all(&self.readers).await.map_err(from_sqlx)
+    }
+
+    /// Returns the first row of one statement.
+    pub(crate) async fn fetch_optional(
+        &self,
+        query: Query<'_, Sqlite, SqliteArguments>,
+    ) -> Result<Option<SqliteRow>, RepositoryError> {
+        query.fetch_optional(&self.readers).await.map_err(from_sqlx)
+    }
+
+    /// Returns the only value of one statement that always has one.
+    pub(crate) async fn fetch_value<T>(
+        &self,
+        table: &'static str,
+        query: Query<'_, Sqlite, SqliteArguments>,
+    ) -> Result<T, RepositoryError>
+    where
+        T: for<'r> Decode<'r, Sqlite> + Type<Sqlite>,
+    {
+        let row = query.fetch_one(&self.readers).await.map_err(from_sqlx)?;
+        row.try_get(0).map_err(in_table(table))
+    }
+}
