@@ -1,8 +1,8 @@
 //! The store on PostgreSQL, 15 or newer.
 //!
-//! Translates between the ports and SQL, and decides nothing: crate `relational` plans each batch
-//! of turns, for every database in the same way. Files have the same names in both store adapters,
-//! so that a diff of the folders shows how they differ.
+//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports on
+//! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
+//! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
 //! Every transaction that changes data of a tenant first locks the tenant's row, in a statement of
 //! its own. Chats are written by one task with its own connection (`batch.rs`), everything else

@@ -1,8 +1,9 @@
-//! The parts of a relational store that do not depend on its database: which writes form one
-//! transaction, what such a transaction decides and writes, how a page of the event log is built,
-//! and how stored rows are converted to domain types. SQL stays in the stores.
+//! The parts of a relational store that do not depend on its database: the order of the steps in
+//! each transaction, which writes form one transaction, what it decides and writes, how a page of
+//! the event log is built, and how stored rows are converted to domain types.
 //!
-//! A store reads [`Facts`] under the tenant lock, has [`plan::plan`] decide on them, and writes
+//! A store implements [`Store`] and the traits of [`repositories`] with its SQL, and gets the
+//! ports. It reads [`Facts`] under the tenant lock, has [`plan::plan`] decide on them, and writes
 //! the resulting [`Rows`]. Stores decide nothing themselves, so they cannot decide differently.
 
 pub mod batch;

@@ -1,8 +1,8 @@
 //! The store on SQLite: one file, one process.
 //!
-//! Translates between the ports and SQL, and decides nothing: crate `relational` plans each batch
-//! of turns, for every database in the same way. Files have the same names in both store adapters,
-//! so that a diff of the folders shows how they differ.
+//! Contains the SQL of the ports, and decides nothing: crate `relational` implements most ports on
+//! traits such as `AgentSql`, and reads the rows, for every database in the same way. Files have
+//! the same names in both store adapters, so that a diff of the folders shows how they differ.
 //!
 //! All writes go through one task that owns the only write connection (`writer.rs`); a running
 //! transaction of this task is the lock of every tenant. Reads use a pool of their own and are

@@ -207,7 +207,10 @@ mod tests {
     fn only_stores_use_sql() {
         let stores = ["relational", "postgres_store", "sqlite_store"];
         assert!(allowed("sqlite_store", "sqlx"));
-        for layer in LAYERS.iter().filter(|layer| !stores.contains(&layer.package)) {
+        for layer in LAYERS
+            .iter()
+            .filter(|layer| !stores.contains(&layer.package))
+        {
             assert!(!allows(layer, "sqlx", true), "{} → sqlx", layer.package);
             assert!(
                 !allows(layer, "sqlx-core", true),
