@@ -1,13 +1,60 @@
 //! The tool `calculator`.
 //!
-//! `notation` accepts unambiguous expressions and converts them to the notation of the expression
-//! library, which decides the order of operations. `operations` and `number` calculate, exactly
-//! where 28 digits suffice. `measured` tracks the error of rounded values.
+//! `parser` evaluates an expression while it reads it. `number` calculates with exact fractions,
+//! and in floating point where these do not suffice.
 
-mod measured;
-mod notation;
 mod number;
-mod operations;
-mod tool;
+mod parser;
 
-pub(crate) use tool::{EXPRESSION, NAME, calculate, definition};
+use ports::ToolDefinition;
+use serde_json::json;
+
+use number::ArithmeticError;
+use parser::{MAX_EXPRESSION_CHARS, SyntaxError};
+
+pub(crate) const NAME: &str = "calculator";
+pub(crate) const EXPRESSION: &str = "expression";
+
+const DESCRIPTION: &str = "Calculates an arithmetic expression and returns its value: exact, \
+    or marked as approximate. Knows + - * / ^ (power), % (remainder, not percent), \
+    parentheses, the functions sqrt, abs, round, floor, ceil, exp, ln, log10, sin, cos and tan \
+    (of radians), each of one value in parentheses, and the constants pi and e. \
+    Example: (1250 * 1.19 - 80) / 3";
+
+/// The reason that an expression has no value.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum CalculationError {
+    #[error(transparent)]
+    Syntax(#[from] SyntaxError),
+    #[error(transparent)]
+    Arithmetic(#[from] ArithmeticError),
+}
+
+pub(crate) fn definition() -> ToolDefinition {
+    ToolDefinition {
+        name: NAME.to_owned(),
+        description: DESCRIPTION.to_owned(),
+        input_schema: json!({
+            "type": "object",
+            "properties": {
+                EXPRESSION: {
+                    "type": "string",
+                    "description": "The expression, with a point before decimals, without \
+                        thousands separators, units and variables",
+                    "minLength": 1,
+                    "maxLength": MAX_EXPRESSION_CHARS,
+                },
+            },
+            "required": [EXPRESSION],
+            "additionalProperties": false,
+        }),
+    }
+}
+
+/// Calculates the value of an expression, as text.
+pub(crate) fn calculate(expression: &str) -> Result<String, CalculationError> {
+    Ok(parser::evaluate(expression)?.to_string())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,25 +1,26 @@
-//! Numbers: decimals of 28 digits, or floating point where these do not suffice.
+//! Numbers: exact fractions, or floating point where these do not suffice.
 
-use std::str::FromStr;
+use std::{f64::consts, fmt};
 
-use rust_decimal::{Decimal, prelude::ToPrimitive as _};
+use num_bigint::BigInt;
+use num_rational::BigRational;
+use num_traits::{Signed as _, ToPrimitive as _, Zero as _, pow::Pow as _};
 
-use super::measured::Measured;
-
+/// The maximum size of numerator and denominator: 77 digits.
+const MAX_BITS: u64 = 256;
+/// The number of digits that are shown of a fraction without a finite decimal expansion.
+const FRACTION_DIGITS: usize = 28;
 /// The number of digits of floating point that are shown: those that are reliable after one
 /// operation.
 const FLOAT_DIGITS: usize = 15;
+/// The size of a rounding error, relative to the value.
+const FLOAT_ERROR: f64 = 1e-15;
 
-/// With fewer reliable digits, the result contains its maximum error.
-const MIN_DIGITS_WITHOUT_ERROR: u32 = 6;
-
-/// The reason that an expression has no value.
+/// The reason that a calculation has no result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum ArithmeticError {
     #[error("it divides by zero")]
     DivisionByZero,
-    #[error("it divides by a number that may be zero after rounding")]
-    DivisionByUnsure,
     #[error("it takes the square root of a negative number")]
     RootOfNegative,
     #[error("it takes the logarithm of a number that is not positive")]
@@ -30,106 +31,239 @@ pub(crate) enum ArithmeticError {
     TooLarge,
 }
 
-/// An intermediate value of a calculation.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Number {
-    Decimal(Measured),
-    /// Finite.
-    Float(f64),
-    Impossible(ArithmeticError),
+/// A value, which is finite.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Number {
+    Exact(BigRational),
+    Approximate(f64),
+}
+
+type Outcome = Result<Number, ArithmeticError>;
+
+/// Returns the constant with this name.
+pub(super) fn constant(name: &str) -> Option<Number> {
+    match name {
+        "pi" => Some(Number::Approximate(consts::PI)),
+        "e" => Some(Number::Approximate(consts::E)),
+        _ => None,
+    }
+}
+
+/// Returns the function with this name.
+pub(super) fn function(name: &str) -> Option<fn(Number) -> Outcome> {
+    Some(match name {
+        "sqrt" => Number::square_root,
+        "abs" => |x| Ok(if x.to_float() < 0.0 { x.negated() } else { x }),
+        "round" => |x| x.stepped(BigRational::round, f64::round),
+        "floor" => |x| x.stepped(BigRational::floor, f64::floor),
+        "ceil" => |x| x.stepped(BigRational::ceil, f64::ceil),
+        "exp" => |x| Number::approximate(x.to_float().exp()),
+        "ln" => |x| x.logarithm(f64::ln),
+        "log10" => |x| x.logarithm(f64::log10),
+        "sin" => |x| Number::approximate(x.to_float().sin()),
+        "cos" => |x| Number::approximate(x.to_float().cos()),
+        "tan" => |x| Number::approximate(x.to_float().tan()),
+        _ => return None,
+    })
 }
 
 impl Number {
-    /// Creates a value from decimals, whose error may be infinite.
-    pub(super) fn decimal(value: Measured) -> Self {
-        if value.error.is_finite() {
-            Self::Decimal(value)
-        } else {
-            Self::Impossible(ArithmeticError::TooLarge)
+    /// Reads a numeral such as `1.5e-3`.
+    pub(super) fn parse(numeral: &str) -> Outcome {
+        let approximate = || Self::approximate(numeral.parse().unwrap_or(f64::INFINITY));
+        let (digits, exponent) = numeral.split_once(['e', 'E']).unwrap_or((numeral, "0"));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        let digits: Option<BigInt> = format!("{whole}{fraction}").parse().ok();
+        let exponent: Option<i64> = exponent.parse().ok();
+        let places = i64::try_from(fraction.len()).unwrap_or(i64::MAX);
+        match (digits, exponent.and_then(|it| it.checked_sub(places))) {
+            (Some(digits), Some(exponent)) if exponent.unsigned_abs() <= MAX_BITS * 8 => {
+                let power = BigInt::from(10).pow(exponent.unsigned_abs());
+                let value = if exponent < 0 {
+                    BigRational::new(digits, power)
+                } else {
+                    BigRational::from(digits * power)
+                };
+                Self::exact(value).map_or_else(approximate, Ok)
+            }
+            _ => approximate(),
         }
     }
 
-    /// Creates a value from floating point.
-    pub(crate) fn float(value: f64) -> Self {
-        if value.is_finite() {
-            Self::Float(value)
-        } else {
-            Self::Impossible(ArithmeticError::TooLarge)
-        }
+    pub(super) fn plus(&self, other: &Self) -> Outcome {
+        self.combine(
+            other,
+            |a, b| a + b,
+            |a, b| {
+                let sum = a + b;
+                // Less than the rounding errors of the summands remains only if they are equal.
+                if sum.abs() < a.abs() * FLOAT_ERROR {
+                    0.0
+                } else {
+                    sum
+                }
+            },
+        )
     }
 
-    /// Converts the value to floating point.
-    pub(crate) fn to_float(self) -> Result<f64, ArithmeticError> {
+    pub(super) fn negated(self) -> Self {
         match self {
-            Self::Decimal(number) => number.value.to_f64().ok_or(ArithmeticError::TooLarge),
-            Self::Float(value) => Ok(value),
-            Self::Impossible(fault) => Err(fault),
+            Self::Exact(value) => Self::Exact(-value),
+            Self::Approximate(value) => Self::Approximate(-value),
         }
     }
 
-    /// Formats the value.
-    pub(crate) fn to_text(self) -> Result<String, ArithmeticError> {
+    pub(super) fn times(&self, other: &Self) -> Outcome {
+        self.combine(other, |a, b| a * b, |a, b| a * b)
+    }
+
+    pub(super) fn divided_by(&self, divisor: &Self) -> Outcome {
+        divisor.reject_zero()?;
+        self.combine(divisor, |a, b| a / b, |a, b| a / b)
+    }
+
+    pub(super) fn modulo(&self, divisor: &Self) -> Outcome {
+        divisor.reject_zero()?;
+        self.combine(divisor, |a, b| a % b, |a, b| a % b)
+    }
+
+    pub(super) fn raised(&self, exponent: &Self) -> Outcome {
+        if exponent.to_float() < 0.0 {
+            self.reject_zero()?;
+        }
+        let is_whole = exponent.to_float().fract() == 0.0;
+        if self.to_float() < 0.0 && !is_whole {
+            return Err(ArithmeticError::PowerOfNegative);
+        }
+        if let (Self::Exact(base), Self::Exact(exact)) = (self, exponent)
+            && exact.is_integer()
+            && let Some(exponent) = exact.to_i32()
+            && (bits(base) - 1) * u64::from(exponent.unsigned_abs()) <= MAX_BITS
+            && let Some(power) = Self::exact(base.pow(exponent))
+        {
+            return Ok(power);
+        }
+        Self::approximate(self.to_float().powf(exponent.to_float()))
+    }
+
+    fn square_root(self) -> Outcome {
+        if self.to_float() < 0.0 {
+            return Err(ArithmeticError::RootOfNegative);
+        }
+        if let Self::Exact(value) = &self {
+            let root = BigRational::new(value.numer().sqrt(), value.denom().sqrt());
+            if &root * &root == *value {
+                return Ok(Self::Exact(root));
+            }
+        }
+        Self::approximate(self.to_float().sqrt())
+    }
+
+    fn logarithm(self, of_float: fn(f64) -> f64) -> Outcome {
+        let value = self.to_float();
+        if value <= 0.0 {
+            return Err(ArithmeticError::LogarithmOfNonPositive);
+        }
+        Self::approximate(of_float(value))
+    }
+
+    /// Applies a step function. In floating point, it applies to the digits that are shown: a value
+    /// that close to a step is probably on it.
+    fn stepped(self, exact: fn(&BigRational) -> BigRational, float: fn(f64) -> f64) -> Outcome {
         match self {
-            Self::Decimal(number) if number.is_exact() => Ok(number.value.normalize().to_string()),
-            Self::Decimal(number) => Ok(rounded_to_text(number)),
-            Self::Float(value) => Ok(format!("approximately {}", sure_digits(value))),
-            Self::Impossible(fault) => Err(fault),
+            Self::Exact(value) => Ok(Self::Exact(exact(&value))),
+            Self::Approximate(value) => Self::approximate(float(shown_digits(value))),
+        }
+    }
+
+    /// Calculates with fractions if possible, otherwise in floating point.
+    fn combine(
+        &self,
+        other: &Self,
+        exact: impl FnOnce(&BigRational, &BigRational) -> BigRational,
+        float: impl FnOnce(f64, f64) -> f64,
+    ) -> Outcome {
+        if let (Self::Exact(a), Self::Exact(b)) = (self, other)
+            && let Some(result) = Self::exact(exact(a, b))
+        {
+            return Ok(result);
+        }
+        Self::approximate(float(self.to_float(), other.to_float()))
+    }
+
+    /// Returns `None` if the fraction is too large.
+    fn exact(value: BigRational) -> Option<Self> {
+        (bits(&value) <= MAX_BITS).then_some(Self::Exact(value))
+    }
+
+    fn approximate(value: f64) -> Outcome {
+        let is_finite = value.is_finite();
+        let value = Self::Approximate(value);
+        is_finite.then_some(value).ok_or(ArithmeticError::TooLarge)
+    }
+
+    fn to_float(&self) -> f64 {
+        match self {
+            Self::Exact(value) => value.to_f64().unwrap_or(f64::NAN),
+            Self::Approximate(value) => *value,
+        }
+    }
+
+    fn reject_zero(&self) -> Result<(), ArithmeticError> {
+        if self.to_float() == 0.0 {
+            return Err(ArithmeticError::DivisionByZero);
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Display for Number {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Exact(value) => write_fraction(value, formatter),
+            Self::Approximate(value) => {
+                let value = shown_digits(*value);
+                let is_short = value == 0.0 || (1e-6..1e15).contains(&value.abs());
+                if is_short {
+                    write!(formatter, "approximately {value}")
+                } else {
+                    write!(formatter, "approximately {value:e}")
+                }
+            }
         }
     }
 }
 
-fn rounded_to_text(number: Measured) -> String {
-    let text = format!("approximately {}", number.sure());
-    if number.sure_digits() >= MIN_DIGITS_WITHOUT_ERROR {
-        return text;
+/// Writes a fraction as a decimal number, rounded and marked if it has no finite expansion.
+fn write_fraction(value: &BigRational, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+    // A denominator of this size divides this power of ten, or none.
+    let places = usize::try_from(MAX_BITS).unwrap_or(usize::MAX);
+    let dividend = value.numer().abs() * BigInt::from(10).pow(MAX_BITS);
+    let mut digits = &dividend / value.denom();
+    if !(dividend % value.denom()).is_zero() {
+        let excess = digits.to_string().len().saturating_sub(FRACTION_DIGITS);
+        let unit = BigInt::from(10).pow(excess);
+        digits = (digits + &unit / 2) / &unit * unit;
+        formatter.write_str("approximately ")?;
     }
-    // One digit, rounded up.
-    let unit = 10_f64.powf(number.error.log10().floor());
-    let error = (number.error / unit).ceil() * unit;
-    format!("{text} (give or take {})", sure_digits(error))
+    let digits = format!(
+        "{digits:0>width$}",
+        digits = digits.to_string(),
+        width = places + 1
+    );
+    let (whole, fraction) = digits.split_at(digits.len() - places);
+    let fraction = fraction.trim_end_matches('0');
+    let sign = if value.is_negative() { "-" } else { "" };
+    let point = if fraction.is_empty() { "" } else { "." };
+    write!(formatter, "{sign}{whole}{point}{fraction}")
 }
 
-/// Formats the reliable digits. Rounding errors are behind them.
-fn sure_digits(value: f64) -> String {
+/// Rounds to the digits that are shown, since rounding errors are behind them.
+fn shown_digits(value: f64) -> f64 {
     let places = FLOAT_DIGITS - 1;
-    let cut = format!("{value:.places$e}").parse().unwrap_or(value);
-    let is_short = cut == 0.0 || (1e-6..1e15).contains(&f64::abs(cut));
-    if is_short {
-        cut.to_string()
-    } else {
-        format!("{cut:e}")
-    }
+    format!("{value:.places$e}").parse().unwrap_or(value)
 }
 
-impl Default for Number {
-    fn default() -> Self {
-        Self::Decimal(Measured::exact(Decimal::ZERO))
-    }
-}
-
-/// The text is not a number.
-#[derive(Debug)]
-pub(crate) struct NotANumber;
-
-impl FromStr for Number {
-    type Err = NotANumber;
-
-    fn from_str(text: &str) -> Result<Self, NotANumber> {
-        let float: f64 = text.parse().or(Err(NotANumber))?;
-        let is_zero = float == 0.0;
-        Ok(match exact_decimal(text) {
-            Some(value) if value.is_zero() == is_zero => Self::Decimal(Measured::exact(value)),
-            _ => Self::float(float),
-        })
-    }
-}
-
-fn exact_decimal(text: &str) -> Option<Decimal> {
-    let Some((digits, _exponent)) = text.split_once(['e', 'E']) else {
-        return Decimal::from_str_exact(text).ok();
-    };
-    // Digits before an exponent beyond the capacity of a decimal are ignored, so such a number is
-    // not exact.
-    Decimal::from_str_exact(digits).ok()?;
-    Decimal::from_scientific(text).ok()
+fn bits(value: &BigRational) -> u64 {
+    value.numer().bits().max(value.denom().bits())
 }
