@@ -10,7 +10,6 @@ use ports::{PrepareError, ReplyChunk, ReplyEngine, ReplyError, ReplyRequest, Rep
 
 use crate::{
     cache::{CompiledRulesCache, Entry},
-    deltas::Deltas,
     reply::choose_reply,
     search::{Search, SearchTimeout},
     template::FilledReply,
@@ -129,19 +128,19 @@ fn advance(search: &mut Search, slice: Slice) -> Poll<Result<FilledReply, ReplyE
     })
 }
 
-/// Streams the reply by sentences, and the end.
+/// Streams the reply as one delta, or none if it is empty, and the end.
 fn into_stream(reply: FilledReply) -> ReplyStream {
     let finish_reason = if reply.is_truncated {
         FinishReason::Length
     } else {
         FinishReason::Stop
     };
-    let deltas = Deltas::new(reply.text).map(ReplyChunk::Delta);
+    let delta = (!reply.text.is_empty()).then_some(ReplyChunk::Delta(reply.text));
     let end = ReplyChunk::End {
         finish_reason,
         usage: None,
     };
-    stream::iter(deltas.chain([end]).map(Ok)).boxed()
+    stream::iter(delta.into_iter().chain([end]).map(Ok)).boxed()
 }
 
 fn unavailable(error: PoolError) -> ReplyError {

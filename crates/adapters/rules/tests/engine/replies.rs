@@ -227,20 +227,21 @@ fn long_messages_are_searched_off_the_async_thread() {
     });
 }
 
+#[rstest]
+#[case::long(
+    "The weather will be fine until the evening. Then {{agent.name}} would stay inside.",
+    1
+)]
+#[case::empty("{{capture.1}}", 0)]
 #[tokio::test]
-async fn a_long_reply_streams_sentence_by_sentence_and_a_short_one_at_once() {
+async fn a_reply_streams_as_one_delta_or_none(#[case] template: &str, #[case] deltas: usize) {
     let engine = RuleReplyEngine::new().expect("threads can be started");
-    for (sentences, reply) in [
-        (1, "Good morning! How are you? Well, I hope."),
-        (
-            2,
-            "The weather will be fine until the evening. Then {{agent.name}} would stay inside.",
-        ),
-    ] {
-        let agent = Arc::new(agent_with([pattern_rule("hello", reply)]));
-        let stream = engine.reply(request(&agent, "hello")).await.unwrap();
-        assert_eq!(stream.count().await, sentences + 1, "{reply}");
-        let (text, _) = collect_reply(&engine, request(&agent, "hello")).await;
-        assert_eq!(text, reply.replace("{{agent.name}}", "Ada"));
-    }
+    let agent = Arc::new(agent_with([pattern_rule("hello(x?)", template)]));
+    let stream = engine.reply(request(&agent, "hello")).await.unwrap();
+    assert_eq!(stream.count().await, deltas + 1, "{template}");
+    let (text, _) = collect_reply(&engine, request(&agent, "hello")).await;
+    let expected = template
+        .replace("{{agent.name}}", "Ada")
+        .replace("{{capture.1}}", "");
+    assert_eq!(text, expected);
 }
