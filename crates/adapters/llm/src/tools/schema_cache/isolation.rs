@@ -1,4 +1,4 @@
-//! Limits on the stack, the time and the steps of work with schemas of external tools.
+//! Limits on the stack and the time of work with schemas of external tools.
 
 use std::{
     any::Any,
@@ -6,7 +6,7 @@ use std::{
     io,
     panic::{AssertUnwindSafe, catch_unwind, resume_unwind},
     thread,
-    time::{Duration, Instant},
+    time::Instant,
 };
 
 use jsonschema::{Keyword, ValidationError};
@@ -16,8 +16,6 @@ use tokio::sync::{Semaphore, oneshot};
 /// The stack of a thread: enough for a schema of the maximum depth at every level of arguments of
 /// the maximum depth. Unused stack takes no memory.
 const STACK_BYTES: usize = 64 * 1024 * 1024;
-/// The maximum time between the first and the last step of a check.
-pub(super) const MAX_CHECK_TIME: Duration = Duration::from_secs(1);
 
 /// The threads that may run at the same time: each has a stack and the memory of its work.
 static THREADS: Semaphore = Semaphore::const_new(4);
@@ -60,101 +58,79 @@ async fn run_isolated_with_stack<T: Send + 'static>(
 }
 
 thread_local! {
-    /// The remaining limits of the check on this thread.
-    static REMAINING: Cell<Option<CheckLimits>> = const { Cell::new(None) };
+    /// The deadline of the check on this thread.
+    static DEADLINE: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
-#[derive(Clone, Copy)]
-struct CheckLimits {
-    steps: u32,
-    deadline: Instant,
-}
-
-/// A check exceeded its limits.
+/// A check was not completed before its deadline.
 #[derive(Debug)]
-pub(super) struct LimitExceeded;
+pub(super) struct DeadlineExceeded;
 
-/// Runs a check on this thread with a maximum number of steps and a deadline. It is stopped by
-/// unwinding: the library cannot be interrupted and continues after a violation if there are
-/// alternatives.
-pub(super) fn with_limits<T>(
-    steps: u32,
+/// Runs a check on this thread until a deadline. It is stopped by unwinding: the library cannot be
+/// interrupted and continues after a violation if there are alternatives.
+pub(super) fn run_until<T>(
     deadline: Instant,
     check: impl FnOnce() -> T,
-) -> Result<T, LimitExceeded> {
-    REMAINING.set(Some(CheckLimits { steps, deadline }));
+) -> Result<T, DeadlineExceeded> {
+    DEADLINE.set(Some(deadline));
     let checked = catch_unwind(AssertUnwindSafe(check));
-    REMAINING.set(None);
+    DEADLINE.set(None);
     checked.or_else(|reason: Box<dyn Any + Send>| match reason.downcast() {
-        Ok(limit_exceeded) => Err(*limit_exceeded),
+        Ok(exceeded) => Err(*exceeded),
         Err(reason) => resume_unwind(reason),
     })
 }
 
-/// The keyword in every subschema, which makes each evaluation a step.
-pub(super) struct Step;
+/// The keyword in every subschema, which ends the check at its deadline.
+pub(super) struct DeadlineKeyword;
 
-impl Step {
-    fn count() {
-        let Some(mut remaining) = REMAINING.get() else {
-            return;
-        };
-        if remaining.steps == 0 || Instant::now() > remaining.deadline {
+impl DeadlineKeyword {
+    fn enforce() {
+        if DEADLINE.get().is_some_and(|end| Instant::now() > end) {
             // Unlike `panic!`, this does not call the panic hook.
-            resume_unwind(Box::new(LimitExceeded));
+            resume_unwind(Box::new(DeadlineExceeded));
         }
-        remaining.steps -= 1;
-        REMAINING.set(Some(remaining));
     }
 }
 
-impl Keyword for Step {
+impl Keyword for DeadlineKeyword {
     fn validate<'i>(&self, _instance: &'i Value) -> Result<(), ValidationError<'i>> {
-        Self::count();
+        Self::enforce();
         Ok(())
     }
 
     fn is_valid(&self, _instance: &Value) -> bool {
-        Self::count();
+        Self::enforce();
         true
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     /// A stack that no address space can hold.
     const IMPOSSIBLE_STACK: usize = 1 << 60;
 
     #[test]
-    fn steps_are_limited() {
-        let steps = |number: u32| (0..number).for_each(|_| Step::count());
-        let deadline = Instant::now() + Duration::from_mins(1);
-        assert!(with_limits(3, deadline, || steps(3)).is_ok());
-        assert!(with_limits(3, deadline, || steps(4)).is_err());
-        assert!(
-            with_limits(4, deadline, || steps(4)).is_ok(),
-            "each check has its own limit"
-        );
-        steps(1_000);
-    }
-
-    #[test]
-    fn checks_share_a_deadline() {
+    fn a_check_ends_at_its_deadline() {
         let deadline = Instant::now() + Duration::from_millis(20);
-        let endless = with_limits(u32::MAX, deadline, || {
+        let endless = || {
             loop {
-                Step::count();
-                thread::sleep(Duration::from_millis(1));
+                DeadlineKeyword::enforce();
             }
-        });
-        let endless: Result<(), _> = endless;
-        assert!(endless.is_err());
+        };
+        let stopped: Result<(), _> = run_until(deadline, endless);
+        assert!(stopped.is_err());
         assert!(
-            with_limits(1, deadline, Step::count).is_err(),
+            run_until(deadline, DeadlineKeyword::enforce).is_err(),
             "no time is left"
         );
+        let later = Instant::now() + Duration::from_mins(1);
+        assert!(run_until(later, DeadlineKeyword::enforce).is_ok());
+        DeadlineKeyword::enforce();
     }
 
     #[tokio::test]

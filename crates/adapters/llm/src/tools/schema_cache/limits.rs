@@ -13,7 +13,7 @@ const MAX_LEVELS: usize = 512;
 /// The maximum number of patterns, including keys that are patterns.
 const MAX_PATTERNS: usize = 64;
 /// The maximum number of `unevaluatedItems` and `unevaluatedProperties`: each may double the time
-/// of a check, without counted steps.
+/// of a check, without meeting the keyword that enforces its deadline.
 const MAX_UNEVALUATED: usize = 8;
 
 /// The reason that a schema is rejected.

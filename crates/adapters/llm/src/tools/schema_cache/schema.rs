@@ -1,13 +1,13 @@
 //! A compiled schema of tool arguments.
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use domain::{sizes::ARGUMENT_LEVELS, tool_call::is_nested_deeper};
 use jsonschema::{Keyword, PatternOptions, ValidationError, Validator, paths::Location};
 use serde_json::{Map, Value, json};
 
 use super::{
-    isolation::{LimitExceeded, MAX_CHECK_TIME, Step, with_limits},
+    isolation::{DeadlineExceeded, DeadlineKeyword, run_until},
     limits::{Survey, survey},
 };
 
@@ -16,14 +16,14 @@ const MAX_PATTERN_BYTES: usize = 64 * 1024;
 /// The maximum number of bytes of all compiled patterns of a schema.
 const MAX_TOTAL_PATTERN_BYTES: usize = 512 * 1024;
 
-/// The maximum number of subschemas that are evaluated for one call. Long lists with alternatives
-/// need thousands.
-const MAX_STEPS: u32 = 200_000;
-/// The same while the violation is described, which needs more memory.
-const MAX_DESCRIPTION_STEPS: u32 = 20_000;
+/// The maximum time of a check.
+const MAX_CHECK_TIME: Duration = Duration::from_secs(1);
+/// The maximum time to describe a violation. Each alternative takes memory: about 40 MB in this
+/// time.
+const MAX_DESCRIPTION_TIME: Duration = Duration::from_millis(50);
 
-/// The keyword that counts steps. A schema that contains it counts double.
-const STEP: &str = "agent-service:step";
+/// The keyword that enforces the deadline of a check.
+const DEADLINE: &str = "agent-service:deadline";
 
 /// The maximum number of characters of the library's errors, which quote their input.
 const MAX_REASON_CHARS: usize = 200;
@@ -44,8 +44,8 @@ impl Schema {
             .dfa_size_limit(share.min(MAX_PATTERN_BYTES));
         let options = jsonschema::options()
             .with_pattern_options(patterns)
-            .with_keyword(STEP, new_step);
-        match options.build(&with_counted_steps(schema, &survey)) {
+            .with_keyword(DEADLINE, deadline_keyword);
+        match options.build(&with_deadlines(schema, &survey)) {
             Ok(validator) => Ok(Self(validator)),
             Err(error) => {
                 let reason = error.to_string();
@@ -60,50 +60,53 @@ impl Schema {
             return Some("the arguments are nested too deeply".to_owned());
         }
         let deadline = Instant::now() + MAX_CHECK_TIME;
-        match with_limits(MAX_STEPS, deadline, || self.0.is_valid(arguments)) {
+        match run_until(deadline, || self.0.is_valid(arguments)) {
             Ok(true) => return None,
             Ok(false) => {}
-            Err(LimitExceeded) => return Some("the arguments take too long to check".to_owned()),
+            Err(DeadlineExceeded) => {
+                return Some("the arguments take too long to check".to_owned());
+            }
         }
         // `validate` stops at the first violation; `iter_errors` would collect all, which may be
         // very many.
-        let violation = with_limits(MAX_DESCRIPTION_STEPS, deadline, || {
+        let violation = run_until(Instant::now() + MAX_DESCRIPTION_TIME, || {
             let error = self.0.validate(arguments).err()?;
             let location = error.instance_path().to_string();
             let location = if location.is_empty() { "/" } else { &location };
             Some(format!("at {location}: {error}"))
         });
-        violation
-            .unwrap_or_else(|LimitExceeded| Some("the arguments do not fit the schema".to_owned()))
+        violation.unwrap_or_else(|DeadlineExceeded| {
+            Some("the arguments do not fit the schema".to_owned())
+        })
     }
 }
 
-/// Returns the schema with the counting keyword in all its subschemas. The library evaluates
-/// unknown keywords last, but `allOf` before everything that continues after a violation, so every
-/// path is counted.
-fn with_counted_steps(schema: &Value, survey: &Survey) -> Value {
-    let mut with_counted_steps = schema.clone();
+/// Returns the schema with the deadline keyword in all its subschemas. The library evaluates unknown
+/// keywords last, but `allOf` before everything that continues after a violation, so every path
+/// meets the keyword.
+fn with_deadlines(schema: &Value, survey: &Survey) -> Value {
+    let mut with_deadlines = schema.clone();
     for location in &survey.locations {
-        if let Some(Value::Object(members)) = with_counted_steps.pointer_mut(location)
+        if let Some(Value::Object(members)) = with_deadlines.pointer_mut(location)
             && let Value::Array(parts) = members.entry("allOf").or_insert_with(|| json!([]))
         {
             // Appended at the end, so that references to other items stay valid.
-            parts.push(json!({ STEP: null }));
+            parts.push(json!({ DEADLINE: null }));
         }
     }
-    with_counted_steps
+    with_deadlines
 }
 
 #[expect(
     clippy::unnecessary_wraps,
     reason = "the signature is that of all keywords"
 )]
-fn new_step<'a>(
+fn deadline_keyword<'a>(
     _parent: &'a Map<String, Value>,
     _value: &'a Value,
     _location: Location,
 ) -> Result<Box<dyn Keyword>, ValidationError<'a>> {
-    Ok(Box::new(Step))
+    Ok(Box::new(DeadlineKeyword))
 }
 
 #[cfg(test)]

@@ -68,7 +68,7 @@ fn long_arguments_are_checked_to_their_end() {
     nested(30),
     "the arguments do not fit the schema"
 )]
-#[case::many_reasons(doubling(13), json!({}), "the arguments do not fit the schema")]
+#[case::many_reasons(doubling(18), json!({}), "the arguments do not fit the schema")]
 fn endless_checks_are_stopped(
     #[case] schema: Value,
     #[case] arguments: Value,
