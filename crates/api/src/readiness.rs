@@ -72,17 +72,12 @@ impl Readiness {
 pub async fn fetch_status(url: &str) -> anyhow::Result<u16> {
     use anyhow::Context as _;
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
+    use url::{Position, Url};
 
-    let authority = url
-        .strip_prefix("http://")
-        .context("the URL must begin with http://")?
-        .trim_end_matches('/');
-    let address = if authority.contains(':') {
-        authority.to_owned()
-    } else {
-        format!("{authority}:80")
-    };
-    let mut stream = tokio::net::TcpStream::connect(address).await?;
+    let url = Url::parse(url)?;
+    anyhow::ensure!(url.scheme() == "http", "the URL must begin with http://");
+    let mut stream = tokio::net::TcpStream::connect(&*url.socket_addrs(|| None)?).await?;
+    let authority = &url[Position::BeforeHost..Position::AfterPort];
     let request = format!("GET /readyz HTTP/1.1\r\nHost: {authority}\r\nConnection: close\r\n\r\n");
     stream.write_all(request.as_bytes()).await?;
     let mut response = Vec::new();

@@ -118,7 +118,7 @@ pub async fn wire(parts: Parts<'_>) -> Result<Wired> {
 fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<ApiState> {
     let settings = parts.settings;
     let base_path = web_address::path_of(&parts.public_url);
-    domain::problem::set_base_path(base_path);
+    domain::problem::set_base_path(&base_path);
     let document = openapi::document(&settings.limits.sizes, &parts.public_url)?;
     let asyncapi = asyncapi::document(&document, &parts.public_url)?;
     Ok(ApiState {
@@ -140,7 +140,7 @@ fn state(parts: &Parts<'_>, access: Access, ids: Arc<dyn IdSource>) -> Result<Ap
         schemas: schemas(&document)?,
         sizes: settings.limits.sizes.clone(),
         public_url: parts.public_url.clone(),
-        base_path: base_path.to_owned(),
+        base_path,
         allowed_origins: AllowedOrigins::new(&settings.server.allowed_origins),
         body_deadline: settings.limits.body_deadline,
         closing: CancellationToken::new(),

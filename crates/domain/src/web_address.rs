@@ -1,6 +1,6 @@
 //! Web addresses in requests and settings: origins of browsers, and URLs of documents and proxies.
 
-use std::net::{Ipv4Addr, Ipv6Addr};
+use url::{Host, Position, Url};
 
 /// The maximum length of the address of a document.
 pub const MOST_ADDRESS_CHARACTERS: usize = 2_048;
@@ -23,132 +23,114 @@ const MAX_HOST_CHARACTERS: usize = 253;
 /// in lower case, with http or https, and without the scheme's default port. Any other spelling
 /// would never match.
 pub fn is_origin(text: &str) -> bool {
-    let (authority, default_port) = if let Some(rest) = text.strip_prefix("https://") {
-        (rest, 443)
-    } else if let Some(rest) = text.strip_prefix("http://") {
-        (rest, 80)
-    } else {
-        return false;
-    };
-    let is_lower_case = !authority.bytes().any(|byte| byte.is_ascii_uppercase());
-    is_lower_case && Authority::read(authority).is_some_and(|it| it.port != Some(default_port))
+    origin_of(text).as_deref() == Some(text)
 }
 
 /// Returns `true` for an absolute https address without user, password and fragment.
 pub fn is_https_address(text: &str) -> bool {
-    authority("https://", text).is_some()
+    parse(text).is_some_and(|url| url.scheme() == "https")
 }
 
 /// Returns `true` for such an https address, or a http address on loopback: the addresses that an
 /// operator may configure.
 pub fn is_https_or_loopback_address(text: &str) -> bool {
-    is_https_address(text) || authority("http://", text).is_some_and(|it| it.is_loopback)
+    parse(text).is_some_and(|url| url.scheme() == "https" || is_loopback(&url))
 }
 
 /// Returns `true` for such an address with https or http, on any host: for services in the
 /// operator's own network.
 pub fn is_web_address(text: &str) -> bool {
-    is_https_address(text) || authority("http://", text).is_some()
+    parse(text).is_some()
 }
 
 /// Returns `true` for the address of a proxy: such an address, which may contain a user and a
 /// password.
 pub fn is_proxy_address(text: &str) -> bool {
-    let Some((scheme, rest)) = text.split_once("://") else {
-        return false;
-    };
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let user_end = rest[..end].rfind('@').map_or(0, |at| at + 1);
-    let (user, address) = rest.split_at(user_end);
-    // With one of these two, the host would end before the `@`. Everything else is escaped on use.
-    let is_forbidden = |letter: char| {
-        letter.is_whitespace() || letter.is_control() || ['#', '\\'].contains(&letter)
-    };
-    let is_valid = text.len() <= MOST_ADDRESS_CHARACTERS && !user.contains(is_forbidden);
-    is_valid && is_web_address(&format!("{scheme}://{address}"))
+    let (start, end) = authority(text);
+    let user_end = text[start..end]
+        .rfind('@')
+        .map_or(start, |at| start + at + 1);
+    let is_forbidden = |letter: char| letter.is_whitespace() || letter.is_control();
+    // Other characters of the user and the password are escaped on use.
+    text.len() <= MOST_ADDRESS_CHARACTERS
+        && !text[start..user_end].contains(is_forbidden)
+        && is_web_address(&[&text[..start], &text[user_end..]].concat())
 }
 
 /// Returns `true` for such an address, with https or http, on loopback.
 pub fn is_loopback_address(text: &str) -> bool {
-    let authority = authority("https://", text).or_else(|| authority("http://", text));
-    authority.is_some_and(|it| it.is_loopback)
+    parse(text).is_some_and(|url| is_loopback(&url))
 }
 
 /// Returns the origin of a page at this address, as browsers send it in `Origin`; `None` if a page
 /// cannot have this address.
 pub fn origin_of(address: &str) -> Option<String> {
-    let (scheme, _) = address.split_once("://")?;
-    let default_port = match scheme {
-        "https" => ":443",
-        "http" => ":80",
-        _ => return None,
-    };
-    let authority = host(address).to_ascii_lowercase();
-    let authority = authority.strip_suffix(default_port).unwrap_or(&authority);
-    let origin = format!("{scheme}://{authority}");
-    is_origin(&origin).then_some(origin)
+    parse(address).map(|url| url.origin().ascii_serialization())
 }
 
-/// Returns the path of an address without query and fragment; empty if it has none.
-pub fn path_of(address: &str) -> &str {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    rest.find('/').map_or("", |start| &rest[start..])
+/// Returns the path of an address without a slash at its end; empty if it has none.
+pub fn path_of(address: &str) -> String {
+    let url = parse(address);
+    url.map_or_else(String::new, |url| {
+        url.path().trim_end_matches('/').to_owned()
+    })
 }
 
-/// Returns the host of an address with its port. Logs contain no more of an address, since paths
-/// and queries can contain secrets.
+/// Returns the host of an address with its port, even if the address is invalid. Logs contain no
+/// more of an address, since paths and queries can contain secrets.
 pub fn host(address: &str) -> &str {
-    let rest = address.split_once("://").map_or(address, |(_, rest)| rest);
-    let end = rest.find(['/', '?', '#', '\\']).unwrap_or(rest.len());
-    let authority = &rest[..end];
+    let (start, end) = authority(address);
+    let authority = &address[start..end];
     authority
         .rsplit_once('@')
         .map_or(authority, |(_, host)| host)
 }
 
-/// Returns the authority of an absolute address with this scheme; `None` if any part of the address
-/// is invalid.
-fn authority(scheme: &str, text: &str) -> Option<Authority> {
-    let rest = text.strip_prefix(scheme)?;
-    let end = rest.find(['/', '?']).unwrap_or(rest.len());
-    let (authority, path) = rest.split_at(end);
-    let allowed = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte);
-    let is_valid = text.len() <= MOST_ADDRESS_CHARACTERS && path.bytes().all(allowed);
-    Authority::read(authority).filter(|_| is_valid)
+/// Parses an absolute http or https address without user, password and fragment.
+///
+/// The parser corrects much: white space, backslashes, extra slashes, other spellings of hosts and
+/// ports. Only the case of the host and the default port may differ from what it returns, so that
+/// every reader of the text finds the same host.
+fn parse(text: &str) -> Option<Url> {
+    let is_plain = |byte: u8| byte.is_ascii_graphic() && !b"#\\\"<>^`{|}".contains(&byte);
+    if text.len() > MOST_ADDRESS_CHARACTERS || !text.bytes().all(is_plain) {
+        return None;
+    }
+    let url = Url::parse(text).ok()?;
+    let default_port = match url.scheme() {
+        "https" => ":443",
+        "http" => ":80",
+        _ => return None,
+    };
+    let (start, end) = authority(text);
+    let is_host_valid = match url.host()? {
+        Host::Domain(name) => is_host_name(name),
+        Host::Ipv4(_) | Host::Ipv6(_) => true,
+    };
+    let written = text[start..end].to_ascii_lowercase();
+    let parsed = &url[Position::BeforeHost..Position::AfterPort];
+    let is_same_scheme = text[..start].strip_suffix("://") == Some(url.scheme());
+    let is_same_host = written == parsed || written.strip_suffix(default_port) == Some(parsed);
+    (is_host_valid && is_same_scheme && is_same_host && url.port() != Some(0)).then_some(url)
 }
 
-/// The part of an address between the scheme and the path.
-struct Authority {
-    /// `true` if the host is a loopback address.
-    is_loopback: bool,
-    port: Option<u16>,
+/// Returns the bounds of an address between the scheme and the path.
+fn authority(address: &str) -> (usize, usize) {
+    let start = address.find("://").map_or(0, |at| at + "://".len());
+    let length = address[start..].find(['/', '?', '#', '\\']);
+    (start, length.map_or(address.len(), |length| start + length))
 }
 
-impl Authority {
-    /// Parses exactly `host[:port]`, where the host is a name or an IP address.
-    fn read(text: &str) -> Option<Self> {
-        let (is_loopback, after_host) = if let Some(rest) = text.strip_prefix('[') {
-            let (address, after) = rest.split_once(']')?;
-            (address.parse::<Ipv6Addr>().ok()?.is_loopback(), after)
-        } else {
-            let (host, after) = text.split_at(text.find(':').unwrap_or(text.len()));
-            let address = host.parse::<Ipv4Addr>();
-            let is_loopback = host == "localhost" || address.is_ok_and(|it| it.is_loopback());
-            (is_host_name(host).then_some(is_loopback)?, after)
-        };
-        let port = match after_host.strip_prefix(':') {
-            None if after_host.is_empty() => None,
-            None => return None,
-            Some(digits) => {
-                // The only accepted spelling: no sign, no leading zero.
-                let number: u16 = digits.parse().ok()?;
-                Some((number > 0 && number.to_string() == digits).then_some(number)?)
-            }
-        };
-        Some(Self { is_loopback, port })
+fn is_loopback(url: &Url) -> bool {
+    match url.host() {
+        Some(Host::Domain(name)) => name == "localhost",
+        Some(Host::Ipv4(address)) => address.is_loopback(),
+        Some(Host::Ipv6(address)) => address.is_loopback(),
+        None => false,
     }
 }
 
+/// The parser accepts names that no resolver knows, such as `a..b` and `*.example`.
 fn is_host_name(host: &str) -> bool {
     let is_label = |label: &str| {
         (1..=63).contains(&label.len())
@@ -254,6 +236,16 @@ mod tests {
     #[case("https://client.example/jwks.json#here", false)]
     #[case("https://client.example/a b", false)]
     #[case("https://client.example\\@evil.example/", false)]
+    #[case("https://@client.example/", false)]
+    #[case("https://client.example:/", false)]
+    #[case("https://client.example:0443/", false)]
+    #[case("https://client.example:443/", true)]
+    #[case("https://127.1/", false)]
+    #[case("https://0x7f000001/", false)]
+    #[case("https://[0:0::1]/", false)]
+    #[case("https://ex%61mple.com/", false)]
+    #[case("HTTPS://client.example/", false)]
+    #[case("https:/client.example/", false)]
     #[case("https:///jwks.json", false)]
     #[case("https://client.example/schlüssel", false)]
     #[case("file:///etc/passwd", false)]
@@ -266,6 +258,8 @@ mod tests {
     #[case("http://localhost:8080/keys", true)]
     #[case("http://127.0.0.1/keys?a=b", true)]
     #[case("http://127.9.9.9", true)]
+    #[case("http://LOCALHOST:8080/", true)]
+    #[case("http://127.1/", false)]
     #[case("http://[::1]:8080/realms/a", true)]
     #[case("http://id.example/keys", false)]
     #[case("http://10.0.0.1/keys", false)]
@@ -303,6 +297,16 @@ mod tests {
     #[case("proxy.internal:3128", false)]
     fn proxy_addresses_are_recognised(#[case] text: &str, #[case] expected: bool) {
         assert_eq!(is_proxy_address(text), expected);
+    }
+
+    #[rstest]
+    #[case("https://agents.example", "")]
+    #[case("https://agents.example/", "")]
+    #[case("https://agents.example/behind/a/path", "/behind/a/path")]
+    #[case("https://agents.example/a?b=/c", "/a")]
+    #[case("agents.example/a", "")]
+    fn the_path_of_an_address_is_returned(#[case] address: &str, #[case] expected: &str) {
+        assert_eq!(path_of(address), expected);
     }
 
     #[test]

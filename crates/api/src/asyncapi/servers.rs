@@ -1,15 +1,16 @@
 //! The servers and security schemes.
 
+use domain::web_address::{host, path_of};
 use serde_json::{Value, json};
 
 /// The server that clients reach at `url`, once for each protocol.
 pub(super) fn servers(url: &str) -> Value {
-    let (scheme, rest) = url.split_once("://").unwrap_or(("http", url));
-    let (host, path) = match rest.split_once('/') {
-        Some((host, path)) => (host, format!("/{path}")),
-        None => (rest, String::new()),
+    let (scheme, socket) = if url.starts_with("https:") {
+        ("https", "wss")
+    } else {
+        ("http", "ws")
     };
-    let socket = if scheme == "https" { "wss" } else { "ws" };
+    let (host, path) = (host(url), path_of(url));
     let server = |protocol: &str, description: &str, schemes: &[&str]| {
         let schemes = schemes
             .iter()

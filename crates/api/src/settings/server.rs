@@ -6,8 +6,7 @@ use std::{
     time::Duration,
 };
 
-use actix_web::http::Uri;
-use domain::web_address::is_origin;
+use domain::web_address::{is_origin, is_web_address};
 use ipnet::IpNet;
 
 use super::values::Values;
@@ -123,18 +122,8 @@ fn networks(text: &str) -> Option<Vec<IpNet>> {
 }
 
 fn public_url(text: &str) -> Option<String> {
-    let is_web = text.starts_with("http://") || text.starts_with("https://");
-    if !is_web || text.ends_with('/') || text.contains(['?', '#']) {
-        return None;
-    }
-    let url: Uri = text.parse().ok()?;
-    let authority = url.authority()?;
-    let expected = match authority.port_u16() {
-        Some(port) => format!("{}:{port}", authority.host()),
-        None => authority.host().to_owned(),
-    };
-    // Any other part is a user name, a password, or an invalid port.
-    (!authority.host().is_empty() && authority.as_str() == expected).then(|| text.to_owned())
+    let is_base = is_web_address(text) && !text.ends_with('/') && !text.contains('?');
+    is_base.then(|| text.to_owned())
 }
 
 #[cfg(test)]
