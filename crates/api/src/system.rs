@@ -1,14 +1,12 @@
 //! The real clock and the real source of ids. No other code reads the system's time or randomness.
 
 use std::{
-    sync::{
-        Mutex, PoisonError,
-        atomic::{AtomicI64, Ordering},
-    },
+    sync::atomic::{AtomicI64, Ordering},
     time::{Duration, Instant, SystemTime, UNIX_EPOCH},
 };
 
 use domain::Timestamp;
+use parking_lot::Mutex;
 use ports::{Clock, IdSource};
 use uuid::{ContextV7, Uuid};
 
@@ -87,7 +85,7 @@ pub struct SystemIds {
 
 impl IdSource for SystemIds {
     fn next_id(&self) -> Uuid {
-        let context = self.context.lock().unwrap_or_else(PoisonError::into_inner);
+        let context = self.context.lock();
         Uuid::new_v7(uuid::Timestamp::now(&*context))
     }
 

@@ -2,10 +2,11 @@
 
 use std::{
     collections::{HashMap, VecDeque},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use domain::TenantId;
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 /// The limits of a queue, in jobs.
@@ -61,7 +62,7 @@ impl Queue {
         self: &Arc<Self>,
         tenant: &TenantId,
     ) -> Option<oneshot::Receiver<Permit>> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let mut waiting_of_tenant = 0;
         if let Some(jobs) = state.tenants.get_mut(tenant) {
             jobs.waiting.retain(|job| !job.is_closed());
@@ -120,7 +121,7 @@ impl Queue {
     }
 
     fn finish(self: &Arc<Self>, tenant: &TenantId) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.running -= 1;
         if let Some(jobs) = state.tenants.get_mut(tenant) {
             jobs.running -= 1;
@@ -129,10 +130,6 @@ impl Queue {
             }
         }
         self.start_next(&mut state);
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

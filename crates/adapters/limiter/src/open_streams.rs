@@ -1,11 +1,9 @@
 //! The number of open streams of each principal.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use domain::QuotaHolder;
+use parking_lot::Mutex;
 
 /// The numbers of open streams, by principal.
 #[derive(Default)]
@@ -16,7 +14,7 @@ pub(crate) struct OpenStreams {
 impl OpenStreams {
     /// Opens a stream of this principal, unless it has `max` open ones already.
     pub(crate) fn open(self: &Arc<Self>, holder: &QuotaHolder, max: u32) -> Option<OpenStream> {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         match counts.get_mut(holder) {
             Some(count) if *count >= max => return None,
             Some(count) => *count += 1,
@@ -33,21 +31,17 @@ impl OpenStreams {
 
     /// Frees the memory of principals that were removed.
     pub(crate) fn shrink(&self) {
-        self.counts().shrink_to_fit();
+        self.counts.lock().shrink_to_fit();
     }
 
     fn close(&self, holder: &QuotaHolder) {
-        let mut counts = self.counts();
+        let mut counts = self.counts.lock();
         if let Some(count) = counts.get_mut(holder) {
             *count -= 1;
             if *count == 0 {
                 counts.remove(holder);
             }
         }
-    }
-
-    fn counts(&self) -> MutexGuard<'_, HashMap<QuotaHolder, u32>> {
-        self.counts.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -99,10 +93,10 @@ mod tests {
             .map(|user| streams.open(&user, 1).unwrap())
             .collect();
         assert!(streams.open(&holder("refused at once"), 0).is_none());
-        assert_eq!(streams.counts().len(), 10_000);
+        assert_eq!(streams.counts.lock().len(), 10_000);
         drop(open);
-        assert_eq!(streams.counts().len(), 0);
+        assert_eq!(streams.counts.lock().len(), 0);
         streams.shrink();
-        assert_eq!(streams.counts().capacity(), 0);
+        assert_eq!(streams.counts.lock().capacity(), 0);
     }
 }

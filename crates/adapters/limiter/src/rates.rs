@@ -1,13 +1,10 @@
 //! The quotas in use.
 
-use std::{
-    collections::HashMap,
-    num::NonZeroU32,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::{collections::HashMap, num::NonZeroU32, sync::Arc};
 
 use domain::{Quota, QuotaHolder, RatePolicy};
 use governor::clock::Clock;
+use parking_lot::RwLock;
 use ports::QuotaDecision;
 
 use crate::quota_limiter::QuotaLimiter;
@@ -41,10 +38,11 @@ impl<C: Clock + Clone> Rates<C> {
     ) -> QuotaDecision {
         let kind = (policy, quota);
         // The lock is held during the call, so that a sweep does not drop the limiter meanwhile.
-        if let Some(limiter) = self.read().get(&kind) {
+        if let Some(limiter) = self.limiters.read().get(&kind) {
             return limiter.take(holder, units);
         }
-        self.write()
+        self.limiters
+            .write()
             .entry(kind)
             .or_insert_with(|| Arc::new(QuotaLimiter::new(quota, &self.clock)))
             .take(holder, units)
@@ -53,6 +51,7 @@ impl<C: Clock + Clone> Rates<C> {
     /// Removes idle principals and unused quotas. Other calls are not blocked for the whole time.
     pub(crate) fn sweep(&self) {
         let limiters: Vec<_> = self
+            .limiters
             .read()
             .iter()
             .map(|(kind, limiter)| (*kind, Arc::clone(limiter)))
@@ -70,7 +69,7 @@ impl<C: Clock + Clone> Rates<C> {
     }
 
     fn remove(&self, unused: &[(RatePolicy, Quota)]) {
-        let mut limiters = self.write();
+        let mut limiters = self.limiters.write();
         for kind in unused {
             // It may have been used in the meantime.
             if limiters.get(kind).is_some_and(|limiter| limiter.len() == 0) {
@@ -79,23 +78,13 @@ impl<C: Clock + Clone> Rates<C> {
         }
         limiters.shrink_to_fit();
     }
-
-    fn read(&self) -> RwLockReadGuard<'_, Limiters<C>> {
-        self.limiters.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Limiters<C>> {
-        self.limiters
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 #[cfg(test)]
 impl<C: Clock + Clone> Rates<C> {
     /// The number of limiters, including empty ones.
     pub(crate) fn len(&self) -> usize {
-        self.read().len()
+        self.limiters.read().len()
     }
 }
 

@@ -1,7 +1,8 @@
 //! A cached list of the models of a server.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::{
     runtime::Handle,
@@ -93,7 +94,7 @@ impl ModelList {
     }
 
     fn with<R>(&self, access: impl FnOnce(&mut Cached) -> R) -> R {
-        access(&mut self.cached.lock().unwrap_or_else(PoisonError::into_inner))
+        access(&mut self.cached.lock())
     }
 }
 

@@ -1,10 +1,8 @@
 //! The cached state of a server.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard},
-};
+use std::{collections::BTreeMap, sync::Arc};
 
+use parking_lot::RwLock;
 use ports::{CapabilityInfo, CapabilityKind, ProvidedTools, ToolDefinition};
 use rmcp::{RoleClient, service::Peer};
 use tokio::sync::Notify;
@@ -64,7 +62,7 @@ impl State {
     }
 
     pub(crate) fn provided(&self) -> ProvidedTools {
-        let known = self.read();
+        let known = self.known.read();
         let is_available = known.connection.is_some();
         let server = CapabilityInfo {
             name: self.name.clone(),
@@ -88,7 +86,7 @@ impl State {
 
     /// Returns the route to the tool of this name.
     pub(crate) fn route(&self, name: &str) -> Result<Route, RouteError> {
-        let known = self.read();
+        let known = self.known.read();
         let peer = known.connection.clone().ok_or(RouteError::NoConnection)?;
         let tool = known.catalog.get(name).ok_or(RouteError::NoTool)?;
         Ok(Route {
@@ -105,9 +103,9 @@ impl State {
         catalog: ToolCatalog,
     ) {
         // Compared before the write lock is taken: there is no other writer.
-        let before = self.read().catalog.clone();
+        let before = self.known.read().catalog.clone();
         let catalog = reuse_definitions(&before, catalog);
-        let mut known = self.write();
+        let mut known = self.known.write();
         known.description = description;
         known.catalog = catalog;
         known.connection = Some(peer.clone());
@@ -115,12 +113,12 @@ impl State {
 
     /// Removes the connection.
     pub(crate) fn disconnect(&self) {
-        self.write().connection = None;
+        self.known.write().connection = None;
     }
 
     /// Returns whether there is no connection.
     pub(crate) fn is_disconnected(&self) -> bool {
-        self.read().connection.is_none()
+        self.known.read().connection.is_none()
     }
 
     /// Requests a check of the connection.
@@ -131,13 +129,5 @@ impl State {
     /// Waits for a request to check the connection.
     pub(crate) async fn check_requested(&self) {
         self.check_request.notified().await;
-    }
-
-    fn read(&self) -> RwLockReadGuard<'_, Known> {
-        self.known.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Known> {
-        self.known.write().unwrap_or_else(PoisonError::into_inner)
     }
 }

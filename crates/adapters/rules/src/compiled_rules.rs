@@ -1,18 +1,13 @@
 //! The compiled rules of an agent.
 
-use std::{
-    cmp::Reverse,
-    mem,
-    sync::{Arc, Mutex, PoisonError},
-    task::Poll,
-    time::Duration,
-};
+use std::{cmp::Reverse, mem, sync::Arc, task::Poll, time::Duration};
 
 use cpu_pool::Slice;
 use domain::{
     Agent, Fault, FaultCode, Rule,
     fault::{push_index, push_token},
 };
+use parking_lot::Mutex;
 
 use crate::{
     keywords::{FoldedText, Keyword},
@@ -144,7 +139,7 @@ impl CompiledRules {
 
     /// Takes the memory for a search from the pool.
     pub(crate) fn acquire_memory(&self) -> SearchMemory {
-        let mut spare = self.lock_spare_memory();
+        let mut spare = self.spare_memory.lock();
         spare.pop().unwrap_or_else(|| {
             let patterns = self.rules.iter().map(|_| PatternMemory::default());
             SearchMemory {
@@ -156,16 +151,10 @@ impl CompiledRules {
 
     /// Returns the memory of a search to the pool.
     pub(crate) fn release_memory(&self, memory: SearchMemory) {
-        let mut spare = self.lock_spare_memory();
+        let mut spare = self.spare_memory.lock();
         if spare.len() < MAX_SPARE_MEMORY {
             spare.push(memory);
         }
-    }
-
-    fn lock_spare_memory(&self) -> std::sync::MutexGuard<'_, Vec<SearchMemory>> {
-        // Pushing and popping keep the list valid, even after a panic elsewhere.
-        let locked = self.spare_memory.lock();
-        locked.unwrap_or_else(PoisonError::into_inner)
     }
 }
 

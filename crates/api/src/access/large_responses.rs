@@ -1,9 +1,6 @@
 //! Limits the memory of large responses that wait for slow clients.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use actix_web::{
     HttpResponse,
@@ -15,6 +12,7 @@ use domain::{ProblemCode, TenantId};
 
 use crate::problem::ApiError;
 use http_listener::hold_until_sent;
+use parking_lot::Mutex;
 
 /// The minimum size of a large response; smaller ones fit into the buffers of their connection.
 const MIN_LARGE_BYTES: u64 = 64 * 1024;
@@ -45,7 +43,7 @@ impl LargeResponses {
     }
 
     fn reserve(&self, tenant: &TenantId, bytes: u64) -> Option<Reservation> {
-        let mut sent = self.lock();
+        let mut sent = self.0.lock();
         let taken = sent.get(tenant).copied().unwrap_or(0) + bytes;
         if taken > MAX_TENANT_BYTES {
             return None;
@@ -56,10 +54,6 @@ impl LargeResponses {
             tenant: tenant.clone(),
             bytes,
         })
-    }
-
-    fn lock(&self) -> MutexGuard<'_, HashMap<TenantId, u64>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -72,7 +66,7 @@ struct Reservation {
 
 impl Drop for Reservation {
     fn drop(&mut self) {
-        let mut sent = self.responses.lock();
+        let mut sent = self.responses.0.lock();
         if let Some(taken) = sent.get_mut(&self.tenant) {
             *taken -= self.bytes;
             if *taken == 0 {
@@ -114,6 +108,6 @@ mod tests {
         waiting.pop();
         assert_eq!(status(&slow, large()), 200);
         drop(waiting);
-        assert!(responses.lock().is_empty());
+        assert!(responses.0.lock().is_empty());
     }
 }

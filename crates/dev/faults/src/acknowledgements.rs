@@ -1,15 +1,12 @@
 //! The acknowledgements that a client received for its chat.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use dev_load::{
     Endpoint,
     http::{Method, RequestError, send},
 };
+use parking_lot::Mutex;
 use tokio::time::{Instant, sleep};
 
 use super::chat::{Chat, Outcome, TIMEOUT, TurnRef};
@@ -24,12 +21,12 @@ pub(super) struct Nodes(Arc<Mutex<Vec<Endpoint>>>);
 impl Nodes {
     /// Replaces the running processes.
     pub(super) fn set(&self, endpoints: Vec<Endpoint>) {
-        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = endpoints;
+        *self.0.lock() = endpoints;
     }
 
     /// Returns a running process, chosen by any number.
     pub(super) fn pick(&self, number: usize) -> Option<Endpoint> {
-        let endpoints = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let endpoints = self.0.lock();
         let index = number.checked_rem(endpoints.len())?;
         endpoints.get(index).cloned()
     }

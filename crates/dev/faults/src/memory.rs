@@ -1,11 +1,9 @@
 //! Samples the memory of a process.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use dev_load::process_stats::resident;
+use parking_lot::Mutex;
 use tokio::{task::JoinSet, time::sleep};
 
 /// The pause between two samples.
@@ -39,12 +37,12 @@ impl MemoryWatch {
 
     /// Returns the highest sample since the last call, in MiB.
     pub(super) fn take_peak(&self) -> f64 {
-        let mut peak = self.peak.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut peak = self.peak.lock();
         std::mem::take(&mut *peak)
     }
 }
 
 fn note(peak: &Mutex<f64>, now: f64) {
-    let mut peak = peak.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut peak = peak.lock();
     *peak = peak.max(now);
 }

@@ -6,9 +6,10 @@ mod schema;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use ports::ToolDefinition;
 use serde_json::Value;
 use tokio::sync::OnceCell;
@@ -62,7 +63,7 @@ impl SchemaCache {
     }
 
     fn entry(&self, definition: &Arc<ToolDefinition>) -> Arc<OnceCell<Compiled>> {
-        let mut entries = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.0.lock();
         // The weak pointer prevents another definition from getting the same address.
         if let Some((_, compiled)) = entries.get(&address(definition)) {
             return Arc::clone(compiled);
@@ -187,6 +188,6 @@ mod tests {
         for _ in 0..=MAX_CACHED {
             schemas.get(&definition(json!({"type": "object"}))).await;
         }
-        assert_eq!(schemas.0.lock().unwrap().len(), 1);
+        assert_eq!(schemas.0.lock().len(), 1);
     }
 }

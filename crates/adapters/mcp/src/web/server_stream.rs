@@ -1,12 +1,10 @@
 //! The stream with messages that a server sends unrequested. The SDK reopens it whenever it ends:
 //! after the time that the server sets, at once after an error, and forever.
 
-use std::{
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use futures::{StreamExt as _, future::ready, stream::BoxStream};
+use parking_lot::Mutex;
 use rmcp::transport::streamable_http_client::SseError;
 use sse_stream::Sse;
 use tokio::time::Instant;
@@ -41,12 +39,12 @@ struct History {
 impl ServerStream {
     /// Returns whether the stream that is resumed after this event is the server's own stream.
     pub(super) fn matches(&self, last_event: Option<&str>) -> bool {
-        last_event.is_none() || last_event == self.history().last_event.as_deref()
+        last_event.is_none() || last_event == self.0.lock().last_event.as_deref()
     }
 
     /// Returns the pause before the stream is opened; `None` if it must not be reopened.
     pub(super) fn pause(&self) -> Option<Duration> {
-        let mut history = self.history();
+        let mut history = self.0.lock();
         let now = Instant::now();
         let is_repeated = history
             .opened
@@ -80,17 +78,13 @@ impl ServerStream {
     }
 
     fn record(&self, event: &Sse) {
-        let mut history = self.history();
+        let mut history = self.0.lock();
         if event.id.is_some() {
             history.last_event.clone_from(&event.id);
         }
         if event.data.as_ref().is_some_and(|data| !data.is_empty()) {
             history.useless_streams = 0;
         }
-    }
-
-    fn history(&self) -> MutexGuard<'_, History> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

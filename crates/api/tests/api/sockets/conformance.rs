@@ -1,12 +1,9 @@
 //! Sockets and `/asyncapi.json` agree: every documented message is sent, and no others.
 
-use std::{
-    collections::BTreeSet,
-    sync::{LazyLock, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::BTreeSet, sync::LazyLock, time::Duration};
 
 use api::{body::Schemas, socket::SocketTimes};
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tokio_tungstenite::tungstenite::Message;
 
@@ -51,7 +48,7 @@ pub(crate) fn seen(frame: &Value) {
     let key = key_of(frame);
     let faults = MESSAGES.check(&format!("message:{key}"), frame);
     assert_eq!(faults, [], "{key}: {frame}");
-    let mut seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut seen = SEEN.lock();
     seen.insert(key.to_owned());
 }
 
@@ -132,13 +129,13 @@ async fn every_message_of_the_server_matches_its_schema() {
     socket.send_message(Message::binary(vec![1])).await;
     assert_eq!(socket.closed().await, 1003);
 
-    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner).clone();
+    let seen = SEEN.lock().clone();
     assert_eq!(seen, keys_of_server());
     api.stop().await;
 }
 
 fn has_seen(key: &str) -> bool {
-    let seen = SEEN.lock().unwrap_or_else(PoisonError::into_inner);
+    let seen = SEEN.lock();
     seen.contains(key)
 }
 
