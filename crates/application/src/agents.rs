@@ -26,7 +26,7 @@ pub use listing::AgentListing;
 pub struct AgentService {
     agents: Arc<dyn AgentRepository>,
     stored_agents: Arc<dyn AgentRepository>,
-    claims: Arc<dyn IdempotencyRepository>,
+    idempotency_records: Arc<dyn IdempotencyRepository>,
     engines: Arc<Engines>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
@@ -48,7 +48,7 @@ impl AgentService {
     pub fn new(
         agents: Arc<dyn AgentRepository>,
         stored_agents: Arc<dyn AgentRepository>,
-        claims: Arc<dyn IdempotencyRepository>,
+        idempotency_records: Arc<dyn IdempotencyRepository>,
         engines: Arc<Engines>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
@@ -57,7 +57,7 @@ impl AgentService {
         Self {
             agents,
             stored_agents,
-            claims,
+            idempotency_records,
             engines,
             clock,
             ids,
@@ -78,9 +78,15 @@ impl AgentService {
             actor: caller.id.clone(),
         };
         let draft = draft.trimmed();
-        let claim = idempotency::claim(caller, "agents.create", key, &draft, stamp.time);
-        let outcome = self.insert(caller, draft, &stamp, claim.as_ref()).await;
-        idempotency::created(&*self.claims, &caller.tenant, claim.as_ref(), outcome).await
+        let entry = idempotency::claim(caller, "agents.create", key, &draft, stamp.time);
+        let outcome = self.insert(caller, draft, &stamp, entry.as_ref()).await;
+        idempotency::created(
+            &*self.idempotency_records,
+            &caller.tenant,
+            entry.as_ref(),
+            outcome,
+        )
+        .await
     }
 
     async fn insert(
@@ -88,15 +94,15 @@ impl AgentService {
         caller: &Principal,
         draft: AgentDraft,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Agent>, AgentError> {
         let agent = Arc::new(draft.into_agent(AgentId::new(self.ids.next_id()), stamp.time));
         self.check(caller, &agent, None).await?;
         self.take_log_bytes(caller, &agent).await?;
-        let claim = idempotency::answering(claim, &*agent);
+        let entry = idempotency::answering(entry, &*agent);
         let inserted = self
             .agents
-            .insert(&caller.tenant, &agent, stamp, claim.as_ref());
+            .insert(&caller.tenant, &agent, stamp, entry.as_ref());
         Ok(match inserted.await? {
             Idempotent::Applied(_) => Idempotent::Applied(Arc::unwrap_or_clone(agent)),
             Idempotent::Replayed(record) => Idempotent::Replayed(record),

@@ -9,13 +9,12 @@ use tokio_util::sync::CancellationToken;
 /// Runs one round of a repeating task; returns `None` if it panics. A panic in one round must not
 /// end the task, since no other task does its work.
 pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
-    // Each round begins with the state in the store, so it does not matter where the last one
-    // ended.
+    // Unwind-safe: each round reads its state from the store.
     AssertUnwindSafe(work).catch_unwind().await.ok()
 }
 
 /// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
-/// `failure`, and the next round follows all the same.
+/// `failure`, and the next round follows at its time.
 pub(crate) async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,
@@ -43,16 +42,16 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn a_round_that_fails_or_panics_does_not_keep_the_next_from_being_made() {
+    async fn a_round_that_fails_or_panics_is_followed_by_the_next() {
         let (rounds, stop) = (AtomicUsize::new(0), CancellationToken::new());
-        let failure = "the third is the last";
+        let failure = "a round failed";
         every(
             Duration::from_secs(1),
             &stop,
             failure,
             async || match rounds.fetch_add(1, Ordering::SeqCst) {
-                0 => Err(RepositoryError::Unavailable("away".into())),
-                1 => panic!("a mistake"),
+                0 => Err(RepositoryError::Unavailable("unavailable".into())),
+                1 => panic!("a panic"),
                 _ => {
                     stop.cancel();
                     Ok(())

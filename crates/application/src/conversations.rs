@@ -24,7 +24,7 @@ pub use listing::ConversationListing;
 pub struct ConversationService {
     conversations: Arc<dyn ConversationRepository>,
     agents: Arc<dyn AgentRepository>,
-    claims: Arc<dyn IdempotencyRepository>,
+    idempotency_records: Arc<dyn IdempotencyRepository>,
     clock: Arc<dyn Clock>,
     ids: Arc<dyn IdSource>,
     contended: KeyedSemaphore<(TenantId, ConversationId)>,
@@ -35,14 +35,14 @@ impl ConversationService {
     pub fn new(
         conversations: Arc<dyn ConversationRepository>,
         agents: Arc<dyn AgentRepository>,
-        claims: Arc<dyn IdempotencyRepository>,
+        idempotency_records: Arc<dyn IdempotencyRepository>,
         clock: Arc<dyn Clock>,
         ids: Arc<dyn IdSource>,
     ) -> Self {
         Self {
             conversations,
             agents,
-            claims,
+            idempotency_records,
             clock,
             ids,
             contended: KeyedSemaphore::new(1),
@@ -66,8 +66,8 @@ impl ConversationService {
         })
     }
 
-    /// Checks that a conversation exists and that the caller may access it, and returns its head
-    /// without reading all of it.
+    /// Checks that a conversation exists and that the caller may access it, and returns its
+    /// context without reading all of it.
     pub async fn reach(
         &self,
         caller: &Principal,
@@ -76,7 +76,7 @@ impl ConversationService {
         let found = self.conversations.find_context(&caller.tenant, id).await?;
         found
             .value
-            .filter(|head| caller.may_reach(head.user_id.as_deref()))
+            .filter(|context| caller.may_reach(context.user_id.as_deref()))
             .ok_or(ConversationError::NotFound)
     }
 

@@ -1,4 +1,4 @@
-//! The reply engines of this server, by name.
+//! The reply engines of this server: their registry, and the calls of the engines of an agent.
 
 use std::{collections::BTreeMap, sync::Arc};
 
@@ -8,8 +8,15 @@ use ports::{PrepareError, ReplyEngine};
 
 use breakers::{BreakerPair, Breakers};
 
+mod attempt;
 mod breaker;
-pub(crate) mod breakers;
+mod breakers;
+mod chain;
+mod partial_reply;
+
+pub(crate) use chain::{BufferedSink, EngineReply, LogContext, ReplySink, run_engine_chain};
+pub(crate) use partial_reply::OpenCallStatus;
+pub use partial_reply::{PartialReply, ToolEvent, ToolStep};
 
 /// The reply engines of this server by name, and the name of the default engine.
 pub struct Engines {
@@ -51,7 +58,7 @@ pub struct Candidate {
     /// Whether it is a fallback for the agent's own engine.
     pub is_fallback: bool,
     /// The circuit breakers that an attempt with the engine has to pass.
-    pub(crate) breakers: BreakerPair,
+    breakers: BreakerPair,
 }
 
 impl Engines {
@@ -95,7 +102,10 @@ impl Engines {
                 continue;
             }
             let Some(registered) = self.by_name.get(name) else {
-                tracing::warn!(engine = name, "this server has no engine of that name");
+                tracing::warn!(
+                    engine = name,
+                    "engine of an agent is not configured; skipping it"
+                );
                 continue;
             };
             let engine = Arc::clone(&registered.engine);
@@ -128,21 +138,21 @@ impl Engines {
     /// because of it.
     pub fn unknown_names(&self, agent: &Agent, before: Option<&AgentConfig>) -> Vec<Fault> {
         let mut faults = Vec::new();
-        let mut judge = |pointer: String, name: &String, had: &[String]| {
-            if !had.contains(name) && !self.by_name.contains_key(name) {
+        let mut check = |pointer: String, name: &String, before: &[String]| {
+            if !before.contains(name) && !self.by_name.contains_key(name) {
                 let detail = "the server has no engine of this name";
                 faults.push(Fault::new(pointer, FaultCode::UnknownValue, detail));
             }
         };
         if let Some(name) = &agent.config.engine {
-            let had = before.map_or(&[][..], |it| it.engine.as_slice());
-            judge("/config/engine".to_owned(), name, had);
+            let engine_before = before.map_or(&[][..], |it| it.engine.as_slice());
+            check("/config/engine".to_owned(), name, engine_before);
         }
-        let had = before.and_then(|it| it.fallbacks.as_deref());
+        let fallbacks_before = before.and_then(|it| it.fallbacks.as_deref());
         for (index, name) in agent.config.fallbacks.iter().flatten().enumerate() {
             let mut pointer = String::from("/config/fallbacks");
             push_index(&mut pointer, index);
-            judge(pointer, name, had.unwrap_or_default());
+            check(pointer, name, fallbacks_before.unwrap_or_default());
         }
         faults
     }

@@ -38,22 +38,22 @@ pub(crate) trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
 /// errors: a request that was rejected before its write may still repeat one that was executed.
 /// `Replayed` means that the same command has used the key.
 pub(crate) async fn judged<T, E: Refusal>(
-    claims: &dyn IdempotencyRepository,
+    records: &dyn IdempotencyRepository,
     tenant: &TenantId,
-    claim: Option<&IdempotencyEntry>,
+    entry: Option<&IdempotencyEntry>,
     outcome: Result<Idempotent<T>, E>,
 ) -> Result<Idempotent<T>, E> {
-    let outcome = match (outcome, claim) {
-        (Err(error), Some(claim)) if !error.is_of_store() => {
-            let record = claims.find(tenant, claim).await?;
+    let outcome = match (outcome, entry) {
+        (Err(error), Some(entry)) if !error.is_of_store() => {
+            let record = records.find(tenant, entry).await?;
             // A released key does not override the error.
             let record = record.filter(|record| record.released_into.is_none());
             Idempotent::Replayed(record.ok_or(error)?)
         }
         (outcome, _) => outcome?,
     };
-    match (outcome, claim) {
-        (Idempotent::Replayed(record), Some(claim)) if record.fingerprint != claim.fingerprint => {
+    match (outcome, entry) {
+        (Idempotent::Replayed(record), Some(entry)) if record.fingerprint != entry.fingerprint => {
             Err(IdempotencyRefused::Reused.into())
         }
         (outcome, _) => Ok(outcome),
@@ -62,12 +62,12 @@ pub(crate) async fn judged<T, E: Refusal>(
 
 /// Returns the result of a request whose first result is stored as a whole.
 pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
-    claims: &dyn IdempotencyRepository,
+    records: &dyn IdempotencyRepository,
     tenant: &TenantId,
-    claim: Option<&IdempotencyEntry>,
+    entry: Option<&IdempotencyEntry>,
     outcome: Result<Idempotent<T>, E>,
 ) -> Result<Created<T>, E> {
-    Ok(match judged(claims, tenant, claim, outcome).await? {
+    Ok(match judged(records, tenant, entry, outcome).await? {
         Idempotent::Applied(value) => Created {
             value,
             is_replayed: false,
@@ -92,7 +92,7 @@ pub(crate) fn kept_answer<T: DeserializeOwned>(
     })
 }
 
-/// Creates the claim of the key, which is part of the write.
+/// Creates the entry of the key, which is stored in the transaction of the write.
 pub fn claim(
     principal: &Principal,
     operation: &'static str,
@@ -110,13 +110,13 @@ pub fn claim(
     })
 }
 
-/// Returns the claim with the result to store.
+/// Returns the entry with the result to store.
 pub(crate) fn answering(
-    claim: Option<&IdempotencyEntry>,
+    entry: Option<&IdempotencyEntry>,
     answer: &impl Serialize,
 ) -> Option<IdempotencyEntry> {
-    claim.map(|claim| IdempotencyEntry {
+    entry.map(|entry| IdempotencyEntry {
         answer: serde_json::to_value(answer).ok(),
-        ..claim.clone()
+        ..entry.clone()
     })
 }

@@ -3,9 +3,10 @@
 use std::{
     collections::HashMap,
     hash::Hash,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Weak},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 /// A semaphore for each key, granted in order of arrival. Keys that are not in use take no memory.
@@ -26,13 +27,12 @@ impl<K: Eq + Hash> KeyedSemaphore<K> {
 
     /// Waits until the key has a permit left.
     pub async fn acquire(&self, key: K) -> OwnedSemaphorePermit {
-        let permit = self.find(key).acquire_owned().await;
+        let permit = self.find_or_create(key).acquire_owned().await;
         permit.unwrap_or_else(|_closed| unreachable!("the semaphores are never closed"))
     }
 
-    fn find(&self, key: K) -> Arc<Semaphore> {
-        let semaphores = self.semaphores.lock();
-        let mut semaphores = semaphores.unwrap_or_else(PoisonError::into_inner);
+    fn find_or_create(&self, key: K) -> Arc<Semaphore> {
+        let mut semaphores = self.semaphores.lock();
         semaphores.retain(|_, semaphore| semaphore.strong_count() > 0);
         if let Some(semaphore) = semaphores.get(&key).and_then(Weak::upgrade) {
             return semaphore;
@@ -50,7 +50,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_key_has_so_many_permits_and_others_are_free() {
+    async fn each_key_has_its_own_permits() {
         let semaphores = KeyedSemaphore::new(2);
         let first = semaphores.acquire("a").await;
         let _second = semaphores.acquire("a").await;
@@ -62,12 +62,12 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn keys_without_permits_in_use_are_forgotten() {
+    async fn unused_keys_are_removed() {
         let semaphores = KeyedSemaphore::new(1);
         for key in 0..10 {
             drop(semaphores.acquire(key).await);
         }
         let _held = semaphores.acquire(10).await;
-        assert_eq!(semaphores.semaphores.lock().unwrap().len(), 1);
+        assert_eq!(semaphores.semaphores.lock().len(), 1);
     }
 }

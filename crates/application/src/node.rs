@@ -1,11 +1,9 @@
 //! The node of this process in the store: its lease proves that its turns are alive.
 
-use std::{
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{sync::Arc, time::Duration};
 
 use domain::NodeId;
+use parking_lot::RwLock;
 use ports::{IdSource, NodeRepository, RepositoryError};
 use tokio::{
     sync::{Mutex, watch},
@@ -19,23 +17,24 @@ use crate::background::{every, round};
 const LEASE: Duration = Duration::from_secs(10);
 /// The interval at which the lease is renewed.
 const RENEWAL: Duration = Duration::from_secs(3);
-/// The time without a renewal after which at least one renewal is missing: the process was
-/// suspended, or the store does not respond.
-const MISSING: Duration = Duration::from_secs(5);
+/// The maximum time between two renewals of a streak. After a longer time, the process was suspended
+/// or the store did not respond.
+const MAX_GAP: Duration = Duration::from_secs(5);
 
 /// The node of this process in the store, with an id that is new at each start.
 pub struct Node {
     nodes: Arc<dyn NodeRepository>,
     ids: Arc<dyn IdSource>,
     id: watch::Sender<NodeId>,
-    renewing: Mutex<()>,
-    /// The uninterrupted successful renewals; `None` if the last renewal failed.
-    steady: RwLock<Option<Steady>>,
+    /// Held while a new id is registered.
+    renewing_identity: Mutex<()>,
+    /// `None` if the last renewal failed.
+    streak: RwLock<Option<RenewalStreak>>,
 }
 
-/// A series of successful renewals.
+/// A series of successful renewals without a gap.
 #[derive(Debug, Clone, Copy)]
-struct Steady {
+struct RenewalStreak {
     first: Instant,
     last: Instant,
 }
@@ -52,8 +51,8 @@ impl Node {
             nodes,
             ids,
             id: watch::Sender::new(id),
-            renewing: Mutex::new(()),
-            steady: RwLock::new(Some(Steady::begin())),
+            renewing_identity: Mutex::new(()),
+            streak: RwLock::new(Some(RenewalStreak::begin())),
         })
     }
 
@@ -68,24 +67,25 @@ impl Node {
         self.id.subscribe()
     }
 
-    /// Returns the time for which every renewal of the lease has succeeded and none is missing.
-    pub fn steady_for(&self) -> Duration {
-        let steady = self.steady.read();
-        let steady = *steady.unwrap_or_else(PoisonError::into_inner);
-        steady
-            .filter(|steady| steady.last.elapsed() < MISSING)
-            .map_or(Duration::ZERO, |steady| steady.first.elapsed())
+    /// Returns the time for which every renewal of the lease has succeeded without a gap.
+    pub fn renewal_streak(&self) -> Duration {
+        let streak = *self.streak.read();
+        streak
+            .filter(|streak| streak.last.elapsed() < MAX_GAP)
+            .map_or(Duration::ZERO, |streak| streak.first.elapsed())
     }
 
-    fn note_renewal(&self, renewed: Option<&Result<bool, RepositoryError>>) {
-        let steady = self.steady.write();
-        let mut steady = steady.unwrap_or_else(PoisonError::into_inner);
-        *steady = match (renewed, *steady) {
-            (Some(Ok(true)), Some(before)) if before.last.elapsed() < MISSING => Some(Steady {
-                last: Instant::now(),
-                ..before
-            }),
-            (Some(Ok(_)), _) => Some(Steady::begin()),
+    /// Extends, restarts or ends the streak after a renewal; `None` is a renewal that panicked.
+    fn record_renewal(&self, renewed: Option<&Result<bool, RepositoryError>>) {
+        let mut streak = self.streak.write();
+        *streak = match (renewed, *streak) {
+            (Some(Ok(true)), Some(before)) if before.last.elapsed() < MAX_GAP => {
+                Some(RenewalStreak {
+                    last: Instant::now(),
+                    ..before
+                })
+            }
+            (Some(Ok(_)), _) => Some(RenewalStreak::begin()),
             (Some(Err(_)) | None, _) => None,
         };
     }
@@ -93,7 +93,7 @@ impl Node {
     /// Registers a new id, because other processes have marked `refused` as dead. If a concurrent
     /// call has already replaced `refused`, this does nothing.
     pub async fn renew_identity(&self, refused: NodeId) -> Result<(), RepositoryError> {
-        let _one_at_a_time = self.renewing.lock().await;
+        let _lock = self.renewing_identity.lock().await;
         if self.id() != refused {
             return Ok(());
         }
@@ -102,7 +102,7 @@ impl Node {
         tracing::warn!(
             before = %refused,
             now = %id,
-            "this node was taken for dead and goes on under a new id"
+            "node lease expired; this process continues under a new node id"
         );
         self.id.send_replace(id);
         Ok(())
@@ -112,32 +112,32 @@ impl Node {
     /// registers a new id.
     async fn renew(&self) -> Result<bool, RepositoryError> {
         let id = self.id();
-        let held = self.nodes.renew(id, LEASE).await?;
-        if !held {
+        let was_valid = self.nodes.renew(id, LEASE).await?;
+        if !was_valid {
             self.renew_identity(id).await?;
         }
-        Ok(held)
+        Ok(was_valid)
     }
 
     /// Renews the lease until `stop`, then deletes the node from the store.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
-        let failure = "the lease of this node cannot be renewed";
+        let failure = "cannot renew the node lease; retrying";
         every(RENEWAL, &stop, failure, || async {
             let renewed = round(self.renew()).await;
-            self.note_renewal(renewed.as_ref());
+            self.record_renewal(renewed.as_ref());
             renewed.transpose().map(drop)
         })
         .await;
         if let Err(error) = self.nodes.delete(self.id()).await {
             tracing::warn!(
                 error = ports::error::chain(&error),
-                "this node could not sign off"
+                "cannot delete the node at shutdown; other nodes wait until its lease expires"
             );
         }
     }
 }
 
-impl Steady {
+impl RenewalStreak {
     fn begin() -> Self {
         let now = Instant::now();
         Self {

@@ -10,7 +10,7 @@ use crate::background::every;
 
 /// The time for which the turns of deleted resources stay readable.
 const READABLE_FOR: Duration = Duration::from_hours(24);
-/// The time for which ended entries are kept after their end: the clocks of nodes differ a little.
+/// The time for which expired entries are kept after their expiry, because the clocks of nodes differ.
 const GRACE: Duration = Duration::from_mins(5);
 /// The maximum number of rows of one transaction, small enough not to delay others.
 const CHUNK: usize = 500;
@@ -30,11 +30,17 @@ impl Purge {
 
     /// Runs the purge until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        every(INTERVAL, &stop, "the purge failed", || self.all(&stop)).await;
+        every(
+            INTERVAL,
+            &stop,
+            "cannot purge deleted data; retrying",
+            || self.purge_all(&stop),
+        )
+        .await;
     }
 
     /// Purges chunk by chunk, until no rows are left to purge.
-    async fn all(&self, stop: &CancellationToken) -> Result<(), RepositoryError> {
+    async fn purge_all(&self, stop: &CancellationToken) -> Result<(), RepositoryError> {
         while !stop.is_cancelled() {
             let rows = self.once().await?;
             if rows == 0 {
@@ -51,11 +57,11 @@ impl Purge {
         let before = |age: Duration| {
             Timestamp::from_milliseconds(now - i64::try_from(age.as_millis()).unwrap_or(i64::MAX))
         };
-        let outdated = RetentionCutoffs {
+        let cutoffs = RetentionCutoffs {
             deleted_before: before(READABLE_FOR),
             claims_before: before(idempotency::RETENTION),
             ended_before: before(GRACE),
         };
-        self.maintenance.purge(CHUNK, outdated).await
+        self.maintenance.purge(CHUNK, cutoffs).await
     }
 }

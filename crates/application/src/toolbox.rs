@@ -31,10 +31,10 @@ impl Toolbox {
         all
     }
 
-    /// Returns the tools that an agent has now: those that its capabilities name, and all tools of
-    /// a server that they name.
+    /// Returns the tools that an agent has now: its capabilities select single tools, or all tools
+    /// of a server.
     pub(crate) fn of(&self, agent: &Agent) -> ToolsOfAgent {
-        let named = Named::by(agent);
+        let named = NamedCapabilities::of(agent);
         if named.0.is_empty() {
             return ToolsOfAgent::default();
         }
@@ -42,9 +42,9 @@ impl Toolbox {
         for provider in &self.providers {
             let provided = provider.provided();
             unavailable.extend(named.unavailable(provided.capabilities));
-            let had = provided.tools.into_iter();
-            let had = had.filter(|tool| named.gives(&tool.name));
-            tools.extend(had.map(|definition| AgentTool {
+            let selected = provided.tools.into_iter();
+            let selected = selected.filter(|tool| named.selects(&tool.name));
+            tools.extend(selected.map(|definition| AgentTool {
                 definition,
                 provider: Arc::clone(provider),
             }));
@@ -56,33 +56,31 @@ impl Toolbox {
     }
 }
 
-/// The tools of an agent, all read at the same moment.
+/// The tools of an agent, read at one moment.
 #[derive(Debug, Default)]
 pub(crate) struct ToolsOfAgent {
     /// The available tools.
     pub(crate) tools: Vec<AgentTool>,
-    /// The agent's capabilities without effect, ordered by name: unavailable tools, as far as they
-    /// are known, and unavailable servers.
+    /// The agent's capabilities that are unavailable now, ordered by name: servers and known tools.
     pub(crate) unavailable: Vec<String>,
 }
 
 /// The capabilities that an agent names.
-struct Named<'a>(BTreeSet<&'a str>);
+struct NamedCapabilities<'a>(BTreeSet<&'a str>);
 
-impl<'a> Named<'a> {
-    fn by(agent: &'a Agent) -> Self {
+impl<'a> NamedCapabilities<'a> {
+    fn of(agent: &'a Agent) -> Self {
         Self(agent.capabilities.iter().map(String::as_str).collect())
     }
 
-    /// Returns whether the agent has the capability of this name, because it names the capability
-    /// or its server.
-    fn gives(&self, name: &str) -> bool {
+    /// Returns whether the agent names this capability or its server.
+    fn selects(&self, name: &str) -> bool {
         let server = server_of(name);
         self.0.contains(name) || server.is_some_and(|server| self.0.contains(server))
     }
 
-    /// Returns those of these capabilities that the agent names and that are unavailable, and the
-    /// named tools of unavailable servers.
+    /// Returns the unavailable ones of these capabilities that the agent names, and the named tools
+    /// of unavailable servers.
     fn unavailable(&self, capabilities: Vec<CapabilityInfo>) -> BTreeSet<String> {
         let mut unavailable = BTreeSet::new();
         for capability in capabilities.into_iter().filter(|it| !it.is_available) {
@@ -92,7 +90,7 @@ impl<'a> Named<'a> {
                     && server_of(name) == Some(capability.name.as_str())
             });
             unavailable.extend(of_server.map(|name| (*name).to_owned()));
-            if self.gives(&capability.name) {
+            if self.selects(&capability.name) {
                 unavailable.insert(capability.name);
             }
         }
@@ -105,7 +103,7 @@ fn server_of(name: &str) -> Option<&str> {
     name.split_once(SEPARATOR).map(|(server, _)| server)
 }
 
-/// Returns the provider of the tool of this name: its server, or the tool's own name.
+/// Returns the provider of a tool: its server, or the tool itself if it is built in.
 pub(crate) fn provider_of(name: &str) -> &str {
     server_of(name).unwrap_or(name)
 }

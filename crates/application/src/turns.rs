@@ -3,10 +3,13 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::{AsOf, FinishReason, MessageId, Principal, Stamp, Turn, TurnId, TurnStatus};
-use ports::{CancelOutcome, Clock, FoundTurn, IdSource, Reply, RepositoryError, TurnRepository};
+use ports::{CancelOutcome, FoundTurn, Reply, RepositoryError};
 use tokio::task::JoinError;
 
-use crate::chat::{AcceptedTurn, LiveTurn, OpenCallStatus, PartialReply, TurnOutcome, TurnRunner};
+use crate::{
+    chat::{AcceptedTurn, ChatContext, LiveTurn, TurnOutcome, TurnRunner},
+    engines::{OpenCallStatus, PartialReply},
+};
 
 /// The pause before the store is first read for the result of a cancellation, after it was
 /// unavailable.
@@ -28,7 +31,7 @@ pub enum TurnError {
 /// A cancellation of a turn. It runs in a task of its own, so that the turn that it promotes runs
 /// even if the caller drops the request meanwhile.
 struct Cancellation {
-    turns: Arc<dyn TurnRepository>,
+    context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
     live: Arc<LiveTurn>,
     /// The id of the message that stores the partial reply.
@@ -37,12 +40,12 @@ struct Cancellation {
 }
 
 impl Cancellation {
-    async fn carry_out(self) -> Result<(), TurnError> {
+    async fn run(self) -> Result<(), TurnError> {
         let (node, subject) = (self.runner.promotes_to(), self.live.subject());
         let partial = partial_reply(self.message_id, self.live.hold_text());
+        let turns = &self.context.ports.turns;
         let cancelled =
-            self.turns
-                .cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);
+            turns.cancel_turn(&subject.tenant, subject.turn_id, partial, node, &self.stamp);
         match cancelled.await {
             Ok(CancelOutcome::Cancelled { promoted, .. }) => {
                 self.live.end(TurnOutcome::Cancelled);
@@ -64,7 +67,7 @@ impl Cancellation {
                 if error.is_retryable() {
                     // The cancellation may be stored despite the error.
                     let runner = Arc::clone(&self.runner);
-                    runner.in_background(self.find_out());
+                    runner.in_background(self.resolve_doubt());
                 } else {
                     self.live.release_text();
                 }
@@ -73,28 +76,29 @@ impl Cancellation {
         }
     }
 
-    /// Reads the turn until the store responds, to learn whether the turn continues. No more of its
-    /// text is shown meanwhile.
-    async fn find_out(self) {
+    /// Reads the turn until the store responds, to learn whether the cancellation was stored. Later
+    /// text of the turn is withheld meanwhile.
+    async fn resolve_doubt(self) {
         let (stopped, subject) = (self.live.stopped(), self.live.subject());
         let mut pause = FIRST_PAUSE;
-        let waits = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
+        let wait = |pause| stopped.run_until_cancelled(tokio::time::sleep(pause));
         // A turn that does not run here produces no text, and its waiters poll the store.
-        while waits(pause).await.is_some() && self.live.runs_under().is_some() {
+        while wait(pause).await.is_some() && self.live.local_node().is_some() {
             pause = (pause * 2).min(LONGEST_PAUSE);
-            let found = self.turns.find(&subject.tenant, subject.turn_id).await;
+            let turns = &self.context.ports.turns;
+            let found = turns.find(&subject.tenant, subject.turn_id).await;
             match found.map(|found| found.value) {
                 Ok(Some(found)) if !found.turn.status.is_final() => break,
                 Ok(_) => {
-                    let live = self.runner.live();
-                    return live.changed_elsewhere(subject.turn_id, true);
+                    let live = &self.context.live;
+                    return live.on_remote_change(subject.turn_id, true);
                 }
                 Err(error) if error.is_retryable() => {}
                 Err(error) => {
                     tracing::warn!(
                         error = ports::error::chain(&error),
                         turn = %subject.turn_id,
-                        "it cannot be read whether a turn was cancelled"
+                        "cannot read whether a turn was cancelled; it continues"
                     );
                     break;
                 }
@@ -107,13 +111,13 @@ impl Cancellation {
 }
 
 /// Returns the partial reply of the engine as a reply to store; `None` if it is empty.
-fn partial_reply(message_id: MessageId, said: PartialReply) -> Option<Reply> {
-    (!said.is_empty()).then(|| Reply {
+fn partial_reply(message_id: MessageId, partial: PartialReply) -> Option<Reply> {
+    (!partial.is_empty()).then(|| Reply {
         message_id,
-        tool_calls: said.tool_calls(OpenCallStatus::Cut),
-        content: said.text,
-        engine: said.engine,
-        degraded: said.degraded,
+        tool_calls: partial.tool_calls(OpenCallStatus::Cut),
+        content: partial.text,
+        engine: partial.engine,
+        degraded: partial.degraded,
         finish_reason: FinishReason::Cancelled,
         usage: None,
     })
@@ -121,26 +125,14 @@ fn partial_reply(message_id: MessageId, said: PartialReply) -> Option<Reply> {
 
 /// The use cases of turns: read and cancel.
 pub struct TurnService {
-    turns: Arc<dyn TurnRepository>,
+    context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    clock: Arc<dyn Clock>,
-    ids: Arc<dyn IdSource>,
 }
 
 impl TurnService {
-    /// Creates a service over these ports; `runner` knows the turns of this process.
-    pub fn new(
-        turns: Arc<dyn TurnRepository>,
-        runner: Arc<TurnRunner>,
-        clock: Arc<dyn Clock>,
-        ids: Arc<dyn IdSource>,
-    ) -> Self {
-        Self {
-            turns,
-            runner,
-            clock,
-            ids,
-        }
+    /// Creates a service for the turns that `runner` runs.
+    pub fn new(context: Arc<ChatContext>, runner: Arc<TurnRunner>) -> Self {
+        Self { context, runner }
     }
 
     /// Reads a turn. A turn that runs here contains the tools that it has called so far.
@@ -148,7 +140,7 @@ impl TurnService {
         let AsOf { value, position } = self.find(caller, id).await?;
         let mut turn = value.turn;
         if turn.status == TurnStatus::InProgress
-            && let Some(live) = self.runner.live().get(id)
+            && let Some(live) = self.context.live.get(id)
         {
             // Tool calls are stored at the end of the turn: until then, only the process that runs
             // it knows them.
@@ -161,9 +153,13 @@ impl TurnService {
     }
 
     /// Returns the turn of a chat. A turn that was just stored is not read back.
-    pub async fn asked(&self, caller: &Principal, asked: AcceptedTurn) -> Result<Turn, TurnError> {
-        let id = asked.turn_id;
-        match asked.into_turn() {
+    pub async fn accepted_turn(
+        &self,
+        caller: &Principal,
+        accepted: AcceptedTurn,
+    ) -> Result<Turn, TurnError> {
+        let id = accepted.turn_id;
+        match accepted.into_turn() {
             Some(turn) => Ok(turn),
             None => Ok(self.get(caller, id).await?.value),
         }
@@ -176,28 +172,31 @@ impl TurnService {
         if found.turn.status.is_final() {
             return Ok(found.turn);
         }
+        let ports = &self.context.ports;
         let cancellation = Cancellation {
-            turns: Arc::clone(&self.turns),
+            context: Arc::clone(&self.context),
             runner: Arc::clone(&self.runner),
-            // The live turn is registered from here on, since the turn may begin to run here at any
-            // time.
-            live: self.runner.live().enter_found(&caller.tenant, found),
-            message_id: MessageId::new(self.ids.next_id()),
+            // Registered from here on, since the turn may begin to run here at any time.
+            live: self
+                .context
+                .live
+                .get_or_register_found(&caller.tenant, found),
+            message_id: MessageId::new(ports.ids.next_id()),
             stamp: Stamp {
-                time: self.clock.now(),
+                time: ports.clock.now(),
                 actor: caller.id.clone(),
             },
         };
         let lost = |error: JoinError| RepositoryError::Unavailable(error.into());
         self.runner
-            .in_background(cancellation.carry_out())
+            .in_background(cancellation.run())
             .await
             .map_err(lost)??;
         Ok(self.get(caller, id).await?.value)
     }
 
     async fn find(&self, caller: &Principal, id: TurnId) -> Result<AsOf<FoundTurn>, TurnError> {
-        let AsOf { value, position } = self.turns.find(&caller.tenant, id).await?;
+        let AsOf { value, position } = self.context.ports.turns.find(&caller.tenant, id).await?;
         let found = value.filter(|found| caller.may_reach(found.user_id.as_deref()));
         Ok(AsOf {
             value: found.ok_or(TurnError::NotFound)?,

@@ -136,7 +136,7 @@ async fn respond_async(
 ) -> Result<HttpResponse, ApiError> {
     let turn = authorized
         .turns
-        .asked(authorized.caller(), accepted)
+        .accepted_turn(authorized.caller(), accepted)
         .await?;
     Ok(HttpResponse::Accepted()
         .insert_header((LOCATION, format!("/api/turns/{}", turn.id)))

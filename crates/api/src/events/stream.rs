@@ -6,7 +6,7 @@ use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
     access::CredentialWatch,
     events::EventListing,
-    realtime::{Followed, Follower, SerializedEvent},
+    realtime::{Follower, LogUpdate, SerializedEvent},
 };
 use domain::Seq;
 use futures::{Stream, StreamExt as _, stream};
@@ -167,14 +167,16 @@ fn frames(follower: Follower, slot: Option<StreamSlot>) -> impl Stream<Item = Fr
                 return Some((frame, open));
             }
             match open.follower.next().await {
-                Ok(Followed::Events(events)) => {
+                Ok(LogUpdate::Events(events)) => {
                     open.ready = events
                         .iter()
                         .map(|event| Frame::Event(sse_event(event)))
                         .collect();
                 }
-                Ok(Followed::Position(position)) => return Some((Frame::Position(position), open)),
-                Ok(Followed::Missed { first, head }) => {
+                Ok(LogUpdate::Position(position)) => {
+                    return Some((Frame::Position(position), open));
+                }
+                Ok(LogUpdate::Missed { first, head }) => {
                     return Some((Frame::Event(resync(first, head)), open));
                 }
                 Err(error) => {

@@ -195,7 +195,7 @@ async fn chat(
         .send(principal, command, frame.idempotency_key)
         .await?;
     let is_replayed = sent.is_replayed;
-    let turn = services.turns.asked(principal, sent).await?;
+    let turn = services.turns.accepted_turn(principal, sent).await?;
     Ok(CommandOutcome::AcceptedChat(AcceptedChat {
         turn: Box::new(turn),
         is_replayed,
@@ -225,7 +225,7 @@ async fn typing(
     let id: ConversationId = frame.conversation_id.parse().map_err(malformed)?;
     let principal = caller.principal();
     let conversation = services.conversations.reach(principal, id).await?;
-    services.typing.tell(
+    services.typing.publish(
         principal,
         &context.connection_id,
         &conversation,

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use application::realtime::{LogReader, PageSize, Read, Tail};
+use application::realtime::{LogRead, LogReader, PageSize, Tail};
 use ports::{EventVisibility, LogBounds, RepositoryError};
 
 use super::{
@@ -59,12 +59,12 @@ async fn try_read_page(
     let filter = request.channel.filter(visibility);
     let read = log.read(tail, &filter, request.since, PageSize::FOLLOWED);
     Ok(match read.await? {
-        Read::Expired { first, head } => Page::Gap {
+        LogRead::Expired { first, head } => Page::Gap {
             first,
             head,
             reason: ResyncReason::Retention,
         },
-        Read::Events {
+        LogRead::Events {
             events,
             next,
             at_tail,

@@ -260,5 +260,5 @@ async fn page_result(
 
 /// Returns whether the caller may see the live data of a turn.
 fn shows(visibility: &EventVisibility, subject: &TurnSubject) -> bool {
-    visibility.shows_within(subject.user_id.as_deref(), Some(&subject.asker))
+    visibility.shows_within(subject.user_id.as_deref(), Some(&subject.started_by))
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use anyhow::Result;
 use application::{
     cache::{CacheInvalidator, Caches},
-    realtime::{Feed, LogReader, Typing},
+    realtime::{LogReader, LogTails, Typing},
 };
 use local_bus::LocalBus;
 use ports::{Clock, EventBus};
@@ -29,20 +29,20 @@ pub(super) async fn wire(parts: &Parts<'_>, clock: &Arc<dyn Clock>) -> Result<Re
     let events = || Arc::clone(&parts.storage.events);
     let (tasks, stop) = (&parts.tasks, &parts.stop);
     let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
-    let feed = Feed::new(events(), tasks.clone(), Handle::current(), stop.clone());
-    let feed = Arc::new(feed);
+    let tails = LogTails::new(events(), tasks.clone(), Handle::current(), stop.clone());
+    let tails = Arc::new(tails);
     let caches = Caches::new(Arc::clone(&bus));
-    let tail = CacheInvalidator::new(
+    let invalidator = CacheInvalidator::new(
         events(),
         caches.clone(),
         Arc::clone(clock),
         Arc::clone(&bus),
-        Arc::clone(&feed),
+        Arc::clone(&tails),
     );
-    tail.catch_up().await?;
-    tasks.spawn(tail.run(stop.clone()));
-    tasks.spawn(Arc::clone(&feed).run(Arc::clone(&bus)));
-    let log = Arc::new(LogReader::new(feed, events()));
+    invalidator.catch_up().await?;
+    tasks.spawn(invalidator.run(stop.clone()));
+    tasks.spawn(Arc::clone(&tails).run(Arc::clone(&bus)));
+    let log = Arc::new(LogReader::new(tails, events()));
     let typing = Arc::new(Typing::new(bus, Arc::clone(clock)));
     tasks.spawn(Arc::clone(&typing).run(stop.clone()));
     Ok(Realtime {

@@ -26,7 +26,7 @@ pub(super) fn build(
     let Parts {
         settings, storage, ..
     } = parts;
-    let runner = || Arc::clone(&turns.runner);
+    let (context, runner) = (|| Arc::clone(&turns.context), || Arc::clone(&turns.runner));
     let (clock, ids) = (Arc::clone(&cached.clock), Arc::clone(&cached.ids));
     let credentials = CredentialService::new(
         storage.credentials,
@@ -52,16 +52,16 @@ pub(super) fn build(
             Arc::clone(&cached.conversations),
             Arc::clone(&cached.agents),
             storage.claims,
-            Arc::clone(&clock),
-            Arc::clone(&ids),
+            clock,
+            ids,
         ),
-        turns: TurnService::new(Arc::clone(&cached.turns), runner(), clock, ids),
+        turns: TurnService::new(context(), runner()),
         events: EventService::new(Arc::clone(&realtime.log)),
         log: realtime.log,
         live: realtime.caches.live,
         typing: realtime.typing,
         credentials: credentials.beside(Arc::clone(&state.authenticator)),
-        chat: ChatService::new(runner()),
+        chat: ChatService::new(context(), runner()),
         engines,
         toolbox,
     }
@@ -88,7 +88,7 @@ pub(super) fn cached_ports(
         agents: Arc::new(agents),
         conversations: Arc::new(conversations),
         turns: Arc::new(CachedTurns::new(Arc::clone(&storage.turns), caches.clone())),
-        claims: Arc::clone(&storage.claims),
+        idempotency: Arc::clone(&storage.claims),
         clock: Arc::clone(clock),
         ids: Arc::clone(ids),
     }

@@ -22,6 +22,8 @@ const FINAL_WRITES_TIMEOUT: Duration = Duration::from_secs(1);
 /// The turns of this process.
 #[derive(Clone)]
 pub struct Turns {
+    /// The dependencies of turns.
+    pub(super) context: Arc<ChatContext>,
     /// Runs the turns.
     pub(super) runner: Arc<TurnRunner>,
     reconciler: Arc<LocalTurnReconciler>,
@@ -45,34 +47,35 @@ impl Turns {
             live: Arc::clone(&caches.live),
         });
         let runner = Arc::new(TurnRunner::new(
-            context,
+            Arc::clone(&context),
             Arc::clone(&storage.agents),
             Arc::clone(toolbox),
             tasks.clone(),
         ));
         let reconciler = Arc::new(LocalTurnReconciler::new(
             Arc::clone(&storage.recovery),
-            Arc::clone(&chat.turns),
+            Arc::clone(&context),
             Arc::clone(&runner),
-            Arc::clone(node),
             Arc::clone(&caches.applied),
-            Arc::clone(&chat.clock),
         ));
         let sweeper = Sweeper::new(
             Arc::clone(&storage.recovery),
+            Arc::clone(&context),
             Arc::clone(&runner),
-            Arc::clone(node),
             Arc::clone(&caches.applied),
-            Arc::clone(&chat.clock),
         );
         if storage.recovery.is_of_one_process() {
             // No other process can run turns of this store: the turns of the previous process are
             // ended now.
-            sweeper.pass().await?;
+            sweeper.sweep_all().await?;
         }
         tasks.spawn(sweeper.run(stop.clone()));
         tasks.spawn(Arc::clone(&reconciler).run(stop.clone()));
-        Ok(Self { runner, reconciler })
+        Ok(Self {
+            context,
+            runner,
+            reconciler,
+        })
     }
 
     /// Lets running turns end until `deadline`, then interrupts them. Queued turns are left to
@@ -84,13 +87,13 @@ impl Turns {
         // By now, turns that were about to begin have begun or are queued.
         self.wait_until_idle(Instant::now() + FINAL_WRITES_TIMEOUT)
             .await;
-        self.reconciler.give_up_queued().await;
-        self.runner.live().end_remote_waits();
+        self.reconciler.fail_queued().await;
+        self.context.live.end_remote_waits();
     }
 
     /// Waits until no turn is running in this process.
     async fn wait_until_idle(&self, deadline: Instant) {
-        while self.runner.live().in_progress() > 0 && Instant::now() < deadline {
+        while self.context.live.in_progress() > 0 && Instant::now() < deadline {
             tokio::time::sleep(POLL_INTERVAL).await;
         }
     }

@@ -82,7 +82,7 @@ impl AgentService {
         compute: impl Fn(&Agent) -> Result<AgentDraft, Vec<Fault>>,
     ) -> Result<Agent, AgentError> {
         // After a first conflict, the changes of this process run one after the other.
-        let mut turn = None;
+        let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let found = self.stored_agents.find(&caller.tenant, id).await?;
             let current = found.value.ok_or(AgentError::NotFound)?;
@@ -97,7 +97,7 @@ impl AgentService {
             let changed = Arc::new(changed);
             self.check(caller, &changed, Some(&current.config)).await?;
             // Later attempts add no bytes to the log: the earlier ones were not stored.
-            if turn.is_none() {
+            if permit.is_none() {
                 self.take_log_bytes(caller, &changed).await?;
             }
             let stamp = Stamp {
@@ -107,9 +107,9 @@ impl AgentService {
             match self.agents.update(&caller.tenant, &changed, &stamp).await {
                 Ok(Some(_)) => return Ok(Arc::unwrap_or_clone(changed)),
                 Ok(None) => return Err(AgentError::NotFound),
-                Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
+                Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
-                    turn = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
+                    permit = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -25,12 +25,12 @@ impl CachedAgents {
         }
     }
 
-    fn wrote(&self, tenant: &TenantId, agent: &Agent, committed: Committed) {
+    fn apply_write(&self, tenant: &TenantId, agent: &Agent, committed: Committed) {
         let key = (tenant.clone(), agent.id);
         self.caches
             .agents
             .replace(key, Arc::new(agent.clone()), committed.last);
-        self.caches.applied.note(tenant, committed);
+        self.caches.applied.record_write(tenant, committed);
     }
 }
 
@@ -41,11 +41,11 @@ impl AgentRepository for CachedAgents {
         tenant: &TenantId,
         agent: &Agent,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Committed>, RepositoryError> {
-        let outcome = self.inner.insert(tenant, agent, stamp, claim).await?;
+        let outcome = self.inner.insert(tenant, agent, stamp, entry).await?;
         if let Idempotent::Applied(committed) = &outcome {
-            self.wrote(tenant, agent, *committed);
+            self.apply_write(tenant, agent, *committed);
         }
         Ok(outcome)
     }
@@ -56,13 +56,13 @@ impl AgentRepository for CachedAgents {
         id: AgentId,
     ) -> Result<AsOf<Option<Arc<Agent>>>, RepositoryError> {
         let key = (tenant.clone(), id);
-        // The position is read first: a change between the two reads may be delivered twice, but
-        // never lost.
-        let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
+        // The position is read before the entry. In the other order, a client that follows the log
+        // from the returned position could miss a change between the two reads.
+        let log_position = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.running_for())
             && let Some((agent, entry_position)) = self.caches.agents.get(&key)
         {
-            let position = applied.max(entry_position);
+            let position = log_position.max(entry_position);
             return Ok(AsOf {
                 value: Some(agent),
                 position,
@@ -96,8 +96,8 @@ impl AgentRepository for CachedAgents {
     ) -> Result<Option<Committed>, RepositoryError> {
         let outcome = self.inner.update(tenant, agent, stamp).await;
         match &outcome {
-            Ok(Some(committed)) => self.wrote(tenant, agent, *committed),
-            // A wrong cache entry may have misled the caller.
+            Ok(Some(committed)) => self.apply_write(tenant, agent, *committed),
+            // The caller may have computed the change from an outdated entry.
             Ok(None) | Err(_) => self.caches.agents.remove(&(tenant.clone(), agent.id)),
         }
         outcome
@@ -112,11 +112,11 @@ impl AgentRepository for CachedAgents {
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
         if let Ok(Deletion::Deleted(committed)) = &outcome {
-            self.caches.live.stop_of_agent(tenant, id);
+            self.caches.live.cancel_of_agent(tenant, id);
             self.caches
                 .agents
                 .mark_changed((tenant.clone(), id), committed.last);
-            self.caches.applied.note(tenant, *committed);
+            self.caches.applied.record_write(tenant, *committed);
         } else {
             self.caches.agents.remove(&(tenant.clone(), id));
         }

@@ -1,4 +1,4 @@
-//! A cache of conversation heads.
+//! A cache of conversation contexts.
 
 use std::sync::Arc;
 
@@ -44,14 +44,14 @@ impl ConversationRepository for CachedConversations {
         conversation: &Conversation,
         greeting: Option<&Message>,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Option<Committed>>, RepositoryError> {
         let outcome = self
             .inner
-            .insert(tenant, conversation, greeting, stamp, claim)
+            .insert(tenant, conversation, greeting, stamp, entry)
             .await?;
         if let Idempotent::Applied(Some(committed)) = &outcome {
-            let head = ConversationContext {
+            let context = ConversationContext {
                 id: conversation.id,
                 agent_id: conversation.agent_id,
                 user_id: conversation.user_id.clone(),
@@ -61,9 +61,9 @@ impl ConversationRepository for CachedConversations {
             };
             let key = (tenant.clone(), conversation.id);
             self.caches
-                .heads
-                .replace(key, Arc::new(head), committed.last);
-            self.caches.applied.note(tenant, *committed);
+                .contexts
+                .replace(key, Arc::new(context), committed.last);
+            self.caches.applied.record_write(tenant, *committed);
         }
         Ok(outcome)
     }
@@ -82,26 +82,26 @@ impl ConversationRepository for CachedConversations {
         id: ConversationId,
     ) -> Result<AsOf<Option<Arc<ConversationContext>>>, RepositoryError> {
         let key = (tenant.clone(), id);
-        // The position is read first: a change between the two reads may be delivered twice, but
-        // never lost.
-        let applied = self.caches.applied.position(tenant).unwrap_or(Seq(0));
+        // The position is read before the entry. In the other order, a client that follows the log
+        // from the returned position could miss a change between the two reads.
+        let log_position = self.caches.applied.position(tenant).unwrap_or(Seq(0));
         if self.caches.applied.is_trusted(self.clock.running_for())
-            && let Some((head, entry_position)) = self.caches.heads.get(&key)
+            && let Some((context, entry_position)) = self.caches.contexts.get(&key)
         {
-            let position = applied.max(entry_position);
+            let position = log_position.max(entry_position);
             return Ok(AsOf {
-                value: Some(head),
+                value: Some(context),
                 position,
             });
         }
-        let ticket = self.caches.heads.begin_load(&key);
+        let ticket = self.caches.contexts.begin_load(&key);
         let found = self.inner.find_context(tenant, id).await?;
-        if let Some(head) = &found.value
+        if let Some(context) = &found.value
             && self.caches.applied.follow(tenant, found.position)
         {
             self.caches
-                .heads
-                .fill(ticket, key, Arc::clone(head), found.position);
+                .contexts
+                .fill(ticket, key, Arc::clone(context), found.position);
         }
         Ok(found)
     }
@@ -120,10 +120,10 @@ impl ConversationRepository for CachedConversations {
         conversation: &Conversation,
         stamp: &Stamp,
     ) -> Result<Option<(Committed, Conversation)>, RepositoryError> {
-        // The title and the metadata are not part of a head.
+        // The title and the metadata are not part of a context.
         let outcome = self.inner.update(tenant, conversation, stamp).await?;
         if let Some((committed, _)) = &outcome {
-            self.caches.applied.note(tenant, *committed);
+            self.caches.applied.record_write(tenant, *committed);
         }
         Ok(outcome)
     }
@@ -136,10 +136,10 @@ impl ConversationRepository for CachedConversations {
         stamp: &Stamp,
     ) -> Result<Deletion, RepositoryError> {
         let outcome = self.inner.delete(tenant, id, expected, stamp).await;
-        self.caches.heads.remove(&(tenant.clone(), id));
+        self.caches.contexts.remove(&(tenant.clone(), id));
         if let Ok(Deletion::Deleted(committed)) = &outcome {
-            self.caches.live.stop_of_conversation(tenant, id);
-            self.caches.applied.note(tenant, *committed);
+            self.caches.live.cancel_of_conversation(tenant, id);
+            self.caches.applied.record_write(tenant, *committed);
         }
         outcome
     }

@@ -14,7 +14,7 @@ use quick_cache::{
 use super::weight;
 
 /// The maximum number of bytes of all histories.
-const BYTES: u64 = 32 * 1024 * 1024;
+const MAX_BYTES: u64 = 32 * 1024 * 1024;
 /// The approximate number of active conversations.
 const EXPECTED_CONVERSATIONS: usize = 2_000;
 
@@ -43,15 +43,15 @@ impl Weighter<Key, History> for ByBytes {
         // An `Arc<str>` stores two counters before its text.
         let texts = history.messages.iter();
         let texts = texts.map(|message| message.content.len() + 2 * size_of::<usize>());
-        let places = history.messages.capacity() * size_of::<HistoryMessage>();
+        let slots = history.messages.capacity() * size_of::<HistoryMessage>();
         let entry = size_of::<Key>() + size_of::<History>() + tenant.as_str().len();
-        (entry + places + texts.sum::<usize>()) as u64
+        (entry + slots + texts.sum::<usize>()) as u64
     }
 }
 
 impl Default for HistoryCache {
     fn default() -> Self {
-        Self::within(BYTES)
+        Self::within(MAX_BYTES)
     }
 }
 
@@ -115,13 +115,13 @@ mod tests {
         max_characters: Some(100),
     };
 
-    fn said(places: std::ops::Range<i64>, content: &str) -> Vec<HistoryMessage> {
-        let said = |seq| HistoryMessage {
+    fn messages(seqs: std::ops::Range<i64>, content: &str) -> Vec<HistoryMessage> {
+        let message = |seq| HistoryMessage {
             seq,
             role: Role::User,
             content: content.into(),
         };
-        places.map(said).collect()
+        seqs.map(message).collect()
     }
 
     fn query(before: i64) -> HistoryQuery {
@@ -131,7 +131,7 @@ mod tests {
         }
     }
 
-    fn got(
+    fn get(
         histories: &HistoryCache,
         conversation: u32,
         before: i64,
@@ -140,47 +140,52 @@ mod tests {
         histories.get(&fixture::tenant(), id, &query(before))
     }
 
-    fn keep(histories: &HistoryCache, conversation: u32, before: i64, said: Vec<HistoryMessage>) {
+    fn keep(
+        histories: &HistoryCache,
+        conversation: u32,
+        before: i64,
+        messages: Vec<HistoryMessage>,
+    ) {
         let id = fixture::conversation_id(conversation);
-        histories.keep(&fixture::tenant(), id, query(before), said);
+        histories.keep(&fixture::tenant(), id, query(before), messages);
     }
 
     #[test]
-    fn gives_what_was_kept_to_the_next_message_alone() {
+    fn a_history_is_returned_for_the_next_message_only() {
         let histories = HistoryCache::default();
-        assert_eq!(got(&histories, 1, 1), Some(Vec::new()), "the first message");
-        keep(&histories, 1, 3, said(1..3, "a"));
-        assert_eq!(got(&histories, 2, 3), None, "another conversation");
-        assert_eq!(got(&histories, 1, 4), None, "something was said between");
-        assert_eq!(got(&histories, 1, 3), Some(said(1..3, "a")));
+        assert_eq!(get(&histories, 1, 1), Some(Vec::new()), "the first message");
+        keep(&histories, 1, 3, messages(1..3, "a"));
+        assert_eq!(get(&histories, 2, 3), None, "another conversation");
+        assert_eq!(get(&histories, 1, 4), None, "another message was stored");
+        assert_eq!(get(&histories, 1, 3), Some(messages(1..3, "a")));
     }
 
     #[test]
-    fn gives_nothing_within_other_limits() {
+    fn a_history_is_not_returned_for_other_limits() {
         let (histories, id) = (HistoryCache::default(), fixture::conversation_id(1));
-        keep(&histories, 1, 3, said(1..3, "a"));
+        keep(&histories, 1, 3, messages(1..3, "a"));
         let mut other = query(3);
         other.limits.max_messages = Some(5);
         assert_eq!(histories.get(&fixture::tenant(), id, &other), None);
     }
 
     #[test]
-    fn keeps_the_newest_that_fit() {
+    fn the_newest_messages_within_the_limits_are_cached() {
         let histories = HistoryCache::default();
-        keep(&histories, 1, 9, said(1..9, "a"));
-        assert_eq!(got(&histories, 1, 9), Some(said(5..9, "a")));
-        let mut mixed = said(1..3, "a");
-        mixed.extend(said(3..4, &"é".repeat(99)));
-        mixed.extend(said(4..6, "b"));
+        keep(&histories, 1, 9, messages(1..9, "a"));
+        assert_eq!(get(&histories, 1, 9), Some(messages(5..9, "a")));
+        let mut mixed = messages(1..3, "a");
+        mixed.extend(messages(3..4, &"é".repeat(99)));
+        mixed.extend(messages(4..6, "b"));
         keep(&histories, 1, 6, mixed);
-        assert_eq!(got(&histories, 1, 6), Some(said(4..6, "b")), "no gap");
+        assert_eq!(get(&histories, 1, 6), Some(messages(4..6, "b")), "no gap");
     }
 
     #[test]
-    fn keeps_no_more_bytes_than_it_may() {
+    fn the_weight_stays_within_the_limit() {
         let histories = HistoryCache::within(200_000);
         for conversation in 0..2_000 {
-            keep(&histories, conversation, 2, said(1..2, &"x".repeat(90)));
+            keep(&histories, conversation, 2, messages(1..2, &"x".repeat(90)));
         }
         let held = histories.cache.weight();
         assert!((100_000..=200_000).contains(&held), "{held}");
@@ -188,17 +193,22 @@ mod tests {
 
     /// A conversation that is used repeatedly stays cached, however many others are used once.
     #[test]
-    fn those_who_talk_now_are_not_kept_out_by_those_who_have_gone() {
+    fn active_conversations_are_cached_despite_many_idle_ones() {
         let histories = HistoryCache::within(1_000_000);
         for conversation in 0..10_000 {
-            keep(&histories, conversation, 2, said(1..2, &"x".repeat(400)));
+            keep(
+                &histories,
+                conversation,
+                2,
+                messages(1..2, &"x".repeat(400)),
+            );
         }
         let mut found = 0;
         for turn in 1..=10 {
             for conversation in 20_000..20_200 {
-                let known = got(&histories, conversation, 2 * turn);
+                let known = get(&histories, conversation, 2 * turn);
                 found += usize::from(turn > 1 && known.is_some());
-                keep(&histories, conversation, 2 * turn + 2, said(1..2, "x"));
+                keep(&histories, conversation, 2 * turn + 2, messages(1..2, "x"));
             }
         }
         assert!(found > 1_700, "{found} of 1,800");

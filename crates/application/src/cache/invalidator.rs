@@ -8,77 +8,77 @@ use ports::{Clock, EventBus, EventLog, LogHead, LoggedChange, RepositoryError, S
 use tokio_util::sync::CancellationToken;
 
 use super::{Caches, weight};
-use crate::{background::round, realtime::Feed};
+use crate::{background::round, realtime::LogTails};
 
 /// The interval at which the heads of all tenants are read: the upper bound on the time until this
 /// process applies a change of another node.
 const INTERVAL: Duration = Duration::from_secs(1);
 /// The maximum number of changes that one call reads.
-const PAGE: usize = 1_000;
+const PAGE_CHANGES: usize = 1_000;
 /// The maximum number of signals that are processed together.
-const SIGNALS: usize = 1_024;
+const MAX_SIGNALS: usize = 1_024;
 /// The time to wait before the log is read for a signal. Concurrent writes of this process are
 /// recorded in any order, so a gap between them closes within this time, unless other processes
 /// wrote it.
-const SETTLING: Duration = Duration::from_millis(10);
+const SETTLE_TIME: Duration = Duration::from_millis(10);
 
 /// Follows the log and drops the cache entries that other processes have changed. It also reports
 /// changes of turns that run here or have waiters here. Signals trigger a read at once; the heads,
-/// which are read every second, are the upper bound for the caches and for the feed.
+/// which are read every second, are the upper bound for the caches and for the tails.
 pub struct CacheInvalidator {
     events: Arc<dyn EventLog>,
     caches: Caches,
     clock: Arc<dyn Clock>,
     bus: Arc<dyn EventBus>,
-    feed: Arc<Feed>,
+    tails: Arc<LogTails>,
 }
 
 impl CacheInvalidator {
-    /// Creates an invalidator that keeps `caches` valid and reports heads to `feed`.
+    /// Creates an invalidator that keeps `caches` valid and reports heads to `tails`.
     pub fn new(
         events: Arc<dyn EventLog>,
         caches: Caches,
         clock: Arc<dyn Clock>,
         bus: Arc<dyn EventBus>,
-        feed: Arc<Feed>,
+        tails: Arc<LogTails>,
     ) -> Self {
         Self {
             events,
             caches,
             clock,
             bus,
-            feed,
+            tails,
         }
     }
 
     /// Follows the log until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        stop.run_until_cancelled(self.follow()).await;
+        stop.run_until_cancelled(self.follow_log()).await;
     }
 
-    async fn follow(&self) {
+    async fn follow_log(&self) {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut grown = self.grown();
+        let mut signalled = self.signalled_heads();
         loop {
-            let followed = tokio::select! {
+            let applied = tokio::select! {
                 biased;
                 _ = ticks.tick() => round(self.catch_up()).await,
-                // If the bus ends, the heads still reveal every change.
-                Some(heads) = grown.next() => round(self.look_at(heads)).await,
+                // If the bus ends, the ticks alone find every change.
+                Some(heads) = signalled.next() => round(self.apply_up_to(heads)).await,
             };
-            if let Some(Err(error)) = followed {
+            if let Some(Err(error)) = applied {
                 tracing::warn!(
                     error = ports::error::chain(&error),
-                    "the event log cannot be read"
+                    "cannot read the event log; caches are unused until it can be read"
                 );
             }
         }
     }
 
     /// Returns a stream of the newest head of each tenant, as signals report them.
-    fn grown(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
-        let signals = self.bus.subscribe().ready_chunks(SIGNALS);
+    fn signalled_heads(&self) -> BoxStream<'static, HashMap<TenantId, Seq>> {
+        let signals = self.bus.subscribe().ready_chunks(MAX_SIGNALS);
         let newest = |signals: Vec<Signal>| {
             let mut heads = HashMap::new();
             for signal in signals {
@@ -93,12 +93,12 @@ impl CacheInvalidator {
     }
 
     /// Applies the changes of other processes up to these heads.
-    async fn look_at(&self, mut heads: HashMap<TenantId, Seq>) -> Result<(), RepositoryError> {
-        heads.retain(|tenant, head| self.is_beyond(tenant, *head));
+    async fn apply_up_to(&self, mut heads: HashMap<TenantId, Seq>) -> Result<(), RepositoryError> {
+        heads.retain(|tenant, head| self.is_unapplied(tenant, *head));
         if heads.is_empty() {
             return Ok(());
         }
-        tokio::time::sleep(SETTLING).await;
+        tokio::time::sleep(SETTLE_TIME).await;
         let heads = heads
             .into_iter()
             .map(|(tenant, head)| LogHead { tenant, head });
@@ -107,17 +107,17 @@ impl CacheInvalidator {
 
     /// Reads the heads of all logs once and applies the new changes.
     pub async fn catch_up(&self) -> Result<(), RepositoryError> {
-        let asked_at = self.clock.running_for();
+        let read_at = self.clock.running_for();
         let heads = self.events.heads().await?;
         for head in &heads {
             metrics::gauge!("log_position", "tenant" => head.tenant.to_string())
                 .set(u32::try_from(head.head.0).map_or(f64::MAX, f64::from));
-            self.feed.note_head(&head.tenant, head.head);
+            self.tails.report_head(&head.tenant, head.head);
         }
         self.caches.report_weight();
-        weight::report("event_tails", self.feed.bytes());
+        weight::report("event_tails", self.tails.bytes());
         self.apply_all(heads).await?;
-        self.caches.applied.confirm(asked_at);
+        self.caches.applied.confirm(read_at);
         Ok(())
     }
 
@@ -133,7 +133,7 @@ impl CacheInvalidator {
         outcome
     }
 
-    fn is_beyond(&self, tenant: &TenantId, head: Seq) -> bool {
+    fn is_unapplied(&self, tenant: &TenantId, head: Seq) -> bool {
         let position = self.caches.applied.position(tenant);
         position.is_some_and(|position| position < head)
     }
@@ -142,14 +142,14 @@ impl CacheInvalidator {
         while let Some(position) = self.caches.applied.position(tenant)
             && position < head
         {
-            let changes = self.events.changes(tenant, position, PAGE).await?;
+            let changes = self.events.changes(tenant, position, PAGE_CHANGES).await?;
             for change in &changes {
                 self.drop_changed(tenant, change);
-                self.wake_changed(change);
+                self.report_turn(change);
             }
             // A page that is not full ends at the head: the retention sweep removed the missing
             // changes, and nothing follows.
-            let read_up_to = changes.last().filter(|_| changes.len() == PAGE);
+            let read_up_to = changes.last().filter(|_| changes.len() == PAGE_CHANGES);
             self.caches
                 .applied
                 .advance(tenant, read_up_to.map_or(head, |change| change.seq));
@@ -157,12 +157,12 @@ impl CacheInvalidator {
         Ok(())
     }
 
-    /// Has the waiters of a turn poll the store, and stops a turn that runs here if another process
+    /// Makes the waiters of a turn read it again, and stops a turn that runs here if another process
     /// has ended it.
-    fn wake_changed(&self, change: &LoggedChange) {
+    fn report_turn(&self, change: &LoggedChange) {
         if let Some(id) = change.turn_id {
             let has_ended = change.kind.is_some_and(EventType::is_end_of_turn);
-            self.caches.live.changed_elsewhere(id, has_ended);
+            self.caches.live.on_remote_change(id, has_ended);
         }
     }
 
@@ -171,7 +171,7 @@ impl CacheInvalidator {
             && change.kind != Some(EventType::ConversationUpdated)
         {
             self.caches
-                .heads
+                .contexts
                 .remove_older(&(tenant.clone(), id), change.seq);
         }
         if let Some(id) = change.agent_id

@@ -3,13 +3,14 @@
 use std::{
     collections::{BTreeMap, HashMap},
     sync::{
-        Arc, PoisonError, RwLock,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     time::Duration,
 };
 
 use domain::{Seq, TenantId};
+use parking_lot::RwLock;
 use ports::{Committed, EventBus, Signal};
 
 use super::TRUSTED_FOR;
@@ -21,7 +22,7 @@ struct Applied {
     from: i64,
     /// The position up to which the caches reflect every change.
     up_to: i64,
-    /// Own writes after a gap that other processes wrote: first → last.
+    /// Own writes after a gap of changes that were not applied yet: first → last.
     ahead: BTreeMap<i64, i64>,
 }
 
@@ -34,7 +35,7 @@ impl Applied {
         }
     }
 
-    fn note(&mut self, first: i64, last: i64) {
+    fn record(&mut self, first: i64, last: i64) {
         if first <= self.from {
             // The write is older than the followed range, so changes of other processes after it
             // may not have been applied. Following restarts before the write.
@@ -76,9 +77,9 @@ impl LogProgress {
 
     /// Records a write of this process that its caches reflect, and publishes the new head of the
     /// log.
-    pub fn note(&self, tenant: &TenantId, committed: Committed) {
+    pub fn record_write(&self, tenant: &TenantId, committed: Committed) {
         self.apply(tenant, committed);
-        self.tell(tenant, committed.last);
+        self.publish_head(tenant, committed.last);
     }
 
     /// Publishes the new head of the log after a write that the caches do not reflect yet: the
@@ -86,34 +87,34 @@ impl LogProgress {
     /// the latest from there, so that later changes of other processes are applied.
     pub fn announce(&self, tenant: &TenantId, committed: Committed) {
         self.follow(tenant, committed.first.plus(-1));
-        self.tell(tenant, committed.last);
+        self.publish_head(tenant, committed.last);
     }
 
-    fn tell(&self, tenant: &TenantId, head: Seq) {
+    fn publish_head(&self, tenant: &TenantId, head: Seq) {
         let tenant = tenant.clone();
         self.bus.publish(Signal::LogAppended { tenant, head });
     }
 
     fn apply(&self, tenant: &TenantId, committed: Committed) {
         let Committed { first, last } = committed;
-        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = self.tenants.write();
         // The caches contain the write now, so later changes of other processes must be applied.
         let applied = tenants
             .entry(tenant.clone())
             .or_insert_with(|| Applied::following(first.plus(-1)));
-        applied.note(first.0, last.0);
+        applied.record(first.0, last.0);
     }
 
     /// Begins to follow a tenant at the position of a load, if it is not followed yet. Returns
     /// whether the loaded value can be kept valid: it cannot if the tenant is followed from a later
     /// position.
     pub fn follow(&self, tenant: &TenantId, position: Seq) -> bool {
-        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        let tenants = self.tenants.read();
         if let Some(applied) = tenants.get(tenant) {
             return position.0 >= applied.from;
         }
         drop(tenants);
-        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = self.tenants.write();
         let applied = tenants
             .entry(tenant.clone())
             .or_insert_with(|| Applied::following(position));
@@ -123,16 +124,16 @@ impl LogProgress {
     /// Records that the log was read without a gap up to `position`, and that its changes were
     /// applied.
     pub(super) fn advance(&self, tenant: &TenantId, position: Seq) {
-        let mut tenants = self.tenants.write().unwrap_or_else(PoisonError::into_inner);
+        let mut tenants = self.tenants.write();
         if let Some(applied) = tenants.get_mut(tenant) {
             let first = applied.up_to + 1;
-            applied.note(first, position.0);
+            applied.record(first, position.0);
         }
     }
 
     /// Returns the position up to which every change of a followed tenant is reflected.
     pub fn position(&self, tenant: &TenantId) -> Option<Seq> {
-        let tenants = self.tenants.read().unwrap_or_else(PoisonError::into_inner);
+        let tenants = self.tenants.read();
         tenants.get(tenant).map(|applied| Seq(applied.up_to))
     }
 
@@ -151,12 +152,12 @@ impl LogProgress {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Mutex;
-
     use futures::{
         StreamExt as _,
         stream::{self, BoxStream},
     };
+
+    use parking_lot::Mutex;
 
     use super::*;
 
@@ -166,7 +167,7 @@ mod tests {
 
     impl EventBus for Published {
         fn publish(&self, signal: Signal) {
-            self.0.lock().unwrap().push(signal);
+            self.0.lock().push(signal);
         }
 
         fn subscribe(&self) -> BoxStream<'static, Signal> {
@@ -188,13 +189,13 @@ mod tests {
     }
 
     #[test]
-    fn own_writes_advance_the_position_unless_there_is_a_hole() {
+    fn own_writes_advance_the_position_up_to_the_first_gap() {
         let (log, _) = log();
         let tenant: TenantId = "default".parse().unwrap();
         assert!(log.follow(&tenant, Seq(3)));
         assert!(!log.follow(&tenant, Seq(2)));
-        log.note(&tenant, committed(4, 6));
-        log.note(&tenant, committed(9, 9));
+        log.record_write(&tenant, committed(4, 6));
+        log.record_write(&tenant, committed(9, 9));
         assert_eq!(log.position(&tenant), Some(Seq(6)));
         log.advance(&tenant, Seq(8));
         assert_eq!(log.position(&tenant), Some(Seq(9)));
@@ -205,32 +206,36 @@ mod tests {
         let (log, _) = log();
         let tenant: TenantId = "default".parse().unwrap();
         assert_eq!(log.position(&tenant), None);
-        log.note(&tenant, committed(2, 3));
+        log.record_write(&tenant, committed(2, 3));
         assert_eq!(log.position(&tenant), Some(Seq(3)));
         assert!(log.follow(&tenant, Seq(1)));
         // A write that is recorded late must not hide changes of others in between.
-        log.note(&tenant, committed(6, 6));
+        log.record_write(&tenant, committed(6, 6));
         assert_eq!(log.position(&tenant), Some(Seq(3)));
-        log.note(&tenant, committed(1, 1));
+        log.record_write(&tenant, committed(1, 1));
         assert_eq!(log.position(&tenant), Some(Seq(1)));
         let other: TenantId = "other".parse().unwrap();
         log.announce(&other, committed(5, 6));
-        assert_eq!(log.position(&other), Some(Seq(4)), "it is still to be read");
+        assert_eq!(
+            log.position(&other),
+            Some(Seq(4)),
+            "the write is not applied"
+        );
     }
 
     #[test]
-    fn everybody_is_told_of_own_writes_followed_or_not() {
+    fn own_writes_are_published_even_before_a_gap() {
         let (log, published) = log();
         let tenant: TenantId = "default".parse().unwrap();
-        log.note(&tenant, committed(1, 3));
+        log.record_write(&tenant, committed(1, 3));
         log.follow(&tenant, Seq(3));
-        log.note(&tenant, committed(9, 10));
+        log.record_write(&tenant, committed(9, 10));
         log.advance(&tenant, Seq(8));
         let heads = [3, 10].map(|head| Signal::LogAppended {
             tenant: tenant.clone(),
             head: Seq(head),
         });
-        assert_eq!(*published.0.lock().unwrap(), heads);
+        assert_eq!(*published.0.lock(), heads);
     }
 
     #[test]

@@ -35,23 +35,23 @@ pub const TRUSTED_FOR: Duration = Duration::from_secs(5);
 const AGENT_BYTES: u64 = 64 * 1024 * 1024;
 /// The expected number of cached agents.
 const EXPECTED_AGENTS: usize = 10_000;
-/// The maximum size of all cached conversation heads, in bytes.
-const HEAD_BYTES: u64 = 32 * 1024 * 1024;
-/// The expected number of cached heads.
-const EXPECTED_HEADS: usize = 100_000;
+/// The maximum size of all cached conversation contexts, in bytes.
+const CONTEXT_BYTES: u64 = 32 * 1024 * 1024;
+/// The expected number of cached contexts.
+const EXPECTED_CONTEXTS: usize = 100_000;
 
 /// A cache of agents by tenant and id.
 pub type AgentCache = VersionedCache<(TenantId, AgentId), domain::Agent>;
-/// A cache of conversation heads by tenant and id.
-pub type HeadCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
+/// A cache of conversation contexts by tenant and id.
+pub type ContextCache = VersionedCache<(TenantId, ConversationId), domain::ConversationContext>;
 
 /// The state that the caching repositories and the invalidator share.
 #[derive(Clone)]
 pub struct Caches {
     /// Agents.
     pub agents: Arc<AgentCache>,
-    /// Conversation heads.
-    pub heads: Arc<HeadCache>,
+    /// Conversation contexts.
+    pub contexts: Arc<ContextCache>,
     /// The position up to which this process has applied each tenant's log.
     pub applied: Arc<LogProgress>,
     /// The turns that this process runs or waits for. A deletion stops them.
@@ -63,7 +63,7 @@ impl Caches {
     pub fn new(bus: Arc<dyn EventBus>) -> Self {
         Self {
             agents: Arc::new(VersionedCache::new(AGENT_BYTES, EXPECTED_AGENTS)),
-            heads: Arc::new(VersionedCache::new(HEAD_BYTES, EXPECTED_HEADS)),
+            contexts: Arc::new(VersionedCache::new(CONTEXT_BYTES, EXPECTED_CONTEXTS)),
             applied: Arc::new(LogProgress::new(bus)),
             live: Arc::default(),
         }
@@ -72,6 +72,6 @@ impl Caches {
     /// Updates the metrics of the weight of each cache.
     fn report_weight(&self) {
         weight::report("agents", self.agents.weight());
-        weight::report("conversation_heads", self.heads.weight());
+        weight::report("conversation_heads", self.contexts.weight());
     }
 }

@@ -1,4 +1,4 @@
-//! Maintenance of the cached conversation heads while turns are written.
+//! Updates of the cached conversation contexts by the writes of turns.
 
 use std::sync::Arc;
 
@@ -12,18 +12,18 @@ use ports::{
 
 use super::Caches;
 
-/// A [`TurnRepository`] that updates the cached heads with its writes.
+/// A [`TurnRepository`] that updates the cached conversation contexts with its writes.
 pub struct CachedTurns {
     inner: Arc<dyn TurnRepository>,
     caches: Caches,
 }
 
-/// The data of a message that a head is computed from once the store has accepted it.
-struct Asked {
+/// The parts of a new turn from which the context after it is computed.
+struct NewTurn {
     tenant: TenantId,
     conversation: ConversationId,
     agent: AgentId,
-    /// The head before the turn, if it is cached.
+    /// The context before the turn, if it is cached.
     before: Option<ConversationContext>,
 }
 
@@ -33,7 +33,7 @@ impl CachedTurns {
         Self { inner, caches }
     }
 
-    fn asked(&self, begin: &BeginTurn) -> Asked {
+    fn new_turn(&self, begin: &BeginTurn) -> NewTurn {
         let before = match &begin.target {
             ConversationTarget::New(conversation) => Some(ConversationContext {
                 id: conversation.id,
@@ -44,10 +44,10 @@ impl CachedTurns {
                 running_turn: None,
             }),
             ConversationTarget::Existing { id, turn_count } => self
-                .head(&begin.tenant, *id)
-                .filter(|head| head.turn_count == *turn_count),
+                .cached_context(&begin.tenant, *id)
+                .filter(|context| context.turn_count == *turn_count),
         };
-        Asked {
+        NewTurn {
             tenant: begin.tenant.clone(),
             conversation: begin.target.id(),
             agent: begin.agent_id,
@@ -55,44 +55,44 @@ impl CachedTurns {
         }
     }
 
-    fn head(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
+    fn cached_context(&self, tenant: &TenantId, id: ConversationId) -> Option<ConversationContext> {
         self.caches
-            .heads
+            .contexts
             .get(&(tenant.clone(), id))
-            .map(|(head, _)| (*head).clone())
+            .map(|(context, _)| (*context).clone())
     }
 
-    fn drop_head(&self, tenant: &TenantId, id: ConversationId) {
-        self.caches.heads.remove(&(tenant.clone(), id));
+    fn drop_context(&self, tenant: &TenantId, id: ConversationId) {
+        self.caches.contexts.remove(&(tenant.clone(), id));
     }
 
-    /// Drops the entries that may have misled the caller, and no others: an unrelated error must
-    /// not make the next caller of a busy agent read the store.
-    fn misled(&self, asked: Asked, error: Option<&RepositoryError>) {
-        self.drop_head(&asked.tenant, asked.conversation);
+    /// Drops the entries that may have caused the error, and no others: an unrelated error must not
+    /// make the next caller of a busy agent read the store.
+    fn drop_causes(&self, turn: NewTurn, error: Option<&RepositoryError>) {
+        self.drop_context(&turn.tenant, turn.conversation);
         if error.is_none_or(|error| matches!(error, RepositoryError::Stale { .. })) {
-            self.caches.agents.remove(&(asked.tenant, asked.agent));
+            self.caches.agents.remove(&(turn.tenant, turn.agent));
         }
     }
 
-    /// Caches the head after the turn, or drops it if it is unknown.
-    fn wrote(
+    /// Caches the context after the turn, or drops it if it is unknown.
+    fn apply_write(
         &self,
         tenant: &TenantId,
         id: ConversationId,
-        head: Option<ConversationContext>,
+        context: Option<ConversationContext>,
         committed: Committed,
     ) {
-        match head {
-            Some(head) => {
+        match context {
+            Some(context) => {
                 let key = (tenant.clone(), id);
                 self.caches
-                    .heads
-                    .replace(key, Arc::new(head), committed.last);
+                    .contexts
+                    .replace(key, Arc::new(context), committed.last);
             }
-            None => self.drop_head(tenant, id),
+            None => self.drop_context(tenant, id),
         }
-        self.caches.applied.note(tenant, committed);
+        self.caches.applied.record_write(tenant, committed);
     }
 }
 
@@ -100,34 +100,34 @@ impl CachedTurns {
 impl TurnRepository for CachedTurns {
     async fn record_completed_turn(
         &self,
-        exchange: CompletedTurn,
+        completed: CompletedTurn,
     ) -> Result<RecordTurnOutcome, RepositoryError> {
-        let asked = self.asked(&exchange.begin);
-        let outcome = self.inner.record_completed_turn(exchange).await;
+        let turn = self.new_turn(&completed.begin);
+        let outcome = self.inner.record_completed_turn(completed).await;
         match &outcome {
             Ok(RecordTurnOutcome::Recorded {
                 committed,
                 message_seq,
             }) => {
-                let head = asked.before.map(|head| ConversationContext {
+                let context = turn.before.map(|context| ConversationContext {
                     message_count: message_seq + 1,
-                    turn_count: head.turn_count + 1,
-                    ..head
+                    turn_count: context.turn_count + 1,
+                    ..context
                 });
-                self.wrote(&asked.tenant, asked.conversation, head, *committed);
+                self.apply_write(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(RecordTurnOutcome::Replayed(_)) => {}
-            Ok(RecordTurnOutcome::Busy) => self.drop_head(&asked.tenant, asked.conversation),
+            Ok(RecordTurnOutcome::Busy) => self.drop_context(&turn.tenant, turn.conversation),
             Ok(RecordTurnOutcome::AgentNotFound | RecordTurnOutcome::ConversationNotFound) => {
-                self.misled(asked, None);
+                self.drop_causes(turn, None);
             }
-            Err(error) => self.misled(asked, Some(error)),
+            Err(error) => self.drop_causes(turn, Some(error)),
         }
         outcome
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
-        let asked = self.asked(&begin);
+        let turn = self.new_turn(&begin);
         let turn_id = begin.turn_id;
         let outcome = self.inner.begin_turn(begin).await;
         match &outcome {
@@ -136,25 +136,25 @@ impl TurnRepository for CachedTurns {
                 message_seq,
                 turn_number,
             }) => {
-                let head = asked.before.map(|head| ConversationContext {
+                let context = turn.before.map(|context| ConversationContext {
                     message_count: *message_seq,
                     turn_count: turn_number + 1,
                     running_turn: Some(turn_id),
-                    ..head
+                    ..context
                 });
-                self.wrote(&asked.tenant, asked.conversation, head, *committed);
+                self.apply_write(&turn.tenant, turn.conversation, context, *committed);
             }
             Ok(BeginOutcome::Queued(committed)) => {
-                self.wrote(&asked.tenant, asked.conversation, None, *committed);
+                self.apply_write(&turn.tenant, turn.conversation, None, *committed);
             }
             Ok(BeginOutcome::Replayed(_)) => {}
             Ok(BeginOutcome::Busy | BeginOutcome::NodeRefused) => {
-                self.drop_head(&asked.tenant, asked.conversation);
+                self.drop_context(&turn.tenant, turn.conversation);
             }
             Ok(BeginOutcome::AgentNotFound | BeginOutcome::ConversationNotFound) => {
-                self.misled(asked, None);
+                self.drop_causes(turn, None);
             }
-            Err(error) => self.misled(asked, Some(error)),
+            Err(error) => self.drop_causes(turn, Some(error)),
         }
         outcome
     }
@@ -162,29 +162,29 @@ impl TurnRepository for CachedTurns {
     async fn finish_turn(&self, finish: FinishTurn) -> Result<FinishOutcome, RepositoryError> {
         let (tenant, id) = (finish.tenant.clone(), finish.conversation_id);
         let before = self
-            .head(&tenant, id)
-            .filter(|head| head.running_turn == Some(finish.turn_id));
-        let answered = i64::from(matches!(finish.ending, TurnEnding::Completed(_)));
+            .cached_context(&tenant, id)
+            .filter(|context| context.running_turn == Some(finish.turn_id));
+        let replies = i64::from(matches!(finish.ending, TurnEnding::Completed(_)));
         let outcome = self.inner.finish_turn(finish).await;
         match &outcome {
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: None,
             }) => {
-                let head = before.map(|head| ConversationContext {
-                    message_count: head.message_count + answered,
+                let context = before.map(|context| ConversationContext {
+                    message_count: context.message_count + replies,
                     running_turn: None,
-                    ..head
+                    ..context
                 });
-                self.wrote(&tenant, id, head, *committed);
+                self.apply_write(&tenant, id, context, *committed);
             }
             Ok(FinishOutcome::Finished {
                 committed,
                 promoted: Some(_),
             }) => {
-                self.wrote(&tenant, id, None, *committed);
+                self.apply_write(&tenant, id, None, *committed);
             }
-            Ok(FinishOutcome::Refused) | Err(_) => self.drop_head(&tenant, id),
+            Ok(FinishOutcome::Refused) | Err(_) => self.drop_context(&tenant, id),
         }
         outcome
     }
@@ -197,8 +197,8 @@ impl TurnRepository for CachedTurns {
         node: Option<NodeId>,
         stamp: &Stamp,
     ) -> Result<CancelOutcome, RepositoryError> {
-        // The conversation is not known here. Its head is dropped once the log is read; until then,
-        // an outdated head only makes the store return `Stale`.
+        // The conversation is not known here. Its context is dropped once the log is read; until
+        // then, an outdated context only makes the store return `Stale`.
         let outcome = self
             .inner
             .cancel_turn(tenant, id, partial, node, stamp)

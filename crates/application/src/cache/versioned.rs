@@ -2,10 +2,11 @@
 
 use std::{
     hash::{BuildHasher, Hash, RandomState},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use domain::{MemorySize, Seq};
+use parking_lot::{Mutex, MutexGuard};
 use quick_cache::{
     DefaultHashBuilder, Weighter,
     sync::{Cache, DefaultLifecycle},
@@ -84,7 +85,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
     /// began or is known to have changed later.
     pub fn fill(&self, ticket: LoadTicket, key: K, value: Arc<V>, position: Seq) {
         let generation = self.lock(ticket.stripe);
-        if *generation == ticket.generation && !self.knows_later(&key, position) {
+        if *generation == ticket.generation && !self.has_changed_after(&key, position) {
             self.insert(key, Some(value), position);
         }
     }
@@ -93,7 +94,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
     pub fn replace(&self, key: K, value: Arc<V>, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
-        if !self.knows_later(&key, position) {
+        if !self.has_changed_after(&key, position) {
             self.insert(key, Some(value), position);
         }
     }
@@ -118,9 +119,9 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    /// Drops the entry like [`Self::remove_older`], and records the change: a write that was
-    /// committed before the change but is recorded after it does not restore the old value. It is
-    /// meant for keys that nothing else would ever correct.
+    /// Drops the entry like [`Self::remove_older`], and records the change, so that a write that was
+    /// committed before the change but is recorded after it does not restore the old value.
+    /// Without this record, the old value would stay cached until the next change of the key.
     pub fn mark_changed(&self, key: K, position: Seq) {
         let mut generation = self.lock(self.stripe(&key));
         *generation += 1;
@@ -133,7 +134,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
         }
     }
 
-    fn knows_later(&self, key: &K, position: Seq) -> bool {
+    fn has_changed_after(&self, key: &K, position: Seq) -> bool {
         self.entries
             .peek(key)
             .is_some_and(|entry| entry.position > position)
@@ -148,10 +149,7 @@ impl<K: Eq + Hash + Clone, V: MemorySize> VersionedCache<K, V> {
     }
 
     fn lock(&self, stripe: usize) -> MutexGuard<'_, u64> {
-        // A counter is valid even after a panic elsewhere.
-        self.generations[stripe]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.generations[stripe].lock()
     }
 }
 
@@ -189,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_drops_only_what_is_older_than_itself() {
+    fn a_change_drops_only_older_entries() {
         let cache = cache();
         cache.replace("a", value(1), Seq(5));
         cache.remove_older(&"a", Seq(5));
@@ -199,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_write_that_is_noted_after_a_later_change_does_not_come_back() {
+    fn a_write_that_is_recorded_after_a_later_change_is_not_cached() {
         let cache = cache();
         cache.mark_changed("a", Seq(11));
         cache.replace("a", value(1), Seq(10));
@@ -219,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn holds_no_more_bytes_than_it_may() {
+    fn the_weight_stays_within_the_limit() {
         let cache = VersionedCache::new(1_000_000, 100);
         for key in 0..1_000 {
             cache.replace(key, value(20_000), Seq(1));

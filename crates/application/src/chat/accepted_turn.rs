@@ -6,9 +6,9 @@ use domain::{ConversationId, NodeId, ToolCall, Turn, TurnId};
 use ports::{CompletedTurn, Reply, TurnRepository};
 
 use super::{
-    command::CompletedChat,
-    error::ChatError,
-    live_turn::{LiveTurn, TurnOutcome},
+    command::{ChatError, CompletedChat},
+    live_turn::LiveTurn,
+    progress::TurnOutcome,
     target::{ChatAttempt, ChatTarget},
     turn_events::TurnEventStream,
     turn_waiter::TurnWaiter,
@@ -32,7 +32,7 @@ enum Source {
     Replayed(TurnWaiter, Option<Box<Turn>>),
 }
 
-/// A turn that was answered inline. Its other forms are built only for callers that read them.
+/// A turn that was answered inline. Its stored form and its events are built only on request.
 pub(super) struct InlineTurn {
     pub(super) attempt: Arc<ChatAttempt>,
     pub(super) target: Arc<ChatTarget>,
@@ -72,7 +72,7 @@ impl AcceptedTurn {
         }
     }
 
-    /// A turn that an earlier request started; `found` is the stored turn, if it was read.
+    /// Creates a turn that an earlier request started; `found` is the stored turn, if it was read.
     pub(super) fn replayed(waiter: TurnWaiter, found: Option<Turn>) -> Self {
         let subject = waiter.live.subject();
         Self {
@@ -83,7 +83,7 @@ impl AcceptedTurn {
         }
     }
 
-    /// The turn as this request stored or read it; `None` if it has to be read from the store.
+    /// Returns the turn as this request stored or read it; `None` if it must be read from the store.
     pub fn into_turn(self) -> Option<Turn> {
         match self.source {
             Source::Inline(turn) => Some(turn.into_turn()),
@@ -92,7 +92,7 @@ impl AcceptedTurn {
         }
     }
 
-    /// Waits for the whole reply.
+    /// Waits for the complete reply.
     pub async fn reply(self) -> Result<CompletedChat, ChatError> {
         let mut waiter = match self.source {
             Source::Inline(turn) => return Ok(turn.completed),
@@ -110,7 +110,7 @@ impl AcceptedTurn {
         }
     }
 
-    /// The events of the turn from its beginning, as they happen.
+    /// Returns the events of the turn from its beginning, as they happen.
     pub fn events(self) -> TurnEventStream {
         TurnEventStream::new(match self.source {
             Source::Inline(turn) => turn.into_waiter(),
@@ -133,7 +133,7 @@ impl InlineTurn {
 
     fn into_waiter(self) -> TurnWaiter {
         let live = LiveTurn::new(self.attempt.turn_subject(&self.target), Weak::new());
-        live.started(self.attempt.turn_started(&self.target));
+        live.mark_started(self.attempt.turn_started(&self.target));
         let text = self.completed.reply.message.clone();
         live.progress().reply.text = text;
         live.end(TurnOutcome::Completed(self.completed));

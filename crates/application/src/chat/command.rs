@@ -1,16 +1,19 @@
-//! The command of a chat, and its result.
+//! The interface of the chat use case: its command, its result and its error.
 
 use std::time::Duration;
 
 pub use domain::admission::OnBusy;
 use domain::{
-    AgentId, ChatReply, ConversationId, Fault,
+    AgentId, ChatReply, ConversationId, Fault, Problem, ProblemCode,
     config::{Metadata, check_metadata},
 };
+use ports::RepositoryError;
 use serde::Serialize;
 
+use crate::{IdempotencyRefused, idempotency::Refusal};
+
 /// A message to an agent. An idempotency key is bound to its serialized form, which omits the
-/// members that only shape the response.
+/// fields that only shape the response.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ChatCommand {
@@ -65,5 +68,53 @@ impl CompletedChat {
             store: Duration::ZERO,
             engine: Duration::ZERO,
         }
+    }
+}
+
+/// The error of a chat that produced no reply.
+#[derive(Debug, thiserror::Error)]
+pub enum ChatError {
+    /// The agent does not exist.
+    #[error("no such agent")]
+    AgentNotFound,
+    /// The conversation does not exist, or the caller may not know of it.
+    #[error("no such conversation")]
+    ConversationNotFound,
+    /// The message contradicts its conversation.
+    #[error("the message does not fit its conversation")]
+    Invalid(Vec<Fault>),
+    /// A turn is in progress, or too many turns are queued.
+    #[error("the conversation is busy")]
+    Busy,
+    /// Too many finished turns wait to be stored, or too many messages of the tenant wait for a
+    /// reply.
+    #[error("too many finished turns or messages wait")]
+    Overloaded,
+    /// The turn was cancelled.
+    #[error("the turn was cancelled")]
+    Cancelled,
+    /// The turn failed.
+    #[error("the turn failed: {}", .0.code.slug())]
+    Failed(Problem),
+    /// The idempotency key was used before.
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyRefused),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+impl Refusal for ChatError {
+    fn is_of_store(&self) -> bool {
+        !matches!(
+            self,
+            Self::AgentNotFound | Self::ConversationNotFound | Self::Invalid(_) | Self::Busy
+        )
+    }
+}
+
+impl From<ProblemCode> for ChatError {
+    fn from(code: ProblemCode) -> Self {
+        Self::Failed(Problem::new(code))
     }
 }

@@ -3,12 +3,13 @@
 use std::{
     collections::HashMap,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
 };
 
 use domain::{ConversationId, TenantId, sizes::WAITING_TURNS};
+use parking_lot::Mutex;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::command::OnBusy;
@@ -22,8 +23,8 @@ pub(super) struct ConversationLocks {
     entries: Arc<Mutex<HashMap<ConversationKey, LockEntry>>>,
 }
 
-/// The lock of a conversation, its outages, and the registration of one user.
-type Joined = (Arc<Semaphore>, Arc<AtomicU64>, LockUser);
+/// The lock of a conversation, the number of its outages, and the registration of a user.
+type Registration = (Arc<Semaphore>, Arc<AtomicU64>, LockUser);
 
 struct LockEntry {
     semaphore: Arc<Semaphore>,
@@ -35,10 +36,10 @@ struct LockEntry {
 
 /// A lock on a conversation, until it is dropped.
 pub(super) struct ConversationLock {
-    /// Whether it was waited for.
+    /// Whether the holder had to wait for it.
     pub(super) waited: bool,
-    /// Whether an earlier turn could not be stored meanwhile. Then this one should not try, or the
-    /// time-outs of all waiters would add up.
+    /// Whether an earlier turn could not be stored meanwhile. The holder should then fail at once:
+    /// otherwise, the time-outs of all waiters would add up.
     pub(super) met_outage: bool,
     outages: Arc<AtomicU64>,
     _permit: OwnedSemaphorePermit,
@@ -46,8 +47,8 @@ pub(super) struct ConversationLock {
 }
 
 impl ConversationLock {
-    /// Tells the waiters that the store is unavailable.
-    pub(super) fn note_outage(&self) {
+    /// Reports to the waiters that the store is unavailable.
+    pub(super) fn record_outage(&self) {
         self.outages.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -59,7 +60,7 @@ struct LockUser {
 
 impl Drop for LockUser {
     fn drop(&mut self) {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut entries = self.entries.lock();
         if let Some(entry) = entries.get_mut(&self.key) {
             entry.users -= 1;
             if entry.users == 0 {
@@ -70,14 +71,14 @@ impl Drop for LockUser {
 }
 
 impl ConversationLocks {
-    /// Waits for the lock. `None` if it is taken and the caller does not want to wait, or if too
-    /// many wait already.
+    /// Waits for the lock. Returns `None` if it is held and `on_busy` rejects, or if too many callers
+    /// are waiting.
     pub(super) async fn lock(
         &self,
         key: ConversationKey,
         on_busy: OnBusy,
     ) -> Option<ConversationLock> {
-        let (semaphore, outages, user) = self.join(key, on_busy)?;
+        let (semaphore, outages, user) = self.register(key, on_busy)?;
         let waited = semaphore.available_permits() == 0;
         let outages_before = outages.load(Ordering::Relaxed);
         let permit = semaphore.acquire_owned().await.ok()?;
@@ -90,8 +91,8 @@ impl ConversationLocks {
         })
     }
 
-    fn join(&self, key: ConversationKey, on_busy: OnBusy) -> Option<Joined> {
-        let mut entries = self.entries.lock().unwrap_or_else(PoisonError::into_inner);
+    fn register(&self, key: ConversationKey, on_busy: OnBusy) -> Option<Registration> {
+        let mut entries = self.entries.lock();
         let entry = entries.entry(key.clone()).or_insert_with(|| LockEntry {
             semaphore: Arc::new(Semaphore::new(1)),
             outages: Arc::default(),
@@ -143,16 +144,16 @@ mod tests {
         let second = second.now_or_never().flatten().unwrap();
         drop(second);
         drop(third.now_or_never().flatten().unwrap());
-        assert!(locks.entries.lock().unwrap().is_empty());
+        assert!(locks.entries.lock().is_empty());
     }
 
     #[tokio::test]
-    async fn waiters_learn_that_the_store_is_unavailable() {
+    async fn an_outage_is_reported_to_the_waiters() {
         let locks = ConversationLocks::default();
         let first = locks.lock(key(), OnBusy::Queue).await.unwrap();
         let mut second = Box::pin(locks.lock(key(), OnBusy::Queue));
         assert!(second.as_mut().now_or_never().is_none());
-        first.note_outage();
+        first.record_outage();
         drop(first);
         let second = second.await.unwrap();
         assert!(second.waited && second.met_outage);

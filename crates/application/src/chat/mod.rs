@@ -5,18 +5,17 @@
 //! their own, independent of any caller's connection. [`LiveTurns`] holds the progress of the turns
 //! that this process runs or waits for.
 //!
-//! `target` finds the conversation and the agent of a message, `start` answers it inline or starts
-//! its turn, `engine_chain` asks the engines, `finish` stores the end.
+//! `target` finds the conversation and the agent of a message, `start` answers the message inline
+//! or starts its turn, `turn_task` runs the turn, and `finish` stores its end.
 
 mod accepted_turn;
 mod command;
 mod conversation_locks;
-mod engine_chain;
-mod error;
 mod finish;
 mod live_turn;
 mod live_turns;
-mod partial_reply;
+mod pending_finishes;
+mod progress;
 mod runner;
 mod service;
 mod start;
@@ -35,25 +34,23 @@ use ports::{
 };
 
 pub use accepted_turn::AcceptedTurn;
-pub use command::{ChatCommand, CompletedChat, OnBusy};
-pub use error::ChatError;
-pub use live_turn::{LiveTurn, Progress, TurnOutcome, TurnSubject};
-pub use live_turns::LiveTurns;
-pub(crate) use partial_reply::OpenCallStatus;
-pub use partial_reply::{PartialReply, ToolEvent, ToolStep};
+pub use command::{ChatCommand, ChatError, CompletedChat, OnBusy};
+pub use live_turn::LiveTurn;
+pub use live_turns::{LiveTurns, TurnSubject};
+pub use progress::{Progress, TurnOutcome};
 pub use runner::TurnRunner;
 pub use service::{ChatService, MAX_QUEUE_TIME};
 pub use turn_events::{ReplyCursor, ReplyPiece, TurnEvent, TurnEventStream};
 
 use crate::{Engines, node::Node};
 
-/// The dependencies that all chats of a process share.
+/// The dependencies that all turns of a process share.
 pub struct ChatContext {
     /// The stores, the clock and the ids.
     pub ports: ChatPorts,
     /// The reply engines.
     pub engines: Arc<Engines>,
-    /// This process, as the store knows it.
+    /// The node of this process in the store.
     pub node: Arc<Node>,
     /// The turns that this process runs or waits for.
     pub live: Arc<LiveTurns>,
@@ -62,14 +59,14 @@ pub struct ChatContext {
 /// The ports that chat uses.
 #[derive(Clone)]
 pub struct ChatPorts {
-    /// Agents, cached where possible.
+    /// Agents, from the cache if possible.
     pub agents: Arc<dyn AgentRepository>,
-    /// Conversations, their contexts cached where possible.
+    /// Conversations; their contexts are read from the cache if possible.
     pub conversations: Arc<dyn ConversationRepository>,
     /// Turns.
     pub turns: Arc<dyn TurnRepository>,
     /// Idempotency records.
-    pub claims: Arc<dyn IdempotencyRepository>,
+    pub idempotency: Arc<dyn IdempotencyRepository>,
     /// Time.
     pub clock: Arc<dyn Clock>,
     /// Ids.

@@ -8,17 +8,18 @@ use std::{
     time::Duration,
 };
 
-use domain::{Agent, NodeId, Problem, ProblemCode, TurnStarted};
-use ports::{AgentRepository, PromotedTurn, ReplyRequest};
+use domain::{Agent, NodeId, Problem, ProblemCode};
+use ports::{AgentRepository, PromotedTurn};
 use tokio::{runtime::Handle, task::JoinHandle};
 use tokio_util::task::TaskTracker;
 
 use super::{
     ChatContext,
-    finish::{FinishedTurn, PendingFinishes, TurnFinisher},
-    live_turn::{LiveTurn, TurnSubject},
-    live_turns::LiveTurns,
-    turn_task::TurnTask,
+    finish::{FinishedTurn, TurnFinisher},
+    live_turn::LiveTurn,
+    live_turns::TurnSubject,
+    pending_finishes::PendingFinishes,
+    turn_task::{TurnOwnership, TurnTask},
 };
 use crate::{Toolbox, cache::HistoryCache, detach_on_drop::Background};
 
@@ -36,18 +37,6 @@ pub struct TurnRunner {
     background: Background,
     is_draining: AtomicBool,
     is_closed: AtomicBool,
-}
-
-/// A turn that is in progress in the store, with everything that is needed to run it.
-pub(super) struct TurnInProgress {
-    pub(super) ownership: TurnOwnership,
-    pub(super) started: TurnStarted,
-    pub(super) request: ReplyRequest,
-    /// The failure of the agent's own engine, if it was asked already.
-    pub(super) failure: Option<Problem>,
-    /// `seq` of the user's message.
-    pub(super) message_seq: i64,
-    pub(super) store_so_far: Duration,
 }
 
 impl TurnRunner {
@@ -70,37 +59,28 @@ impl TurnRunner {
         }
     }
 
-    /// The dependencies of chat.
-    pub fn context(&self) -> &Arc<ChatContext> {
-        &self.context
-    }
-
-    /// The turns that this process runs or waits for.
-    pub fn live(&self) -> &Arc<LiveTurns> {
-        &self.context.live
-    }
-
-    /// Leaves queued turns to other processes from now on, because this one ends.
+    /// Stops promoting queued turns to this process, which is shutting down.
     pub fn drain(&self) {
         self.is_draining.store(true, Ordering::SeqCst);
     }
 
-    /// Interrupts all turns that run or still start, because the process ends.
+    /// Interrupts all turns that run here, and those that start later, because the process ends.
     pub fn close(&self) {
         self.is_closed.store(true, Ordering::SeqCst);
-        self.live().interrupt_all();
+        self.context.live.interrupt_all();
     }
 
-    /// The node to which queued turns may be promoted: this one, unless it is draining.
+    /// Returns the node to which queued turns may be promoted: this one, unless it is draining.
     pub fn promotes_to(&self) -> Option<NodeId> {
         (!self.is_draining.load(Ordering::SeqCst)).then(|| self.context.node.id())
     }
 
+    /// Returns whether too many finished turns wait for the store.
     pub(super) fn is_overloaded(&self) -> bool {
         self.pending_finishes.is_full()
     }
 
-    /// Where futures run to their end after their caller has dropped them.
+    /// Returns the executor of futures that continue after their caller has dropped them.
     pub(crate) fn background(&self) -> Background {
         self.background.clone()
     }
@@ -114,29 +94,29 @@ impl TurnRunner {
     }
 
     /// Runs a turn to its end, then those that are promoted after it.
-    pub(super) fn run(self: &Arc<Self>, begun: TurnInProgress) {
-        // Set before anybody can find the turn, so that no waiter polls the store.
-        begun.ownership.live.started(begun.started);
+    pub(super) fn run(self: &Arc<Self>, task: TurnTask) {
+        // Marked before the caller learns of the turn, so that no waiter polls the store.
+        task.ownership.live.mark_started(task.started);
         let runner = Arc::clone(self);
         self.in_background(async move {
-            let node = begun.ownership.node;
-            let next = runner.perform(begun).await;
-            runner.run_behind(next, node).await;
+            let node = task.ownership.node;
+            let next = runner.perform(task).await;
+            runner.run_following(next, node).await;
         });
     }
 
     /// Runs a turn that was promoted to `node`, then those that are promoted after it.
     pub fn run_promoted(self: &Arc<Self>, promoted: PromotedTurn, node: NodeId) {
-        // Taken at once, or the turn could be taken for abandoned.
+        // Owned at once, or the reconciler could fail the turn as lost.
         let ownership = self.own_promoted(&promoted, node);
         let runner = Arc::clone(self);
         self.in_background(async move {
             let next = runner.perform_promoted(promoted, ownership).await;
-            runner.run_behind(next, node).await;
+            runner.run_following(next, node).await;
         });
     }
 
-    async fn run_behind(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {
+    async fn run_following(&self, mut next: Option<Box<PromotedTurn>>, node: NodeId) {
         while let Some(promoted) = next {
             let ownership = self.own_promoted(&promoted, node);
             next = self.perform_promoted(*promoted, ownership).await;
@@ -154,48 +134,21 @@ impl TurnRunner {
     }
 
     fn own_promoted(&self, promoted: &PromotedTurn, node: NodeId) -> TurnOwnership {
-        let turn = &promoted.turn;
-        let live = self.live().enter(TurnSubject {
-            tenant: promoted.tenant.clone(),
-            turn_id: turn.id,
-            conversation_id: turn.conversation_id,
-            agent_id: turn.agent_id,
-            user_id: promoted.user_id.clone(),
-            asker: promoted.principal.clone(),
-            request_id: None,
-        });
-        self.take_ownership(live, node)
+        let subject = TurnSubject::of_promoted(promoted);
+        self.take_ownership(self.context.live.get_or_register(subject), node)
     }
 
     /// Runs a turn to its end, and returns the one that starts in its place.
-    async fn perform(&self, begun: TurnInProgress) -> Option<Box<PromotedTurn>> {
-        let TurnInProgress {
-            ownership,
-            mut request,
-            failure,
-            message_seq,
-            store_so_far,
-            started,
-        } = begun;
+    async fn perform(&self, mut task: TurnTask) -> Option<Box<PromotedTurn>> {
+        let request = &mut task.request;
         let tools = self.toolbox.of(&request.agent);
         (request.tools, request.unavailable_tools) = (tools.tools, tools.unavailable);
         let mut chain = self.context.engines.chain(&request.tenant, &request.agent);
-        if failure.is_some() {
+        if task.failure.is_some() {
             chain.retain(|candidate| candidate.is_fallback);
         }
-        let task = TurnTask {
-            finisher: TurnFinisher {
-                runner: self,
-                ownership: &ownership,
-            },
-            chain,
-            request,
-            failure,
-            message_seq,
-            started,
-            store_so_far,
-        };
-        report_end(&ownership.live, task.run().await)
+        let finished = task.run(&self.context, self, &chain).await;
+        report_end(&task.ownership.live, finished)
     }
 
     async fn perform_promoted(
@@ -205,26 +158,30 @@ impl TurnRunner {
     ) -> Option<Box<PromotedTurn>> {
         match self.find_agent(&ownership).await {
             Ok(agent) => {
-                let begun = in_progress(promoted, ownership, agent);
-                begun.ownership.live.started(begun.started);
-                self.perform(begun).await
+                let task = TurnTask::of_promoted(promoted, ownership, agent);
+                task.ownership.live.mark_started(task.started);
+                self.perform(task).await
             }
-            Err(ended) => report_end(&ownership.live, ended),
+            Err(finished) => report_end(&ownership.live, finished),
         }
     }
 
-    /// Reads the agent of a turn, however long the store is unavailable; or returns how the turn
-    /// ended meanwhile.
+    /// Reads the agent of a turn, however long the store is unavailable. Returns the end of the
+    /// turn if it ends first.
     async fn find_agent(&self, ownership: &TurnOwnership) -> Result<Arc<Agent>, FinishedTurn> {
-        let (live, runner) = (&ownership.live, self);
+        let live = &ownership.live;
         let subject = live.subject();
-        let finisher = TurnFinisher { runner, ownership };
+        let finisher = TurnFinisher {
+            context: &self.context,
+            runner: self,
+            ownership,
+        };
         loop {
             let found = self.stored_agents.find(&subject.tenant, subject.agent_id);
             match found.await.map(|found| found.value) {
                 Ok(Some(agent)) => return Ok(agent),
-                // The turn ended with its agent.
-                Ok(None) => return Err(finisher.ended_elsewhere().await),
+                // The deletion of the agent has ended the turn.
+                Ok(None) => return Err(finisher.read_outcome().await),
                 Err(error) => {
                     tracing::warn!(
                         error = ports::error::chain(&error),
@@ -243,7 +200,7 @@ impl TurnRunner {
                 return Err(if live.is_interrupted() {
                     finisher.fail(Problem::new(ProblemCode::Interrupted)).await
                 } else {
-                    finisher.ended_elsewhere().await
+                    finisher.read_outcome().await
                 });
             }
         }
@@ -251,62 +208,9 @@ impl TurnRunner {
 }
 
 /// Reports the end of a turn to its waiters, and returns the turn that starts in its place.
-fn report_end(live: &LiveTurn, ended: FinishedTurn) -> Option<Box<PromotedTurn>> {
-    if let Some(outcome) = ended.outcome {
+fn report_end(live: &LiveTurn, finished: FinishedTurn) -> Option<Box<PromotedTurn>> {
+    if let Some(outcome) = finished.outcome {
         live.end(outcome);
     }
-    ended.promoted
-}
-
-fn in_progress(
-    promoted: PromotedTurn,
-    ownership: TurnOwnership,
-    agent: Arc<Agent>,
-) -> TurnInProgress {
-    let turn = promoted.turn;
-    TurnInProgress {
-        ownership,
-        started: TurnStarted {
-            turn_id: turn.id,
-            conversation_id: turn.conversation_id,
-            message_id: promoted.message_id,
-            agent_id: turn.agent_id,
-            agent_version: turn.agent_version.unwrap_or(agent.version),
-        },
-        request: ReplyRequest {
-            tenant: promoted.tenant,
-            agent,
-            turn_id: turn.id,
-            turn_number: promoted.turn_number,
-            user_id: promoted.user_id,
-            history: Vec::new(),
-            message: turn.input,
-            tools: Vec::new(),
-            unavailable_tools: Vec::new(),
-        },
-        failure: None,
-        message_seq: promoted.message_seq,
-        store_so_far: Duration::ZERO,
-    }
-}
-
-/// Marks a turn as run by this process until it is dropped, even by a panic: then waiters poll the
-/// store.
-pub(super) struct TurnOwnership {
-    pub(super) live: Arc<LiveTurn>,
-    /// The node id under which the turn runs: its fencing token.
-    pub(super) node: NodeId,
-}
-
-impl TurnOwnership {
-    pub(super) fn new(live: Arc<LiveTurn>, node: NodeId) -> Self {
-        live.runs(Some(node));
-        Self { live, node }
-    }
-}
-
-impl Drop for TurnOwnership {
-    fn drop(&mut self) {
-        self.live.runs(None);
-    }
+    finished.promoted
 }

@@ -1,20 +1,19 @@
-//! The chat use case: from a user's message to the turn that answers it.
+//! The chat use case: from a user's message to the turn that answers it. A [`ChatAttempt`] moves
+//! from one [`AttemptState`] to the next until its turn is stored.
 
 use std::{sync::Arc, time::Duration};
 
-use domain::{ConversationId, IdempotencyKey, MessageId, Principal, ProblemCode, Stamp, TurnId};
-use ports::{Idempotent, RepositoryError};
-use tokio::time::timeout;
+use domain::{ConversationId, IdempotencyKey, MessageId, Principal, Problem, Stamp, TurnId};
+use ports::Idempotent;
 
 use super::{
     ChatContext,
     accepted_turn::AcceptedTurn,
-    command::ChatCommand,
+    command::{ChatCommand, ChatError},
     conversation_locks::{ConversationLock, ConversationLocks},
-    error::ChatError,
     runner::TurnRunner,
-    start::{InlineOutcome, Pass, answer_inline, start_turn},
-    target::{ChatAttempt, Resumption, resolve_target},
+    start::{InlineAttempt, TurnStarter},
+    target::{ChatAttempt, ChatTarget, Resumption},
     turn_waiter::TurnWaiter,
 };
 use crate::{
@@ -32,27 +31,60 @@ pub const MAX_QUEUE_TIME: Duration = Duration::from_mins(10);
 /// The operation that the idempotency keys of chats belong to, on REST and on sockets.
 const OPERATION: &str = "chat";
 
-/// Stores a user's message as a turn and has an engine reply to it.
+/// Stores a user's message as a turn, and has an engine reply to it.
 pub struct ChatService {
+    runner: Arc<TurnRunner>,
     pipeline: Arc<ChatPipeline>,
 }
 
-/// The state that is shared by all messages.
+/// The state that all messages share.
 struct ChatPipeline {
     context: Arc<ChatContext>,
-    runner: Arc<TurnRunner>,
-    locks: ConversationLocks,
+    starter: TurnStarter,
+}
+
+/// The state of a chat attempt.
+pub(super) enum AttemptState {
+    /// Its conversation and agent are read next. After a conflict, the lock of the previous pass is
+    /// kept.
+    Resolving(Option<ConversationLock>),
+    /// The agent's own engine replies at once, before anything is stored.
+    AnsweringInline(InlineAttempt),
+    /// Its turn is stored next, and then runs in the background.
+    Starting {
+        target: Arc<ChatTarget>,
+        /// The failure of the agent's own engine, which is not called again if the turn starts now.
+        failure: Option<Problem>,
+    },
+    /// Nothing is stored, because the conversation, the agent or the node id has changed. Another
+    /// pass begins.
+    Conflicting(Option<ConversationLock>),
+    /// Its turn is stored, its idempotency key was used before, or it is rejected. The key is
+    /// checked next.
+    Decided(Result<Idempotent<AcceptedTurn>, ChatError>),
+    /// A failed turn has released its idempotency key. Another pass begins.
+    Resuming(Resumption),
+    /// Its turn, or the one that its idempotency key has started, is stored.
+    Accepted(AcceptedTurn),
+}
+
+impl AttemptState {
+    pub(super) const fn rejected(error: ChatError) -> Self {
+        Self::Decided(Err(error))
+    }
 }
 
 impl ChatService {
     /// Creates a service whose turns `runner` runs.
-    pub fn new(runner: Arc<TurnRunner>) -> Self {
+    pub fn new(context: Arc<ChatContext>, runner: Arc<TurnRunner>) -> Self {
+        let starter = TurnStarter {
+            context: Arc::clone(&context),
+            runner: Arc::clone(&runner),
+            locks: ConversationLocks::default(),
+        };
         Self {
-            pipeline: Arc::new(ChatPipeline {
-                context: Arc::clone(runner.context()),
-                runner,
-                locks: ConversationLocks::default(),
-            }),
+            runner,
+            pipeline: Arc::new(ChatPipeline { context, starter }),
         }
     }
 
@@ -65,10 +97,9 @@ impl ChatService {
         key: Option<IdempotencyKey>,
     ) -> impl Future<Output = Result<AcceptedTurn, ChatError>> + Send + use<> {
         let pipeline = Arc::clone(&self.pipeline);
-        let background = self.pipeline.runner.background();
         let caller = caller.clone();
         let sending = async move { pipeline.send(caller, command, key).await };
-        DetachOnDrop::new(sending, background)
+        DetachOnDrop::new(sending, self.runner.background())
     }
 }
 
@@ -81,41 +112,37 @@ impl ChatPipeline {
     ) -> Result<AcceptedTurn, ChatError> {
         command.check().map_err(ChatError::Invalid)?;
         let mut attempt = Arc::new(self.new_attempt(caller, command, key));
-        let mut lock = None;
-        for _ in 0..MAX_PASSES {
-            let decided = match self.pass(&attempt, &mut lock).await {
-                Ok(Pass::Conflict) => {
+        let mut state = AttemptState::Resolving(None);
+        let mut passes = 0;
+        loop {
+            state = match state {
+                AttemptState::Resolving(_) if passes == MAX_PASSES => return Err(ChatError::Busy),
+                AttemptState::Resolving(lock) => {
+                    passes += 1;
+                    let resolved = self.starter.resolve(&attempt, lock).await;
+                    resolved.unwrap_or_else(AttemptState::rejected)
+                }
+                AttemptState::AnsweringInline(answering) => {
+                    let answered = self.starter.answer_inline(&attempt, answering).await;
+                    answered.unwrap_or_else(AttemptState::rejected)
+                }
+                AttemptState::Starting { target, failure } => {
+                    let started = self.starter.start_turn(&attempt, &target, failure).await;
+                    started.unwrap_or_else(AttemptState::rejected)
+                }
+                AttemptState::Conflicting(lock) => {
                     let now = self.context.ports.clock.now();
                     attempt = Arc::new(attempt.restamped(now));
-                    continue;
+                    AttemptState::Resolving(lock)
                 }
-                Ok(Pass::Decided(decided)) => Ok(decided),
-                Err(error) => Err(error),
-            };
-            lock = None;
-            if let Err(ChatError::ConversationNotFound) = &decided
-                && attempt.resumption.is_in_conversation()
-            {
-                // The conversation of the key's failed turn has been deleted since.
-                attempt = Arc::new(attempt.resumed(Resumption::RestartInNewConversation));
-                continue;
-            }
-            let records = &*self.context.ports.claims;
-            let (tenant, entry) = (&attempt.caller.tenant, attempt.claim.as_ref());
-            let record = match judged(records, tenant, entry, decided).await? {
-                Idempotent::Applied(accepted) => return Ok(accepted),
-                Idempotent::Replayed(record) => record,
-            };
-            match (record.turn_id, record.released_into) {
-                (Some(turn), _) => return self.replay(&attempt.caller, turn).await,
-                // The key's turn failed and released the key: a new turn starts where it was.
-                (None, Some(conversation)) => {
-                    attempt = Arc::new(attempt.resumed(Resumption::ContinueIn(conversation)));
+                AttemptState::Decided(outcome) => self.check_key(&attempt, outcome).await?,
+                AttemptState::Resuming(resumption) => {
+                    attempt = Arc::new(attempt.resumed(resumption));
+                    AttemptState::Resolving(None)
                 }
-                (None, None) => return Err(IdempotencyRefused::InUse.into()),
-            }
+                AttemptState::Accepted(accepted) => return Ok(accepted),
+            };
         }
-        Err(ChatError::Busy)
     }
 
     fn new_attempt(
@@ -127,7 +154,7 @@ impl ChatPipeline {
         let ports = &self.context.ports;
         let now = ports.clock.now();
         ChatAttempt {
-            claim: idempotency::claim(&caller, OPERATION, key, &command, now),
+            idempotency: idempotency::claim(&caller, OPERATION, key, &command, now),
             stamp: Stamp {
                 time: now,
                 actor: caller.id.clone(),
@@ -141,10 +168,41 @@ impl ChatPipeline {
         }
     }
 
+    /// Checks the idempotency key, which takes precedence over most errors.
+    async fn check_key(
+        &self,
+        attempt: &ChatAttempt,
+        outcome: Result<Idempotent<AcceptedTurn>, ChatError>,
+    ) -> Result<AttemptState, ChatError> {
+        if let Err(ChatError::ConversationNotFound) = &outcome
+            && attempt.resumption.is_in_conversation()
+        {
+            // The conversation of the key's failed turn has been deleted since.
+            return Ok(AttemptState::Resuming(Resumption::RestartInNewConversation));
+        }
+        let records = &*self.context.ports.idempotency;
+        let (tenant, entry) = (&attempt.caller.tenant, attempt.idempotency.as_ref());
+        let record = match judged(records, tenant, entry, outcome).await? {
+            Idempotent::Applied(accepted) => return Ok(AttemptState::Accepted(accepted)),
+            Idempotent::Replayed(record) => record,
+        };
+        match (record.turn_id, record.released_into) {
+            (Some(turn), _) => {
+                let accepted = self.replay(&attempt.caller, turn).await?;
+                Ok(AttemptState::Accepted(accepted))
+            }
+            // The key's turn failed and released the key: a new turn starts in its conversation.
+            (None, Some(conversation)) => {
+                Ok(AttemptState::Resuming(Resumption::ContinueIn(conversation)))
+            }
+            (None, None) => Err(IdempotencyRefused::InUse.into()),
+        }
+    }
+
     /// Returns the turn that an earlier request with the same key started, in its current state.
     async fn replay(&self, caller: &Principal, id: TurnId) -> Result<AcceptedTurn, ChatError> {
         let ChatContext { ports, live, .. } = &*self.context;
-        // Only the store knows whether a turn that has ended was deleted since.
+        // A turn that has ended is read again, since only the store knows whether it was deleted.
         let known = live.get(id).filter(|live| !live.has_ended());
         let (live, found) = if let Some(live) = known {
             (live, None)
@@ -152,83 +210,10 @@ impl ChatPipeline {
             let found = ports.turns.find(&caller.tenant, id).await?.value;
             let found = found.ok_or(ChatError::ConversationNotFound)?;
             let turn = found.turn.clone();
-            (live.enter_found(&caller.tenant, found), Some(turn))
+            let live = live.get_or_register_found(&caller.tenant, found);
+            (live, Some(turn))
         };
         let waiter = TurnWaiter::new(live, Arc::clone(&ports.turns));
         Ok(AcceptedTurn::replayed(waiter, found))
-    }
-
-    /// Makes one pass with the conversation and the agent as they are now. After a conflict, the
-    /// next pass keeps `lock`.
-    async fn pass(
-        &self,
-        attempt: &Arc<ChatAttempt>,
-        lock: &mut Option<ConversationLock>,
-    ) -> Result<Pass, ChatError> {
-        if self.runner.is_overloaded() {
-            return Err(ChatError::Overloaded);
-        }
-        // A caller that may not read the conversation must not learn that it is busy.
-        let target = Arc::new(resolve_target(&self.context.ports, attempt).await?);
-        let tenant = &attempt.caller.tenant;
-        let chain = self.context.engines.chain(tenant, &target.agent);
-        if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
-            *lock = None;
-            return start_turn(&self.runner, attempt, &target, None).await;
-        }
-        if lock.is_none() {
-            *lock = self.lock_conversation(attempt).await?;
-            if lock.as_ref().is_some_and(|lock| lock.met_outage) {
-                let source = "the turn before this one could not be stored".into();
-                return Err(RepositoryError::Unavailable(source).into());
-            }
-            if lock.as_ref().is_some_and(|lock| lock.waited) {
-                // The target was resolved before the previous turn was stored.
-                return Ok(Pass::Conflict);
-            }
-        }
-        let own_engine = chain.get(..1).unwrap_or_default();
-        let failure = match answer_inline(&self.context, attempt, &target, own_engine).await {
-            Ok(InlineOutcome::Stored(outcome)) => return Ok(Pass::Decided(outcome)),
-            // The store decides again, in one transaction.
-            Ok(InlineOutcome::Busy) => None,
-            Ok(InlineOutcome::Failed(problem))
-                if problem.code == ProblemCode::Overloaded && chain.len() == 1 =>
-            {
-                // Nothing is stored: the client can send the same message again.
-                return Err(ChatError::Overloaded);
-            }
-            // A turn that is started records the failure, and tries the fallbacks.
-            Ok(InlineOutcome::Failed(problem)) => Some(problem),
-            Err(ChatError::Store(RepositoryError::Stale { .. })) => return Ok(Pass::Conflict),
-            Err(error) => {
-                note_outage(lock.as_ref(), &error);
-                return Err(error);
-            }
-        };
-        *lock = None;
-        start_turn(&self.runner, attempt, &target, failure).await
-    }
-
-    /// Waits for the earlier turns of engines that answer inline: each changes what the next one
-    /// is computed from.
-    async fn lock_conversation(
-        &self,
-        attempt: &ChatAttempt,
-    ) -> Result<Option<ConversationLock>, ChatError> {
-        let Some(id) = attempt.conversation_id() else {
-            return Ok(None);
-        };
-        let key = (attempt.caller.tenant.clone(), id);
-        let locking = self.locks.lock(key, attempt.command.on_busy);
-        let lock = timeout(MAX_QUEUE_TIME, locking).await;
-        let lock = lock.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
-        lock.map(Some).ok_or(ChatError::Busy)
-    }
-}
-
-fn note_outage(lock: Option<&ConversationLock>, error: &ChatError) {
-    if let (Some(lock), ChatError::Store(RepositoryError::Unavailable(_))) = (lock, error) {
-        lock.note_outage();
     }
 }

@@ -1,159 +1,254 @@
-//! The two ways to start a turn.
+//! The two ways to start the turn of a chat attempt.
 
-use std::{sync::Arc, time::Instant};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use domain::{MessageId, Problem};
+use domain::{MessageId, Problem, ProblemCode};
 use ports::{
     BeginOutcome, CompletedTurn, Idempotent, RecordTurnOutcome, ReplyRequest, RepositoryError,
 };
+use tokio::time::timeout;
 
 use super::{
     ChatContext,
     accepted_turn::{AcceptedTurn, InlineTurn, StartedTurn},
-    command::CompletedChat,
-    engine_chain::{BufferedSink, LogContext, run_engine_chain},
-    error::ChatError,
-    runner::{TurnInProgress, TurnRunner},
-    target::{ChatAttempt, ChatTarget},
+    command::{ChatError, CompletedChat},
+    conversation_locks::{ConversationLock, ConversationLocks},
+    runner::TurnRunner,
+    service::{AttemptState, MAX_QUEUE_TIME},
+    target::{ChatAttempt, ChatTarget, resolve_target},
+    turn_task::TurnTask,
     turn_waiter::TurnWaiter,
 };
-use crate::engines::Candidate;
+use crate::engines::{BufferedSink, Candidate, EngineReply, LogContext, run_engine_chain};
 
-/// The outcome of one pass over a chat attempt.
-pub(super) enum Pass {
-    /// The turn is stored, or its idempotency key was used before.
-    Decided(Idempotent<AcceptedTurn>),
-    /// Nothing is stored: the conversation, the agent or the node id has changed meanwhile.
-    Conflict,
+/// An attempt whose first engine replies at once.
+pub(super) struct InlineAttempt {
+    target: Arc<ChatTarget>,
+    chain: Vec<Candidate>,
+    /// `None` if the conversation is new.
+    lock: Option<ConversationLock>,
 }
 
-/// The outcome of [`answer_inline`].
-pub(super) enum InlineOutcome {
-    /// The turn is stored, or its idempotency key was used before.
-    Stored(Idempotent<AcceptedTurn>),
-    /// Nothing is stored: another turn runs in the conversation.
-    Busy,
-    /// Nothing is stored: the engine gave no reply.
-    Failed(Problem),
+/// Starts the turns of attempts.
+pub(super) struct TurnStarter {
+    pub(super) context: Arc<ChatContext>,
+    pub(super) runner: Arc<TurnRunner>,
+    pub(super) locks: ConversationLocks,
 }
 
-/// Computes the reply first and stores the completed turn in one write.
-pub(super) async fn answer_inline(
-    context: &ChatContext,
-    attempt: &Arc<ChatAttempt>,
-    target: &Arc<ChatTarget>,
-    engine: &[Candidate],
-) -> Result<InlineOutcome, ChatError> {
-    let ports = &context.ports;
-    let asked_at = Instant::now();
-    let request = attempt.reply_request(target);
-    let sink = BufferedSink::new(LogContext {
-        conversation: target.conversation.id(),
-        request_id: attempt.command.request_id.as_deref(),
-    });
-    let answer = match run_engine_chain(engine, &request, None, &sink).await {
-        Ok(answer) => answer,
-        Err(problem) => return Ok(InlineOutcome::Failed(problem)),
-    };
-    let engine_time = asked_at.elapsed();
-    // The clock may have been set back while the engine answered.
-    let finished_at = ports.clock.now().max(attempt.stamp.time);
-    let reply = answer.into_reply(MessageId::new(ports.ids.next_id()));
-    let started = attempt.turn_started(target);
-    let chat_reply = reply.chat_reply(&started, finished_at);
-    let node = context.node.id();
-    let tool_calls = reply.tool_calls.clone();
-    let completed = CompletedTurn {
-        begin: attempt.begin_turn(target, node),
-        reply,
-        finished_at,
-    };
-    let stored_at = Instant::now();
-    match ports.turns.record_completed_turn(completed).await? {
-        RecordTurnOutcome::Recorded { message_seq, .. } => {
-            let accepted = AcceptedTurn::inline(InlineTurn {
+impl TurnStarter {
+    /// Reads the conversation and the agent. If the agent's engine replies at once, waits for the
+    /// conversation's lock.
+    pub(super) async fn resolve(
+        &self,
+        attempt: &ChatAttempt,
+        lock: Option<ConversationLock>,
+    ) -> Result<AttemptState, ChatError> {
+        if self.runner.is_overloaded() {
+            return Err(ChatError::Overloaded);
+        }
+        // A caller that may not read the conversation must not learn that it is busy.
+        let target = Arc::new(resolve_target(&self.context.ports, attempt).await?);
+        let tenant = &attempt.caller.tenant;
+        let chain = self.context.engines.chain(tenant, &target.agent);
+        if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
+            return Ok(AttemptState::Starting {
+                target,
+                failure: None,
+            });
+        }
+        let lock = if lock.is_some() {
+            lock
+        } else {
+            let lock = self.lock_conversation(attempt).await?;
+            if lock.as_ref().is_some_and(|lock| lock.met_outage) {
+                let source = "the turn before this one could not be stored".into();
+                return Err(RepositoryError::Unavailable(source).into());
+            }
+            if lock.as_ref().is_some_and(|lock| lock.waited) {
+                // The target was resolved before the previous turn was stored.
+                return Ok(AttemptState::Conflicting(lock));
+            }
+            lock
+        };
+        Ok(AttemptState::AnsweringInline(InlineAttempt {
+            target,
+            chain,
+            lock,
+        }))
+    }
+
+    /// Waits for the earlier turns of the conversation that are answered inline: each changes the
+    /// state from which the next one is computed.
+    async fn lock_conversation(
+        &self,
+        attempt: &ChatAttempt,
+    ) -> Result<Option<ConversationLock>, ChatError> {
+        let Some(id) = attempt.conversation_id() else {
+            return Ok(None);
+        };
+        let key = (attempt.caller.tenant.clone(), id);
+        let locking = self.locks.lock(key, attempt.command.on_busy);
+        let lock = timeout(MAX_QUEUE_TIME, locking).await;
+        let lock = lock.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
+        lock.map(Some).ok_or(ChatError::Busy)
+    }
+
+    /// Computes the reply first and stores the completed turn in one write. If the engine fails or
+    /// another turn runs, the turn is started instead, which records the failure, calls the
+    /// fallbacks, or queues the turn.
+    pub(super) async fn answer_inline(
+        &self,
+        attempt: &Arc<ChatAttempt>,
+        InlineAttempt {
+            target,
+            chain,
+            lock,
+        }: InlineAttempt,
+    ) -> Result<AttemptState, ChatError> {
+        let engine_start = Instant::now();
+        let request = attempt.reply_request(&target);
+        let sink = BufferedSink::new(LogContext {
+            conversation: target.conversation.id(),
+            request_id: attempt.command.request_id.as_deref(),
+        });
+        let own_engine = chain.get(..1).unwrap_or_default();
+        match run_engine_chain(own_engine, &request, None, &sink).await {
+            Ok(reply) => {
+                let engine_time = engine_start.elapsed();
+                self.record(attempt, target, lock, reply, engine_time).await
+            }
+            Err(problem) if problem.code == ProblemCode::Overloaded && chain.len() == 1 => {
+                // Nothing is stored: the client can send the same message again.
+                Err(ChatError::Overloaded)
+            }
+            Err(problem) => Ok(AttemptState::Starting {
+                target,
+                failure: Some(problem),
+            }),
+        }
+    }
+
+    /// Stores a turn that was answered inline.
+    async fn record(
+        &self,
+        attempt: &Arc<ChatAttempt>,
+        target: Arc<ChatTarget>,
+        lock: Option<ConversationLock>,
+        reply: EngineReply,
+        engine_time: Duration,
+    ) -> Result<AttemptState, ChatError> {
+        let ports = &self.context.ports;
+        // The clock may have been set back while the engine replied.
+        let finished_at = ports.clock.now().max(attempt.stamp.time);
+        let reply = reply.into_reply(MessageId::new(ports.ids.next_id()));
+        let chat_reply = reply.chat_reply(&attempt.turn_started(&target), finished_at);
+        let node = self.context.node.id();
+        let tool_calls = reply.tool_calls.clone();
+        let completed = CompletedTurn {
+            begin: attempt.begin_turn(&target, node),
+            reply,
+            finished_at,
+        };
+        let store_start = Instant::now();
+        let decided = match ports.turns.record_completed_turn(completed).await {
+            Ok(RecordTurnOutcome::Recorded { message_seq, .. }) => {
+                Idempotent::Applied(AcceptedTurn::inline(InlineTurn {
+                    attempt: Arc::clone(attempt),
+                    target,
+                    node,
+                    message_seq,
+                    completed: CompletedChat {
+                        reply: chat_reply,
+                        store: store_start.elapsed(),
+                        engine: engine_time,
+                    },
+                    tool_calls,
+                    turns: Arc::clone(&ports.turns),
+                }))
+            }
+            Ok(RecordTurnOutcome::Replayed(record)) => Idempotent::Replayed(record),
+            Ok(RecordTurnOutcome::Busy) => {
+                let failure = None;
+                return Ok(AttemptState::Starting { target, failure });
+            }
+            Ok(RecordTurnOutcome::AgentNotFound) => return Err(ChatError::AgentNotFound),
+            Ok(RecordTurnOutcome::ConversationNotFound) => {
+                return Err(ChatError::ConversationNotFound);
+            }
+            Err(RepositoryError::Stale { .. }) => return Ok(AttemptState::Conflicting(lock)),
+            Err(error) => {
+                if let (Some(lock), RepositoryError::Unavailable(_)) = (&lock, &error) {
+                    lock.record_outage();
+                }
+                return Err(error.into());
+            }
+        };
+        Ok(AttemptState::Decided(Ok(decided)))
+    }
+
+    /// Stores the turn as started or queued, and runs it in the background once it may.
+    pub(super) async fn start_turn(
+        &self,
+        attempt: &Arc<ChatAttempt>,
+        target: &Arc<ChatTarget>,
+        failure: Option<Problem>,
+    ) -> Result<AttemptState, ChatError> {
+        let (context, runner) = (&self.context, &self.runner);
+        let store_start = Instant::now();
+        let node = context.node.id();
+        // Registered before it is stored, so that no cancellation can miss it.
+        let live = context.live.get_or_register(attempt.turn_subject(target));
+        let accepted = |is_queued| {
+            let turn = StartedTurn {
                 attempt: Arc::clone(attempt),
                 target: Arc::clone(target),
                 node,
-                message_seq,
-                completed: CompletedChat {
-                    reply: chat_reply,
-                    store: stored_at.elapsed(),
-                    engine: engine_time,
-                },
-                tool_calls,
-                turns: Arc::clone(&ports.turns),
-            });
-            Ok(InlineOutcome::Stored(Idempotent::Applied(accepted)))
-        }
-        RecordTurnOutcome::Replayed(record) => {
-            Ok(InlineOutcome::Stored(Idempotent::Replayed(record)))
-        }
-        RecordTurnOutcome::Busy => Ok(InlineOutcome::Busy),
-        RecordTurnOutcome::AgentNotFound => Err(ChatError::AgentNotFound),
-        RecordTurnOutcome::ConversationNotFound => Err(ChatError::ConversationNotFound),
-    }
-}
-
-/// Stores the turn as started or queued, and runs it in the background once it may. `failure` is
-/// that of the agent's own engine, which is not asked again if the turn starts now.
-pub(super) async fn start_turn(
-    runner: &Arc<TurnRunner>,
-    attempt: &Arc<ChatAttempt>,
-    target: &Arc<ChatTarget>,
-    failure: Option<Problem>,
-) -> Result<Pass, ChatError> {
-    let ChatContext {
-        ports, live, node, ..
-    } = &**runner.context();
-    let stored_at = Instant::now();
-    let node_id = node.id();
-    // Registered before it is stored, so that no cancellation can miss it.
-    let live = live.enter(attempt.turn_subject(target));
-    let accepted = |is_queued| {
-        let turn = StartedTurn {
-            attempt: Arc::clone(attempt),
-            target: Arc::clone(target),
-            node: node_id,
-            is_queued,
-            waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&ports.turns)),
+                is_queued,
+                waiter: TurnWaiter::new(Arc::clone(&live), Arc::clone(&context.ports.turns)),
+            };
+            AttemptState::Decided(Ok(Idempotent::Applied(AcceptedTurn::started(turn))))
         };
-        Pass::Decided(Idempotent::Applied(AcceptedTurn::started(turn)))
-    };
-    let begin = attempt.begin_turn(target, node_id);
-    match ports.turns.begin_turn(begin).await {
-        Ok(BeginOutcome::Started {
-            message_seq,
-            turn_number,
-            ..
-        }) => {
-            let accepted = accepted(false);
-            runner.run(TurnInProgress {
-                ownership: runner.take_ownership(Arc::clone(&live), node_id),
-                started: attempt.turn_started(target),
-                request: ReplyRequest {
-                    turn_number,
-                    ..attempt.reply_request(target)
-                },
-                failure,
+        let begin = attempt.begin_turn(target, node);
+        match context.ports.turns.begin_turn(begin).await {
+            Ok(BeginOutcome::Started {
                 message_seq,
-                store_so_far: stored_at.elapsed(),
-            });
-            Ok(accepted)
+                turn_number,
+                ..
+            }) => {
+                let accepted = accepted(false);
+                runner.run(TurnTask {
+                    ownership: runner.take_ownership(Arc::clone(&live), node),
+                    started: attempt.turn_started(target),
+                    request: ReplyRequest {
+                        turn_number,
+                        ..attempt.reply_request(target)
+                    },
+                    failure,
+                    message_seq,
+                    store_time: store_start.elapsed(),
+                });
+                Ok(accepted)
+            }
+            Ok(BeginOutcome::Queued(_)) => {
+                live.mark_queued();
+                Ok(accepted(true))
+            }
+            Ok(BeginOutcome::Replayed(record)) => {
+                Ok(AttemptState::Decided(Ok(Idempotent::Replayed(record))))
+            }
+            Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
+            Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
+            Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
+            Ok(BeginOutcome::NodeRefused) => {
+                context.node.renew_identity(node).await?;
+                Ok(AttemptState::Conflicting(None))
+            }
+            Err(RepositoryError::Stale { .. }) => Ok(AttemptState::Conflicting(None)),
+            Err(error) => Err(error.into()),
         }
-        Ok(BeginOutcome::Queued(_)) => {
-            live.queued();
-            Ok(accepted(true))
-        }
-        Ok(BeginOutcome::Replayed(record)) => Ok(Pass::Decided(Idempotent::Replayed(record))),
-        Ok(BeginOutcome::Busy) => Err(ChatError::Busy),
-        Ok(BeginOutcome::AgentNotFound) => Err(ChatError::AgentNotFound),
-        Ok(BeginOutcome::ConversationNotFound) => Err(ChatError::ConversationNotFound),
-        Ok(BeginOutcome::NodeRefused) => {
-            node.renew_identity(node_id).await?;
-            Ok(Pass::Conflict)
-        }
-        Err(RepositoryError::Stale { .. }) => Ok(Pass::Conflict),
-        Err(error) => Err(error.into()),
     }
 }

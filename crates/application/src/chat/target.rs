@@ -8,7 +8,11 @@ use domain::{
 };
 use ports::{BeginTurn, ConversationTarget, ReplyRequest};
 
-use super::{ChatPorts, command::ChatCommand, error::ChatError, live_turn::TurnSubject};
+use super::{
+    ChatPorts,
+    command::{ChatCommand, ChatError},
+    live_turns::TurnSubject,
+};
 use crate::{ConversationError, conversations::own_user_id};
 
 /// A message on its way to its turn.
@@ -16,7 +20,8 @@ use crate::{ConversationError, conversations::own_user_id};
 pub(super) struct ChatAttempt {
     pub(super) caller: Principal,
     pub(super) command: ChatCommand,
-    pub(super) claim: Option<IdempotencyEntry>,
+    /// The idempotency key, and what is stored with it.
+    pub(super) idempotency: Option<IdempotencyEntry>,
     pub(super) stamp: Stamp,
     pub(super) turn_id: TurnId,
     pub(super) message_id: MessageId,
@@ -25,10 +30,10 @@ pub(super) struct ChatAttempt {
     pub(super) resumption: Resumption,
 }
 
-/// The place of an attempt whose idempotency key was released by a failed turn.
+/// The conversation of an attempt whose idempotency key was released by a failed turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Resumption {
-    /// The key was not released, as far as is known.
+    /// The key is not known to be released.
     None,
     /// The failed turn is in this conversation.
     ContinueIn(ConversationId),
@@ -42,7 +47,7 @@ impl Resumption {
     }
 }
 
-/// The conversation and the agent of an attempt, as they were when it was computed.
+/// The conversation and the agent of an attempt, as they were when the attempt was resolved.
 pub(super) struct ChatTarget {
     pub(super) conversation: ConversationTarget,
     pub(super) user_id: Option<String>,
@@ -51,7 +56,7 @@ pub(super) struct ChatTarget {
 }
 
 impl ChatAttempt {
-    /// The attempt with the current time, after a conflict.
+    /// Returns the attempt with the current time, after a conflict.
     pub(super) fn restamped(&self, now: Timestamp) -> Self {
         let stamp = Stamp {
             time: now,
@@ -63,7 +68,7 @@ impl ChatAttempt {
         }
     }
 
-    /// The attempt with a key that was released.
+    /// Returns the attempt with a key that was released.
     pub(super) fn resumed(&self, resumption: Resumption) -> Self {
         Self {
             resumption,
@@ -71,7 +76,7 @@ impl ChatAttempt {
         }
     }
 
-    /// The existing conversation that it continues, if any.
+    /// Returns the existing conversation that it continues, if any.
     pub(super) const fn conversation_id(&self) -> Option<ConversationId> {
         match (self.command.conversation_id, self.resumption) {
             (Some(named), _) => Some(named),
@@ -80,7 +85,7 @@ impl ChatAttempt {
         }
     }
 
-    /// The write that starts or queues the turn.
+    /// Returns the write that starts or queues the turn.
     pub(super) fn begin_turn(&self, target: &ChatTarget, node: NodeId) -> BeginTurn {
         BeginTurn {
             tenant: self.caller.tenant.clone(),
@@ -94,12 +99,12 @@ impl ChatAttempt {
             stamp: self.stamp.clone(),
             node,
             on_busy: self.command.on_busy,
-            claim: self.claim.clone(),
+            claim: self.idempotency.clone(),
             is_resumption: self.resumption != Resumption::None,
         }
     }
 
-    /// The request to an engine, without history and tools.
+    /// Returns the request to an engine, without history and tools.
     pub(super) fn reply_request(&self, target: &ChatTarget) -> ReplyRequest {
         ReplyRequest {
             tenant: self.caller.tenant.clone(),
@@ -114,7 +119,7 @@ impl ChatAttempt {
         }
     }
 
-    /// The ids by which the turn is found while it lasts.
+    /// Returns the ids under which the live turn is registered.
     pub(super) fn turn_subject(&self, target: &ChatTarget) -> TurnSubject {
         TurnSubject {
             tenant: self.caller.tenant.clone(),
@@ -122,12 +127,12 @@ impl ChatAttempt {
             conversation_id: target.conversation.id(),
             agent_id: target.agent.id,
             user_id: target.user_id.clone(),
-            asker: self.caller.id.clone(),
+            started_by: self.caller.id.clone(),
             request_id: self.command.request_id.clone(),
         }
     }
 
-    /// The content of the turn's `turn.started` event.
+    /// Returns the content of the turn's `turn.started` event.
     pub(super) fn turn_started(&self, target: &ChatTarget) -> TurnStarted {
         TurnStarted {
             turn_id: self.turn_id,
@@ -145,7 +150,7 @@ pub(super) async fn resolve_target(
     attempt: &ChatAttempt,
 ) -> Result<ChatTarget, ChatError> {
     let Some(id) = attempt.conversation_id() else {
-        return new_conversation(ports, attempt).await;
+        return new_target(ports, attempt).await;
     };
     let (caller, command) = (&attempt.caller, &attempt.command);
     let found = ports.conversations.find_context(&caller.tenant, id).await?;
@@ -182,12 +187,10 @@ pub(super) async fn resolve_target(
     })
 }
 
-async fn new_conversation(
-    ports: &ChatPorts,
-    attempt: &ChatAttempt,
-) -> Result<ChatTarget, ChatError> {
+/// Returns the target of an attempt that creates its conversation.
+async fn new_target(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<ChatTarget, ChatError> {
     let user_id = own_user_id(&attempt.caller, attempt.command.user_id.as_deref())
-        .map_err(|refused| other_user(&refused))?;
+        .map_err(|refused| user_fault(&refused))?;
     let agent = find_agent(ports, attempt).await?;
     let new = Conversation {
         user_id: user_id.clone(),
@@ -207,7 +210,7 @@ async fn find_agent(ports: &ChatPorts, attempt: &ChatAttempt) -> Result<Arc<Agen
     found.value.ok_or(ChatError::AgentNotFound)
 }
 
-fn other_user(refused: &ConversationError) -> ChatError {
+fn user_fault(refused: &ConversationError) -> ChatError {
     ChatError::Invalid(vec![Fault::new(
         "/userId",
         FaultCode::NotCombinable,

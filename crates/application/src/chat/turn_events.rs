@@ -6,10 +6,11 @@ use domain::{
 use ports::RepositoryError;
 
 use super::{
-    live_turn::{Progress, TurnOutcome, TurnSubject},
-    partial_reply::{PartialReply, ToolEvent},
+    live_turns::TurnSubject,
+    progress::{Progress, TurnOutcome},
     turn_waiter::TurnWaiter,
 };
+use crate::engines::{PartialReply, ToolEvent};
 
 /// An event of a turn.
 #[derive(Debug, Clone, PartialEq)]
@@ -52,7 +53,7 @@ pub struct TurnEventStream {
     delivered: Delivered,
 }
 
-/// The events that were returned already.
+/// The events that were already returned.
 #[derive(Default)]
 struct Delivered {
     queued: bool,
@@ -174,17 +175,17 @@ impl ReplyCursor {
         text
     }
 
-    /// Whether everything so far was read.
+    /// Returns whether everything so far was read.
     pub fn is_at_end_of(&self, progress: &Progress) -> bool {
         self.text == progress.text().len() && self.tools == progress.reply.tools.len()
     }
 
-    /// Whether the text has become shorter than what was read.
+    /// Returns whether the text has become shorter than what was read.
     pub fn is_ahead_of(&self, progress: &Progress) -> bool {
         progress.text().len() < self.text
     }
 
-    /// The length of the unread text, in bytes.
+    /// Returns the length of the unread text, in bytes.
     pub fn unread(&self, progress: &Progress) -> usize {
         progress.text().len().saturating_sub(self.text)
     }

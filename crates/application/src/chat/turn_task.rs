@@ -3,40 +3,108 @@
 use std::{
     mem,
     panic::AssertUnwindSafe,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
-use domain::{HistoryMessage, MessageId, Problem, ProblemCode, Role, TurnStarted};
+use domain::{Agent, HistoryMessage, MessageId, NodeId, Problem, ProblemCode, Role, TurnStarted};
 use futures::FutureExt;
-use ports::{FinishOutcome, HistoryQuery, ReplyRequest, RepositoryError, TurnEnding};
+use ports::{FinishOutcome, HistoryQuery, PromotedTurn, ReplyRequest, RepositoryError, TurnEnding};
 
 use super::{
+    ChatContext,
     command::CompletedChat,
-    engine_chain::{EngineAnswer, run_engine_chain},
     finish::{FinishedTurn, TurnFinisher},
-    live_turn::TurnOutcome,
+    live_turn::LiveTurn,
+    progress::TurnOutcome,
+    runner::TurnRunner,
 };
-use crate::engines::Candidate;
+use crate::engines::{Candidate, EngineReply, run_engine_chain};
 
-/// A turn that has started.
-pub(super) struct TurnTask<'a> {
-    pub(super) finisher: TurnFinisher<'a>,
-    pub(super) chain: Vec<Candidate>,
+/// A turn that is in progress in the store, with everything that is needed to run it.
+pub(super) struct TurnTask {
+    pub(super) ownership: TurnOwnership,
+    pub(super) started: TurnStarted,
+    /// The request to the engines; history and tools are added when the turn runs.
     pub(super) request: ReplyRequest,
-    /// The failure of an engine that was asked before those of the chain.
+    /// The failure of the agent's own engine, if it was called before the turn was stored.
     pub(super) failure: Option<Problem>,
     /// `seq` of the user's message.
     pub(super) message_seq: i64,
-    pub(super) started: TurnStarted,
-    pub(super) store_so_far: Duration,
+    /// The time spent in the store so far.
+    pub(super) store_time: Duration,
 }
 
-impl TurnTask<'_> {
-    /// Asks the engines and stores the end of the turn.
-    pub(super) async fn run(mut self) -> FinishedTurn {
-        let asked_at = Instant::now();
+/// Marks a turn as run by this process until it is dropped, even by a panic: from then on, waiters
+/// poll the store.
+pub(super) struct TurnOwnership {
+    pub(super) live: Arc<LiveTurn>,
+    /// The node id under which the turn runs: its fencing token.
+    pub(super) node: NodeId,
+}
+
+/// A [`TurnTask`] while it runs.
+struct RunningTask<'a> {
+    task: &'a mut TurnTask,
+    context: &'a ChatContext,
+    runner: &'a TurnRunner,
+}
+
+impl TurnTask {
+    /// Creates the task of a turn that was promoted from the queue.
+    pub(super) fn of_promoted(
+        promoted: PromotedTurn,
+        ownership: TurnOwnership,
+        agent: Arc<Agent>,
+    ) -> Self {
+        let turn = promoted.turn;
+        Self {
+            ownership,
+            started: TurnStarted {
+                turn_id: turn.id,
+                conversation_id: turn.conversation_id,
+                message_id: promoted.message_id,
+                agent_id: turn.agent_id,
+                agent_version: turn.agent_version.unwrap_or(agent.version),
+            },
+            request: ReplyRequest {
+                tenant: promoted.tenant,
+                agent,
+                turn_id: turn.id,
+                turn_number: promoted.turn_number,
+                user_id: promoted.user_id,
+                history: Vec::new(),
+                message: turn.input,
+                tools: Vec::new(),
+                unavailable_tools: Vec::new(),
+            },
+            failure: None,
+            message_seq: promoted.message_seq,
+            store_time: Duration::ZERO,
+        }
+    }
+
+    /// Calls the engines of `chain` and stores the end of the turn.
+    pub(super) async fn run(
+        &mut self,
+        context: &ChatContext,
+        runner: &TurnRunner,
+        chain: &[Candidate],
+    ) -> FinishedTurn {
+        let mut running = RunningTask {
+            task: self,
+            context,
+            runner,
+        };
+        running.run(chain).await
+    }
+}
+
+impl RunningTask<'_> {
+    async fn run(&mut self, chain: &[Candidate]) -> FinishedTurn {
+        let history_start = Instant::now();
         match self.history().await {
-            Ok(history) => self.request.history = history,
+            Ok(history) => self.task.request.history = history,
             Err(error) => {
                 tracing::warn!(
                     error = ports::error::chain(&error),
@@ -46,83 +114,109 @@ impl TurnTask<'_> {
                 return self.fail(ProblemCode::StoreUnavailable).await;
             }
         }
-        self.store_so_far += asked_at.elapsed();
-        let started = Instant::now();
-        let live = &self.finisher.ownership.live;
-        let failure = self.failure.take();
-        let asking = run_engine_chain(&self.chain, &self.request, failure, &**live);
-        let asking = live.stopped().run_until_cancelled(asking);
+        self.task.store_time += history_start.elapsed();
+        let engine_start = Instant::now();
+        let failure = self.task.failure.take();
+        let live = &self.task.ownership.live;
+        let replying = run_engine_chain(chain, &self.task.request, failure, &**live);
+        let replying = live.stopped().run_until_cancelled(replying);
         // A turn must end even if its engine panics.
-        let answered = AssertUnwindSafe(asking).catch_unwind().await;
-        let engine = started.elapsed();
-        match answered {
+        let result = AssertUnwindSafe(replying).catch_unwind().await;
+        let engine_time = engine_start.elapsed();
+        match result {
             Ok(None) if live.is_interrupted() => self.fail(ProblemCode::Interrupted).await,
-            Ok(None) => self.finisher.ended_elsewhere().await,
-            Ok(Some(Ok(answer))) => self.complete(answer, engine).await,
-            Ok(Some(Err(problem))) => self.finisher.fail(problem).await,
+            Ok(None) => self.finisher().read_outcome().await,
+            Ok(Some(Ok(reply))) => self.complete(reply, engine_time).await,
+            Ok(Some(Err(problem))) => self.finisher().fail(problem).await,
             Err(_panic) => self.fail(ProblemCode::Internal).await,
         }
     }
 
-    /// The history, from the cache where possible.
+    /// Returns the messages before the user's message, from the cache if possible.
     async fn history(&self) -> Result<Vec<HistoryMessage>, RepositoryError> {
+        let TurnTask {
+            request, started, ..
+        } = &*self.task;
         let query = HistoryQuery {
-            before: self.message_seq,
-            limits: self.request.agent.config.history.unwrap_or_default(),
+            before: self.task.message_seq,
+            limits: request.agent.config.history.unwrap_or_default(),
         };
-        let (runner, tenant) = (self.finisher.runner, &self.request.tenant);
-        let conversation = self.finisher.ownership.live.subject().conversation_id;
-        if let Some(history) = runner.histories.get(tenant, conversation, &query) {
+        let (tenant, conversation) = (&request.tenant, started.conversation_id);
+        if let Some(history) = self.runner.histories.get(tenant, conversation, &query) {
             return Ok(history);
         }
-        let conversations = &runner.context().ports.conversations;
+        let conversations = &self.context.ports.conversations;
         conversations.history(tenant, conversation, &query).await
     }
 
-    async fn complete(&mut self, answer: EngineAnswer, engine: Duration) -> FinishedTurn {
-        let ports = &self.finisher.runner.context().ports;
+    async fn complete(&mut self, reply: EngineReply, engine: Duration) -> FinishedTurn {
+        let ports = &self.context.ports;
         let now = ports.clock.now();
-        let reply = answer.into_reply(MessageId::new(ports.ids.next_id()));
-        let chat_reply = reply.chat_reply(&self.started, now);
-        let asked_at = Instant::now();
+        let reply = reply.into_reply(MessageId::new(ports.ids.next_id()));
+        let chat_reply = reply.chat_reply(&self.task.started, now);
+        let store_start = Instant::now();
         let ending = TurnEnding::Completed(reply);
-        let stored = self.finisher.store(ending, now).await;
+        let stored = self.finisher().store(ending, now).await;
         if let Ok(FinishOutcome::Finished { .. }) = &stored {
-            self.keep_history(&chat_reply.message);
+            self.cache_history(&chat_reply.message);
         }
         let completed = || {
             TurnOutcome::Completed(CompletedChat {
                 reply: chat_reply,
-                store: self.store_so_far + asked_at.elapsed(),
+                store: self.task.store_time + store_start.elapsed(),
                 engine,
             })
         };
-        self.finisher.ended(stored, completed).await
+        self.finisher().finished(stored, completed).await
     }
 
     /// Caches the history for the next turn.
-    fn keep_history(&mut self, reply: &str) {
-        let request = &mut self.request;
+    fn cache_history(&mut self, reply: &str) {
+        let TurnTask {
+            request,
+            started,
+            message_seq,
+            ..
+        } = &mut *self.task;
         let mut messages = mem::take(&mut request.history);
-        let message = (self.message_seq, Role::User, &*request.message);
+        let message = (*message_seq, Role::User, &*request.message);
         // No other message is stored while a turn runs.
-        let reply = (self.message_seq + 1, Role::Agent, reply);
+        let reply = (*message_seq + 1, Role::Agent, reply);
         messages.extend([message, reply].map(|(seq, role, content)| HistoryMessage {
             seq,
             role,
             content: content.into(),
         }));
-        let conversation = self.finisher.ownership.live.subject().conversation_id;
-        let limits = request.agent.config.history.unwrap_or_default();
-        let histories = &self.finisher.runner.histories;
         let query = HistoryQuery {
-            before: self.message_seq + 2,
-            limits,
+            before: *message_seq + 2,
+            limits: request.agent.config.history.unwrap_or_default(),
         };
-        histories.keep(&request.tenant, conversation, query, messages);
+        let histories = &self.runner.histories;
+        histories.keep(&request.tenant, started.conversation_id, query, messages);
     }
 
     async fn fail(&self, code: ProblemCode) -> FinishedTurn {
-        self.finisher.fail(Problem::new(code)).await
+        self.finisher().fail(Problem::new(code)).await
+    }
+
+    fn finisher(&self) -> TurnFinisher<'_> {
+        TurnFinisher {
+            context: self.context,
+            runner: self.runner,
+            ownership: &self.task.ownership,
+        }
+    }
+}
+
+impl TurnOwnership {
+    pub(super) fn new(live: Arc<LiveTurn>, node: NodeId) -> Self {
+        live.set_local_node(Some(node));
+        Self { live, node }
+    }
+}
+
+impl Drop for TurnOwnership {
+    fn drop(&mut self) {
+        self.live.set_local_node(None);
     }
 }

@@ -1,4 +1,4 @@
-//! Waiting for a turn, in whatever process it runs.
+//! Waiting for a turn of this or another process.
 
 use std::{sync::Arc, time::Duration};
 
@@ -8,12 +8,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{
-    live_turn::{LiveTurn, TurnOutcome},
-    live_turns::report_stored,
-};
+use super::{live_turn::LiveTurn, progress::TurnOutcome};
 
-/// Waits for a turn, in whatever process it runs.
+/// Waits for a turn of this or another process.
 pub(super) struct TurnWaiter {
     pub(super) live: Arc<LiveTurn>,
     woken: Arc<Notify>,
@@ -30,13 +27,16 @@ impl TurnWaiter {
     /// Waits until the turn may have changed.
     pub(super) async fn changed(&mut self) -> Result<(), RepositoryError> {
         let woken = self.woken.notified();
-        if self.live.runs_under().is_some() {
+        if self.live.local_node().is_some() {
             woken.await;
             return Ok(());
         }
-        // A turn of another process is only seen in the store.
+        // The state of a turn of another process is only in the store.
         let _woken = timeout_at(self.live.next_poll(), woken).await;
-        if self.live.runs_under().is_some() || self.live.has_ended() || !self.live.takes_poll() {
+        if self.live.local_node().is_some()
+            || self.live.has_ended()
+            || !self.live.begin_poll_if_due()
+        {
             return Ok(());
         }
         let polled = self.poll_store().await;
@@ -51,7 +51,7 @@ impl TurnWaiter {
         let subject = self.live.subject();
         let found = self.turns.find(&subject.tenant, subject.turn_id).await?;
         match found.value {
-            Some(found) => report_stored(&self.live, found),
+            Some(found) => self.live.apply_stored(found),
             // Only deleted turns are removed.
             None => self.live.end(TurnOutcome::Cancelled),
         }
@@ -65,7 +65,7 @@ const POLL_INTERVAL: Duration = Duration::from_secs(1);
 /// The longest time for which the store may be unavailable before the waiters get an error.
 pub(super) const MAX_OUTAGE: Duration = Duration::from_secs(5);
 
-/// Decides which of the waiters of a turn polls the store, and when.
+/// The schedule of the polls of a turn, which its waiters share: each poll is made by one of them.
 #[derive(Debug)]
 pub(super) struct StorePoller {
     last: Instant,
@@ -74,7 +74,7 @@ pub(super) struct StorePoller {
     unavailable_since: Option<Instant>,
 }
 
-/// Whether the waiters continue to wait.
+/// The decision whether the waiters of a turn continue to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PollBudget {
     /// They continue.
@@ -84,7 +84,7 @@ pub(super) enum PollBudget {
 }
 
 impl StorePoller {
-    /// A poller of a turn whose current state is known.
+    /// Creates a poller of a turn whose current state is known.
     pub(super) fn new() -> Self {
         Self {
             last: Instant::now(),
@@ -93,19 +93,19 @@ impl StorePoller {
         }
     }
 
-    /// The latest time of the next poll.
+    /// Returns the time at which the next poll is due.
     pub(super) fn next_poll(&self) -> Instant {
         self.last + POLL_INTERVAL
     }
 
-    /// Has the next waiter poll at once.
+    /// Makes the next poll due at once.
     pub(super) fn request(&mut self) {
         self.is_requested = true;
     }
 
-    /// Returns whether the calling waiter is to poll on behalf of all. After a long outage every
-    /// waiter polls, so that each gets the error.
-    pub(super) fn take_turn(&mut self) -> bool {
+    /// Begins a poll on behalf of all waiters if one is due, and returns whether it was. After a long
+    /// outage every waiter polls, so that each gets the error.
+    pub(super) fn begin_if_due(&mut self) -> bool {
         let is_due = self.is_requested || self.next_poll() <= Instant::now() || self.is_exhausted();
         if is_due {
             self.last = Instant::now();

@@ -23,7 +23,7 @@ impl ConversationService {
         condition: &VersionCondition,
     ) -> Result<Conversation, ConversationError> {
         // After a first conflict, the changes of this process run one after the other.
-        let mut turn = None;
+        let mut permit = None;
         for _ in 0..CHANGE_ATTEMPTS {
             let current = self.get(caller, id).await?.value;
             if !condition.accepts(current.version) {
@@ -45,9 +45,9 @@ impl ConversationService {
             {
                 Ok(Some((_, stored))) => return Ok(stored),
                 Ok(None) => return Err(ConversationError::NotFound),
-                Err(RepositoryError::Stale { .. }) if turn.is_some() => {}
+                Err(RepositoryError::Stale { .. }) if permit.is_some() => {}
                 Err(RepositoryError::Stale { .. }) => {
-                    turn = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
+                    permit = Some(self.contended.acquire((caller.tenant.clone(), id)).await);
                 }
                 Err(error) => return Err(error.into()),
             }

@@ -35,9 +35,15 @@ impl ConversationService {
             time: self.clock.now(),
             actor: caller.id.clone(),
         };
-        let claim = idempotency::claim(caller, "conversations.create", key, &new, stamp.time);
-        let outcome = self.insert(caller, new, &stamp, claim.as_ref()).await;
-        idempotency::created(&*self.claims, &caller.tenant, claim.as_ref(), outcome).await
+        let entry = idempotency::claim(caller, "conversations.create", key, &new, stamp.time);
+        let outcome = self.insert(caller, new, &stamp, entry.as_ref()).await;
+        idempotency::created(
+            &*self.idempotency_records,
+            &caller.tenant,
+            entry.as_ref(),
+            outcome,
+        )
+        .await
     }
 
     async fn insert(
@@ -45,7 +51,7 @@ impl ConversationService {
         caller: &Principal,
         new: NewConversation,
         stamp: &Stamp,
-        claim: Option<&IdempotencyEntry>,
+        entry: Option<&IdempotencyEntry>,
     ) -> Result<Idempotent<Conversation>, ConversationError> {
         let user_id = own_user_id(caller, new.user_id.as_deref())?;
         let faults = new.draft.check();
@@ -66,13 +72,13 @@ impl ConversationService {
             last_message_at: greeting.as_ref().map(|_| now),
             ..Conversation::empty(id, new.agent_id, now)
         };
-        let claim = idempotency::answering(claim, &conversation);
+        let entry = idempotency::answering(entry, &conversation);
         let inserted = self.conversations.insert(
             &caller.tenant,
             &conversation,
             greeting.as_ref(),
             stamp,
-            claim.as_ref(),
+            entry.as_ref(),
         );
         match inserted.await? {
             Idempotent::Applied(Some(_)) => Ok(Idempotent::Applied(conversation)),

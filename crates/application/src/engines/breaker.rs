@@ -1,24 +1,24 @@
 //! A circuit breaker that stops calls to a failing engine for a while.
 
+mod window;
+
 use std::{
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicUsize, Ordering},
     },
     time::Duration,
 };
 
 use domain::TenantId;
+use parking_lot::Mutex;
 use tokio::time::Instant;
+use window::{Outcome, Window};
 
-/// The number of seconds over which attempts are counted.
-const WINDOW_SECONDS: usize = 30;
-/// The minimum number of attempts in the window before the breaker can open.
-const LEAST_ATTEMPTS: u32 = 20;
 /// The time for which the breaker stays open before the engine is probed.
 const PAUSE: Duration = Duration::from_secs(10);
 
-/// A circuit breaker: open while its engine is known to be down.
+/// A circuit breaker. It opens when at least half of the recent attempts have failed.
 pub(crate) struct Breaker {
     gauge: Arc<OpenGauge>,
     began: Instant,
@@ -41,34 +41,6 @@ pub(crate) struct OpenGauge {
     open: AtomicUsize,
 }
 
-/// The attempts of the last [`WINDOW_SECONDS`].
-#[derive(Default)]
-struct Window {
-    seconds: [Second; WINDOW_SECONDS],
-    /// The last two tenants whose attempts timed out, with the second of the time-out.
-    timed_out: [Option<(TenantId, u64)>; 2],
-}
-
-/// The attempts of one second.
-#[derive(Default, Clone, Copy)]
-struct Second {
-    number: u64,
-    /// The attempts without those that timed out.
-    attempts: u32,
-    failures: u32,
-    timeouts: u32,
-}
-
-/// The outcome of an attempt, as a breaker counts it.
-#[derive(Clone, Copy)]
-enum Outcome<'a> {
-    Success,
-    Failure,
-    /// A time-out of a tenant's attempt. It counts as a failure only if another tenant's attempt
-    /// has timed out as well.
-    TimeoutOf(&'a TenantId),
-}
-
 /// A permit to call an engine. If it is dropped without a result, it is not counted.
 pub(crate) struct BreakerPermit {
     breaker: Arc<Breaker>,
@@ -87,7 +59,7 @@ impl Breaker {
 
     /// Returns a permit to call the engine, or the time after which to try again.
     pub(crate) fn enter(self: &Arc<Self>) -> Result<BreakerPermit, Duration> {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let is_probe = match &*state {
             State::Closed(_) => false,
             State::Open(until) | State::Probing(until) => {
@@ -107,12 +79,12 @@ impl Breaker {
 
     /// Returns whether the breaker is open, or is probing and has not succeeded yet.
     pub(crate) fn is_open(&self) -> bool {
-        !matches!(*self.state(), State::Closed(_))
+        !matches!(*self.state.lock(), State::Closed(_))
     }
 
     fn close(&self) {
-        let mut state = self.state();
-        // The second result of two probes changes nothing.
+        let mut state = self.state.lock();
+        // Another probe has closed the breaker already.
         if matches!(*state, State::Closed(_)) {
             return;
         }
@@ -132,17 +104,13 @@ impl Breaker {
     /// Counts an attempt.
     fn count(&self, outcome: Outcome<'_>) {
         let second = self.began.elapsed().as_secs();
-        let mut state = self.state();
-        // An attempt that began before the breaker opened changes nothing.
+        let mut state = self.state.lock();
+        // Ignores the result of an attempt that started before the breaker opened.
         if let State::Closed(window) = &mut *state
             && window.count(second, outcome)
         {
             self.open(&mut state);
         }
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -161,76 +129,21 @@ impl OpenGauge {
             engine,
             open: AtomicUsize::new(0),
         };
-        gauge.show(0);
+        gauge.set(0);
         Arc::new(gauge)
     }
 
     fn opened(&self) {
-        self.show(self.open.fetch_add(1, Ordering::SeqCst) + 1);
+        self.set(self.open.fetch_add(1, Ordering::SeqCst) + 1);
     }
 
     fn closed(&self) {
-        self.show(self.open.fetch_sub(1, Ordering::SeqCst) - 1);
+        self.set(self.open.fetch_sub(1, Ordering::SeqCst) - 1);
     }
 
-    fn show(&self, open: usize) {
+    fn set(&self, open: usize) {
         let gauge = metrics::gauge!("engine_breaker_open", "engine" => self.engine.clone());
         gauge.set(f64::from(u8::from(open > 0)));
-    }
-}
-
-impl Window {
-    /// Counts an attempt and returns whether too many attempts have failed.
-    fn count(&mut self, number: u64, outcome: Outcome<'_>) -> bool {
-        let seconds = self.seconds.len() as u64;
-        let place = usize::try_from(number % seconds).unwrap_or_default();
-        let second = &mut self.seconds[place];
-        if second.number != number {
-            *second = Second {
-                number,
-                ..Second::default()
-            };
-        }
-        match outcome {
-            Outcome::Success => second.attempts += 1,
-            Outcome::Failure => {
-                second.attempts += 1;
-                second.failures += 1;
-            }
-            Outcome::TimeoutOf(tenant) => {
-                second.timeouts += 1;
-                self.remember(tenant, number);
-            }
-        }
-        if matches!(outcome, Outcome::Success) {
-            return false;
-        }
-        let is_recent = |then: u64| number.saturating_sub(then) < seconds;
-        let tenants = self.timed_out.iter().flatten();
-        let timeouts_count = tenants.filter(|(_, then)| is_recent(*then)).count() > 1;
-        let (mut attempts, mut failures) = (0, 0);
-        for second in self.seconds.iter().filter(|it| is_recent(it.number)) {
-            let timeouts = if timeouts_count { second.timeouts } else { 0 };
-            attempts += second.attempts + timeouts;
-            failures += second.failures + timeouts;
-        }
-        attempts >= LEAST_ATTEMPTS && 2 * failures >= attempts
-    }
-
-    fn remember(&mut self, tenant: &TenantId, number: u64) {
-        let [first, second] = &mut self.timed_out;
-        let is_of_tenant =
-            |it: &Option<(TenantId, u64)>| it.as_ref().is_some_and(|(of, _)| of == tenant);
-        let replaces_first = match (&*first, &*second) {
-            (it, _) if is_of_tenant(it) => true,
-            (_, it) if is_of_tenant(it) => false,
-            (first, second) => {
-                let when = |it: &Option<(TenantId, u64)>| it.as_ref().map(|(_, then)| *then);
-                when(first) <= when(second)
-            }
-        };
-        let replaced = if replaces_first { first } else { second };
-        *replaced = Some((tenant.clone(), number));
     }
 }
 
@@ -252,19 +165,19 @@ impl BreakerPermit {
     /// Records a failure of the engine.
     pub(crate) fn failed(mut self) {
         if std::mem::take(&mut self.is_probe) {
-            let mut state = self.breaker.state();
+            let mut state = self.breaker.state.lock();
             if matches!(*state, State::Probing(_)) {
                 return self.breaker.open(&mut state);
             }
         }
-        // Another probe has decided before this slow one did.
+        // Not a probe, or another probe has already closed the breaker.
         self.breaker.count(Outcome::Failure);
     }
 
     /// Records a time-out of the engine. Time-outs of a single tenant do not open the breaker.
     pub(crate) fn timed_out(self, tenant: &TenantId) {
-        // A time-out that a single tenant can cause at will decides nothing: the next attempt
-        // probes.
+        // A single tenant can cause time-outs at will, so a probe that times out is dropped without
+        // a result: the next attempt probes.
         if !self.is_probe {
             self.breaker.count(Outcome::TimeoutOf(tenant));
         }
@@ -273,9 +186,9 @@ impl BreakerPermit {
 
 impl Drop for BreakerPermit {
     fn drop(&mut self) {
-        let mut state = self.breaker.state();
+        let mut state = self.breaker.state.lock();
         if self.is_probe && matches!(*state, State::Probing(_)) {
-            // The probe has no result: the next attempt probes.
+            // A probe without a result: the next attempt probes at once.
             *state = State::Open(Instant::now());
         }
     }

@@ -8,16 +8,16 @@ use quick_cache::sync::Cache;
 
 use super::breaker::{Breaker, BreakerPermit, OpenGauge};
 
-/// The maximum number of breakers of an engine, apart from the one of its own model. The least used
-/// ones are evicted.
-const MOST_BREAKERS: usize = 1024;
+/// The maximum number of breakers of an engine, apart from the shared one of the operator's model.
+/// The least used ones are evicted.
+const MAX_BREAKERS: usize = 1024;
 
 /// The circuit breakers of an engine.
 pub(crate) struct Breakers {
     gauge: Arc<OpenGauge>,
     /// The shared breaker of the model that the operator configured.
-    usual: Arc<Breaker>,
-    others: Cache<Key, Arc<Breaker>>,
+    default_model: Arc<Breaker>,
+    by_key: Cache<Key, Arc<Breaker>>,
 }
 
 /// A model that agents name, or the operator's (`None`); and a tenant, or all tenants (`None`).
@@ -32,9 +32,8 @@ struct Key {
 pub(crate) struct BreakerPair {
     tenant_id: TenantId,
     shared: Arc<Breaker>,
-    /// The breaker of the tenant. It opens on the tenant's own time-outs, which the shared breaker
-    /// does not count alone. Engines that reply from the request alone have none: their time-outs
-    /// are caused by the agent.
+    /// The breaker of the tenant. It also opens on time-outs of this tenant alone, which the shared
+    /// breaker ignores. Immediate engines have none: their time-outs are caused by the agent.
     own: Option<Arc<Breaker>>,
 }
 
@@ -51,9 +50,9 @@ impl Breakers {
     pub(crate) fn new(engine: String) -> Self {
         let gauge = OpenGauge::new(engine);
         Self {
-            usual: Breaker::new(Arc::clone(&gauge)),
+            default_model: Breaker::new(Arc::clone(&gauge)),
             gauge,
-            others: Cache::new(MOST_BREAKERS),
+            by_key: Cache::new(MAX_BREAKERS),
         }
     }
 
@@ -63,7 +62,7 @@ impl Breakers {
             model: None,
             tenant: Some(tenant.clone()),
         };
-        self.usual.is_open() || self.others.get(&key).is_some_and(|it| it.is_open())
+        self.default_model.is_open() || self.by_key.get(&key).is_some_and(|it| it.is_open())
     }
 
     /// Returns the breakers for a tenant's attempt with `model`, or with the operator's model.
@@ -80,16 +79,16 @@ impl Breakers {
         BreakerPair {
             tenant_id: tenant.clone(),
             shared: match model {
-                Some(_) => self.other(&key(None)),
-                None => Arc::clone(&self.usual),
+                Some(_) => self.find_or_create(&key(None)),
+                None => Arc::clone(&self.default_model),
             },
-            own: (!is_immediate).then(|| self.other(&key(Some(tenant.clone())))),
+            own: (!is_immediate).then(|| self.find_or_create(&key(Some(tenant.clone())))),
         }
     }
 
-    fn other(&self, key: &Key) -> Arc<Breaker> {
+    fn find_or_create(&self, key: &Key) -> Arc<Breaker> {
         let new = || Ok::<_, Infallible>(Breaker::new(Arc::clone(&self.gauge)));
-        let Ok(breaker) = self.others.get_or_insert_with(key, new);
+        let Ok(breaker) = self.by_key.get_or_insert_with(key, new);
         breaker
     }
 }
@@ -162,8 +161,8 @@ mod tests {
 
     fn time_out(pair: &BreakerPair, times: u32) {
         for _ in 0..times {
-            if let Ok(leave) = pair.enter() {
-                leave.timed_out();
+            if let Ok(permit) = pair.enter() {
+                permit.timed_out();
             }
         }
     }
@@ -179,7 +178,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn timeouts_of_two_tenants_open_it_for_all() {
+    async fn timeouts_of_two_tenants_open_the_breaker_for_all() {
         let breakers = Breakers::new("llm".to_owned());
         for name in ["a", "b"] {
             time_out(&breakers.of(&tenant(name), None, false), 10);
@@ -188,7 +187,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn failures_of_the_connection_open_it_for_all_but_for_the_model_alone() {
+    async fn failures_open_the_breaker_of_one_model_for_all_tenants() {
         let breakers = Breakers::new("llm".to_owned());
         let model = breakers.of(&tenant("a"), Some("large"), false);
         for _ in 0..20 {
@@ -200,7 +199,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn timeouts_of_an_engine_that_answers_at_once_count_for_nothing() {
+    async fn timeouts_of_an_immediate_engine_are_not_counted() {
         let breakers = Breakers::new("rules".to_owned());
         for name in ["a", "b"] {
             let pair = breakers.of(&tenant(name), None, true);
@@ -210,11 +209,11 @@ mod tests {
     }
 
     #[test]
-    fn keeps_a_bounded_number_of_breakers() {
+    fn the_number_of_breakers_is_bounded() {
         let breakers = Breakers::new("llm".to_owned());
         for number in 0..3_000 {
             breakers.of(&tenant("a"), Some(&number.to_string()), false);
         }
-        assert!(breakers.others.len() <= MOST_BREAKERS);
+        assert!(breakers.by_key.len() <= MAX_BREAKERS);
     }
 }

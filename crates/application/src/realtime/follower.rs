@@ -6,11 +6,11 @@ use domain::Seq;
 use ports::RepositoryError;
 use tokio::sync::watch;
 
-use super::{EventFilter, LogReader, PageSize, Read, SerializedEvent, Tail};
+use super::{EventFilter, LogRead, LogReader, PageSize, SerializedEvent, Tail};
 
-/// One step of a follower.
+/// An update that a follower receives.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Followed {
+pub enum LogUpdate {
     /// Events, oldest first.
     Events(Vec<Arc<SerializedEvent>>),
     /// The filter matched no event up to this position.
@@ -59,8 +59,8 @@ impl Follower {
         self.since.min(self.tail.position())
     }
 
-    /// Returns the next step. At the end of the log, it waits for new events.
-    pub async fn next(&mut self) -> Result<Followed, RepositoryError> {
+    /// Returns the next update. At the end of the log, it waits for new events.
+    pub async fn next(&mut self) -> Result<LogUpdate, RepositoryError> {
         loop {
             // Events that are added from here on end the wait below.
             self.positions.mark_unchanged();
@@ -68,11 +68,11 @@ impl Follower {
             let size = PageSize::FOLLOWED;
             let read = self.reader.read(&self.tail, &self.filter, before, size);
             let (events, at_tail) = match read.await? {
-                Read::Expired { first, head } => {
+                LogRead::Expired { first, head } => {
                     self.since = head;
-                    return Ok(Followed::Missed { first, head });
+                    return Ok(LogUpdate::Missed { first, head });
                 }
-                Read::Events {
+                LogRead::Events {
                     events,
                     next,
                     at_tail,
@@ -82,13 +82,13 @@ impl Follower {
                 }
             };
             if !events.is_empty() {
-                return Ok(Followed::Events(events));
+                return Ok(LogUpdate::Events(events));
             }
             if self.since > before {
-                return Ok(Followed::Position(self.since));
+                return Ok(LogUpdate::Position(self.since));
             }
             if at_tail {
-                // The tail that is held here owns the sender.
+                // Never fails: the tail that is held here owns the sender.
                 let _ = self.positions.changed().await;
             }
         }

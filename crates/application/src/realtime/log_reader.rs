@@ -7,16 +7,16 @@ use ports::{EventLog, EventPage, EventQuery, LogBounds, RepositoryError};
 use tokio::time::timeout;
 
 use super::{
-    EventFilter, Feed, Follower, PageSize, SerializedEvent, Tail, TailEvents,
+    EventFilter, Follower, LogTails, PageSize, SerializedEvent, Tail, TailEvents,
     store_pages::{SerializedPage, StorePages},
 };
 
 /// The maximum time for which a tail may take to catch up; longer than a call of a store.
-const CATCH_UP: Duration = Duration::from_secs(5);
+const CATCH_UP_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of reading a log.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Read {
+pub enum LogRead {
     /// Events, oldest first.
     Events {
         /// The events that the filter matches.
@@ -41,18 +41,18 @@ pub enum Read {
 /// store. All readers share a few concurrent reads of the store. A reader that continues from each
 /// `next` gets every event once and in order.
 pub struct LogReader {
-    feed: Arc<Feed>,
+    tails: Arc<LogTails>,
     events: Arc<dyn EventLog>,
     pages: StorePages,
 }
 
 impl LogReader {
-    /// Creates a reader of this log and its feed.
-    pub fn new(feed: Arc<Feed>, events: Arc<dyn EventLog>) -> Self {
-        let (tasks, runtime) = feed.tasks();
+    /// Creates a reader of this log and its tails.
+    pub fn new(tails: Arc<LogTails>, events: Arc<dyn EventLog>) -> Self {
+        let (tasks, runtime) = tails.tasks();
         let pages = StorePages::new(Arc::clone(&events), tasks, runtime);
         Self {
-            feed,
+            tails,
             events,
             pages,
         }
@@ -60,7 +60,7 @@ impl LogReader {
 
     /// Returns the tail of a tenant's log.
     pub async fn tail(&self, tenant: &TenantId) -> Result<Arc<Tail>, RepositoryError> {
-        self.feed.tail(tenant).await
+        self.tails.tail(tenant).await
     }
 
     /// Returns the newest position of a tenant's log, as the store knows it.
@@ -73,11 +73,11 @@ impl LogReader {
     pub async fn catch_up(&self, tail: &Tail) -> Result<LogBounds, RepositoryError> {
         let bounds = self.bounds(tail.tenant()).await?;
         let mut positions = tail.positions();
-        tail.note_head(bounds.head);
+        tail.report_head(bounds.head);
         let reached = positions.wait_for(|position| *position >= bounds.head);
-        match timeout(CATCH_UP, reached).await {
+        match timeout(CATCH_UP_TIMEOUT, reached).await {
             Ok(_reached) => Ok(bounds),
-            Err(late) => Err(RepositoryError::Unavailable(late.into())),
+            Err(elapsed) => Err(RepositoryError::Unavailable(elapsed.into())),
         }
     }
 
@@ -125,17 +125,17 @@ impl LogReader {
         filter: &EventFilter,
         since: Seq,
         size: PageSize,
-    ) -> Result<Read, RepositoryError> {
-        if let Some(read) = read_memory(tail, filter, since, size) {
+    ) -> Result<LogRead, RepositoryError> {
+        if let Some(read) = read_tail(tail, filter, since, size) {
             return Ok(read);
         }
         let query = filter.query(since, size);
         let page: SerializedPage = self.pages.read(tail.tenant(), query).await?;
         let (first, head) = (page.first, page.head);
         if !LogBounds::new(first, head).reach(since) {
-            return Ok(Read::Expired { first, head });
+            return Ok(LogRead::Expired { first, head });
         }
-        Ok(Read::Events {
+        Ok(LogRead::Events {
             events: page.events,
             next: page.next,
             at_tail: page.next >= tail.position().min(page.head),
@@ -144,10 +144,10 @@ impl LogReader {
 }
 
 /// Reads a page from the tail; `None` if only the store can return it. This never blocks.
-fn read_memory(tail: &Tail, filter: &EventFilter, since: Seq, size: PageSize) -> Option<Read> {
+fn read_tail(tail: &Tail, filter: &EventFilter, since: Seq, size: PageSize) -> Option<LogRead> {
     let is_wanted = |event: &SerializedEvent| filter.matches(&event.logged);
     let TailEvents { events, next } = tail.read(since, size, is_wanted)?;
-    Some(Read::Events {
+    Some(LogRead::Events {
         events,
         next,
         at_tail: next >= tail.position(),

@@ -1,26 +1,26 @@
 //! Events for clients: each tenant's log, read once for all its readers.
 //!
-//! [`Feed`] keeps a [`Tail`] for every tenant that has readers: the newest events in memory, and
+//! [`LogTails`] keeps a [`Tail`] for every tenant that has readers: the newest events in memory, and
 //! the position up to which this process has read the log. [`LogReader`] reads from any position:
 //! from the tail if it reaches back that far, otherwise from the store. [`Follower`] reads
 //! repeatedly, and waits at the end of the log.
 
-mod feed;
 mod filter;
 mod follower;
 mod log_reader;
+mod log_tails;
 mod page_size;
-mod ring;
+mod recent_events;
 mod serialized_event;
 mod store_pages;
 mod tail;
 mod typing;
-mod typing_pace;
+mod typing_throttle;
 
-pub use feed::Feed;
 pub use filter::{EventFilter, visibility};
-pub use follower::{Followed, Follower};
-pub use log_reader::{LogReader, Read};
+pub use follower::{Follower, LogUpdate};
+pub use log_reader::{LogRead, LogReader};
+pub use log_tails::LogTails;
 pub use page_size::PageSize;
 pub use serialized_event::SerializedEvent;
 pub use tail::{Tail, TailEvents};

@@ -39,7 +39,7 @@ impl SerializedEvent {
 
     /// Returns whether a deletion removes the data of this event. A page of the store then contains
     /// the event without its data, too.
-    pub(super) fn is_emptied_by(&self, deletion: &Event) -> bool {
+    pub(super) fn is_deleted_by(&self, deletion: &Event) -> bool {
         let event = &self.logged.event;
         match deletion.kind {
             EventType::AgentDeleted => {
@@ -55,7 +55,7 @@ impl SerializedEvent {
     }
 
     /// Returns the event without its data.
-    pub(super) fn emptied(&self) -> Self {
+    pub(super) fn without_data(&self) -> Self {
         let mut logged = self.logged.clone();
         logged.event.data = EventData::DELETED;
         logged.into()

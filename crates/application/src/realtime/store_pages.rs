@@ -11,7 +11,7 @@ use super::SerializedEvent;
 
 /// The maximum number of concurrent reads. The smallest store has four connections for reading, and
 /// a client that reopens many streams at once must leave some of them to others.
-const READ_AT_ONCE: usize = 2;
+const MAX_CONCURRENT_READS: usize = 2;
 
 /// A page of the store with serialized events.
 pub(super) struct SerializedPage {
@@ -27,13 +27,13 @@ pub(super) struct SerializedPage {
 
 impl From<EventPage> for SerializedPage {
     fn from(page: EventPage) -> Self {
-        let fed = page
+        let events = page
             .events
             .into_iter()
             .map(SerializedEvent::from)
             .map(Arc::new);
         Self {
-            events: fed.collect(),
+            events: events.collect(),
             next: page.next_since,
             first: page.first,
             head: page.head,
@@ -44,7 +44,7 @@ impl From<EventPage> for SerializedPage {
 /// Reads pages of a store for all readers, a few at a time.
 pub(super) struct StorePages {
     events: Arc<dyn EventLog>,
-    places: Arc<Semaphore>,
+    permits: Arc<Semaphore>,
     tasks: TaskTracker,
     runtime: Handle,
 }
@@ -54,26 +54,25 @@ impl StorePages {
     pub(super) fn new(events: Arc<dyn EventLog>, tasks: TaskTracker, runtime: Handle) -> Self {
         Self {
             events,
-            places: Arc::new(Semaphore::new(READ_AT_ONCE)),
+            permits: Arc::new(Semaphore::new(MAX_CONCURRENT_READS)),
             tasks,
             runtime,
         }
     }
 
-    /// Reads a page as soon as fewer than [`READ_AT_ONCE`] reads are running. The read is aborted
+    /// Reads a page as soon as fewer than [`MAX_CONCURRENT_READS`] reads are running. The read is aborted
     /// if the caller drops the future.
     ///
-    /// The read is a task of its own because its caller may not be polled meanwhile: a connection
-    /// whose client does not read would hold its permit, and a connection to the store, at the
-    /// expense of all others. And the work of serializing a page does not occupy the threads that
-    /// serve requests.
+    /// The read is a task of its own because its caller may not be polled meanwhile: a socket whose
+    /// client does not read would otherwise hold its permit, and a connection to the store. A task
+    /// also keeps the work of serializing a page off the threads that serve requests.
     pub(super) async fn read<Page: From<EventPage> + Send + 'static>(
         &self,
         tenant: &TenantId,
         query: EventQuery,
     ) -> Result<Page, RepositoryError> {
         let (events, tenant) = (Arc::clone(&self.events), tenant.clone());
-        self.take_turn(async move { Ok(events.page(&tenant, &query).await?.into()) })
+        self.with_permit(async move { Ok(events.page(&tenant, &query).await?.into()) })
             .await
     }
 
@@ -84,18 +83,18 @@ impl StorePages {
         query: EventQuery,
     ) -> Result<usize, RepositoryError> {
         let (events, tenant) = (Arc::clone(&self.events), tenant.clone());
-        self.take_turn(async move { events.count(&tenant, &query).await })
+        self.with_permit(async move { events.count(&tenant, &query).await })
             .await
     }
 
-    async fn take_turn<T: Send + 'static>(
+    async fn with_permit<T: Send + 'static>(
         &self,
         reading: impl Future<Output = Result<T, RepositoryError>> + Send + 'static,
     ) -> Result<T, RepositoryError> {
-        let places = Arc::clone(&self.places);
+        let permits = Arc::clone(&self.permits);
         let reading = async move {
             // The semaphore is never closed, so this always returns a permit.
-            let _place = places.acquire().await;
+            let _permit = permits.acquire().await;
             reading.await
         };
         AbortOnDropHandle::new(self.tasks.spawn_on(reading, &self.runtime))

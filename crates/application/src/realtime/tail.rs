@@ -1,15 +1,16 @@
 //! The end of one tenant's log, as far as this process has read it.
 
 use std::sync::{
-    Arc, PoisonError, RwLock,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
 use domain::{Seq, TenantId, sizes::PAGE_BYTES};
+use parking_lot::RwLock;
 use ports::{EventLog, EventQuery, RepositoryError};
 use tokio::sync::{OnceCell, watch};
 
-use super::{PageSize, SerializedEvent, ring::Ring};
+use super::{PageSize, SerializedEvent, recent_events::RecentEvents};
 
 /// The maximum number of events that one call reads.
 const PAGE_EVENTS: usize = 500;
@@ -18,13 +19,13 @@ const PAGE_EVENTS: usize = 500;
 /// all readers. The log is read for as long as a reader holds the tail.
 pub struct Tail {
     tenant: TenantId,
-    ring: RwLock<Ring>,
+    recent: RwLock<RecentEvents>,
     /// The position up to which the log was read.
     position: watch::Sender<Seq>,
-    /// The position up to which the log is known to go.
-    noted: watch::Sender<Seq>,
+    /// The newest position that the log is known to have reached.
+    head: watch::Sender<Seq>,
     /// Whether a reader has requested the tail since the last check.
-    touched: AtomicBool,
+    is_requested: AtomicBool,
     /// Set once the log is being read.
     pub(super) started: OnceCell<()>,
 }
@@ -42,10 +43,10 @@ impl Tail {
     pub(super) fn new(tenant: TenantId) -> Self {
         Self {
             tenant,
-            ring: RwLock::new(Ring::beginning_at(Seq(0))),
+            recent: RwLock::new(RecentEvents::beginning_at(Seq(0))),
             position: watch::Sender::new(Seq(0)),
-            noted: watch::Sender::new(Seq(0)),
-            touched: AtomicBool::new(true),
+            head: watch::Sender::new(Seq(0)),
+            is_requested: AtomicBool::new(true),
             started: OnceCell::new(),
         }
     }
@@ -74,8 +75,8 @@ impl Tail {
         size: PageSize,
         is_wanted: impl Fn(&SerializedEvent) -> bool,
     ) -> Option<TailEvents> {
-        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-        let wanted = ring.after(since)?.filter(|event| is_wanted(event));
+        let recent = self.recent.read();
+        let wanted = recent.after(since)?.filter(|event| is_wanted(event));
         let mut events = Vec::new();
         let mut bytes = 0;
         for event in wanted {
@@ -88,56 +89,56 @@ impl Tail {
             }
             events.push(Arc::clone(event));
         }
-        let next = ring.end();
+        let next = recent.end();
         Some(TailEvents { events, next })
     }
 
     /// Returns whether the tail holds all events after a position.
     pub fn holds(&self, since: Seq) -> bool {
-        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-        ring.after(since).is_some()
+        let recent = self.recent.read();
+        recent.after(since).is_some()
     }
 
     /// Returns the size of the events in the tail, in bytes.
     pub(super) fn bytes(&self) -> usize {
-        let ring = self.ring.read().unwrap_or_else(PoisonError::into_inner);
-        ring.bytes()
+        let recent = self.recent.read();
+        recent.bytes()
     }
 
     /// Records that a reader has requested the tail.
-    pub(super) fn touch(&self) {
-        self.touched.store(true, Ordering::Relaxed);
+    pub(super) fn mark_requested(&self) {
+        self.is_requested.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether no reader has requested the tail since the last call.
-    pub(super) fn rested(&self) -> bool {
-        !self.touched.swap(false, Ordering::Relaxed)
+    /// Returns whether a reader has requested the tail since the last call.
+    pub(super) fn take_requested(&self) -> bool {
+        self.is_requested.swap(false, Ordering::Relaxed)
     }
 
     /// Records a position that the log has reached. A position that was not read yet is signalled
     /// again, since the last read may have failed.
-    pub(super) fn note_head(&self, head: Seq) {
+    pub(super) fn report_head(&self, head: Seq) {
         if head <= self.position() {
             return;
         }
-        self.noted.send_modify(|noted| *noted = (*noted).max(head));
+        self.head.send_modify(|known| *known = (*known).max(head));
     }
 
-    /// Subscribes to the positions up to which the log is to be read.
-    pub(super) fn noted(&self) -> watch::Receiver<Seq> {
-        self.noted.subscribe()
+    /// Subscribes to the heads that are reported.
+    pub(super) fn heads(&self) -> watch::Receiver<Seq> {
+        self.head.subscribe()
     }
 
     /// Begins at this position, without events.
     pub(super) fn begin_at(&self, position: Seq) {
-        self.update(|ring| *ring = Ring::beginning_at(position));
+        self.update(|recent| *recent = RecentEvents::beginning_at(position));
     }
 
-    /// Reads the log up to its known end.
+    /// Reads the log up to its reported head.
     pub(super) async fn catch_up(&self, events: &dyn EventLog) -> Result<(), RepositoryError> {
         loop {
             let since = self.position();
-            if *self.noted.borrow() <= since {
+            if *self.head.borrow() <= since {
                 return Ok(());
             }
             let query = EventQuery {
@@ -153,10 +154,10 @@ impl Tail {
                 Ok(page) => page,
                 Err(error) if error.is_retryable() => return Err(error),
                 Err(error) => {
-                    // A later attempt would fail, too. Readers that need these events get the error
-                    // from the store; the others continue after them.
-                    let noted = *self.noted.borrow();
-                    self.begin_at(noted);
+                    // A later attempt would fail, too. Readers that request these events get the
+                    // error from the store; the others continue after them.
+                    let head = *self.head.borrow();
+                    self.begin_at(head);
                     return Err(error);
                 }
             };
@@ -169,17 +170,17 @@ impl Tail {
             if page.next_since <= since {
                 return Ok(());
             }
-            let fed = page.events.into_iter().map(SerializedEvent::from).collect();
-            self.update(|ring| ring.extend(fed, page.next_since));
+            let events = page.events.into_iter().map(SerializedEvent::from).collect();
+            self.update(|recent| recent.extend(events, page.next_since));
         }
     }
 
-    /// Changes the ring, then publishes its end to the subscribers.
-    fn update(&self, change: impl FnOnce(&mut Ring)) {
-        let mut ring = self.ring.write().unwrap_or_else(PoisonError::into_inner);
-        change(&mut ring);
-        let end = ring.end();
-        drop(ring);
+    /// Changes the events, then publishes its end to the subscribers.
+    fn update(&self, change: impl FnOnce(&mut RecentEvents)) {
+        let mut recent = self.recent.write();
+        change(&mut recent);
+        let end = recent.end();
+        drop(recent);
         self.position.send_replace(end);
     }
 }

@@ -1,20 +1,18 @@
 //! Typing updates: sent to the current listeners and never stored.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use domain::{AgentId, ConversationContext, ConversationId, Principal, PrincipalId, TenantId};
 use futures::StreamExt as _;
+use parking_lot::Mutex;
 use ports::{Clock, EventBus, EventVisibility, Signal};
 use tokio::sync::broadcast;
 use tokio_util::sync::CancellationToken;
 
-use super::typing_pace::TypingPace;
+use super::typing_throttle::TypingThrottle;
 
-/// The maximum number of updates that wait for a slow listener. The oldest of more are lost.
-const WAITING: usize = 64;
+/// The maximum number of updates that wait for a slow listener; beyond it, the oldest are lost.
+const QUEUE_LENGTH: usize = 64;
 
 /// A report that a principal types in a conversation, or has stopped.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,7 +42,7 @@ impl TypingUpdate {
 /// Distributes typing updates between all nodes.
 pub struct Typing {
     bus: Arc<dyn EventBus>,
-    pace: TypingPace,
+    throttle: TypingThrottle,
     listeners: Mutex<HashMap<TenantId, broadcast::Sender<Arc<TypingUpdate>>>>,
 }
 
@@ -53,14 +51,14 @@ impl Typing {
     pub fn new(bus: Arc<dyn EventBus>, clock: Arc<dyn Clock>) -> Self {
         Self {
             bus,
-            pace: TypingPace::new(clock),
+            throttle: TypingThrottle::new(clock),
             listeners: Mutex::default(),
         }
     }
 
     /// Publishes that a caller types in a conversation, or has stopped; a repetition at most once a
     /// second. All connections receive it except the one that sent it.
-    pub fn tell(
+    pub fn publish(
         &self,
         caller: &Principal,
         connection_id: &str,
@@ -68,7 +66,7 @@ impl Typing {
         typing: bool,
     ) {
         let typist = (caller.tenant.clone(), conversation.id, caller.id.clone());
-        if !self.pace.take(typist, typing) {
+        if !self.throttle.permit(typist, typing) {
             return;
         }
         self.bus.publish(Signal::Typing {
@@ -84,16 +82,15 @@ impl Typing {
 
     /// Subscribes to the updates of a tenant's conversations.
     pub fn listen(&self, tenant: &TenantId) -> broadcast::Receiver<Arc<TypingUpdate>> {
-        let mut listeners = self.listeners();
+        let mut listeners = self.listeners.lock();
         if !listeners.contains_key(tenant) {
-            // Only an update detects that a tenant has lost its last listener, so idle tenants are
-            // removed here.
-            listeners.retain(|_, news| news.receiver_count() > 0);
+            // A tenant that has lost its last listener is otherwise removed only at its next update.
+            listeners.retain(|_, sender| sender.receiver_count() > 0);
         }
-        let news = listeners
+        let sender = listeners
             .entry(tenant.clone())
-            .or_insert_with(|| broadcast::Sender::new(WAITING));
-        news.subscribe()
+            .or_insert_with(|| broadcast::Sender::new(QUEUE_LENGTH));
+        sender.subscribe()
     }
 
     /// Forwards the updates of all nodes to the listeners, until `stop`.
@@ -110,7 +107,7 @@ impl Typing {
                 typing,
             } = signal
             {
-                self.hand_on(
+                self.forward(
                     &tenant,
                     TypingUpdate {
                         conversation_id,
@@ -125,21 +122,15 @@ impl Typing {
         }
     }
 
-    fn hand_on(&self, tenant: &TenantId, news: TypingUpdate) {
-        let mut listeners = self.listeners();
+    fn forward(&self, tenant: &TenantId, update: TypingUpdate) {
+        let mut listeners = self.listeners.lock();
         let Some(sender) = listeners.get(tenant) else {
             return;
         };
-        if sender.send(Arc::new(news)).is_err() {
+        if sender.send(Arc::new(update)).is_err() {
             // The tenant has no listeners left.
             listeners.remove(tenant);
         }
-    }
-
-    fn listeners(&self) -> MutexGuard<'_, HashMap<TenantId, broadcast::Sender<Arc<TypingUpdate>>>> {
-        self.listeners
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -182,9 +173,9 @@ mod tests {
 
     /// A clock that advances by a second at each call.
     #[derive(Default)]
-    struct HastyClock(AtomicU64);
+    struct FastClock(AtomicU64);
 
-    impl Clock for HastyClock {
+    impl Clock for FastClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_milliseconds(0)
         }
@@ -195,7 +186,7 @@ mod tests {
     }
 
     fn running() -> (Arc<Typing>, CancellationToken) {
-        let clock = Arc::new(HastyClock::default());
+        let clock = Arc::new(FastClock::default());
         let typing = Arc::new(Typing::new(Arc::new(LocalBus::default()), clock));
         let stop = CancellationToken::new();
         TaskTracker::new().spawn(Arc::clone(&typing).run(stop.clone()));
@@ -203,59 +194,59 @@ mod tests {
     }
 
     /// Publishes until the forwarding task has subscribed, too.
-    async fn told(
+    async fn publish_until_received(
         typing: &Typing,
         caller: &Principal,
         listener: &mut broadcast::Receiver<Arc<TypingUpdate>>,
     ) -> Arc<TypingUpdate> {
         loop {
-            typing.tell(caller, HERE, &conversation(Some("ada")), true);
+            typing.publish(caller, HERE, &conversation(Some("ada")), true);
             tokio::task::yield_now().await;
-            if let Ok(news) = listener.try_recv() {
-                return news;
+            if let Ok(update) = listener.try_recv() {
+                return update;
             }
         }
     }
 
     #[tokio::test]
-    async fn whoever_listens_to_the_tenant_is_told_and_nobody_else() {
+    async fn all_listeners_of_the_tenant_receive_an_update_and_no_others() {
         let (typing, _stop) = running();
         let ours = principal("ours");
         let mut listeners = [typing.listen(&ours.tenant), typing.listen(&ours.tenant)];
         let mut theirs = typing.listen(&"theirs".parse().unwrap());
-        let news = told(&typing, &ours, &mut listeners[0]).await;
-        assert_eq!(news.conversation_id, conversation(None).id);
-        assert_eq!(news.agent_id, conversation(None).agent_id);
-        assert_eq!(news.actor, ours.id);
-        assert!(news.typing);
-        assert_eq!(listeners[1].recv().await.unwrap(), news);
+        let update = publish_until_received(&typing, &ours, &mut listeners[0]).await;
+        assert_eq!(update.conversation_id, conversation(None).id);
+        assert_eq!(update.agent_id, conversation(None).agent_id);
+        assert_eq!(update.actor, ours.id);
+        assert!(update.typing);
+        assert_eq!(listeners[1].recv().await.unwrap(), update);
         assert!(theirs.try_recv().is_err());
     }
 
     #[tokio::test]
-    async fn nothing_is_kept_of_a_tenant_to_which_nobody_listens() {
+    async fn a_tenant_without_listeners_is_removed_at_its_next_update() {
         let (typing, _stop) = running();
         let ours = principal("ours");
         let mut listener = typing.listen(&ours.tenant);
-        told(&typing, &ours, &mut listener).await;
+        publish_until_received(&typing, &ours, &mut listener).await;
         drop(listener);
-        while !typing.listeners().is_empty() {
-            typing.tell(&ours, HERE, &conversation(None), false);
+        while !typing.listeners.lock().is_empty() {
+            typing.publish(&ours, HERE, &conversation(None), false);
             tokio::task::yield_now().await;
         }
     }
 
     #[tokio::test]
-    async fn where_nobody_types_the_next_who_listens_elsewhere_clears_away_what_is_left() {
+    async fn a_tenant_without_listeners_is_removed_when_another_is_followed() {
         let (typing, _stop) = running();
         drop(typing.listen(&principal("ours").tenant));
         let _listener = typing.listen(&principal("theirs").tenant);
-        assert_eq!(typing.listeners().len(), 1);
+        assert_eq!(typing.listeners.lock().len(), 1);
     }
 
     #[test]
-    fn a_user_is_told_of_its_own_conversations_and_of_none_without_the_scope() {
-        let news = TypingUpdate {
+    fn a_user_sees_only_updates_of_its_own_conversations_and_with_the_scope() {
+        let update = TypingUpdate {
             conversation_id: conversation(None).id,
             agent_id: conversation(None).agent_id,
             user_id: Some("ada".to_owned()),
@@ -269,12 +260,12 @@ mod tests {
             principal: PrincipalId::new("ada"),
             user_id: user.map(ToOwned::to_owned),
         };
-        let shown = |conversations, user| news.is_shown_to(&reader(conversations, user), "there");
+        let shown = |conversations, user| update.is_shown_to(&reader(conversations, user), "there");
         assert!(shown(true, None));
         assert!(shown(true, Some("ada")));
         assert!(!shown(true, Some("bob")));
         assert!(!shown(false, None));
-        let own = news.is_shown_to(&reader(true, Some("ada")), HERE);
-        assert!(!own, "the connection that told it knows");
+        let own = update.is_shown_to(&reader(true, Some("ada")), HERE);
+        assert!(!own, "the sending connection receives nothing");
     }
 }

@@ -3,17 +3,13 @@
 use std::{collections::HashSet, sync::Arc, time::Duration};
 
 use domain::{PrincipalId, Problem, ProblemCode, Stamp, TenantId, TurnId};
-use ports::{
-    Clock, FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery,
-    TurnRepository,
-};
+use ports::{FinishOutcome, FinishTurn, RepositoryError, TurnAddress, TurnEnding, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     background::round,
     cache::LogProgress,
-    chat::{TurnOutcome, TurnRunner},
-    node::Node,
+    chat::{ChatContext, TurnOutcome, TurnRunner},
 };
 
 /// The interval of the comparison, equal to that of the lease's renewal.
@@ -22,40 +18,34 @@ const INTERVAL: Duration = Duration::from_secs(3);
 /// Keeps the turns that the store records for this process equal to the turns that it runs.
 pub struct LocalTurnReconciler {
     recovery: Arc<dyn TurnRecovery>,
-    turns: Arc<dyn TurnRepository>,
+    context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    node: Arc<Node>,
     applied: Arc<LogProgress>,
-    clock: Arc<dyn Clock>,
 }
 
 impl LocalTurnReconciler {
-    /// Creates a reconciler over these ports, for the turns of `runner`.
+    /// Creates a reconciler for the turns of `runner`.
     pub fn new(
         recovery: Arc<dyn TurnRecovery>,
-        turns: Arc<dyn TurnRepository>,
+        context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
-        node: Arc<Node>,
         applied: Arc<LogProgress>,
-        clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             recovery,
-            turns,
+            context,
             runner,
-            node,
             applied,
-            clock,
         }
     }
 
     /// Compares until `stop`. When the node id changes, it interrupts the turns of the old id,
-    /// because other processes have treated that id as dead.
+    /// because other processes end them.
     pub async fn run(self: Arc<Self>, stop: CancellationToken) {
         let mut ticks = tokio::time::interval(INTERVAL);
         ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-        let mut identity = self.node.watch();
-        let mut unknown = HashSet::new();
+        let mut identity = self.context.node.watch();
+        let mut lost = HashSet::new();
         loop {
             tokio::select! {
                 () = stop.cancelled() => return,
@@ -63,14 +53,15 @@ impl LocalTurnReconciler {
                     if changed.is_err() {
                         return;
                     }
-                    self.runner.live().interrupt_but_under(|| self.node.id());
-                    unknown.clear();
+                    let node = &self.context.node;
+                    self.context.live.interrupt_of_earlier_nodes(|| node.id());
+                    lost.clear();
                 }
-                _ = ticks.tick() => match round(self.compare(&unknown)).await {
-                    Some(Ok(now_unknown)) => unknown = now_unknown,
+                _ = ticks.tick() => match round(self.compare(&lost)).await {
+                    Some(Ok(now_lost)) => lost = now_lost,
                     Some(Err(error)) => tracing::warn!(
                         error = ports::error::chain(&error),
-                        "the turns of this node cannot be read"
+                        "cannot read the turns of this node; retrying"
                     ),
                     None => {}
                 },
@@ -78,21 +69,25 @@ impl LocalTurnReconciler {
         }
     }
 
-    /// Compares once. Fails the turns in progress under this process that it does not run, if they
-    /// were in `unknown_before`. Returns the turns that are unknown now and remain to be failed.
+    /// Compares once: a turn that the store records as in progress in this process, but that does
+    /// not run here, is lost. A turn that is lost and was so in the last comparison,
+    /// `lost_before`, fails. Returns the turns that remain to be failed.
     pub async fn compare(
         &self,
-        unknown_before: &HashSet<TurnId>,
+        lost_before: &HashSet<TurnId>,
     ) -> Result<HashSet<TurnId>, RepositoryError> {
-        let in_progress = self.recovery.in_progress_under(self.node.id()).await?;
-        let mut unknown = HashSet::new();
+        let in_progress = self
+            .recovery
+            .in_progress_under(self.context.node.id())
+            .await?;
+        let mut lost = HashSet::new();
         for turn in in_progress {
-            if self.runner.live().runs(turn.turn_id) {
+            if self.context.live.is_local(turn.turn_id) {
                 continue;
             }
             let id = turn.turn_id;
-            if !unknown_before.contains(&id) {
-                unknown.insert(id);
+            if !lost_before.contains(&id) {
+                lost.insert(id);
                 continue;
             }
             match round(self.fail(turn)).await {
@@ -100,25 +95,32 @@ impl LocalTurnReconciler {
                 Some(Err(error)) => tracing::warn!(
                     error = ports::error::chain(&error),
                     turn = %id,
-                    "a turn that this node does not run cannot be failed"
+                    "cannot fail a lost turn of this node; retrying"
                 ),
                 None => {}
             }
-            unknown.insert(id);
+            lost.insert(id);
         }
-        Ok(unknown)
+        Ok(lost)
     }
 
-    async fn fail(&self, lost: TurnAddress) -> Result<(), RepositoryError> {
-        let Some(found) = self.turns.find(&lost.tenant, lost.turn_id).await?.value else {
+    async fn fail(&self, turn: TurnAddress) -> Result<(), RepositoryError> {
+        let Some(found) = self
+            .context
+            .ports
+            .turns
+            .find(&turn.tenant, turn.turn_id)
+            .await?
+            .value
+        else {
             return Ok(());
         };
-        tracing::warn!(turn = %lost.turn_id, "a turn was failed that this node does not run");
-        let node = self.node.id();
+        tracing::warn!(turn = %turn.turn_id, "turn in progress under this node is not running; failing it");
+        let node = self.context.node.id();
         let finish = FinishTurn {
-            tenant: lost.tenant.clone(),
-            turn_id: lost.turn_id,
-            conversation_id: lost.conversation_id,
+            tenant: turn.tenant.clone(),
+            turn_id: turn.turn_id,
+            conversation_id: turn.conversation_id,
             node,
             ending: TurnEnding::failed(Problem::new(ProblemCode::Interrupted)),
             stamp: self.stamp(found.principal),
@@ -127,71 +129,76 @@ impl LocalTurnReconciler {
         if let FinishOutcome::Finished {
             promoted: Some(promoted),
             ..
-        } = self.turns.finish_turn(finish).await?
+        } = self.context.ports.turns.finish_turn(finish).await?
         {
             self.runner.run_promoted(*promoted, node);
         }
-        self.runner.live().changed_elsewhere(lost.turn_id, true);
+        self.context.live.on_remote_change(turn.turn_id, true);
         Ok(())
     }
 
-    /// Fails queued turns when the process ends: those with waiters here, which could not receive
-    /// the reply any more, and all queued turns if no other process can run them.
-    pub async fn give_up_queued(&self) {
-        let here = self.runner.live().queued();
+    /// Fails queued turns when the process ends: those that this process waits for, because nothing
+    /// would receive their replies, and all queued turns if no other process can run them.
+    pub async fn fail_queued(&self) {
+        let awaited = self.context.live.queued();
         let mut outcome = Ok(());
-        for turn in here {
+        for turn in awaited {
             let subject = turn.subject();
-            let asker = subject.asker.clone();
-            let given_up = self.give_up(&subject.tenant, subject.turn_id, asker);
-            outcome = outcome.and(given_up.await);
+            let started_by = subject.started_by.clone();
+            let failed = self.fail_one(&subject.tenant, subject.turn_id, started_by);
+            outcome = outcome.and(failed.await);
         }
         if self.recovery.is_of_one_process() {
-            outcome = outcome.and(self.give_up_all().await);
+            outcome = outcome.and(self.fail_all_queued().await);
         }
         if let Err(error) = outcome {
             tracing::warn!(
                 error = ports::error::chain(&error),
-                "turns that wait cannot be failed"
+                "cannot fail queued turns at shutdown"
             );
         }
     }
 
     /// Fails all queued turns. An error with one turn does not stop the others.
-    async fn give_up_all(&self) -> Result<(), RepositoryError> {
+    async fn fail_all_queued(&self) -> Result<(), RepositoryError> {
         let mut outcome = Ok(());
         for turn in self.recovery.waiting().await? {
-            outcome = outcome.and(self.give_up_waiting(&turn).await);
+            outcome = outcome.and(self.fail_stored(&turn).await);
         }
         outcome
     }
 
-    async fn give_up_waiting(&self, turn: &TurnAddress) -> Result<(), RepositoryError> {
-        let found = self.turns.find(&turn.tenant, turn.turn_id).await?;
+    async fn fail_stored(&self, turn: &TurnAddress) -> Result<(), RepositoryError> {
+        let found = self
+            .context
+            .ports
+            .turns
+            .find(&turn.tenant, turn.turn_id)
+            .await?;
         match found.value {
             Some(found) => {
-                let given_up = self.give_up(&turn.tenant, turn.turn_id, found.principal);
-                given_up.await
+                self.fail_one(&turn.tenant, turn.turn_id, found.principal)
+                    .await
             }
             None => Ok(()),
         }
     }
 
-    async fn give_up(
+    async fn fail_one(
         &self,
         tenant: &TenantId,
         id: TurnId,
-        asker: PrincipalId,
+        started_by: PrincipalId,
     ) -> Result<(), RepositoryError> {
         let problem = Problem::new(ProblemCode::Interrupted);
-        let stamp = self.stamp(asker);
+        let stamp = self.stamp(started_by);
         let failed = self
             .recovery
             .fail_queued(tenant, id, &problem, &stamp)
             .await?;
         if let Some(committed) = failed {
             self.applied.announce(tenant, committed);
-            if let Some(turn) = self.runner.live().get(id) {
+            if let Some(turn) = self.context.live.get(id) {
                 turn.end(TurnOutcome::Failed(problem));
             }
         }
@@ -200,7 +207,7 @@ impl LocalTurnReconciler {
 
     fn stamp(&self, actor: PrincipalId) -> Stamp {
         Stamp {
-            time: self.clock.now(),
+            time: self.context.ports.clock.now(),
             actor,
         }
     }

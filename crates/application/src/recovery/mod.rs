@@ -1,4 +1,5 @@
-//! Recovery of turns that have lost their process: they are found, failed or promoted.
+//! Recovery of turns whose process has ended or has lost them: running turns fail, queued turns
+//! are promoted or fail.
 
 mod local_turns;
 mod sweeper;

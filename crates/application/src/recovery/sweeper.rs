@@ -3,103 +3,104 @@
 use std::{sync::Arc, time::Duration};
 
 use domain::TenantId;
-use ports::{Clock, RepositoryError, Sweep, TurnRecovery};
+use ports::{RepositoryError, Sweep, TurnRecovery};
 use tokio_util::sync::CancellationToken;
 
 use crate::{
     background::{every, round},
     cache::LogProgress,
-    chat::{MAX_QUEUE_TIME, TurnRunner},
-    node::Node,
+    chat::{ChatContext, MAX_QUEUE_TIME, TurnRunner},
 };
 
 /// The interval of the sweep.
 const INTERVAL: Duration = Duration::from_secs(2);
-/// The time for which this process must have kept its own lease before it marks others as dead. A
-/// process that was suspended or disconnected from the store would treat every other node as dead.
-const STEADY: Duration = Duration::from_secs(10);
+/// The time for which this process must have renewed its own lease before it marks other nodes as
+/// dead: after a suspension or an outage, the leases of all nodes may have expired.
+const MIN_RENEWAL_STREAK: Duration = Duration::from_secs(10);
 /// The maximum number of turns that one transaction ends or starts.
 const CHUNK: usize = 100;
 
 /// Ends the turns of dead processes, and promotes or fails queued turns.
 pub struct Sweeper {
     recovery: Arc<dyn TurnRecovery>,
+    context: Arc<ChatContext>,
     runner: Arc<TurnRunner>,
-    node: Arc<Node>,
     applied: Arc<LogProgress>,
-    clock: Arc<dyn Clock>,
 }
 
 impl Sweeper {
     /// Creates a sweeper whose promoted turns `runner` runs.
     pub fn new(
         recovery: Arc<dyn TurnRecovery>,
+        context: Arc<ChatContext>,
         runner: Arc<TurnRunner>,
-        node: Arc<Node>,
         applied: Arc<LogProgress>,
-        clock: Arc<dyn Clock>,
     ) -> Self {
         Self {
             recovery,
+            context,
             runner,
-            node,
             applied,
-            clock,
         }
     }
 
     /// Sweeps until `stop`.
     pub async fn run(self, stop: CancellationToken) {
-        let failure = "turns of dead processes cannot be looked for";
-        every(INTERVAL, &stop, failure, || self.pass_if_steady()).await;
+        let failure = "cannot sweep for turns of dead nodes; retrying";
+        every(INTERVAL, &stop, failure, || self.sweep_if_lease_is_stable()).await;
     }
 
-    async fn pass_if_steady(&self) -> Result<(), RepositoryError> {
-        if !self.recovery.is_of_one_process() && self.node.steady_for() < STEADY {
+    async fn sweep_if_lease_is_stable(&self) -> Result<(), RepositoryError> {
+        if !self.recovery.is_of_one_process()
+            && self.context.node.renewal_streak() < MIN_RENEWAL_STREAK
+        {
             return Ok(());
         }
-        self.pass().await
+        self.sweep_all().await
     }
 
     /// Sweeps all tenants once.
-    pub async fn pass(&self) -> Result<(), RepositoryError> {
-        let marked = self.recovery.mark_dead_nodes(self.node.id()).await?;
+    pub async fn sweep_all(&self) -> Result<(), RepositoryError> {
+        let marked = self
+            .recovery
+            .mark_dead_nodes(self.context.node.id())
+            .await?;
         if marked > 0 {
-            tracing::warn!(marked, "processes were taken for dead");
+            tracing::warn!(marked, "node leases expired; failing their turns");
         }
         let mut outcome = Ok(());
         for tenant in self.recovery.tenants_to_sweep(MAX_QUEUE_TIME).await? {
             // An error in one tenant does not delay the others.
-            if let Some(swept) = round(self.sweep(&tenant)).await {
+            if let Some(swept) = round(self.sweep_tenant(&tenant)).await {
                 outcome = outcome.and(swept);
             }
         }
         outcome
     }
 
-    async fn sweep(&self, tenant: &TenantId) -> Result<(), RepositoryError> {
+    async fn sweep_tenant(&self, tenant: &TenantId) -> Result<(), RepositoryError> {
         loop {
             let node = self.runner.promotes_to();
             let sweep = Sweep {
                 tenant: tenant.clone(),
                 node,
                 longest_wait: MAX_QUEUE_TIME,
-                now: self.clock.now(),
+                now: self.context.ports.clock.now(),
                 limit: CHUNK,
             };
             let swept = self.recovery.sweep(&sweep).await?;
-            let touched = swept.failed.len() + swept.promoted.len();
+            let changed = swept.failed.len() + swept.promoted.len();
             if let Some(committed) = swept.committed {
                 self.applied.announce(tenant, committed);
             }
             for id in swept.failed {
-                tracing::warn!(turn = %id, "a turn was failed that nobody ran or that waited too long");
-                self.runner.live().changed_elsewhere(id, true);
+                tracing::warn!(turn = %id, "turn failed: its node is dead, or it was queued for too long");
+                self.context.live.on_remote_change(id, true);
             }
             for (promoted, node) in swept.promoted.into_iter().zip(node.into_iter().cycle()) {
                 self.runner.run_promoted(promoted, node);
             }
-            if touched < CHUNK {
+            if changed < CHUNK {
                 return Ok(());
             }
         }

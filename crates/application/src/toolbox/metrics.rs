@@ -7,7 +7,8 @@ use ports::ReplyRequest;
 
 use super::provider_of;
 
-/// The provider label of a tool that the agent does not have: a model may call any name.
+/// The provider label of a tool that the agent does not have. A model may call any name, and each
+/// would be a new label.
 const NO_PROVIDER: &str = "none";
 
 /// Records the tool calls of one reply.
@@ -19,8 +20,8 @@ pub(crate) struct ToolMetrics {
 impl ToolMetrics {
     /// Creates the metrics of the reply to a request.
     pub(crate) fn of(request: &ReplyRequest) -> Self {
-        let offered = request.tools.iter().map(|it| &it.definition.name);
-        let names = offered.chain(&request.unavailable_tools);
+        let available = request.tools.iter().map(|it| &it.definition.name);
+        let names = available.chain(&request.unavailable_tools);
         Self {
             providers: names.map(|name| provider_of(name).to_owned()).collect(),
         }

@@ -51,8 +51,8 @@ fn toolbox() -> Toolbox {
 fn assert_has(capabilities: &[&str], tools: &[&str]) {
     let mut agent = fixture::agent(1);
     agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-    let had = toolbox().of(&agent).tools;
-    let names: Vec<_> = had
+    let selected = toolbox().of(&agent).tools;
+    let names: Vec<_> = selected
         .iter()
         .map(|tool| tool.definition.name.as_str())
         .collect();
@@ -68,16 +68,16 @@ fn an_agent_has_the_tools_that_it_names() {
 }
 
 #[test]
-fn the_name_of_a_server_gives_all_its_tools_once() {
+fn the_name_of_a_server_selects_all_its_tools_once() {
     let all = ["files/read", "files/write", "files/x/y", "calculator"];
     assert_has(&["files", "files/read", "calculator"], &all);
 }
 
 /// An unavailable server whose tools are known.
-struct Away(&'static str, &'static [&'static str]);
+struct UnavailableServer(&'static str, &'static [&'static str]);
 
 #[async_trait]
-impl ToolProvider for Away {
+impl ToolProvider for UnavailableServer {
     fn provided(&self) -> ProvidedTools {
         let server = info(self.0, CapabilityKind::Server, false);
         let tools = self.1.iter();
@@ -89,22 +89,22 @@ impl ToolProvider for Away {
     }
 
     async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
-        Err(ToolError::Unavailable("it is away".into()))
+        Err(ToolError::Unavailable("unavailable".into()))
     }
 }
 
 #[test]
-fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
-    let known = Arc::new(Away("mail", &["mail/read", "mail/send"]));
-    let never_there = Arc::new(Away("maps", &[]));
+fn unavailable_capabilities_of_an_agent_are_reported() {
+    let known = Arc::new(UnavailableServer("mail", &["mail/read", "mail/send"]));
+    let never_available = Arc::new(UnavailableServer("maps", &[]));
     let built_in = Arc::new(Provider(&["calculator", "time"]));
-    let toolbox = Toolbox::new(vec![built_in, known, never_there]);
+    let toolbox = Toolbox::new(vec![built_in, known, never_available]);
     let unavailable_to = |capabilities: &[&str]| {
         let mut agent = fixture::agent(1);
         agent.capabilities = capabilities.iter().map(|&it| it.to_owned()).collect();
-        let had = toolbox.of(&agent);
-        assert_eq!(had.tools.len(), 1, "the time alone");
-        had.unavailable
+        let selected = toolbox.of(&agent);
+        assert_eq!(selected.tools.len(), 1, "only the tool `time`");
+        selected.unavailable
     };
     assert_eq!(unavailable_to(&["time", "orders"]), [""; 0]);
     let all = ["mail", "mail/read", "mail/send"];
@@ -114,41 +114,41 @@ fn what_an_agent_has_and_is_away_is_unavailable_to_it() {
 }
 
 /// A server that changes between available and unavailable each time it is read.
-struct Unsteady(AtomicBool);
+struct ChangingServer(AtomicBool);
 
 #[async_trait]
-impl ToolProvider for Unsteady {
+impl ToolProvider for ChangingServer {
     fn provided(&self) -> ProvidedTools {
-        let is_there = !self.0.fetch_xor(true, Ordering::SeqCst);
-        let tools = is_there.then(|| definition("mail/read"));
+        let is_available = !self.0.fetch_xor(true, Ordering::SeqCst);
+        let tools = is_available.then(|| definition("mail/read"));
         ProvidedTools {
             capabilities: vec![
-                info("mail", CapabilityKind::Server, is_there),
-                info("mail/read", CapabilityKind::Tool, is_there),
+                info("mail", CapabilityKind::Server, is_available),
+                info("mail/read", CapabilityKind::Tool, is_available),
             ],
             tools: tools.into_iter().collect(),
         }
     }
 
     async fn call(&self, _: &str, _: &ToolArguments) -> Result<String, ToolError> {
-        Err(ToolError::Unavailable("it went".into()))
+        Err(ToolError::Unavailable("unavailable".into()))
     }
 }
 
 #[test]
-fn a_server_that_comes_and_goes_is_there_or_unavailable() {
-    let toolbox = Toolbox::new(vec![Arc::new(Unsteady(AtomicBool::new(true)))]);
+fn a_server_that_changes_is_available_or_unavailable_but_not_both() {
+    let toolbox = Toolbox::new(vec![Arc::new(ChangingServer(AtomicBool::new(true)))]);
     let mut agent = fixture::agent(1);
     agent.capabilities = vec!["mail/read".to_owned()];
-    for is_there in [false, true, false] {
-        let had = toolbox.of(&agent);
-        assert_eq!(had.tools.len(), usize::from(is_there));
-        assert_eq!(had.unavailable.len(), usize::from(!is_there));
+    for is_available in [false, true, false] {
+        let selected = toolbox.of(&agent);
+        assert_eq!(selected.tools.len(), usize::from(is_available));
+        assert_eq!(selected.unavailable.len(), usize::from(!is_available));
     }
 }
 
 #[tokio::test]
-async fn a_tool_is_called_where_it_is() {
+async fn a_tool_is_called_at_its_provider() {
     let mut agent = fixture::agent(1);
     agent.capabilities = vec!["time".to_owned()];
     let tool = toolbox().of(&agent).tools.remove(0);
@@ -156,7 +156,7 @@ async fn a_tool_is_called_where_it_is() {
 }
 
 #[test]
-fn capabilities_of_all_are_listed_by_name() {
+fn the_capabilities_of_all_providers_are_listed_by_name() {
     let names: Vec<_> = toolbox()
         .capabilities()
         .into_iter()

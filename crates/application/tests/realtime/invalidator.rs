@@ -11,11 +11,11 @@ use local_bus::LocalBus;
 use ports::{Clock, Committed, EventBus, Signal};
 use tokio::time::{Duration, Instant};
 
-use crate::{samples::tenant, world::World};
+use crate::fixture::{Fixture, tenant};
 
-struct Noon;
+struct FixedClock;
 
-impl Clock for Noon {
+impl Clock for FixedClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_milliseconds(43_200_000)
     }
@@ -27,7 +27,7 @@ impl Clock for Noon {
 
 /// A process that follows a log.
 struct Process {
-    world: World,
+    fixture: Fixture,
     bus: Arc<dyn EventBus>,
     caches: Caches,
 }
@@ -35,19 +35,24 @@ struct Process {
 impl Process {
     /// Starts a process that follows the log from its beginning.
     async fn started() -> Self {
-        let world = World::new();
+        let fixture = Fixture::new();
         let bus: Arc<dyn EventBus> = Arc::new(LocalBus::new());
         let caches = Caches::new(Arc::clone(&bus));
         caches.applied.follow(&tenant(), Seq(0));
-        let log = Arc::clone(&world.log);
-        let (bus_of_tail, feed) = (Arc::clone(&bus), Arc::clone(&world.feed));
-        let tail = CacheInvalidator::new(log, caches.clone(), Arc::new(Noon), bus_of_tail, feed);
-        world.tasks.spawn(tail.run(world.stop.clone()));
-        let feed = Arc::clone(&world.feed).run(Arc::clone(&bus));
-        world.tasks.spawn(feed);
+        let log = Arc::clone(&fixture.log);
+        let (own_bus, tails) = (Arc::clone(&bus), Arc::clone(&fixture.tails));
+        let clock = Arc::new(FixedClock);
+        let invalidator = CacheInvalidator::new(log, caches.clone(), clock, own_bus, tails);
+        fixture.tasks.spawn(invalidator.run(fixture.stop.clone()));
+        let reading = Arc::clone(&fixture.tails).run(Arc::clone(&bus));
+        fixture.tasks.spawn(reading);
         // After this time it has read the heads for the first time and listens for signals.
         tokio::time::sleep(Duration::from_millis(1)).await;
-        Self { world, bus, caches }
+        Self {
+            fixture,
+            bus,
+            caches,
+        }
     }
 
     fn applied(&self) -> Option<Seq> {
@@ -66,13 +71,13 @@ impl Process {
 
     /// Appends events as another process, without a signal.
     fn others_write(&self, count: usize) {
-        self.world.log.grow(count);
+        self.fixture.log.grow(count);
     }
 
-    fn tell(&self) {
+    fn signal(&self) {
         self.bus.publish(Signal::LogAppended {
             tenant: tenant(),
-            head: self.world.log.head(),
+            head: self.fixture.log.head(),
         });
     }
 }
@@ -84,9 +89,9 @@ fn at(tail: &Tail, position: i64) -> impl Fn(&Process) -> bool {
 #[tokio::test(start_paused = true)]
 async fn signals_of_other_processes_are_processed_at_once() {
     let process = Process::started().await;
-    let tail = process.world.tail().await;
+    let tail = process.fixture.tail().await;
     process.others_write(3);
-    process.tell();
+    process.signal();
     let read = process.until("read", at(&tail, 3)).await;
     assert!(read < Duration::from_millis(5), "{read:?}");
     let is_applied = |process: &Process| process.applied() == Some(Seq(3));
@@ -97,7 +102,7 @@ async fn signals_of_other_processes_are_processed_at_once() {
 #[tokio::test(start_paused = true)]
 async fn events_without_a_signal_are_found_within_a_second() {
     let process = Process::started().await;
-    let tail = process.world.tail().await;
+    let tail = process.fixture.tail().await;
     process.others_write(3);
     let read = process.until("read", at(&tail, 3)).await;
     assert!(read > Duration::from_millis(500), "{read:?}");
@@ -106,33 +111,33 @@ async fn events_without_a_signal_are_found_within_a_second() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn own_writes_reach_the_feed_and_are_not_read_for_the_caches() {
+async fn own_writes_reach_the_tails_and_are_not_read_for_the_caches() {
     let process = Process::started().await;
-    let tail = process.world.tail().await;
-    process.world.log.grow(4);
+    let tail = process.fixture.tail().await;
+    process.fixture.log.grow(4);
     // The responses of writes arrive in any order.
     for (first, last) in [(3, 4), (1, 2)] {
         let (first, last) = (Seq(first), Seq(last));
         let committed = Committed { first, last };
-        process.caches.applied.note(&tenant(), committed);
+        process.caches.applied.record_write(&tenant(), committed);
         tokio::time::sleep(Duration::from_millis(1)).await;
     }
     let read = process.until("read", at(&tail, 4)).await;
     assert!(read < Duration::from_millis(5), "{read:?}");
     tokio::time::sleep(Duration::from_millis(100)).await;
-    assert_eq!(process.world.log.changes_read(), 0);
+    assert_eq!(process.fixture.log.changes_read(), 0);
 }
 
 #[tokio::test(start_paused = true)]
 async fn events_are_read_within_a_second_after_the_store_recovers() {
     let process = Process::started().await;
-    let tail = process.world.tail().await;
-    process.world.log.fail(u32::MAX);
+    let tail = process.fixture.tail().await;
+    process.fixture.log.fail(u32::MAX);
     process.others_write(1);
-    process.tell();
+    process.signal();
     tokio::time::sleep(Duration::from_secs(5)).await;
     assert_eq!(tail.position(), Seq(0));
-    process.world.log.fail(0);
+    process.fixture.log.fail(0);
     let read = process.until("read", at(&tail, 1)).await;
     assert!(read <= Duration::from_millis(1_010), "{read:?}");
     process
@@ -143,20 +148,20 @@ async fn events_are_read_within_a_second_after_the_store_recovers() {
 #[tokio::test(start_paused = true)]
 async fn a_panic_in_one_round_does_not_prevent_the_next() {
     let process = Process::started().await;
-    let tail = process.world.tail().await;
+    let tail = process.fixture.tail().await;
     // The first panic hits the task that reads events for followers.
     process.others_write(1);
-    process.world.log.panic(1);
-    process.world.hint();
+    process.fixture.log.panic(1);
+    process.fixture.hint();
     process
-        .until("met", |it| it.world.log.panics_left() == 0)
+        .until("panicked", |it| it.fixture.log.panics_left() == 0)
         .await;
     process.until("read", at(&tail, 1)).await;
     // The second panic hits the task that reads the heads.
     process.others_write(1);
-    process.world.log.panic(1);
+    process.fixture.log.panic(1);
     process
-        .until("met", |it| it.world.log.panics_left() == 0)
+        .until("panicked", |it| it.fixture.log.panics_left() == 0)
         .await;
     process.until("read", at(&tail, 2)).await;
     process

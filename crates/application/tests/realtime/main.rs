@@ -1,11 +1,9 @@
-//! Tests of the feed that clients follow, over a log that misbehaves as badly as the port allows,
+//! Tests of the log that clients follow, over a log that misbehaves as badly as the port allows,
 //! and over a real store.
 
 mod exactly_once;
-mod fake_log;
+mod fixture;
 mod invalidator;
-mod over_a_store;
-mod samples;
+mod memory_and_store;
 mod store_pages;
 mod tails;
-mod world;

@@ -2,15 +2,12 @@
 
 use std::{pin::pin, sync::Arc, time::Duration};
 
-use application::{EventService, events::EventListing, realtime::Followed};
+use application::{EventService, events::EventListing, realtime::LogUpdate};
 use domain::{Principal, PrincipalId, Scopes, Seq};
 use futures::{future::join_all, poll};
 use tokio::{task::JoinSet, time::timeout};
 
-use crate::{
-    samples::{everything, tenant},
-    world::{World, events, logged},
-};
+use crate::fixture::{Fixture, events, everything, logged, tenant};
 
 /// A principal with all scopes.
 fn reader() -> Principal {
@@ -23,48 +20,50 @@ fn reader() -> Principal {
 }
 
 /// Follows the log from its beginning to its current head.
-async fn replay(world: Arc<World>) -> Vec<Seq> {
+async fn replay(fixture: Arc<Fixture>) -> Vec<Seq> {
     let tenant = tenant();
-    let follower = world.reader.follow(&tenant, everything(), Some(Seq(0)));
+    let follower = fixture.reader.follow(&tenant, everything(), Some(Seq(0)));
     let mut follower = follower.await.expect("the log answers");
-    let mut told = Vec::new();
-    while told.last() != Some(&world.log.head()) {
+    let mut received = Vec::new();
+    while received.last() != Some(&fixture.log.head()) {
         match follower.next().await.expect("the log answers") {
-            Followed::Events(events) => told.extend(events.iter().map(|event| event.seq())),
+            LogUpdate::Events(events) => received.extend(events.iter().map(|event| event.seq())),
             other => panic!("{other:?}"),
         }
     }
-    told
+    received
 }
 
 #[tokio::test]
 async fn any_number_of_replays_reads_two_pages_at_once() {
-    let world = Arc::new(World::new());
-    world.log.grow(50);
-    world.log.slow_down(3);
+    let fixture = Arc::new(Fixture::new());
+    fixture.log.grow(50);
+    fixture.log.slow_down(3);
     let mut replays = JoinSet::new();
     for _ in 0..64 {
-        replays.spawn(replay(Arc::clone(&world)));
+        replays.spawn(replay(Arc::clone(&fixture)));
     }
     let all: Vec<_> = (1..=50).map(Seq).collect();
     assert_eq!(replays.join_all().await, vec![all; 64]);
-    assert_eq!(world.log.most_reading(), 2);
+    assert_eq!(fixture.log.most_reading(), 2);
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_reader_that_is_not_polled_does_not_block_other_readers() {
-    let world = World::new();
-    world.log.grow(5);
-    world.log.slow_down(3);
-    let tail = world.tail().await;
+    let fixture = Fixture::new();
+    fixture.log.grow(5);
+    fixture.log.slow_down(3);
+    let tail = fixture.tail().await;
     let filter = everything();
-    let reads = || world.reader.read(&tail, &filter, Seq(0), events(100));
+    let reads = || fixture.reader.read(&tail, &filter, Seq(0), events(100));
     let mut neglected: Vec<_> = (0..10).map(|_| Box::pin(reads())).collect();
     for read in &mut neglected {
         assert!(poll!(read).is_pending());
     }
     let other = timeout(Duration::from_secs(1), reads()).await;
-    let other = other.expect("there is a place").expect("the log answers");
+    let other = other
+        .expect("a read is permitted")
+        .expect("the log answers");
     assert_eq!(logged(&other).len(), 5);
     // The pages that were read for the neglected readers wait for them.
     for read in join_all(neglected).await {
@@ -74,30 +73,30 @@ async fn a_reader_that_is_not_polled_does_not_block_other_readers() {
 
 #[tokio::test]
 async fn no_page_is_read_for_dropped_readers() {
-    let world = World::new();
-    world.log.grow(5);
-    let tail = world.tail().await;
+    let fixture = Fixture::new();
+    fixture.log.grow(5);
+    let tail = fixture.tail().await;
     let filter = everything();
     for _ in 0..10 {
-        let mut read = pin!(world.reader.read(&tail, &filter, Seq(0), events(100)));
+        let mut read = pin!(fixture.reader.read(&tail, &filter, Seq(0), events(100)));
         assert!(poll!(&mut read).is_pending());
     }
     for _ in 0..100 {
         tokio::task::yield_now().await;
     }
-    assert_eq!(world.log.pages(), 0);
+    assert_eq!(fixture.log.pages(), 0);
 }
 
 #[tokio::test]
 async fn requested_pages_share_the_limit_with_replays() {
-    let world = Arc::new(World::new());
-    world.log.grow(50);
-    world.log.slow_down(3);
+    let fixture = Arc::new(Fixture::new());
+    fixture.log.grow(50);
+    fixture.log.slow_down(3);
     let mut replays = JoinSet::new();
     for _ in 0..8 {
-        replays.spawn(replay(Arc::clone(&world)));
+        replays.spawn(replay(Arc::clone(&fixture)));
     }
-    let service = Arc::new(EventService::new(Arc::clone(&world.reader)));
+    let service = Arc::new(EventService::new(Arc::clone(&fixture.reader)));
     let mut pages = JoinSet::new();
     for _ in 0..64 {
         let service = Arc::clone(&service);
@@ -112,14 +111,14 @@ async fn requested_pages_share_the_limit_with_replays() {
     }
     assert_eq!(pages.join_all().await, vec![7; 64]);
     replays.join_all().await;
-    assert_eq!(world.log.most_reading(), 2);
+    assert_eq!(fixture.log.most_reading(), 2);
 }
 
 #[tokio::test]
 async fn the_process_does_not_end_while_a_page_is_read() {
-    let world = World::new();
-    world.log.grow(5);
-    let service = EventService::new(Arc::clone(&world.reader));
+    let fixture = Fixture::new();
+    fixture.log.grow(5);
+    let service = EventService::new(Arc::clone(&fixture.reader));
     let listing = EventListing {
         since: Some(Seq(0)),
         ..EventListing::default()
@@ -127,7 +126,7 @@ async fn the_process_does_not_end_while_a_page_is_read() {
     let reader = reader();
     let mut page = pin!(service.page(&reader, listing, 100));
     assert!(poll!(&mut page).is_pending());
-    assert_eq!(world.tasks.len(), 1);
+    assert_eq!(fixture.tasks.len(), 1);
     assert_eq!(page.await.expect("the log answers").events.len(), 5);
-    assert_eq!(world.tasks.len(), 0);
+    assert_eq!(fixture.tasks.len(), 0);
 }

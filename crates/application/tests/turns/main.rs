@@ -1,9 +1,9 @@
 //! Tests of turns in processes that each test starts itself, over the embedded store.
 
-mod abandoned;
-mod cancelled;
-mod forgotten;
-mod held;
+mod cancellation;
+mod disconnected_callers;
+mod fixture;
+mod gated_turns;
+mod memory_release;
 mod process;
-mod recovered;
-mod world;
+mod recovery;

@@ -1,8 +1,7 @@
-//! Tests of chat's parts.
+//! Tests of the parts of chat.
 
-mod engine_chain;
-mod partial_reply;
+mod fixture;
+mod live_turns;
 mod reply_cursor;
-pub(super) mod stored_turn;
 mod turn_events;
 mod turn_waiter;

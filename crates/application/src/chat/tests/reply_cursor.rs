@@ -1,8 +1,11 @@
 use domain::ToolCall;
 use serde_json::{Map, json};
 
-use super::stored_turn::subject;
-use crate::chat::{Progress, ReplyCursor, ReplyPiece, ToolStep};
+use super::fixture::subject;
+use crate::{
+    chat::{Progress, ReplyCursor, ReplyPiece},
+    engines::ToolStep,
+};
 
 fn called(progress: &mut Progress) {
     let step = ToolStep::Called {
@@ -22,7 +25,7 @@ fn returned(progress: &mut Progress) {
     assert!(progress.reply.push_tool_step(step));
 }
 
-/// All pieces, in short.
+/// Returns a short description of each remaining piece.
 fn all(cursor: &mut ReplyCursor, progress: &Progress) -> Vec<String> {
     let pieces = std::iter::from_fn(|| cursor.next(&subject(), progress));
     let short = pieces.map(|piece| match piece {

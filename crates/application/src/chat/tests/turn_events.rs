@@ -10,31 +10,29 @@ use uuid::Uuid;
 
 use super::{
     super::{
-        engine_chain::ReplySink as _,
-        live_turn::{LiveTurn, TurnOutcome},
-        runner::TurnOwnership,
-        turn_events::*,
+        live_turn::LiveTurn, progress::TurnOutcome, turn_events::*, turn_task::TurnOwnership,
         turn_waiter::TurnWaiter,
     },
-    stored_turn::{StoredTurn, started, subject},
+    fixture::{StoredTurn, started, subject},
 };
+use crate::engines::ReplySink as _;
 
 /// A step of a test's turn.
 #[derive(Debug, Clone)]
 enum Step {
-    /// The engine says more.
-    Say(String),
-    /// Others get to do something, so many times.
-    Rest(usize),
-    /// Somebody begins to follow the turn.
-    Join,
+    /// The engine produces text.
+    Text(String),
+    /// Yields to other tasks this number of times.
+    Yield(usize),
+    /// Another reader begins to follow the turn.
+    Follow,
 }
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let step = prop_oneof![
-        4 => "[aß€🦀]{0,3}".prop_map(Step::Say),
-        3 => (0usize..4).prop_map(Step::Rest),
-        1 => Just(Step::Join),
+        4 => "[aß€🦀]{0,3}".prop_map(Step::Text),
+        3 => (0usize..4).prop_map(Step::Yield),
+        1 => Just(Step::Follow),
     ];
     vec(step, 0..24)
 }
@@ -46,19 +44,19 @@ fn outcomes() -> impl Strategy<Value = TurnOutcome> {
     ]
 }
 
-/// All that somebody is told who follows a turn from here on.
-async fn all(live: Arc<LiveTurn>) -> Vec<TurnEvent> {
+/// Returns all events of a turn, as a reader receives them.
+async fn follow(live: Arc<LiveTurn>) -> Vec<TurnEvent> {
     let turns = StoredTurn::new(Some(TurnStatus::InProgress));
     let mut events = TurnEventStream::new(TurnWaiter::new(live, turns));
-    let mut told = Vec::new();
+    let mut received = Vec::new();
     while let Some(event) = events.next().await {
-        told.push(event.expect("nothing is asked of a store"));
+        received.push(event.expect("the store is not read"));
     }
     assert!(events.next().await.is_none(), "nothing comes after the end");
-    told
+    received
 }
 
-/// Plays a turn; answers what was said, and what each of those was told who followed it.
+/// Plays a turn. Returns its text, and the events that each of its readers has received.
 async fn play(
     waits: Option<usize>,
     steps: Vec<Step>,
@@ -66,50 +64,50 @@ async fn play(
 ) -> (String, Vec<Vec<TurnEvent>>) {
     let live = Arc::new(LiveTurn::new(subject(), Weak::new()));
     let (mut followers, mut text) = (JoinSet::new(), String::new());
-    followers.spawn(all(Arc::clone(&live)));
-    if let Some(rests) = waits {
-        live.queued();
-        rest(rests).await;
+    followers.spawn(follow(Arc::clone(&live)));
+    if let Some(yields) = waits {
+        live.mark_queued();
+        yield_times(yields).await;
     }
     let ownership = TurnOwnership::new(Arc::clone(&live), NodeId::new(Uuid::from_u128(9)));
-    live.started(started());
+    live.mark_started(started());
     for step in steps {
         match step {
-            Step::Say(said) => {
-                text.push_str(&said);
-                live.with_reply(|reply| reply.text.push_str(&said));
+            Step::Text(piece) => {
+                text.push_str(&piece);
+                live.with_reply(|reply| reply.text.push_str(&piece));
                 live.notify();
             }
-            Step::Rest(times) => rest(times).await,
-            Step::Join => {
-                followers.spawn(all(Arc::clone(&live)));
+            Step::Yield(times) => yield_times(times).await,
+            Step::Follow => {
+                followers.spawn(follow(Arc::clone(&live)));
             }
         }
     }
     live.end(outcome);
     drop(ownership);
-    followers.spawn(all(live));
-    // Nothing else is to be waited for, so that this comes at once where a wake-up was lost.
-    let told = tokio::time::timeout(Duration::from_mins(10), followers.join_all()).await;
-    (text, told.expect("everybody is told the end"))
+    followers.spawn(follow(live));
+    // Time is paused, so the time-out expires at once if a wake-up was lost.
+    let received = tokio::time::timeout(Duration::from_mins(10), followers.join_all()).await;
+    (text, received.expect("every reader receives the end"))
 }
 
-async fn rest(times: usize) {
+async fn yield_times(times: usize) {
     for _ in 0..times {
         tokio::task::yield_now().await;
     }
 }
 
-/// The text that was told, if its pieces follow each other.
-fn text_of(told: &[TurnEvent]) -> String {
+/// Returns the text of the received pieces, which must be contiguous.
+fn text_of(received: &[TurnEvent]) -> String {
     let mut text = String::new();
-    for signal in told {
-        if let TurnEvent::Reply(ReplyPiece::Delta(delta)) = signal {
+    for event in received {
+        if let TurnEvent::Reply(ReplyPiece::Delta(delta)) = event {
             assert_eq!(
                 (delta.from, delta.to),
                 (text.len(), text.len() + delta.text.len())
             );
-            assert_ne!(delta.text, "", "every piece says something");
+            assert_ne!(delta.text, "", "no piece is empty");
             text.push_str(&delta.text);
         }
     }
@@ -118,7 +116,7 @@ fn text_of(told: &[TurnEvent]) -> String {
 
 proptest! {
     #[test]
-    fn everybody_is_told_each_byte_once_and_one_end(
+    fn every_reader_receives_each_byte_once_and_one_end(
         waits in proptest::option::of(0usize..3),
         steps in steps(),
         outcome in outcomes(),
@@ -128,19 +126,19 @@ proptest! {
             .start_paused(true)
             .build()
             .unwrap();
-        let (text, told) = runtime.block_on(play(waits, steps, outcome.clone()));
-        for told in told {
-            prop_assert_eq!(&text_of(&told), &text);
-            let is = |kind: fn(&TurnEvent) -> bool| told.iter().filter(|it| kind(it)).count();
+        let (text, readers) = runtime.block_on(play(waits, steps, outcome.clone()));
+        for received in readers {
+            prop_assert_eq!(&text_of(&received), &text);
+            let is = |kind: fn(&TurnEvent) -> bool| received.iter().filter(|it| kind(it)).count();
             let queued = is(|it| matches!(it, TurnEvent::Queued { .. }));
             prop_assert!(queued <= usize::from(waits.is_some()));
             prop_assert_eq!(is(|it| matches!(it, TurnEvent::Started(_))), 1);
-            prop_assert!(matches!(told[queued], TurnEvent::Started(_)));
+            prop_assert!(matches!(received[queued], TurnEvent::Started(_)));
             let ends = is(|it| {
                 matches!(it, TurnEvent::Failed { .. } | TurnEvent::Cancelled { .. })
             });
             prop_assert_eq!(ends, 1);
-            let end = told.last().unwrap();
+            let end = received.last().unwrap();
             prop_assert_eq!(
                 matches!(end, TurnEvent::Cancelled { .. }),
                 outcome == TurnOutcome::Cancelled

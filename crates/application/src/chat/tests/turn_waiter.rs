@@ -11,57 +11,57 @@ use uuid::Uuid;
 use super::{
     super::{
         live_turn::LiveTurn,
-        runner::TurnOwnership,
+        turn_task::TurnOwnership,
         turn_waiter::{MAX_OUTAGE, TurnWaiter},
     },
-    stored_turn::{StoredTurn, started, subject},
+    fixture::{StoredTurn, started, subject},
 };
 
-fn follow(stored: &Arc<StoredTurn>) -> (Arc<LiveTurn>, TurnWaiter) {
+fn wait_for(stored: &Arc<StoredTurn>) -> (Arc<LiveTurn>, TurnWaiter) {
     let live = Arc::new(LiveTurn::new(subject(), Weak::new()));
     let turns: Arc<dyn TurnRepository> = stored.clone();
-    let followed = TurnWaiter::new(Arc::clone(&live), turns);
-    (live, followed)
+    let waiter = TurnWaiter::new(Arc::clone(&live), turns);
+    (live, waiter)
 }
 
-/// Follows for so long.
-async fn go_on_for(seconds: u64, followed: &mut TurnWaiter) {
-    let going_on = async {
+/// Waits for changes for this time.
+async fn wait_seconds(seconds: u64, waiter: &mut TurnWaiter) {
+    let waiting = async {
         loop {
-            followed.changed().await.expect("the store answers");
+            waiter.changed().await.expect("the store answers");
         }
     };
-    let gone_on = tokio::time::timeout(Duration::from_secs(seconds), going_on).await;
-    gone_on.expect_err("it never ends by itself");
+    let waited = tokio::time::timeout(Duration::from_secs(seconds), waiting).await;
+    waited.expect_err("the loop never ends by itself");
 }
 
 #[tokio::test(start_paused = true)]
 async fn a_remote_turn_is_polled_once_a_second_and_on_request() {
     for status in [TurnStatus::Queued, TurnStatus::InProgress] {
         let stored = StoredTurn::new(Some(status));
-        let (live, mut followed) = follow(&stored);
-        // The first look is news to whoever looks, too.
-        followed.changed().await.expect("the store answers");
-        followed.changed().await.expect("the store answers");
+        let (live, mut waiter) = wait_for(&stored);
+        // The first poll changes the live turn, which wakes the polling waiter once more.
+        waiter.changed().await.expect("the store answers");
+        waiter.changed().await.expect("the store answers");
         assert_eq!(stored.reads(), 1);
-        go_on_for(10, &mut followed).await;
+        wait_seconds(10, &mut waiter).await;
         assert!((9..=10).contains(&stored.reads()), "{status:?}");
         live.request_poll();
         let before = Instant::now();
-        followed.changed().await.expect("the store answers");
+        waiter.changed().await.expect("the store answers");
         assert_eq!((stored.reads(), before.elapsed()), (1, Duration::ZERO));
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn sixteen_who_wait_for_the_same_turn_look_as_often_as_one() {
+async fn sixteen_waiters_of_a_turn_poll_as_often_as_one() {
     let stored = StoredTurn::new(Some(TurnStatus::InProgress));
-    let (live, first) = follow(&stored);
+    let (live, first) = wait_for(&stored);
     let mut waiting = JoinSet::new();
     let turns: Arc<dyn TurnRepository> = stored.clone();
     let others = (1..16).map(|_| TurnWaiter::new(Arc::clone(&live), Arc::clone(&turns)));
-    for mut followed in others.chain([first]) {
-        waiting.spawn(async move { go_on_for(10, &mut followed).await });
+    for mut waiter in others.chain([first]) {
+        waiting.spawn(async move { wait_seconds(10, &mut waiter).await });
     }
     waiting.join_all().await;
     assert!((9..=11).contains(&stored.reads()));
@@ -70,35 +70,35 @@ async fn sixteen_who_wait_for_the_same_turn_look_as_often_as_one() {
 #[tokio::test(start_paused = true)]
 async fn a_local_turn_is_not_polled() {
     let stored = StoredTurn::new(Some(TurnStatus::Failed));
-    let (live, mut followed) = follow(&stored);
+    let (live, mut waiter) = wait_for(&stored);
     let ownership = TurnOwnership::new(Arc::clone(&live), NodeId::new(Uuid::from_u128(9)));
-    live.started(started());
-    go_on_for(60, &mut followed).await;
+    live.mark_started(started());
+    wait_seconds(60, &mut waiter).await;
     assert_eq!(stored.reads(), 0);
-    // What runs it has panicked.
+    // The task of the turn has panicked.
     drop(ownership);
     for _ in 0..2 {
-        followed.changed().await.expect("the store answers");
+        waiter.changed().await.expect("the store answers");
     }
     assert_eq!(stored.reads(), 1);
     assert!(live.has_ended());
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_absent_store_is_waited_for_a_while_each_time_anew() {
+async fn each_outage_of_the_store_is_tolerated_for_a_while() {
     let stored = StoredTurn::new(None);
-    let (_, mut followed) = follow(&stored);
+    let (_, mut waiter) = wait_for(&stored);
     for _ in 0..2 {
         stored.set(None);
         for _ in 0..5 {
-            followed.changed().await.expect("it is waited for");
+            waiter.changed().await.expect("the outage is tolerated");
         }
         stored.set(Some(TurnStatus::Queued));
-        followed.changed().await.expect("it is back");
+        waiter.changed().await.expect("the store answers");
     }
     stored.set(None);
     let began = Instant::now();
-    while followed.changed().await.is_ok() {}
+    while waiter.changed().await.is_ok() {}
     let waited = began.elapsed();
     assert!(
         (MAX_OUTAGE..MAX_OUTAGE + Duration::from_secs(3)).contains(&waited),

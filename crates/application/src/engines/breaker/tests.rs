@@ -44,7 +44,7 @@ async fn stays_closed_while_fewer_than_half_fail() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn forgets_what_was_half_a_minute_ago() {
+async fn attempts_are_counted_for_half_a_minute() {
     let breaker = breaker();
     fail(&breaker, 19);
     advance(Duration::from_secs(30)).await;
@@ -56,7 +56,7 @@ async fn forgets_what_was_half_a_minute_ago() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn lets_one_probe_after_ten_seconds_and_closes_when_it_succeeds() {
+async fn one_probe_is_permitted_after_ten_seconds_and_closes_the_breaker_if_it_succeeds() {
     let breaker = breaker();
     fail(&breaker, 20);
     advance(Duration::from_secs(9)).await;
@@ -70,7 +70,7 @@ async fn lets_one_probe_after_ten_seconds_and_closes_when_it_succeeds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_has_begun_to_answer_holds_nobody_up() {
+async fn a_probe_that_has_begun_to_reply_closes_the_breaker() {
     let breaker = breaker();
     fail(&breaker, 20);
     advance(PAUSE).await;
@@ -85,7 +85,7 @@ async fn a_probe_that_has_begun_to_answer_holds_nobody_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_finds_nothing_is_followed_by_another() {
+async fn a_probe_without_a_result_is_followed_by_another() {
     let breaker = breaker();
     fail(&breaker, 20);
     advance(PAUSE).await;
@@ -100,7 +100,7 @@ async fn a_probe_that_finds_nothing_is_followed_by_another() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_fails_opens_it_again() {
+async fn a_probe_that_fails_opens_the_breaker_again() {
     let breaker = breaker();
     fail(&breaker, 20);
     advance(PAUSE).await;
@@ -109,7 +109,7 @@ async fn a_probe_that_fails_opens_it_again() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_probe_that_was_broken_off_is_followed_by_the_next() {
+async fn a_dropped_probe_is_followed_by_the_next_attempt() {
     let breaker = breaker();
     fail(&breaker, 20);
     advance(PAUSE).await;
@@ -119,7 +119,7 @@ async fn a_probe_that_was_broken_off_is_followed_by_the_next() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_was_asked_before_it_opened_does_not_close_it() {
+async fn an_attempt_from_before_the_opening_does_not_close_the_breaker() {
     let breaker = breaker();
     let early = breaker.enter().ok().unwrap();
     fail(&breaker, 20);

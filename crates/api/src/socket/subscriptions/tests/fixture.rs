@@ -2,7 +2,7 @@
 
 use std::{cell::RefCell, sync::Arc};
 
-use application::realtime::{Feed, LogReader, Tail};
+use application::realtime::{LogReader, LogTails, Tail};
 use domain::Seq;
 use ports::{EventLog, EventVisibility};
 use tokio::runtime::Handle;
@@ -45,7 +45,7 @@ impl From<Notice<'_>> for Sent {
 /// A socket's subscriptions, and the notices that its client received.
 pub(super) struct Fixture {
     log: Arc<MemoryLog>,
-    feed: Arc<Feed>,
+    tails: Arc<LogTails>,
     reader: LogReader,
     pub(super) tail: Arc<Tail>,
     pub(super) subscriptions: Subscriptions,
@@ -60,18 +60,18 @@ impl Fixture {
         let log = Arc::new(MemoryLog::of(new_events));
         let stop = CancellationToken::new();
         let events: Arc<dyn EventLog> = Arc::clone(&log) as _;
-        let feed = Feed::new(
+        let tails = LogTails::new(
             Arc::clone(&events),
             TaskTracker::new(),
             Handle::current(),
             stop.clone(),
         );
-        let feed = Arc::new(feed);
-        let tail = feed.tail(&tenant()).await.unwrap();
+        let tails = Arc::new(tails);
+        let tail = tails.tail(&tenant()).await.unwrap();
         Self {
-            reader: LogReader::new(Arc::clone(&feed), events),
+            reader: LogReader::new(Arc::clone(&tails), events),
             log,
-            feed,
+            tails,
             tail,
             subscriptions: Subscriptions::default(),
             visibility: everything(),
@@ -89,7 +89,7 @@ impl Fixture {
     pub(super) async fn append(&self, new_events: impl IntoIterator<Item = NewEvent>) {
         self.log.append(new_events);
         let head = self.head();
-        self.feed.note_head(&tenant(), head);
+        self.tails.report_head(&tenant(), head);
         let mut positions = self.tail.positions();
         let read = positions.wait_for(|position| *position >= head);
         read.await.unwrap();

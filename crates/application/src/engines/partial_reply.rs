@@ -11,9 +11,9 @@ use ports::ToolArguments;
 use serde_json::Value;
 
 /// The maximum size of a reply's text.
-pub(super) const MAX_TEXT_BYTES: usize = 1024 * 1024;
+const MAX_TEXT_BYTES: usize = 1024 * 1024;
 /// The maximum size of all tool steps without their arguments: some thousands of calls.
-pub(super) const MAX_STEP_BYTES: usize = 1024 * 1024;
+const MAX_STEP_BYTES: usize = 1024 * 1024;
 
 /// The text and tool calls of a reply so far.
 #[derive(Debug, Default, Clone)]
@@ -27,16 +27,16 @@ pub struct PartialReply {
     /// The tool events, in order.
     pub tools: Vec<ToolEvent>,
     /// The tool calls, in order.
-    calls: Vec<MadeCall>,
+    calls: Vec<CallEntry>,
     /// The bytes of all steps without their arguments.
     step_bytes: usize,
-    /// The bytes of the arguments that are kept.
+    /// The bytes of the arguments that are stored.
     argument_bytes: usize,
 }
 
 /// A tool call, as far as it is known.
 #[derive(Debug, Clone)]
-struct MadeCall {
+struct CallEntry {
     /// The call, with its outcome once it has ended.
     call: ToolCall,
     /// The start of a call that has not ended.
@@ -69,9 +69,9 @@ impl PartialReply {
 
     /// Returns the tool calls in the order in which they were made.
     pub(crate) fn tool_calls(&self, open: OpenCallStatus) -> Vec<ToolCall> {
-        let reported = |made: &MadeCall| {
-            let mut call = made.call.clone();
-            if let Some(since) = made.open_since {
+        let reported = |entry: &CallEntry| {
+            let mut call = entry.call.clone();
+            if let Some(since) = entry.open_since {
                 open.as_str().clone_into(&mut call.status);
                 let milliseconds = since.elapsed().as_millis();
                 call.duration_ms = i64::try_from(milliseconds).unwrap_or(i64::MAX);
@@ -81,14 +81,14 @@ impl PartialReply {
         self.calls.iter().map(reported).collect()
     }
 
-    /// The call of an event.
-    pub(super) fn call_of(&self, event: ToolEvent) -> &ToolCall {
+    /// Returns the call of an event.
+    pub(crate) fn call_of(&self, event: ToolEvent) -> &ToolCall {
         &self.calls[event.call].call
     }
 
     /// Appends text; returns false if it does not fit.
     #[must_use]
-    pub(super) fn push_text(&mut self, text: &str) -> bool {
+    pub(crate) fn push_text(&mut self, text: &str) -> bool {
         let fits = self.text.len() + text.len() <= MAX_TEXT_BYTES;
         if fits {
             self.text.push_str(text);
@@ -96,10 +96,10 @@ impl PartialReply {
         fits
     }
 
-    /// Appends a tool step; returns false if it does not fit. Arguments always fit: those that are too
-    /// deep or too large are left out.
+    /// Appends a tool step; returns false if it does not fit. Arguments always fit: those that are
+    /// too deep or too large are omitted.
     #[must_use]
-    pub(super) fn push_tool_step(&mut self, step: ToolStep) -> bool {
+    pub(crate) fn push_tool_step(&mut self, step: ToolStep) -> bool {
         let bytes = step.bytes_without_arguments();
         if self.step_bytes + bytes > MAX_STEP_BYTES {
             return false;
@@ -121,11 +121,11 @@ impl PartialReply {
     fn begin(&mut self, name: String, arguments: ToolArguments) -> usize {
         let call = ToolCall {
             name,
-            arguments: self.keep(Value::Object(arguments)),
+            arguments: self.keep_or_omit(Value::Object(arguments)),
             status: String::new(),
             duration_ms: 0,
         };
-        self.calls.push(MadeCall {
+        self.calls.push(CallEntry {
             call,
             open_since: Some(Instant::now()),
         });
@@ -134,12 +134,12 @@ impl PartialReply {
 
     /// Adds the end of a call, and returns the call's index.
     fn end(&mut self, mut ended: ToolCall) -> usize {
-        let begun = self.find_begun(&ended);
+        let begun = self.find_open_call(&ended);
         let is_known = |index: usize| self.calls[index].call.arguments == ended.arguments;
         if !begun.is_some_and(is_known) {
-            ended.arguments = self.keep(ended.arguments);
+            ended.arguments = self.keep_or_omit(ended.arguments);
         }
-        let ended = MadeCall {
+        let ended = CallEntry {
             call: ended,
             open_since: None,
         };
@@ -153,18 +153,19 @@ impl PartialReply {
 
     /// Finds the open call that has ended: the first with the same arguments, or else the first of
     /// the same tool.
-    fn find_begun(&self, ended: &ToolCall) -> Option<usize> {
+    fn find_open_call(&self, ended: &ToolCall) -> Option<usize> {
         let is_of_tool =
-            |made: &MadeCall| made.open_since.is_some() && made.call.name == ended.name;
-        let is_it = |made: &MadeCall| is_of_tool(made) && made.call.arguments == ended.arguments;
+            |entry: &CallEntry| entry.open_since.is_some() && entry.call.name == ended.name;
+        let has_same_arguments =
+            |entry: &CallEntry| is_of_tool(entry) && entry.call.arguments == ended.arguments;
         let calls = || self.calls.iter();
         calls()
-            .position(is_it)
+            .position(has_same_arguments)
             .or_else(|| calls().position(is_of_tool))
     }
 
     /// Returns the arguments, or a placeholder if they are too deep or too large.
-    fn keep(&mut self, arguments: Value) -> Value {
+    fn keep_or_omit(&mut self, arguments: Value) -> Value {
         // Checked first: a reader of the turn could not parse them either.
         if is_nested_deeper(&arguments, ARGUMENT_LEVELS) {
             return ToolCall::left_out();
@@ -204,12 +205,15 @@ pub enum ToolStep {
 }
 
 impl ToolStep {
-    /// The approximate memory.
+    /// Returns the approximate memory.
     fn bytes_without_arguments(&self) -> usize {
         let texts = match self {
             Self::Called { name, .. } => name.len(),
             Self::Returned(call) => call.name.len() + call.status.len(),
         };
-        size_of::<ToolEvent>() + size_of::<MadeCall>() + texts
+        size_of::<ToolEvent>() + size_of::<CallEntry>() + texts
     }
 }
+
+#[cfg(test)]
+mod tests;

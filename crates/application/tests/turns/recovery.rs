@@ -9,97 +9,103 @@ use ports::{BeginOutcome, BeginTurn};
 use scripted_engine::Script;
 
 use crate::{
-    held::Held,
+    fixture::Fixture,
+    gated_turns::GatedTurns,
     process::{Process, caller},
-    world::World,
 };
 
 /// The limit of every wait: long enough for a slow machine, short enough for a test that hangs.
-const PATIENCE: Duration = Duration::from_secs(30);
+const TIME_LIMIT: Duration = Duration::from_secs(30);
 
 pub(crate) async fn in_time<T>(waiting: impl Future<Output = T>) -> T {
-    let waited = tokio::time::timeout(PATIENCE, waiting).await;
+    let waited = tokio::time::timeout(TIME_LIMIT, waiting).await;
     waited.expect("it happens in time")
 }
 
 #[tokio::test]
-async fn a_turn_that_is_unknown_twice_fails_and_the_next_in_the_queue_runs() {
-    let world = World::new().await;
-    let process = Process::start(&world).await;
+async fn a_turn_that_is_lost_twice_fails_and_the_next_in_the_queue_runs() {
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
     let lost = BeginTurn {
         node: process.node.id(),
         claim: Some(fixture::claim("k")),
-        ..world.begin_turn(1, &Script::silence())
+        ..fixture.begin_turn(1, &Script::silence())
     };
-    let begun = world.begin(lost.clone()).await;
+    let begun = fixture.begin(lost.clone()).await;
     assert!(matches!(begun, BeginOutcome::Started { .. }), "{begun:?}");
-    let waiting = world.begin_turn(2, &Script::deltas(["Two."]));
+    let waiting = fixture.begin_turn(2, &Script::deltas(["Two."]));
     let waiting = BeginTurn {
         node: process.node.id(),
         ..waiting
     };
-    let queued = world.begin(waiting.clone()).await;
+    let queued = fixture.begin(waiting.clone()).await;
     assert!(matches!(queued, BeginOutcome::Queued(_)), "{queued:?}");
 
-    let unknown = process.own.compare(&HashSet::new()).await;
-    let unknown = unknown.expect("the store answers");
-    assert_eq!(unknown, HashSet::from([lost.turn_id]));
-    let status = world.turn(lost.turn_id).await.turn.status;
+    let lost_ids = process.reconciler.compare(&HashSet::new()).await;
+    let lost_ids = lost_ids.expect("the store answers");
+    assert_eq!(lost_ids, HashSet::from([lost.turn_id]));
+    let status = fixture.turn(lost.turn_id).await.turn.status;
     assert_eq!(status, TurnStatus::InProgress, "once is not enough");
-    let left = process.own.compare(&unknown).await;
+    let left = process.reconciler.compare(&lost_ids).await;
     assert_eq!(left.expect("the store answers"), HashSet::new());
-    let failed = world.turn(lost.turn_id).await.turn;
+    let failed = fixture.turn(lost.turn_id).await.turn;
     assert_eq!(failed.status, TurnStatus::Failed);
     assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
-    let claim = fixture::claim("k");
-    let released = world.storage.claims.find(&lost.tenant, &claim).await;
+    let entry = fixture::claim("k");
+    let released = fixture.storage.claims.find(&lost.tenant, &entry).await;
     let released = released.expect("the store answers").expect("the record");
-    assert_eq!(released.released_into, Some(world.conversation.id));
+    assert_eq!(released.released_into, Some(fixture.conversation.id));
 
     in_time(process.engine.until_asked(1)).await;
     process.tasks.close();
     in_time(process.tasks.wait()).await;
-    let run = world.turn(waiting.turn_id).await.turn;
+    let run = fixture.turn(waiting.turn_id).await.turn;
     assert_eq!(run.reply.expect("the reply").content, "Two.");
 }
 
 #[tokio::test]
-async fn a_turn_that_runs_is_never_unknown() {
-    let world = World::new().await;
-    let process = Process::start(&world).await;
+async fn a_turn_that_runs_is_never_lost() {
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
     let script = Script::deltas(["Well."]).gate("end");
-    let asked = process.ask(&world, None, &script).await;
-    let asked = asked.map_err(|error| error.to_string()).expect("it begins");
-    // The test pretends that the previous comparison reported the turn as unknown.
-    let unknown = HashSet::from([asked.turn_id]);
+    let accepted = process.ask(&fixture, None, &script).await;
+    let accepted = accepted
+        .map_err(|error| error.to_string())
+        .expect("it begins");
+    // The test pretends that the previous comparison reported the turn as lost.
+    let lost_ids = HashSet::from([accepted.turn_id]);
     for _ in 0..2 {
-        let left = process.own.compare(&unknown).await;
+        let left = process.reconciler.compare(&lost_ids).await;
         assert_eq!(left.expect("the store answers"), HashSet::new());
     }
     process.engine.open("end");
-    let chatted = in_time(asked.reply()).await.expect("a reply");
+    let chatted = in_time(accepted.reply()).await.expect("a reply");
     assert_eq!(chatted.reply.message, "Well.");
 }
 
 #[tokio::test]
 async fn a_turn_promoted_by_a_sweep_can_be_cancelled_by_another_process() {
-    let world = World::new().await;
-    let dead = Process::start(&world).await;
+    let fixture = Fixture::new().await;
+    let dead = Process::start(&fixture).await;
     let lost = BeginTurn {
         node: dead.node.id(),
-        ..world.begin_turn(1, &Script::silence())
+        ..fixture.begin_turn(1, &Script::silence())
     };
-    world.begin(lost.clone()).await;
+    fixture.begin(lost.clone()).await;
     let waiting = BeginTurn {
         node: dead.node.id(),
-        ..world.begin_turn(2, &Script::deltas(["Well"]).hang())
+        ..fixture.begin_turn(2, &Script::deltas(["Well"]).hang())
     };
-    world.begin(waiting.clone()).await;
+    fixture.begin(waiting.clone()).await;
 
     // This process does not know the tenant yet.
-    let process = Process::start(&world).await;
-    process.sweeper.pass().await.expect("the store answers");
-    let failed = world.turn(lost.turn_id).await.turn;
+    let process = Process::start(&fixture).await;
+    process
+        .sweeper
+        .sweep_all()
+        .await
+        .expect("the store answers");
+    let failed = fixture.turn(lost.turn_id).await.turn;
     assert_eq!(failed.error.expect("why").code, ProblemCode::Interrupted);
     in_time(process.engine.until_open_streams(1)).await;
     // Another process cancels the turn. This process learns of it through the log alone.
@@ -109,27 +115,31 @@ async fn a_turn_promoted_by_a_sweep_can_be_cancelled_by_another_process() {
         TurnStatus::Cancelled
     );
     assert_eq!(process.engine.open_streams(), 1);
-    process.tail.catch_up().await.expect("the store answers");
+    process
+        .invalidator
+        .catch_up()
+        .await
+        .expect("the store answers");
     in_time(process.engine.until_open_streams(0)).await;
 }
 
 #[tokio::test]
 async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects() {
-    let mut world = World::new().await;
-    let held = Held::over(&world.storage.turns);
-    world.storage.turns = held.clone();
-    let process = Process::start(&world).await;
-    let here = Some(world.conversation.id);
-    let first = process.ask(&world, here, &Script::silence().hang()).await;
+    let mut fixture = Fixture::new().await;
+    let gated = GatedTurns::over(&fixture.storage.turns);
+    fixture.storage.turns = gated.clone();
+    let process = Process::start(&fixture).await;
+    let here = Some(fixture.conversation.id);
+    let first = process.ask(&fixture, here, &Script::silence().hang()).await;
     let first = first.map_err(|error| error.to_string()).expect("it begins");
-    let second = process.ask(&world, here, &Script::deltas(["Two."])).await;
+    let second = process.ask(&fixture, here, &Script::deltas(["Two."])).await;
     let second = second.map_err(|error| error.to_string()).expect("it waits");
     let caller = caller();
     tokio::select! {
         _ = process.turns.cancel(&caller, first.turn_id) => panic!("it waits for the test"),
-        () = held.come.notified() => {}
+        () = gated.arrived.notified() => {}
     }
-    held.go_on.notify_one();
+    gated.proceed.notify_one();
     let chatted = in_time(second.reply()).await.expect("a reply");
     assert_eq!(chatted.reply.message, "Two.");
     let error = in_time(first.reply()).await.expect_err("it was cancelled");
@@ -139,38 +149,42 @@ async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects()
 
 #[tokio::test]
 async fn a_turn_that_begins_during_shutdown_is_interrupted() {
-    let world = World::new().await;
-    let process = Process::start(&world).await;
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
     process.runner.drain();
     process.runner.close();
-    let asked = process
-        .ask(&world, None, &Script::deltas(["Well"]).hang())
+    let accepted = process
+        .ask(&fixture, None, &Script::deltas(["Well"]).hang())
         .await;
-    let asked = asked.map_err(|error| error.to_string()).expect("it begins");
-    let id = asked.turn_id;
-    let error = in_time(asked.reply()).await.expect_err("nothing is said");
+    let accepted = accepted
+        .map_err(|error| error.to_string())
+        .expect("it begins");
+    let id = accepted.turn_id;
+    let error = in_time(accepted.reply())
+        .await
+        .expect_err("nothing is said");
     let ChatError::Failed(failure) = error else {
         panic!("{error}");
     };
     assert_eq!(failure.code, ProblemCode::Interrupted);
-    assert_eq!(world.turn(id).await.turn.status, TurnStatus::Failed);
+    assert_eq!(fixture.turn(id).await.turn.status, TurnStatus::Failed);
 }
 
 #[tokio::test]
 async fn a_draining_process_promotes_no_queued_turn() {
-    let world = World::new().await;
-    let process = Process::start(&world).await;
-    let here = Some(world.conversation.id);
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
+    let here = Some(fixture.conversation.id);
     let script = Script::deltas(["One."]).gate("end");
-    let first = process.ask(&world, here, &script).await;
+    let first = process.ask(&fixture, here, &script).await;
     let first = first.map_err(|error| error.to_string()).expect("it begins");
-    let second = process.ask(&world, here, &Script::silence()).await;
+    let second = process.ask(&fixture, here, &Script::silence()).await;
     let second = second.map_err(|error| error.to_string()).expect("it waits");
     process.runner.drain();
     process.engine.open("end");
     in_time(first.reply()).await.expect("a reply");
     process.tasks.close();
     in_time(process.tasks.wait()).await;
-    let status = world.turn(second.turn_id).await.turn.status;
+    let status = fixture.turn(second.turn_id).await.turn.status;
     assert_eq!((status, process.engine.asked()), (TurnStatus::Queued, 1));
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::realtime::{EventFilter, Feed, SerializedEvent, Tail};
+use application::realtime::{EventFilter, LogTails, SerializedEvent, Tail};
 use contract::fixture;
 use domain::{Agent, Conversation, EventData, EventType, PrincipalId, Seq};
 use ports::{CompletedTurn, ConversationTarget, EventVisibility, LogBounds, LoggedEvent, Storage};
@@ -11,17 +11,17 @@ use tempfile::TempDir;
 use tokio::{runtime::Handle, time::Duration};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 
-use crate::world::events;
+use crate::fixture::events;
 
 /// A store, and a tail that follows it from the first event.
-struct Followed {
+struct FollowedStore {
     storage: Storage,
-    feed: Feed,
+    tails: LogTails,
     tail: Arc<Tail>,
     _folder: TempDir,
 }
 
-impl Followed {
+impl FollowedStore {
     async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder");
         let url = format!("sqlite://{}", folder.path().join("log.db").display());
@@ -29,16 +29,16 @@ impl Followed {
         let store = store.expect("the store opens");
         store.migrate().await.expect("the store migrates");
         let storage = store.storage();
-        let feed = Feed::new(
+        let tails = LogTails::new(
             Arc::clone(&storage.events),
             TaskTracker::new(),
             Handle::current(),
             CancellationToken::new(),
         );
-        let tail = feed.tail(&fixture::tenant()).await.expect("a tail");
+        let tail = tails.tail(&fixture::tenant()).await.expect("a tail");
         Self {
             storage,
-            feed,
+            tails,
             tail,
             _folder: folder,
         }
@@ -48,14 +48,14 @@ impl Followed {
     async fn read(&self) {
         let bounds = self.storage.events.bounds(&fixture::tenant()).await;
         let LogBounds { head, .. } = bounds.expect("the store answers");
-        self.feed.note_head(&fixture::tenant(), head);
+        self.tails.report_head(&fixture::tenant(), head);
         let mut positions = self.tail.positions();
         let reached = positions.wait_for(|position| *position == head);
         let reached = tokio::time::timeout(Duration::from_secs(30), reached).await;
         reached.expect("in time").expect("the tail lives");
     }
 
-    async fn made(&self, number: u32) -> Agent {
+    async fn create_agent(&self, number: u32) -> Agent {
         let (agent, stamp) = (fixture::agent(number), fixture::stamp(0));
         let (agents, tenant) = (&self.storage.agents, fixture::tenant());
         let made = agents.insert(&tenant, &agent, &stamp, None).await;
@@ -64,34 +64,35 @@ impl Followed {
         agent
     }
 
-    async fn asked(&self, exchange: CompletedTurn) {
-        let recorded = self.storage.turns.record_completed_turn(exchange).await;
-        recorded.expect("the exchange is recorded");
+    async fn record(&self, completed: CompletedTurn) {
+        let recorded = self.storage.turns.record_completed_turn(completed).await;
+        recorded.expect("the turn is recorded");
         self.read().await;
     }
 
     /// A store with one conversation with each of three agents: of `ada`, of `bob` and of no user.
     /// Two principals sent the messages.
-    async fn with_talks() -> Self {
+    async fn with_conversations() -> Self {
         let followed = Self::new().await;
         for (number, user) in [(1, Some("ada")), (2, Some("bob")), (3, None)] {
-            let agent = followed.made(number).await;
-            let talk = Conversation {
+            let agent = followed.create_agent(number).await;
+            let conversation = Conversation {
                 user_id: user.map(ToOwned::to_owned),
                 ..fixture::conversation(number, agent.id)
             };
-            let target = ConversationTarget::New(talk.clone());
+            let target = ConversationTarget::New(conversation.clone());
             followed
-                .asked(fixture::exchange(number, &agent, target))
+                .record(fixture::exchange(number, &agent, target))
                 .await;
-            let mut later = fixture::exchange(10 + number, &agent, fixture::existing(&talk, 1));
+            let mut later =
+                fixture::exchange(10 + number, &agent, fixture::existing(&conversation, 1));
             later.begin.stamp.actor = PrincipalId::new("main~bob");
-            followed.asked(later).await;
+            followed.record(later).await;
         }
         followed
     }
 
-    async fn deleted_conversation(&self, number: u32) {
+    async fn delete_conversation(&self, number: u32) {
         let (tenant, id) = (fixture::tenant(), fixture::conversation_id(number));
         let stamp = fixture::stamp(100);
         let deleted = self.storage.conversations.delete(&tenant, id, None, &stamp);
@@ -99,7 +100,7 @@ impl Followed {
         self.read().await;
     }
 
-    async fn deleted_agent(&self, number: u32) {
+    async fn delete_agent(&self, number: u32) {
         let (tenant, id) = (fixture::tenant(), fixture::agent_id(number));
         let stamp = fixture::stamp(200);
         let deleted = self.storage.agents.delete(&tenant, id, None, &stamp);
@@ -114,7 +115,11 @@ impl Followed {
             .tail
             .read(Seq(0), events(1_000), shown)
             .expect("all is held");
-        let held = read.events.iter().map(|fed| fed.logged.clone()).collect();
+        let held = read
+            .events
+            .iter()
+            .map(|event| event.logged.clone())
+            .collect();
         let query = filter.query(Seq(0), events(1_000));
         let page = self.storage.events.page(&fixture::tenant(), &query).await;
         (held, page.expect("the store answers").events)
@@ -143,7 +148,7 @@ fn types() -> [Vec<EventType>; 3] {
     ]
 }
 
-/// Every visibility that makes a difference in [`Followed::with_talks`].
+/// Every visibility that makes a difference in [`FollowedStore::with_conversations`].
 fn views() -> Vec<EventVisibility> {
     let mut views = Vec::new();
     for (agents, conversations) in [(true, true), (true, false), (false, true), (false, false)] {
@@ -163,12 +168,12 @@ fn views() -> Vec<EventVisibility> {
 
 #[tokio::test]
 async fn memory_and_store_return_the_same_events() {
-    let followed = Followed::with_talks().await;
-    followed.deleted_conversation(1).await;
+    let followed = FollowedStore::with_conversations().await;
+    followed.delete_conversation(1).await;
     let mut shown = 0;
     for types in types() {
         for visibility in views() {
-            for (agent, talk) in [
+            for (agent, conversation) in [
                 (None, None),
                 (Some(1), None),
                 (Some(2), Some(2)),
@@ -177,7 +182,7 @@ async fn memory_and_store_return_the_same_events() {
                 let filter = EventFilter {
                     types: types.clone(),
                     agent_id: agent.map(fixture::agent_id),
-                    conversation_id: talk.map(fixture::conversation_id),
+                    conversation_id: conversation.map(fixture::conversation_id),
                     visibility: visibility.clone(),
                 };
                 let (held, stored) = followed.both(&filter).await;
@@ -194,7 +199,7 @@ async fn memory_and_store_return_the_same_events() {
 
 #[tokio::test]
 async fn memory_hides_the_same_deleted_data_as_the_store() {
-    let followed = Followed::with_talks().await;
+    let followed = FollowedStore::with_conversations().await;
     let is_hidden = |logged: &LoggedEvent| logged.event.data == EventData::DELETED;
     let hidden = async || {
         let (held, stored) = followed.both(&everything()).await;
@@ -204,11 +209,11 @@ async fn memory_hides_the_same_deleted_data_as_the_store() {
         held.iter().filter(|is_hidden| **is_hidden).count()
     };
     assert_eq!(hidden().await, 0);
-    followed.deleted_conversation(1).await;
+    followed.delete_conversation(1).await;
     let of_a_conversation = hidden().await;
     assert_eq!(of_a_conversation, 5);
-    followed.deleted_conversation(2).await;
-    followed.deleted_agent(2).await;
+    followed.delete_conversation(2).await;
+    followed.delete_agent(2).await;
     // The agent's snapshot and the deletion of its conversation are hidden too.
     assert_eq!(hidden().await, 2 * of_a_conversation + 2);
 }

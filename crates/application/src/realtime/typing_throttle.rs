@@ -1,52 +1,49 @@
 //! The limit on how often typing updates are published.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
 use domain::{ConversationId, PrincipalId, TenantId};
+use parking_lot::Mutex;
 use ports::Clock;
 
 /// The time within which a repeated update is not published.
-const SPAN: Duration = Duration::from_secs(1);
+const MIN_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A principal and the conversation in which it types.
 pub(super) type Typist = (TenantId, ConversationId, PrincipalId);
 
 /// Limits typing updates: a change is published at once, a repetition once a second. Every update
 /// wakes all listeners of the tenant.
-pub(super) struct TypingPace {
+pub(super) struct TypingThrottle {
     clock: Arc<dyn Clock>,
     /// The last update of each typist, and its time.
-    told: Mutex<HashMap<Typist, (bool, Duration)>>,
+    published: Mutex<HashMap<Typist, (bool, Duration)>>,
 }
 
-impl TypingPace {
+impl TypingThrottle {
     pub(super) fn new(clock: Arc<dyn Clock>) -> Self {
         Self {
             clock,
-            told: Mutex::default(),
+            published: Mutex::default(),
         }
     }
 
     /// Returns whether this update is to be published now, and records it as published if so.
-    pub(super) fn take(&self, typist: Typist, typing: bool) -> bool {
+    pub(super) fn permit(&self, typist: Typist, typing: bool) -> bool {
         let now = self.clock.running_for();
-        let is_fresh = |at: Duration| now.saturating_sub(at) < SPAN;
-        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some((last, at)) = told.get(&typist)
+        let is_recent = |at: Duration| now.saturating_sub(at) < MIN_INTERVAL;
+        let mut published = self.published.lock();
+        if let Some((last, at)) = published.get(&typist)
             && *last == typing
-            && is_fresh(*at)
+            && is_recent(*at)
         {
             return false;
         }
-        if told.len() == told.capacity() {
+        if published.len() == published.capacity() {
             // Expired entries have no effect any more; they are removed before the map would grow.
-            told.retain(|_, (_, at)| is_fresh(*at));
+            published.retain(|_, (_, at)| is_recent(*at));
         }
-        told.insert(typist, (typing, now));
+        published.insert(typist, (typing, now));
         true
     }
 }
@@ -59,15 +56,15 @@ mod tests {
     use super::*;
 
     #[derive(Default)]
-    struct HandClock(Mutex<Duration>);
+    struct ManualClock(Mutex<Duration>);
 
-    impl Clock for HandClock {
+    impl Clock for ManualClock {
         fn now(&self) -> Timestamp {
             Timestamp::from_milliseconds(0)
         }
 
         fn running_for(&self) -> Duration {
-            *self.0.lock().unwrap()
+            *self.0.lock()
         }
     }
 
@@ -81,12 +78,12 @@ mod tests {
     }
 
     #[test]
-    fn the_same_is_told_once_a_second_and_a_change_at_once() {
-        let clock = Arc::new(HandClock::default());
-        let pace = TypingPace::new(clock.clone());
+    fn a_repetition_is_published_once_a_second_and_a_change_at_once() {
+        let clock = Arc::new(ManualClock::default());
+        let throttle = TypingThrottle::new(clock.clone());
         let at = |milliseconds, number, typing| {
-            *clock.0.lock().unwrap() = Duration::from_millis(milliseconds);
-            pace.take(typist(number), typing)
+            *clock.0.lock() = Duration::from_millis(milliseconds);
+            throttle.permit(typist(number), typing)
         };
         assert!(at(0, 1, true));
         assert!(!at(999, 1, true));
@@ -98,13 +95,13 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_long_ago_is_forgotten() {
-        let clock = Arc::new(HandClock::default());
-        let pace = TypingPace::new(clock.clone());
+    fn expired_entries_are_removed() {
+        let clock = Arc::new(ManualClock::default());
+        let throttle = TypingThrottle::new(clock.clone());
         for number in 0..10_000 {
-            *clock.0.lock().unwrap() = Duration::from_millis(100) * u32::try_from(number).unwrap();
-            assert!(pace.take(typist(number), true));
+            *clock.0.lock() = Duration::from_millis(100) * u32::try_from(number).unwrap();
+            assert!(throttle.permit(typist(number), true));
         }
-        assert!(pace.told.lock().unwrap().len() < 50);
+        assert!(throttle.published.lock().len() < 50);
     }
 }

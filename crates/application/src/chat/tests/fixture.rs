@@ -16,46 +16,46 @@ use ports::{
 };
 use uuid::Uuid;
 
-use super::super::live_turn::TurnSubject;
+use super::super::live_turns::TurnSubject;
 
-/// A store with one turn, or an unavailable store.
-pub(in crate::chat) struct StoredTurn {
+/// A store with one turn, which can be made unavailable.
+pub(super) struct StoredTurn {
     status: Mutex<Option<TurnStatus>>,
     reads: AtomicUsize,
 }
 
 impl StoredTurn {
-    /// A store with a turn of this status; `None` is an unavailable store.
-    pub(in crate::chat) fn new(status: Option<TurnStatus>) -> Arc<Self> {
+    /// Creates a store with a turn of this status; `None` is an unavailable store.
+    pub(super) fn new(status: Option<TurnStatus>) -> Arc<Self> {
         Arc::new(Self {
             status: Mutex::new(status),
             reads: AtomicUsize::new(0),
         })
     }
 
-    pub(in crate::chat) fn set(&self, status: Option<TurnStatus>) {
+    pub(super) fn set(&self, status: Option<TurnStatus>) {
         *self.status.lock().unwrap() = status;
     }
 
     /// Returns the number of reads since the last call.
-    pub(in crate::chat) fn reads(&self) -> usize {
+    pub(super) fn reads(&self) -> usize {
         self.reads.swap(0, Ordering::SeqCst)
     }
 }
 
-pub(in crate::chat) fn subject() -> TurnSubject {
+pub(super) fn subject() -> TurnSubject {
     TurnSubject {
         tenant: "default".parse().unwrap(),
         turn_id: TurnId::new(Uuid::from_u128(1)),
         conversation_id: ConversationId::new(Uuid::from_u128(2)),
         agent_id: AgentId::new(Uuid::from_u128(3)),
         user_id: None,
-        asker: asker(),
+        started_by: principal(),
         request_id: None,
     }
 }
 
-pub(in crate::chat) fn started() -> TurnStarted {
+pub(super) fn started() -> TurnStarted {
     let subject = subject();
     TurnStarted {
         turn_id: subject.turn_id,
@@ -66,7 +66,7 @@ pub(in crate::chat) fn started() -> TurnStarted {
     }
 }
 
-fn asker() -> PrincipalId {
+fn principal() -> PrincipalId {
     PrincipalId::new("key:000000000000")
 }
 
@@ -95,7 +95,7 @@ fn found(status: TurnStatus) -> FoundTurn {
             finished_at: status.is_final().then_some(time),
         },
         message_id: started.message_id,
-        principal: asker(),
+        principal: principal(),
         user_id: None,
     }
 }

@@ -7,21 +7,21 @@ use domain::Seq;
 use super::SerializedEvent;
 
 /// The maximum number of events.
-const MOST_EVENTS: usize = 1_024;
+const MAX_EVENTS: usize = 1_024;
 /// The maximum size of the events, in bytes.
-const MOST_BYTES: usize = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// The newest events of a log: all of them after `start`, up to and including `end`.
 #[derive(Debug)]
-pub(super) struct Ring {
+pub(super) struct RecentEvents {
     events: VecDeque<Arc<SerializedEvent>>,
     bytes: usize,
     start: Seq,
     end: Seq,
 }
 
-impl Ring {
-    /// Creates an empty ring; the log is read from `position`.
+impl RecentEvents {
+    /// Creates an empty buffer; the log is read from `position`.
     pub(super) fn beginning_at(position: Seq) -> Self {
         Self {
             events: VecDeque::new(),
@@ -45,12 +45,12 @@ impl Ring {
     /// dropped to keep the limits. An event whose subject a later one deletes loses its data.
     pub(super) fn extend(&mut self, events: Vec<SerializedEvent>, end: Seq) {
         for event in events {
-            self.empty_what_is_deleted_by(&event);
+            self.remove_data_deleted_by(&event);
             self.bytes += event.weight();
             self.events.push_back(Arc::new(event));
         }
         self.end = end;
-        while (self.events.len() > MOST_EVENTS || self.bytes > MOST_BYTES)
+        while (self.events.len() > MAX_EVENTS || self.bytes > MAX_BYTES)
             && let Some(oldest) = self.events.pop_front()
         {
             self.bytes -= oldest.weight();
@@ -61,21 +61,21 @@ impl Ring {
         }
     }
 
-    fn empty_what_is_deleted_by(&mut self, deletion: &SerializedEvent) {
+    fn remove_data_deleted_by(&mut self, deletion: &SerializedEvent) {
         if !deletion.logged.event.kind.is_deletion() {
             return;
         }
         for event in &mut self.events {
-            if event.is_emptied_by(&deletion.logged.event) {
-                let emptied = event.emptied();
-                self.bytes = self.bytes + emptied.weight() - event.weight();
-                *event = Arc::new(emptied);
+            if event.is_deleted_by(&deletion.logged.event) {
+                let without_data = event.without_data();
+                self.bytes = self.bytes + without_data.weight() - event.weight();
+                *event = Arc::new(without_data);
             }
         }
     }
 
     /// Returns the events after a position, oldest first; `None` if the position is older than the
-    /// ring or newer than its end.
+    /// buffer or newer than its end.
     pub(super) fn after(&self, since: Seq) -> Option<impl Iterator<Item = &Arc<SerializedEvent>>> {
         if since < self.start || since > self.end {
             return None;

@@ -1,9 +1,10 @@
 //! A turn repository whose cancellations wait for the test.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use async_trait::async_trait;
 use domain::{AsOf, NodeId, Stamp, TenantId, TurnId};
+use parking_lot::Mutex;
 use ports::{
     BeginOutcome, BeginTurn, CancelOutcome, CompletedTurn, FinishOutcome, FinishTurn, FoundTurn,
     RecordTurnOutcome, Reply, RepositoryError, TurnRepository,
@@ -12,42 +13,42 @@ use tokio::sync::Notify;
 
 /// The way in which a cancellation fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Lost {
+pub(crate) enum Failure {
     /// The store is unavailable and stores nothing.
-    Question,
+    Request,
     /// The store stores the cancellation, and the response is lost.
-    Answer,
+    Response,
 }
 
 /// A turn repository whose cancellations wait for the test.
-pub(crate) struct Held {
+pub(crate) struct GatedTurns {
     pub(crate) turns: Arc<dyn TurnRepository>,
     /// Notifies the test that a cancellation has arrived.
-    pub(crate) come: Notify,
+    pub(crate) arrived: Notify,
     /// Notifies the cancellation that it may continue.
-    pub(crate) go_on: Notify,
+    pub(crate) proceed: Notify,
     /// The failure of the next cancellation, if any.
-    pub(crate) lost: Mutex<Option<Lost>>,
+    pub(crate) failure: Mutex<Option<Failure>>,
 }
 
-impl Held {
+impl GatedTurns {
     pub(crate) fn over(turns: &Arc<dyn TurnRepository>) -> Arc<Self> {
         Arc::new(Self {
             turns: Arc::clone(turns),
-            come: Notify::new(),
-            go_on: Notify::new(),
-            lost: Mutex::default(),
+            arrived: Notify::new(),
+            proceed: Notify::new(),
+            failure: Mutex::default(),
         })
     }
 }
 
 #[async_trait]
-impl TurnRepository for Held {
+impl TurnRepository for GatedTurns {
     async fn record_completed_turn(
         &self,
-        exchange: CompletedTurn,
+        completed: CompletedTurn,
     ) -> Result<RecordTurnOutcome, RepositoryError> {
-        self.turns.record_completed_turn(exchange).await
+        self.turns.record_completed_turn(completed).await
     }
 
     async fn begin_turn(&self, begin: BeginTurn) -> Result<BeginOutcome, RepositoryError> {
@@ -66,21 +67,17 @@ impl TurnRepository for Held {
         node: Option<NodeId>,
         stamp: &Stamp,
     ) -> Result<CancelOutcome, RepositoryError> {
-        self.come.notify_one();
-        self.go_on.notified().await;
-        let lost = self
-            .lost
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .take();
-        if lost != Some(Lost::Question) {
+        self.arrived.notify_one();
+        self.proceed.notified().await;
+        let failure = self.failure.lock().take();
+        if failure != Some(Failure::Request) {
             let turns = &self.turns;
             let cancelled = turns.cancel_turn(tenant, id, partial, node, stamp).await;
-            if lost.is_none() {
+            if failure.is_none() {
                 return cancelled;
             }
         }
-        Err(RepositoryError::Unavailable(format!("{lost:?}").into()))
+        Err(RepositoryError::Unavailable(format!("{failure:?}").into()))
     }
 
     async fn find(

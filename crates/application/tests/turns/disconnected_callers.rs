@@ -8,17 +8,20 @@ use futures::FutureExt as _;
 use ports::HistoryQuery;
 use scripted_engine::Script;
 
-use crate::{process::Process, world::World};
+use crate::{fixture::Fixture, process::Process};
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_message_is_answered_even_if_its_caller_disconnects() {
-    let world = World::new().await;
-    let process = Process::start(&world).await;
-    let conversation = world.conversation.id;
+    let fixture = Fixture::new().await;
+    let process = Process::start(&fixture).await;
+    let conversation = fixture.conversation.id;
     {
         let script = Script::words(3);
-        let asking = pin!(process.ask(&world, Some(conversation), &script));
-        assert!(asking.now_or_never().is_none(), "the store is asked first");
+        let asking = pin!(process.ask(&fixture, Some(conversation), &script));
+        assert!(
+            asking.now_or_never().is_none(),
+            "the store is accepted first"
+        );
     }
     process.tasks.close();
     process.tasks.wait().await;
@@ -26,7 +29,7 @@ async fn a_message_is_answered_even_if_its_caller_disconnects() {
         before: i64::MAX,
         limits: HistoryLimits::default(),
     };
-    let (tenant, conversations) = (fixture::tenant(), &world.storage.conversations);
+    let (tenant, conversations) = (fixture::tenant(), &fixture.storage.conversations);
     let said = conversations.history(&tenant, conversation, &query);
     assert_eq!(said.await.unwrap().len(), 2);
 }

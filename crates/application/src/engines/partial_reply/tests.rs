@@ -1,11 +1,6 @@
-use domain::{
-    ToolCall,
-    sizes::{ARGUMENT_LEVELS, TURN_ARGUMENT_BYTES},
-    tool_call::json_bytes,
-};
-use serde_json::{Value, json};
+use serde_json::json;
 
-use super::super::partial_reply::*;
+use super::*;
 
 fn called(name: &str, arguments: &Value) -> ToolStep {
     ToolStep::Called {
@@ -26,7 +21,7 @@ fn returned(name: &str, arguments: &Value, status: &str) -> ToolStep {
 fn after(steps: Vec<ToolStep>) -> PartialReply {
     let mut reply = PartialReply::default();
     for step in steps {
-        assert!(reply.push_tool_step(step), "there is room");
+        assert!(reply.push_tool_step(step), "the step fits");
     }
     reply
 }
@@ -39,7 +34,7 @@ fn reported(reply: &PartialReply, open: OpenCallStatus) -> Vec<(String, Value, S
 }
 
 #[test]
-fn calls_are_told_in_the_order_in_which_they_were_made() {
+fn calls_are_reported_in_the_order_in_which_they_were_made() {
     let (one, two) = (json!({"zone": "UTC"}), json!({"zone": "Asia/Tokyo"}));
     let reply = after(vec![
         called("time", &one),
@@ -62,22 +57,22 @@ fn calls_are_told_in_the_order_in_which_they_were_made() {
 }
 
 #[test]
-fn a_call_is_told_once_whatever_an_engine_says_of_its_end() {
-    let (given, read) = (json!({"a": "1"}), json!({"a": 1}));
+fn a_call_is_reported_once_even_if_its_end_has_other_arguments() {
+    let (sent, parsed) = (json!({"a": "1"}), json!({"a": 1}));
     let reply = after(vec![
-        called("sum", &given),
-        returned("sum", &read, "ok"),
+        called("sum", &sent),
+        returned("sum", &parsed, "ok"),
         returned("time", &json!({}), "failed"),
     ]);
     let expected = [
-        ("sum".to_owned(), read, "ok".to_owned()),
+        ("sum".to_owned(), parsed, "ok".to_owned()),
         ("time".to_owned(), json!({}), "failed".to_owned()),
     ];
     assert_eq!(reported(&reply, OpenCallStatus::Cut), expected);
 }
 
 #[test]
-fn a_text_is_only_so_long() {
+fn text_beyond_the_limit_is_refused() {
     let mut reply = PartialReply::default();
     assert!(reply.push_text(&"x".repeat(MAX_TEXT_BYTES)));
     assert!(!reply.push_text("x"));
@@ -86,7 +81,7 @@ fn a_text_is_only_so_long() {
 }
 
 #[test]
-fn calls_without_end_are_refused() {
+fn calls_beyond_the_limit_are_refused() {
     let mut reply = PartialReply::default();
     let made = (0..10_000).take_while(|_| reply.push_tool_step(called("sum", &json!({}))));
     assert!((1_000..10_000).contains(&made.count()));
@@ -95,7 +90,7 @@ fn calls_without_end_are_refused() {
 }
 
 #[test]
-fn all_that_tools_may_be_given_is_kept_once_beside_a_text() {
+fn arguments_up_to_the_limit_are_kept_once_beside_the_text() {
     // Sixteen calls of 64 KiB of JSON, of the kind that takes the most memory.
     let large = json!({"ab": vec![1; 32_764]});
     assert_eq!(json_bytes(&large), 64 * 1024);
@@ -112,11 +107,11 @@ fn all_that_tools_may_be_given_is_kept_once_beside_a_text() {
 }
 
 #[test]
-fn of_more_arguments_only_what_there_is_room_for_is_kept() {
+fn arguments_beyond_the_limit_are_omitted() {
     let large = json!({"a": "x".repeat(TURN_ARGUMENT_BYTES / 2)});
     let small = json!({"a": "x"});
     let mut steps = vec![called("sum", &large), called("sum", &large)];
-    // What ends without having begun is counted, too.
+    // A call that ends without a start is counted, too.
     steps.push(returned("time", &large, "ok"));
     steps.push(called("time", &small));
     for _ in 0..3 {
@@ -129,7 +124,7 @@ fn of_more_arguments_only_what_there_is_room_for_is_kept() {
 }
 
 #[test]
-fn arguments_that_are_nested_too_deep_are_not_kept() {
+fn arguments_that_are_nested_too_deep_are_omitted() {
     let nested = |levels| (1..levels).fold(json!({}), |inner, _| json!({"a": inner}));
     let (deep, deeper) = (nested(ARGUMENT_LEVELS), nested(ARGUMENT_LEVELS + 1));
     let reply = after(vec![

@@ -46,7 +46,7 @@ impl IdSource for CountedIds {
 }
 
 /// A store with an agent whose replies take some time, and a conversation with it.
-pub(crate) struct World {
+pub(crate) struct Fixture {
     pub(crate) storage: Storage,
     pub(crate) clock: Arc<Ticks>,
     pub(crate) ids: Arc<CountedIds>,
@@ -55,7 +55,7 @@ pub(crate) struct World {
     _folder: TempDir,
 }
 
-impl World {
+impl Fixture {
     pub(crate) async fn new() -> Self {
         let folder = tempfile::tempdir().expect("a folder for the store");
         let url = format!("sqlite://{}", folder.path().join("test.db").display());

@@ -1,0 +1,101 @@
+//! The progress of a turn, and its outcome.
+
+use domain::{ChatReply, NodeId, Problem, ProblemCode, Turn, TurnStarted, TurnStatus};
+
+use super::command::CompletedChat;
+use crate::engines::PartialReply;
+
+/// The end of a turn.
+#[derive(Debug, Clone, PartialEq)]
+pub enum TurnOutcome {
+    /// The turn has a reply.
+    Completed(CompletedChat),
+    /// The turn has no reply.
+    Failed(Problem),
+    /// The turn was cancelled, or deleted.
+    Cancelled,
+}
+
+impl TurnOutcome {
+    /// Returns the outcome of a stored turn; `None` if it has not ended.
+    pub(super) fn of_stored(turn: Turn) -> Option<Self> {
+        Some(match turn.status {
+            TurnStatus::Queued | TurnStatus::InProgress => return None,
+            TurnStatus::Cancelled => Self::Cancelled,
+            TurnStatus::Failed => Self::Failed(
+                turn.error
+                    .unwrap_or_else(|| Problem::new(ProblemCode::Internal)),
+            ),
+            TurnStatus::Completed => match chat_reply_of(turn) {
+                Some(reply) => Self::Completed(CompletedChat::replayed(reply)),
+                None => Self::Failed(Problem::new(ProblemCode::Internal)),
+            },
+        })
+    }
+}
+
+/// Returns the reply of a completed turn; `None` if the stored turn lacks a part of it.
+fn chat_reply_of(turn: Turn) -> Option<ChatReply> {
+    let reply = turn.reply?;
+    Some(ChatReply {
+        message: reply.content,
+        conversation_id: turn.conversation_id,
+        turn_id: turn.id,
+        message_id: reply.id,
+        agent_id: turn.agent_id,
+        agent_version: turn.agent_version?,
+        engine: turn.engine.or(reply.engine)?,
+        degraded: turn.degraded,
+        finish_reason: turn.finish_reason.or(reply.finish_reason)?,
+        usage: turn.usage,
+        created_at: reply.created_at,
+    })
+}
+
+/// The progress of a turn.
+#[derive(Debug, Default)]
+pub struct Progress {
+    /// Whether the turn is or was queued.
+    pub was_queued: bool,
+    /// The content of `turn.started`, once it has started.
+    pub started: Option<TurnStarted>,
+    /// The reply so far.
+    pub reply: PartialReply,
+    /// The end of the turn.
+    pub outcome: Option<TurnOutcome>,
+    /// The node id under which this process runs the turn.
+    pub(super) local_node: Option<NodeId>,
+    /// Whether it is stopped because the process ends or has lost its lease.
+    pub(super) is_interrupted: bool,
+    /// The length of the text that clients may receive during a cancellation.
+    held_at: Option<usize>,
+    /// The number of cancellations in progress.
+    cancellations: usize,
+}
+
+impl Progress {
+    /// Returns the text that clients may receive. During and after a cancellation, that is the text
+    /// that the cancellation stores.
+    pub fn text(&self) -> &str {
+        let held_at = match &self.outcome {
+            Some(TurnOutcome::Completed(_) | TurnOutcome::Failed(_)) => None,
+            Some(TurnOutcome::Cancelled) | None => self.held_at,
+        };
+        let text = &self.reply.text;
+        held_at.map_or(text, |at| text.get(..at).unwrap_or_default())
+    }
+
+    /// Withholds the text that arrives from now on.
+    pub(super) fn hold(&mut self) {
+        self.cancellations += 1;
+        self.held_at.get_or_insert(self.reply.text.len());
+    }
+
+    /// Ends the withholding of one cancellation.
+    pub(super) fn release(&mut self) {
+        self.cancellations = self.cancellations.saturating_sub(1);
+        if self.cancellations == 0 {
+            self.held_at = None;
+        }
+    }
+}

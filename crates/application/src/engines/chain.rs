@@ -1,0 +1,180 @@
+//! Calls of a chain of engines, until one of them replies.
+
+use std::time::{Duration, Instant};
+
+use domain::{ConversationId, FinishReason, MessageId, Problem, ProblemCode, ToolCall, Usage};
+use parking_lot::Mutex;
+use ports::{Reply, ReplyError, ReplyRequest};
+
+use super::{
+    Candidate,
+    attempt::{FailedAttempt, attempt, engine_code, engine_problem},
+    partial_reply::{OpenCallStatus, PartialReply},
+};
+
+/// The complete reply of an engine.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct EngineReply {
+    content: String,
+    engine: String,
+    degraded: bool,
+    finish_reason: FinishReason,
+    usage: Option<Usage>,
+    tool_calls: Vec<ToolCall>,
+}
+
+impl EngineReply {
+    /// Returns the reply to store.
+    pub(crate) fn into_reply(self, message_id: MessageId) -> Reply {
+        Reply {
+            message_id,
+            content: self.content,
+            engine: self.engine,
+            degraded: self.degraded,
+            finish_reason: self.finish_reason,
+            usage: self.usage,
+            tool_calls: self.tool_calls,
+        }
+    }
+}
+
+/// The destination of a reply while an engine produces it.
+pub(crate) trait ReplySink: Sync {
+    /// Returns the ids under which failures are logged.
+    fn log_context(&self) -> LogContext<'_>;
+
+    /// Reads or changes the reply so far.
+    fn with_reply<R>(&self, change: impl FnOnce(&mut PartialReply) -> R) -> R;
+
+    /// Reports that the reply has grown.
+    fn notify(&self) {}
+}
+
+/// The ids under which an engine's failures are logged, in addition to those of the request.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct LogContext<'a> {
+    pub(crate) conversation: ConversationId,
+    /// The HTTP request that sent the message, if this process received it.
+    pub(crate) request_id: Option<&'a str>,
+}
+
+/// Buffers a reply that is only read when it is complete.
+pub(crate) struct BufferedSink<'a> {
+    log_context: LogContext<'a>,
+    reply: Mutex<PartialReply>,
+}
+
+impl<'a> BufferedSink<'a> {
+    pub(crate) fn new(log_context: LogContext<'a>) -> Self {
+        Self {
+            log_context,
+            reply: Mutex::default(),
+        }
+    }
+}
+
+impl ReplySink for BufferedSink<'_> {
+    fn log_context(&self) -> LogContext<'_> {
+        self.log_context
+    }
+
+    fn with_reply<R>(&self, change: impl FnOnce(&mut PartialReply) -> R) -> R {
+        change(&mut self.reply.lock())
+    }
+}
+
+/// Calls the engines in order, except those with an open circuit breaker. The next engine is called
+/// only if the previous one returned no text and called no tool: a reply never mixes two engines,
+/// and no tool call is repeated. Returns the failure of the last engine that was called; `failure`
+/// is that of an engine that was called before these.
+pub(crate) async fn run_engine_chain(
+    chain: &[Candidate],
+    request: &ReplyRequest,
+    mut failure: Option<Problem>,
+    sink: &impl ReplySink,
+) -> Result<EngineReply, Problem> {
+    let mut shortest_wait = None;
+    for candidate in chain {
+        let permit = match candidate.breakers.enter() {
+            Ok(permit) => permit,
+            Err(wait) => {
+                shortest_wait = Some(shortest_wait.map_or(wait, |other| wait.min(other)));
+                continue;
+            }
+        };
+        sink.with_reply(|reply| {
+            reply.engine.clone_from(&candidate.name);
+            reply.degraded = candidate.is_fallback;
+        });
+        let started = Instant::now();
+        let result = attempt(candidate, permit, request, sink).await;
+        record(candidate, started.elapsed(), &result);
+        match result {
+            Ok(end) => return Ok(complete(candidate, end, sink)),
+            Err(FailedAttempt { error, .. }) => {
+                log_failure(candidate, request, sink.log_context(), &error);
+                failure = Some(engine_problem(&error));
+                if sink.with_reply(|reply| !reply.is_empty()) {
+                    break;
+                }
+            }
+        }
+    }
+    Err(failure.unwrap_or_else(|| no_engine_called(shortest_wait)))
+}
+
+fn complete(
+    candidate: &Candidate,
+    (finish_reason, usage): (FinishReason, Option<Usage>),
+    sink: &impl ReplySink,
+) -> EngineReply {
+    // The text is copied, because a cancellation before the reply is stored still needs it.
+    sink.with_reply(|reply| EngineReply {
+        content: reply.text.clone(),
+        engine: candidate.name.clone(),
+        degraded: candidate.is_fallback,
+        finish_reason,
+        usage,
+        tool_calls: reply.tool_calls(OpenCallStatus::Cut),
+    })
+}
+
+fn log_failure(
+    candidate: &Candidate,
+    request: &ReplyRequest,
+    context: LogContext<'_>,
+    error: &ReplyError,
+) {
+    tracing::warn!(
+        engine = candidate.name,
+        error = ports::error::chain(error),
+        tenant = %request.tenant,
+        agent = %request.agent.id,
+        conversation = %context.conversation,
+        turn = %request.turn_id,
+        request_id = context.request_id,
+        "reply engine failed"
+    );
+}
+
+/// Returns the problem of a chain in which no engine was called: the chain is empty, or all circuit
+/// breakers are open for at least `wait`.
+fn no_engine_called(wait: Option<Duration>) -> Problem {
+    if wait.is_none() {
+        return Problem::new(ProblemCode::EngineFailed);
+    }
+    Problem::new(ProblemCode::EngineUnavailable).with_wait(wait)
+}
+
+/// Records the time and the outcome of an attempt as a metric.
+fn record<T>(candidate: &Candidate, took: Duration, result: &Result<T, FailedAttempt>) {
+    let outcome = match result {
+        Ok(_) => "ok",
+        Err(failure) => engine_code(&failure.error).slug(),
+    };
+    let labels = [
+        ("engine", candidate.name.clone()),
+        ("outcome", outcome.to_owned()),
+    ];
+    metrics::histogram!("engine_seconds", &labels).record(took.as_secs_f64());
+}
