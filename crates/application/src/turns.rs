@@ -187,11 +187,11 @@ impl TurnService {
                 actor: caller.id.clone(),
             },
         };
-        let lost = |error: JoinError| RepositoryError::Unavailable(error.into());
+        let panicked = |error: JoinError| RepositoryError::Unavailable(error.into());
         self.runner
             .in_background(cancellation.run())
             .await
-            .map_err(lost)??;
+            .map_err(panicked)??;
         Ok(self.get(caller, id).await?.value)
     }
 

@@ -70,7 +70,7 @@ impl CacheInvalidator {
             if let Some(Err(error)) = applied {
                 tracing::warn!(
                     error = ports::error::chain(&error),
-                    "cannot read the event log; caches are unused until it can be read"
+                    "cannot read the event log; retrying"
                 );
             }
         }

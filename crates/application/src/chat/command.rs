@@ -27,7 +27,7 @@ pub struct ChatCommand {
     pub user_id: Option<String>,
     /// The client's own string pairs for the turn.
     pub metadata: Metadata,
-    /// What to do when a turn is in progress.
+    /// Whether to queue or reject the message if a turn is in progress.
     #[serde(skip)]
     pub on_busy: OnBusy,
     /// The id of the request, for the log.

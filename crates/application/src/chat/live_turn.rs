@@ -1,4 +1,4 @@
-//! The state of a turn while it lasts, as this process knows it.
+//! The state of a turn in this process, until it ends.
 
 use std::sync::{Arc, Weak};
 

@@ -21,8 +21,8 @@ pub struct LiveTurns {
 
 /// A registered turn.
 pub(super) struct RegisteredTurn {
-    /// A copy of the turn's own: searching the map must not upgrade `turn`, because dropping the
-    /// last reference locks the map.
+    /// The same as in the turn, for searches of the locked map: one that upgrades and drops `turn`
+    /// could drop its last reference, which locks the map again.
     subject: Arc<TurnSubject>,
     turn: Weak<LiveTurn>,
 }

@@ -15,12 +15,12 @@ use super::*;
 /// The result of a renewal.
 #[derive(Debug, Clone, Copy)]
 enum Renewal {
-    Held,
+    Valid,
     Expired,
     Unavailable,
     Panic,
     /// A successful renewal after this time.
-    HeldAfter(Duration),
+    ValidAfter(Duration),
 }
 
 /// A store that returns the given results of renewals, and success once they are used up.
@@ -39,12 +39,12 @@ impl NodeRepository for Leases {
 
     async fn renew(&self, _: NodeId, _: Duration) -> Result<bool, RepositoryError> {
         let answer = self.answers.lock().unwrap().pop_front();
-        match answer.unwrap_or(Renewal::Held) {
-            Renewal::Held => Ok(true),
+        match answer.unwrap_or(Renewal::Valid) {
+            Renewal::Valid => Ok(true),
             Renewal::Expired => Ok(false),
             Renewal::Unavailable => Err(RepositoryError::Unavailable("unavailable".into())),
             Renewal::Panic => panic!("requested by the test"),
-            Renewal::HeldAfter(time) => {
+            Renewal::ValidAfter(time) => {
                 tokio::time::sleep(time).await;
                 Ok(true)
             }
@@ -87,7 +87,7 @@ async fn after(seconds: u64) {
 
 #[tokio::test(start_paused = true)]
 async fn a_streak_lasts_while_every_renewal_succeeds() {
-    let (node, _) = running([Renewal::Held, Renewal::Held, Renewal::Unavailable]).await;
+    let (node, _) = running([Renewal::Valid, Renewal::Valid, Renewal::Unavailable]).await;
     after(5).await;
     assert_eq!(node.renewal_streak(), Duration::from_secs(5));
     after(2).await;
@@ -111,7 +111,7 @@ async fn a_streak_lasts_while_every_renewal_succeeds() {
 
 #[tokio::test(start_paused = true)]
 async fn a_renewal_that_panics_ends_the_streak() {
-    let (node, _) = running([Renewal::Held, Renewal::Panic]).await;
+    let (node, _) = running([Renewal::Valid, Renewal::Panic]).await;
     after(4).await;
     assert_eq!(node.renewal_streak(), Duration::ZERO);
     after(4).await;
@@ -124,8 +124,8 @@ async fn a_renewal_that_panics_ends_the_streak() {
 
 #[tokio::test(start_paused = true)]
 async fn a_late_renewal_starts_a_new_streak() {
-    let late = Renewal::HeldAfter(Duration::from_secs(20));
-    let (node, _) = running([Renewal::Held, Renewal::Held, late]).await;
+    let late = Renewal::ValidAfter(Duration::from_secs(20));
+    let (node, _) = running([Renewal::Valid, Renewal::Valid, late]).await;
     after(7).await;
     assert_eq!(node.renewal_streak(), Duration::from_secs(7));
     after(5).await;
@@ -144,7 +144,7 @@ async fn a_late_renewal_starts_a_new_streak() {
 
 #[tokio::test(start_paused = true)]
 async fn an_expired_lease_leads_to_a_new_id_and_a_new_streak() {
-    let (node, leases) = running([Renewal::Held, Renewal::Expired]).await;
+    let (node, leases) = running([Renewal::Valid, Renewal::Expired]).await;
     let (before, mut watched) = (node.id(), node.watch());
     after(4).await;
     assert_ne!(node.id(), before);

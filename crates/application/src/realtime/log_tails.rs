@@ -152,7 +152,7 @@ async fn read_until_unused(
             tracing::warn!(
                 error = ports::error::chain(&error),
                 tenant = %tail.tenant(),
-                "cannot read the event log; event streams and sockets are delayed"
+                "cannot read the event log; its followers are delayed"
             );
         }
         tokio::select! {

@@ -70,8 +70,7 @@ impl LocalTurnReconciler {
     }
 
     /// Compares once: a turn that the store records as in progress in this process, but that does
-    /// not run here, is lost. A turn that is lost and was so in the last comparison,
-    /// `lost_before`, fails. Returns the turns that remain to be failed.
+    /// not run here, is lost. A turn that was also lost in the last comparison, `lost_before`, fails. Returns the turns that remain to be failed.
     pub async fn compare(
         &self,
         lost_before: &HashSet<TurnId>,

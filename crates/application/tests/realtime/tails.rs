@@ -1,14 +1,11 @@
-//! The contents and the lifetime of a tail.
+//! The contents of a tail.
 
 use std::sync::Arc;
 
-use application::realtime::{LogRead, LogUpdate, PageSize, SerializedEvent, Tail};
-use domain::{EventData, EventType, Seq};
-use tokio::time::{Duration, Instant};
+use application::realtime::{LogRead, PageSize, SerializedEvent, Tail};
+use domain::{EventType, Seq};
 
 use crate::fixture::{EventSpec, Fixture, events, everything, logged, tenant};
-
-const BEYOND_UNUSED_LIMIT: Duration = Duration::from_secs(100);
 
 fn expired(read: &LogRead) -> (Seq, Seq) {
     match read {
@@ -251,106 +248,6 @@ async fn a_read_stops_at_its_limit_and_the_next_continues_there() {
     assert_eq!(seqs(10, 2), (vec![], 10));
 }
 
-/// The types of the events that a tail holds, each with a flag for data that is not deleted.
-fn shown(tail: &Tail) -> Vec<(EventType, bool)> {
-    let held = tail
-        .read(Seq(0), events(100), |_| true)
-        .expect("all is held");
-    let shown = held.events.iter().map(|event| {
-        let is_empty = event.logged.event.data == EventData::DELETED;
-        assert_eq!(event.json.contains(r#""data":{"deleted":true}"#), is_empty);
-        (event.logged.event.kind, !is_empty)
-    });
-    shown.collect()
-}
-
-#[tokio::test]
-async fn a_deletion_removes_the_data_of_a_conversation_from_the_tail() {
-    let fixture = Fixture::new();
-    let tail = fixture.tail().await;
-    let (mine, others) = (0, 1);
-    let of = |conversation, kind| EventSpec {
-        conversation: Some(conversation),
-        ..EventSpec::of_type(kind)
-    };
-    fixture.log.append([
-        EventSpec::of_type(EventType::AgentCreated),
-        of(mine, EventType::ConversationCreated),
-        of(others, EventType::TurnStarted),
-        of(mine, EventType::TurnCancelled),
-    ]);
-    fixture.hint();
-    fixture.reaches(&tail, Seq(4)).await;
-    fixture
-        .log
-        .append([of(mine, EventType::ConversationDeleted)]);
-    fixture.hint();
-    fixture.reaches(&tail, Seq(5)).await;
-    assert_eq!(
-        shown(&tail),
-        [
-            (EventType::AgentCreated, true),
-            (EventType::ConversationCreated, false),
-            (EventType::TurnStarted, true),
-            (EventType::TurnCancelled, false),
-            (EventType::ConversationDeleted, true),
-        ]
-    );
-}
-
-#[tokio::test]
-async fn a_deletion_removes_the_data_of_an_agent_and_its_conversations_from_the_tail() {
-    let fixture = Fixture::new();
-    let tail = fixture.tail().await;
-    let of = |agent, kind| EventSpec {
-        agent,
-        ..EventSpec::of_type(kind)
-    };
-    fixture.log.append([
-        of(0, EventType::AgentUpdated),
-        of(1, EventType::AgentUpdated),
-        of(0, EventType::TurnCompleted),
-        of(0, EventType::ConversationDeleted),
-        of(1, EventType::TurnCompleted),
-        of(0, EventType::AgentDeleted),
-    ]);
-    fixture.hint();
-    fixture.reaches(&tail, Seq(6)).await;
-    assert_eq!(
-        shown(&tail),
-        [
-            (EventType::AgentUpdated, false),
-            (EventType::AgentUpdated, true),
-            (EventType::TurnCompleted, false),
-            (EventType::ConversationDeleted, false),
-            (EventType::TurnCompleted, true),
-            (EventType::AgentDeleted, true),
-        ]
-    );
-}
-
-#[tokio::test]
-async fn a_reader_that_starts_after_a_deletion_receives_no_deleted_data() {
-    let fixture = Fixture::new();
-    let tail = fixture.tail().await;
-    let of = |kind| EventSpec {
-        conversation: Some(0),
-        ..EventSpec::of_type(kind)
-    };
-    fixture.log.append([of(EventType::ConversationCreated)]);
-    fixture.hint();
-    fixture.reaches(&tail, Seq(1)).await;
-    // Another node deletes the conversation, and no hint of that has arrived yet.
-    fixture.log.append([of(EventType::ConversationDeleted)]);
-    let tenant = tenant();
-    let follower = fixture.reader.follow(&tenant, everything(), Some(Seq(0)));
-    let mut follower = follower.await.expect("the log answers");
-    let LogUpdate::Events(events) = follower.next().await.expect("the log answers") else {
-        panic!("there are events");
-    };
-    assert_eq!(events[0].logged.event.data, EventData::DELETED);
-}
-
 #[tokio::test]
 async fn a_page_from_memory_ends_at_its_byte_limit() {
     let fixture = Fixture::new();
@@ -370,44 +267,4 @@ async fn a_page_from_memory_ends_at_its_byte_limit() {
         assert_eq!(page.events.len(), expected);
         assert_eq!(page.next, page.events[expected - 1].seq());
     }
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_tail_is_dropped_after_a_minute_without_use() {
-    let fixture = Fixture::new();
-    drop(fixture.tail().await);
-    let began = Instant::now();
-    while fixture.tails.count() > 0 {
-        assert!(began.elapsed() < BEYOND_UNUSED_LIMIT, "the tail is dropped");
-        tokio::time::sleep(Duration::from_secs(1)).await;
-    }
-    assert!(began.elapsed() >= Duration::from_mins(1));
-    // The task of the tail has ended too.
-    fixture.tasks.close();
-    fixture.tasks.wait().await;
-}
-
-#[tokio::test(start_paused = true)]
-async fn a_tail_is_kept_while_it_is_held_or_requested() {
-    let fixture = Fixture::new();
-    let held = fixture.tail().await;
-    tokio::time::sleep(BEYOND_UNUSED_LIMIT).await;
-    assert_eq!(fixture.tails.count(), 1);
-    drop(held);
-    for _ in 0..10 {
-        tokio::time::sleep(Duration::from_secs(50)).await;
-        drop(fixture.tail().await);
-    }
-    assert_eq!(fixture.tails.count(), 1);
-    tokio::time::sleep(BEYOND_UNUSED_LIMIT).await;
-    assert_eq!(fixture.tails.count(), 0);
-}
-
-#[tokio::test]
-async fn a_tail_ends_with_the_process() {
-    let fixture = Fixture::new();
-    let _held = fixture.tail().await;
-    fixture.stop.cancel();
-    fixture.tasks.close();
-    fixture.tasks.wait().await;
 }

@@ -36,7 +36,7 @@ impl Cancelling {
         let store = GatedTurns::over(&fixture.storage.turns);
         fixture.storage.turns = store.clone();
         let process = Arc::new(Process::start(&fixture).await);
-        let accepted = process.ask(&fixture, None, script).await;
+        let accepted = process.send(&fixture, None, script).await;
         let accepted = accepted
             .map_err(|error| error.to_string())
             .expect("it begins");

@@ -17,9 +17,9 @@ async fn a_message_is_answered_even_if_its_caller_disconnects() {
     let conversation = fixture.conversation.id;
     {
         let script = Script::words(3);
-        let asking = pin!(process.ask(&fixture, Some(conversation), &script));
+        let sending = pin!(process.send(&fixture, Some(conversation), &script));
         assert!(
-            asking.now_or_never().is_none(),
+            sending.now_or_never().is_none(),
             "the store is accepted first"
         );
     }
@@ -30,6 +30,6 @@ async fn a_message_is_answered_even_if_its_caller_disconnects() {
         limits: HistoryLimits::default(),
     };
     let (tenant, conversations) = (fixture::tenant(), &fixture.storage.conversations);
-    let said = conversations.history(&tenant, conversation, &query);
-    assert_eq!(said.await.unwrap().len(), 2);
+    let history = conversations.history(&tenant, conversation, &query);
+    assert_eq!(history.await.unwrap().len(), 2);
 }

@@ -18,9 +18,9 @@ use tokio_util::task::TaskTracker;
 use uuid::Uuid;
 
 /// A clock that advances by one millisecond at each reading.
-pub(crate) struct Ticks(AtomicI64);
+pub(crate) struct TickingClock(AtomicI64);
 
-impl Clock for Ticks {
+impl Clock for TickingClock {
     fn now(&self) -> Timestamp {
         Timestamp::from_milliseconds(self.0.fetch_add(1, Ordering::SeqCst))
     }
@@ -32,9 +32,9 @@ impl Clock for Ticks {
 
 /// A source of increasing ids, all greater than those of the fixtures.
 #[derive(Default)]
-pub(crate) struct CountedIds(AtomicU64);
+pub(crate) struct SequentialIds(AtomicU64);
 
-impl IdSource for CountedIds {
+impl IdSource for SequentialIds {
     fn next_id(&self) -> Uuid {
         let number = self.0.fetch_add(1, Ordering::SeqCst);
         Uuid::from_u128(0x019b_a0c2_0000_7000_8000_0000_0000_0000 + u128::from(number))
@@ -48,8 +48,8 @@ impl IdSource for CountedIds {
 /// A store with an agent whose replies take some time, and a conversation with it.
 pub(crate) struct Fixture {
     pub(crate) storage: Storage,
-    pub(crate) clock: Arc<Ticks>,
-    pub(crate) ids: Arc<CountedIds>,
+    pub(crate) clock: Arc<TickingClock>,
+    pub(crate) ids: Arc<SequentialIds>,
     pub(crate) agent: Agent,
     pub(crate) conversation: Conversation,
     _folder: TempDir,
@@ -73,7 +73,7 @@ impl Fixture {
         made.await.expect("the conversation is made");
         Self {
             storage,
-            clock: Arc::new(Ticks(AtomicI64::new(1_795_167_000_000))),
+            clock: Arc::new(TickingClock(AtomicI64::new(1_795_167_000_000))),
             ids: Arc::default(),
             agent,
             conversation,

@@ -26,7 +26,7 @@ async fn a_process_holds_no_memory_of_a_thousand_ended_turns() {
             2 => Script::words(1).hang(),
             _ => Script::words(1).panic(),
         };
-        let Ok(accepted) = process.ask(&fixture, conversation, &script).await else {
+        let Ok(accepted) = process.send(&fixture, conversation, &script).await else {
             assert!(conversation.is_some(), "only a full queue refuses messages");
             return 0;
         };

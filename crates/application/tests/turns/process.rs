@@ -83,7 +83,7 @@ impl Process {
     }
 
     /// Sends a message in this conversation, or in a new one.
-    pub(crate) async fn ask(
+    pub(crate) async fn send(
         &self,
         fixture: &Fixture,
         conversation_id: Option<ConversationId>,

@@ -68,7 +68,7 @@ async fn a_turn_that_runs_is_never_lost() {
     let fixture = Fixture::new().await;
     let process = Process::start(&fixture).await;
     let script = Script::deltas(["Well."]).gate("end");
-    let accepted = process.ask(&fixture, None, &script).await;
+    let accepted = process.send(&fixture, None, &script).await;
     let accepted = accepted
         .map_err(|error| error.to_string())
         .expect("it begins");
@@ -130,9 +130,13 @@ async fn a_turn_promoted_by_a_cancellation_runs_even_if_the_caller_disconnects()
     fixture.storage.turns = gated.clone();
     let process = Process::start(&fixture).await;
     let here = Some(fixture.conversation.id);
-    let first = process.ask(&fixture, here, &Script::silence().hang()).await;
+    let first = process
+        .send(&fixture, here, &Script::silence().hang())
+        .await;
     let first = first.map_err(|error| error.to_string()).expect("it begins");
-    let second = process.ask(&fixture, here, &Script::deltas(["Two."])).await;
+    let second = process
+        .send(&fixture, here, &Script::deltas(["Two."]))
+        .await;
     let second = second.map_err(|error| error.to_string()).expect("it waits");
     let caller = caller();
     tokio::select! {
@@ -154,15 +158,13 @@ async fn a_turn_that_begins_during_shutdown_is_interrupted() {
     process.runner.drain();
     process.runner.close();
     let accepted = process
-        .ask(&fixture, None, &Script::deltas(["Well"]).hang())
+        .send(&fixture, None, &Script::deltas(["Well"]).hang())
         .await;
     let accepted = accepted
         .map_err(|error| error.to_string())
         .expect("it begins");
     let id = accepted.turn_id;
-    let error = in_time(accepted.reply())
-        .await
-        .expect_err("nothing is said");
+    let error = in_time(accepted.reply()).await.expect_err("the turn fails");
     let ChatError::Failed(failure) = error else {
         panic!("{error}");
     };
@@ -176,9 +178,9 @@ async fn a_draining_process_promotes_no_queued_turn() {
     let process = Process::start(&fixture).await;
     let here = Some(fixture.conversation.id);
     let script = Script::deltas(["One."]).gate("end");
-    let first = process.ask(&fixture, here, &script).await;
+    let first = process.send(&fixture, here, &script).await;
     let first = first.map_err(|error| error.to_string()).expect("it begins");
-    let second = process.ask(&fixture, here, &Script::silence()).await;
+    let second = process.send(&fixture, here, &Script::silence()).await;
     let second = second.map_err(|error| error.to_string()).expect("it waits");
     process.runner.drain();
     process.engine.open("end");

@@ -31,8 +31,8 @@ async fn wait_seconds(seconds: u64, waiter: &mut TurnWaiter) {
             waiter.changed().await.expect("the store answers");
         }
     };
-    let waited = tokio::time::timeout(Duration::from_secs(seconds), waiting).await;
-    waited.expect_err("the loop never ends by itself");
+    let result = tokio::time::timeout(Duration::from_secs(seconds), waiting).await;
+    result.expect_err("the loop never ends by itself");
 }
 
 #[tokio::test(start_paused = true)]
@@ -99,9 +99,9 @@ async fn each_outage_of_the_store_is_tolerated_for_a_while() {
     stored.set(None);
     let began = Instant::now();
     while waiter.changed().await.is_ok() {}
-    let waited = began.elapsed();
+    let outage = began.elapsed();
     assert!(
-        (MAX_OUTAGE..MAX_OUTAGE + Duration::from_secs(3)).contains(&waited),
-        "{waited:?}"
+        (MAX_OUTAGE..MAX_OUTAGE + Duration::from_secs(3)).contains(&outage),
+        "{outage:?}"
     );
 }
