@@ -69,6 +69,13 @@ pub(super) enum AttemptState {
 }
 
 impl AttemptState {
+    pub(super) const fn starting(target: Arc<ChatTarget>) -> Self {
+        Self::Starting {
+            target,
+            failure: None,
+        }
+    }
+
     pub(super) const fn rejected(error: ChatError) -> Self {
         Self::Decided(Err(error))
     }

@@ -55,10 +55,7 @@ impl TurnStarter {
         let tenant = &attempt.caller.tenant;
         let chain = self.context.engines.chain(tenant, &target.agent);
         if !chain.first().is_some_and(|it| it.engine.is_immediate()) {
-            return Ok(AttemptState::Starting {
-                target,
-                failure: None,
-            });
+            return Ok(AttemptState::starting(target));
         }
         let lock = if lock.is_some() {
             lock
@@ -93,13 +90,12 @@ impl TurnStarter {
         let key = (attempt.caller.tenant.clone(), id);
         let locking = self.locks.lock(key, attempt.command.on_busy);
         let lock = timeout(MAX_QUEUE_TIME, locking).await;
-        let lock = lock.or(Err(ChatError::from(ProblemCode::EngineTimeout)))?;
+        let lock = lock.map_err(|_elapsed| ProblemCode::EngineTimeout)?;
         lock.map(Some).ok_or(ChatError::Busy)
     }
 
     /// Computes the reply first and stores the completed turn in one write. If the engine fails or
-    /// another turn runs, the turn is started instead, which records the failure, calls the
-    /// fallbacks, or queues the turn.
+    /// another turn runs, the turn is started instead: fallbacks reply, or the turn is queued.
     pub(super) async fn answer_inline(
         &self,
         attempt: &Arc<ChatAttempt>,
@@ -146,8 +142,7 @@ impl TurnStarter {
         let finished_at = ports.clock.now().max(attempt.stamp.time);
         let reply = reply.into_reply(MessageId::new(ports.ids.next_id()));
         let chat_reply = reply.chat_reply(&attempt.turn_started(&target), finished_at);
-        let node = self.context.node.id();
-        let tool_calls = reply.tool_calls.clone();
+        let (node, tool_calls) = (self.context.node.id(), reply.tool_calls.clone());
         let completed = CompletedTurn {
             begin: attempt.begin_turn(&target, node),
             reply,
@@ -171,10 +166,7 @@ impl TurnStarter {
                 }))
             }
             Ok(RecordTurnOutcome::Replayed(record)) => Idempotent::Replayed(record),
-            Ok(RecordTurnOutcome::Busy) => {
-                let failure = None;
-                return Ok(AttemptState::Starting { target, failure });
-            }
+            Ok(RecordTurnOutcome::Busy) => return Ok(AttemptState::starting(target)),
             Ok(RecordTurnOutcome::AgentNotFound) => return Err(ChatError::AgentNotFound),
             Ok(RecordTurnOutcome::ConversationNotFound) => {
                 return Err(ChatError::ConversationNotFound);
@@ -198,8 +190,7 @@ impl TurnStarter {
         failure: Option<Problem>,
     ) -> Result<AttemptState, ChatError> {
         let (context, runner) = (&self.context, &self.runner);
-        let store_start = Instant::now();
-        let node = context.node.id();
+        let (store_start, node) = (Instant::now(), context.node.id());
         // Registered before it is stored, so that no cancellation can miss it.
         let live = context.live.get_or_register(attempt.turn_subject(target));
         let accepted = |is_queued| {

@@ -18,10 +18,7 @@ async fn a_message_is_answered_even_if_its_caller_disconnects() {
     {
         let script = Script::words(3);
         let sending = pin!(process.send(&fixture, Some(conversation), &script));
-        assert!(
-            sending.now_or_never().is_none(),
-            "the store is accepted first"
-        );
+        assert!(sending.now_or_never().is_none(), "the store is read first");
     }
     process.tasks.close();
     process.tasks.wait().await;
