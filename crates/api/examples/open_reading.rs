@@ -9,6 +9,7 @@
 
 use std::{net::TcpListener, sync::Arc, time::Duration};
 
+use access::{AuthContext, jwt};
 use actix_web::{
     App, Error, HttpMessage as _,
     dev::{Server, Service as _, ServiceFactory, ServiceRequest, ServiceResponse},
@@ -23,7 +24,6 @@ use api::{
     telemetry,
     wiring::{self, Parts, Store, Wired},
 };
-use application::access::{AuthContext, jwt};
 use domain::{CredentialSource, LimitOverrides, Principal, PrincipalId, Scope, TenantId};
 use tokio_util::{sync::CancellationToken, task::TaskTracker};
 

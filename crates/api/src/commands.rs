@@ -29,7 +29,7 @@ use crate::{
 pub async fn run(line: CommandLine, engines: EnginesByName) -> Result<()> {
     // The process has one TLS and crypto provider; one that is already installed is kept.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
-    application::access::jwt::install_provider();
+    access::jwt::install_provider();
     let names: Vec<_> = engines.keys().map(String::as_str).collect();
     let settings = Settings::load_for(&names, line.config.as_deref(), settings::environment());
     match line.command_or_serve() {

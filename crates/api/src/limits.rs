@@ -71,7 +71,7 @@ pub async fn get_limits(
     authorized: Authorized<AnyCredential>,
     state: Data<ApiState>,
 ) -> HttpResponse {
-    let limits = state.limits.of(authorized.auth_context());
+    let limits = state.limits.in_force(&authorized.auth_context().limits);
     HttpResponse::Ok().json(LimitsBody {
         rates: Rates::new(limits, state.address_quota),
         sizes: state.sizes.clone(),

@@ -5,9 +5,9 @@ use std::{
     time::Duration,
 };
 
+use access::Bootstrap;
 use actix_web::{App, dev::ServerHandle, middleware::from_fn, web::Data};
 use anyhow::{Context, Result, bail};
-use application::access::Bootstrap;
 use domain::{CredentialSecret, TenantId};
 use metrics_exporter_prometheus::PrometheusHandle;
 use ports::Storage;

@@ -2,11 +2,12 @@
 
 use std::{sync::Arc, time::Duration};
 
+use access::{Authenticator, CredentialService, Tickets, server::AuthorizationServer};
 use application::{
-    AgentService, Authenticator, ChatService, ConversationService, CredentialService, Engines,
-    EventService, KeyedSemaphore, Toolbox, TurnService,
-    access::{Limits, Tickets, server::AuthorizationServer},
+    AgentService, ChatService, ConversationService, Engines, EventService, KeyedSemaphore, Toolbox,
+    TurnService,
     chat::LiveTurns,
+    limits::PrincipalLimits,
     realtime::{LogReader, Typing},
 };
 use cpu_pool::CpuPool;
@@ -33,7 +34,7 @@ pub struct ApiState {
     /// Tickets, for sockets that cannot send a credential.
     pub tickets: Arc<Tickets>,
     /// The rate limits of principals.
-    pub limits: Arc<Limits>,
+    pub limits: Arc<PrincipalLimits>,
     /// The large responses that are being sent.
     pub large_responses: LargeResponses,
     /// The rate limit of requests without a known credential, by client address.

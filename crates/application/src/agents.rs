@@ -15,7 +15,9 @@ use ports::{
     RepositoryError,
 };
 
-use crate::{Created, Engines, KeyedSemaphore, VersionCondition, access::Limits, idempotency};
+use crate::{
+    Created, Engines, KeyedSemaphore, VersionCondition, idempotency, limits::PrincipalLimits,
+};
 use changing::CHANGE_ATTEMPTS;
 
 pub use changing::ConfigReplacement;
@@ -39,7 +41,7 @@ pub struct AgentLimits {
     /// The sizes of an agent's members.
     pub sizes: Sizes,
     /// The counter of the bytes of events that principals write.
-    pub rates: Arc<Limits>,
+    pub rates: Arc<PrincipalLimits>,
 }
 
 impl AgentService {

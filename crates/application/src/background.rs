@@ -15,7 +15,7 @@ pub(crate) async fn round<T>(work: impl Future<Output = T>) -> Option<T> {
 
 /// Runs a round at once and then every `period`, until `stop`. The error of a round is logged as
 /// `failure`, and the next round follows at its time.
-pub(crate) async fn every<Round, Failure>(
+pub async fn every<Round, Failure>(
     period: Duration,
     stop: &CancellationToken,
     failure: &'static str,

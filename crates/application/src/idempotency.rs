@@ -29,7 +29,7 @@ pub struct Created<T> {
 }
 
 /// The error of a use case that takes an idempotency key.
-pub(crate) trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
+pub trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
     /// Returns whether the error is about the store and not about the request.
     fn is_of_store(&self) -> bool;
 }
@@ -37,7 +37,7 @@ pub(crate) trait Refusal: From<IdempotencyRefused> + From<RepositoryError> {
 /// Returns the outcome of a request after its key was checked. The key takes precedence over
 /// errors: a request that was rejected before its write may still repeat one that was executed.
 /// `Replayed` means that the same command has used the key.
-pub(crate) async fn judged<T, E: Refusal>(
+pub async fn judged<T, E: Refusal>(
     records: &dyn IdempotencyRepository,
     tenant: &TenantId,
     entry: Option<&IdempotencyEntry>,
@@ -80,9 +80,7 @@ pub(crate) async fn created<T: DeserializeOwned, E: Refusal>(
 }
 
 /// Returns the stored result of the first request.
-pub(crate) fn kept_answer<T: DeserializeOwned>(
-    record: IdempotencyRecord,
-) -> Result<T, RepositoryError> {
+pub fn kept_answer<T: DeserializeOwned>(record: IdempotencyRecord) -> Result<T, RepositoryError> {
     // A missing result becomes null, which is no valid result either.
     serde_json::from_value(record.answer.unwrap_or_default()).map_err(|error| {
         RepositoryError::Corrupt {
@@ -111,7 +109,7 @@ pub fn claim(
 }
 
 /// Returns the entry with the result to store.
-pub(crate) fn answering(
+pub fn answering(
     entry: Option<&IdempotencyEntry>,
     answer: &impl Serialize,
 ) -> Option<IdempotencyEntry> {

@@ -8,9 +8,8 @@
 //! of that service. If it needs more from outside, add a method to a port, with its tests in
 //! `contract`.
 
-pub mod access;
 pub mod agents;
-mod background;
+pub mod background;
 pub mod cache;
 pub mod chat;
 pub mod conversations;
@@ -19,6 +18,7 @@ pub mod engines;
 pub mod events;
 pub mod idempotency;
 mod keyed_semaphore;
+pub mod limits;
 pub mod node;
 pub mod purge;
 pub mod realtime;
@@ -28,7 +28,6 @@ pub mod toolbox;
 pub mod turns;
 mod version_condition;
 
-pub use access::{Authenticator, CredentialService};
 pub use agents::{AgentError, AgentLimits, AgentService};
 pub use chat::{ChatCommand, ChatError, ChatService};
 pub use conversations::{ConversationError, ConversationService};

@@ -1,5 +1,6 @@
 //! Authenticates requests: from the headers to the principal.
 
+use access::{AccessError, PresentedCredential};
 use actix_web::{
     Error, HttpMessage,
     body::MessageBody,
@@ -8,7 +9,6 @@ use actix_web::{
     middleware::Next,
     web::{Data, Query},
 };
-use application::access::{AccessError, PresentedCredential};
 use domain::{CredentialKind, ProblemCode};
 
 use super::{authorized::CHALLENGE, socket_handshake::check_socket_request};

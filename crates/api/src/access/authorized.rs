@@ -7,8 +7,8 @@ use std::{
     sync::Arc,
 };
 
+use access::AuthContext;
 use actix_web::{FromRequest, HttpMessage, HttpRequest, dev::Payload, web::Data};
-use application::access::AuthContext;
 use domain::{Principal, ProblemCode, Scope, Scopes};
 
 use crate::{problem::ApiError, state::Services};

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::AuthContext;
 use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
@@ -9,7 +10,6 @@ use actix_web::{
     http::header::{self, HeaderMap, HeaderValue},
     middleware::Next,
 };
-use application::access::AuthContext;
 use domain::{ProblemCode, web_address};
 
 use crate::{

@@ -2,6 +2,7 @@
 
 use std::{fmt::Write as _, sync::Arc};
 
+use access::AuthContext;
 use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
@@ -10,7 +11,7 @@ use actix_web::{
     middleware::Next,
     web::Data,
 };
-use application::access::{AuthContext, Count};
+use application::limits::PolicyResult;
 use domain::ProblemCode;
 
 use crate::{
@@ -41,8 +42,9 @@ pub async fn rate_limit(
     };
     let path = routed_path(request.request());
     let cost = cost_of(request.method().as_str(), path);
-    let counts = state.limits.take(&auth_context, cost).await;
-    let mut response = match check_counts(&counts) {
+    let holder = auth_context.quota_holder();
+    let results = state.limits.take(&holder, &auth_context.limits, cost).await;
+    let mut response = match check_policies(&results) {
         Ok(()) => {
             let response = next.call(request).await?.map_into_boxed_body();
             let tenant = &auth_context.principal.tenant;
@@ -52,8 +54,8 @@ pub async fn rate_limit(
     };
     let headers = response.headers_mut();
     for (name, value) in [
-        (RATE_LIMIT_POLICY, field(&counts, write_policy)),
-        (RATE_LIMIT, field(&counts, write_state)),
+        (RATE_LIMIT_POLICY, field(&results, write_policy)),
+        (RATE_LIMIT, field(&results, write_state)),
     ] {
         if let Some(value) = value {
             headers.insert(name, value);
@@ -63,9 +65,9 @@ pub async fn rate_limit(
 }
 
 /// Rejects a request that exceeds a limit.
-pub fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
-    let refused = |count: &Count| Some((count.policy, count.refused_for()?));
-    match counts.iter().find_map(refused) {
+pub fn check_policies(results: &[PolicyResult]) -> Result<(), ApiError> {
+    let rejection = |result: &PolicyResult| Some((result.policy, result.retry_after()?));
+    match results.iter().find_map(rejection) {
         None => Ok(()),
         Some((policy, wait)) => Err(ApiError {
             retry_after: Some(seconds_to_wait(wait)),
@@ -75,16 +77,19 @@ pub fn check_counts(counts: &[Count]) -> Result<(), ApiError> {
     }
 }
 
-/// Joins the items that `write` creates for each count; `None` if there are none.
-fn field(counts: &[Count], write: impl Fn(&mut String, &Count)) -> Option<HeaderValue> {
+/// Joins the items that `write` creates for each policy; `None` if there are none.
+fn field(
+    results: &[PolicyResult],
+    write: impl Fn(&mut String, &PolicyResult),
+) -> Option<HeaderValue> {
     let mut text = String::with_capacity(FIELD_BYTES);
-    for count in counts {
+    for result in results {
         let before = text.len();
         if before > 0 {
             text.push_str(", ");
         }
         let begin = text.len();
-        write(&mut text, count);
+        write(&mut text, result);
         if text.len() == begin {
             text.truncate(before);
         }
@@ -95,17 +100,17 @@ fn field(counts: &[Count], write: impl Fn(&mut String, &Count)) -> Option<Header
 }
 
 /// Writes `"requests";q=600;w=60`: 600 requests in 60 seconds.
-fn write_policy(text: &mut String, count: &Count) {
-    let (name, quota) = (count.policy.as_str(), count.quota.per_minute);
+fn write_policy(text: &mut String, result: &PolicyResult) {
+    let (name, quota) = (result.policy.as_str(), result.quota.per_minute);
     // Writing to a string cannot fail.
     let _ = write!(text, "\"{name}\";q={quota};w={WINDOW_SECONDS}");
 }
 
 /// Writes `"requests";r=98;t=1`: 98 requests are possible now, and more in one second.
-fn write_state(text: &mut String, count: &Count) {
-    if let Some(taken) = count.taken {
-        let (name, remaining) = (count.policy.as_str(), taken.remaining);
-        let seconds = seconds_to_wait(taken.more_in);
+fn write_state(text: &mut String, result: &PolicyResult) {
+    if let Some(decision) = result.decision {
+        let (name, remaining) = (result.policy.as_str(), decision.remaining);
+        let seconds = seconds_to_wait(decision.more_in);
         let _ = write!(text, "\"{name}\";r={remaining};t={seconds}");
     }
 }
@@ -119,31 +124,31 @@ mod tests {
 
     use super::*;
 
-    fn count(policy: RatePolicy, quota: Quota, taken: Option<(u32, u64)>) -> Count {
-        let taken = taken.map(|(remaining, milliseconds)| QuotaDecision {
+    fn result(policy: RatePolicy, quota: Quota, decision: Option<(u32, u64)>) -> PolicyResult {
+        let decision = decision.map(|(remaining, milliseconds)| QuotaDecision {
             is_admitted: true,
             remaining,
             more_in: Duration::from_millis(milliseconds),
         });
-        Count {
+        PolicyResult {
             policy,
             quota,
-            taken,
+            decision,
         }
     }
 
-    fn fields(counts: &[Count]) -> [Option<String>; 2] {
+    fn fields(results: &[PolicyResult]) -> [Option<String>; 2] {
         let text = |value: Option<HeaderValue>| Some(value?.to_str().unwrap().to_owned());
         [
-            text(field(counts, write_policy)),
-            text(field(counts, write_state)),
+            text(field(results, write_policy)),
+            text(field(results, write_state)),
         ]
     }
 
     #[test]
     fn each_policy_is_an_item_of_a_structured_list() {
-        let requests = count(RatePolicy::Requests, Quota::new(600, 100), Some((98, 100)));
-        let chat = count(RatePolicy::Chat, Quota::new(120, 30), Some((0, 30_001)));
+        let requests = result(RatePolicy::Requests, Quota::new(600, 100), Some((98, 100)));
+        let chat = result(RatePolicy::Chat, Quota::new(120, 30), Some((0, 30_001)));
         assert_eq!(
             fields(&[requests, chat]).map(Option::unwrap),
             [
@@ -155,8 +160,8 @@ mod tests {
 
     #[test]
     fn a_limit_that_was_not_counted_is_not_reported() {
-        let requests = count(RatePolicy::Requests, Quota::new(600, 100), None);
-        let chat = count(RatePolicy::Chat, Quota::new(120, 30), Some((7, 500)));
+        let requests = result(RatePolicy::Requests, Quota::new(600, 100), None);
+        let chat = result(RatePolicy::Chat, Quota::new(120, 30), Some((7, 500)));
         let both = r#""requests";q=600;w=60, "chat";q=120;w=60"#.to_owned();
         assert_eq!(
             fields(&[requests, chat]),
@@ -169,8 +174,8 @@ mod tests {
     fn the_longest_fields_fit_into_the_reserved_size() {
         let quota = Quota::new(100_000_000, 1_000_000);
         let most = Some((1_000_000, 60_000));
-        let counts = [RatePolicy::Requests, RatePolicy::Chat].map(|it| count(it, quota, most));
-        for text in fields(&counts).map(Option::unwrap) {
+        let results = [RatePolicy::Requests, RatePolicy::Chat].map(|it| result(it, quota, most));
+        for text in fields(&results).map(Option::unwrap) {
             assert!(text.len() <= FIELD_BYTES, "{text}");
         }
     }

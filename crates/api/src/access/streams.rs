@@ -1,6 +1,7 @@
 //! The limit on open streams and sockets of a principal.
 
-use application::access::{AuthContext, Limits, TooManyStreams};
+use access::AuthContext;
+use application::limits::{PrincipalLimits, TooManyStreams};
 use domain::ProblemCode;
 use ports::StreamSlot;
 
@@ -12,11 +13,12 @@ const RETRY_AFTER: u32 = 1;
 /// Counts a stream or socket of a principal, or rejects it. It is counted until the returned slot
 /// is dropped; the slot is `None` if the limiter is unavailable.
 pub async fn open_stream(
-    limits: &Limits,
+    limits: &PrincipalLimits,
     auth_context: &AuthContext,
 ) -> Result<Option<StreamSlot>, ApiError> {
-    let opened = limits.open_stream(auth_context).await;
-    opened.map_err(|TooManyStreams| ApiError {
+    let holder = auth_context.quota_holder();
+    let opened = limits.open_stream(&holder, &auth_context.limits);
+    opened.await.map_err(|TooManyStreams| ApiError {
         retry_after: Some(RETRY_AFTER),
         violated_policy: Some(LimitPolicy::Streams),
         ..ApiError::new(ProblemCode::TooManyStreams)
@@ -79,7 +81,7 @@ mod tests {
             log_bytes: Quota::new(1_000_000, 5_000_000),
             streams: 32,
         };
-        let limits = Limits::new(Arc::new(OneOpen), defaults, Arc::new(Noon));
+        let limits = PrincipalLimits::new(Arc::new(OneOpen), defaults, Arc::new(Noon));
         let own = LimitOverrides {
             streams: Some(most),
             ..LimitOverrides::default()

@@ -5,12 +5,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use access::CredentialWatch;
 use actix_web::{
     HttpRequest, HttpResponse,
     http::header::{HeaderName, LOCATION},
     web::Data,
 };
-use application::{access::CredentialWatch, chat::AcceptedTurn};
+use application::chat::AcceptedTurn;
 use domain::{ChatReply, Turn};
 use futures::StreamExt as _;
 

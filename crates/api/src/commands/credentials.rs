@@ -1,10 +1,8 @@
 //! The commands on keys and clients, which work directly on the store.
 
+use access::{CredentialError, CredentialService, MintedCredential, Rotation, operator};
 use anyhow::{Error, Result, anyhow, bail};
-use application::{
-    CredentialService, PAGE_LIMIT,
-    access::{CredentialError, MintedCredential, Rotation, operator},
-};
+use application::PAGE_LIMIT;
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, CredentialSecret, Fault, TenantId,
     credential_secret::RANDOM_BYTES,

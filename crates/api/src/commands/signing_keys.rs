@@ -1,7 +1,7 @@
 //! The commands on signing keys, which work directly on the store.
 
+use access::server::{PreviousKeys, SigningKeys, dropped_at};
 use anyhow::Result;
-use application::access::server::{PreviousKeys, SigningKeys, dropped_at};
 use domain::{SigningKey, Timestamp};
 use tokio_util::task::TaskTracker;
 

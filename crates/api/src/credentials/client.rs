@@ -1,6 +1,6 @@
 //! The JSON of OAuth clients.
 
-use application::access::{MintedCredential, Rotation};
+use access::{MintedCredential, Rotation};
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, Scope, Scopes,
     Timestamp,

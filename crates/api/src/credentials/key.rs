@@ -1,6 +1,6 @@
 //! Keys as clients send and read them.
 
-use application::access::{MintedCredential, Rotation};
+use access::{MintedCredential, Rotation};
 use domain::{
     Credential, CredentialDraft, CredentialId, CredentialKind, LimitOverrides, ProblemCode, Scope,
     Scopes, Timestamp, credential::Proof,

@@ -1,7 +1,7 @@
 //! The operations on keys and on OAuth clients.
 
+use access::Rotation;
 use actix_web::{HttpRequest, HttpResponse};
-use application::access::Rotation;
 use domain::{CredentialDraft, Page};
 
 use super::{IdOf, view::View};

@@ -1,6 +1,6 @@
 //! The differences between keys and OAuth clients.
 
-use application::access::MintedCredential;
+use access::MintedCredential;
 use domain::{Credential, CredentialKind};
 use serde::Serialize;
 

@@ -2,9 +2,9 @@
 
 use std::{collections::VecDeque, sync::Arc, time::Duration};
 
+use access::CredentialWatch;
 use actix_web::{HttpRequest, HttpResponse, http::header::HeaderName, web::Data};
 use application::{
-    access::CredentialWatch,
     events::EventListing,
     realtime::{Follower, LogUpdate, SerializedEvent},
 };

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use access::AuthContext;
 use actix_web::{
     Error, HttpMessage as _,
     body::MessageBody,
@@ -10,7 +11,6 @@ use actix_web::{
     middleware::Next,
     web::{Bytes, BytesMut, Data},
 };
-use application::access::AuthContext;
 use domain::ProblemCode;
 use futures::StreamExt;
 use http_listener::ConnectionState;

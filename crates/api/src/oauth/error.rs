@@ -2,6 +2,10 @@
 
 use std::{borrow::Cow, fmt, time::Duration};
 
+use access::{
+    server::{OAuthError, SigningKeyError},
+    tokens::PAUSE_BETWEEN_FETCHES,
+};
 use actix_web::{
     HttpResponse, ResponseError,
     http::{
@@ -9,10 +13,6 @@ use actix_web::{
         header::{self, HeaderValue},
     },
     web::Bytes,
-};
-use application::access::{
-    server::{OAuthError, SigningKeyError},
-    tokens::PAUSE_BETWEEN_FETCHES,
 };
 use domain::ProblemCode;
 use ports::{BoxError, RepositoryError};
@@ -195,7 +195,7 @@ impl ResponseError for OAuthErrorResponse {
 
 #[cfg(test)]
 mod tests {
-    use application::access::tokens::KeysUnavailable;
+    use access::tokens::KeysUnavailable;
 
     use super::*;
 

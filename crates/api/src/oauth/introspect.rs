@@ -1,7 +1,7 @@
 //! `POST /oauth2/introspect`.
 
+use access::server::{OwnToken, seconds};
 use actix_web::{HttpResponse, web::Data};
-use application::access::server::{OwnToken, seconds};
 use serde::Serialize;
 use utoipa::ToSchema;
 use uuid::Uuid;

@@ -1,12 +1,12 @@
 //! Metadata for clients: where tokens are issued (RFC 8414), and which tokens are accepted (RFC
 //! 9728). All URLs are based on the configured public URL, never on `Host`.
 
+use access::{jwt::SignatureAlgorithm, server::CLIENT_CREDENTIALS};
 use actix_web::{
     HttpRequest, HttpResponse,
     http::{Uri, header},
     web::Data,
 };
-use application::access::{jwt::SignatureAlgorithm, server::CLIENT_CREDENTIALS};
 use domain::{ProblemCode, Scope};
 use serde::Serialize;
 use utoipa::ToSchema;

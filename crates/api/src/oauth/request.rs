@@ -1,12 +1,12 @@
 //! A request to an OAuth endpoint: a form, and the credentials of the client.
 
+use access::server::{ClientCredentials, OAuthError};
 use actix_web::{
     FromRequest, HttpRequest,
     dev::Payload,
     http::header::{self, HeaderMap},
     web::Bytes,
 };
-use application::access::server::{ClientCredentials, OAuthError};
 use futures::{FutureExt, future::LocalBoxFuture};
 
 use super::{

@@ -1,7 +1,7 @@
 //! `POST /oauth2/token`.
 
+use access::server::TokenRequest;
 use actix_web::{HttpResponse, web::Data};
-use application::access::server::TokenRequest;
 use serde::Serialize;
 use utoipa::ToSchema;
 

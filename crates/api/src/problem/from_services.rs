@@ -1,11 +1,10 @@
 //! Maps the errors of services to problems. Each match is exhaustive, so a new error does not
 //! compile without a code.
 
+use ::access::{AccessError, CredentialError, TicketError, tokens::PAUSE_BETWEEN_FETCHES};
 use application::{
     AgentError, ChatError, ConversationError, EventError, IdempotencyRefused, TurnError,
-    access::{
-        AccessError, CredentialError, TicketError, TooManyLogBytes, tokens::PAUSE_BETWEEN_FETCHES,
-    },
+    limits::TooManyLogBytes,
 };
 use domain::{CredentialKind, Fault, FaultCode, ProblemCode};
 use ports::RepositoryError;

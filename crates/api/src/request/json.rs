@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
+use access::AuthContext;
 use actix_web::{
     FromRequest, HttpMessage as _, HttpRequest,
     dev::Payload,
     http::header,
     web::{Bytes, Data},
 };
-use application::access::AuthContext;
 use cpu_pool::PoolError;
 use domain::ProblemCode;
 use futures::{FutureExt, future::LocalBoxFuture};

@@ -2,8 +2,9 @@
 
 use std::{num::NonZero, sync::Arc, thread::available_parallelism};
 
+use access::AuthContext;
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, dev::Payload, web::Data};
-use application::{KeyedSemaphore, access::AuthContext};
+use application::KeyedSemaphore;
 use domain::{ProblemCode, TenantId};
 use futures::{FutureExt as _, future::LocalBoxFuture};
 use tokio::sync::OwnedSemaphorePermit;

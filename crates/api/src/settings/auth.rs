@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use application::access::{Bootstrap, server::EncryptionKey, tokens::Issuer};
+use access::{Bootstrap, server::EncryptionKey, tokens::Issuer};
 use domain::{CredentialKind, CredentialSecret, web_address::is_origin};
 
 use super::{ServerSettings, issuers, values::Values};

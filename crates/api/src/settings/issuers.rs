@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use application::access::{
+use access::{
     jwt::{ACCESS_TOKEN, SignatureAlgorithm},
     tokens::{ClaimPath, Issuer, KeyLocation, TenantOfUsers, TokenType},
 };

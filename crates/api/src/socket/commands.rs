@@ -5,7 +5,7 @@ mod order;
 
 use std::{rc::Rc, sync::Arc};
 
-use application::access::AuthContext;
+use access::AuthContext;
 use domain::{AgentId, ConversationId, ProblemCode, RatePolicy, Seq, Turn, TurnId};
 
 pub(super) use self::{
@@ -23,7 +23,7 @@ use super::{
     subscriptions::{Coverage, ReplayRequest},
 };
 use crate::{
-    access::{ChatWrite, EventsRead, check_counts, check_credential_origin, unauthenticated},
+    access::{ChatWrite, EventsRead, check_credential_origin, check_policies, unauthenticated},
     operations,
     problem::ApiError,
 };
@@ -160,7 +160,9 @@ async fn count_against_quotas(
         Command::Chat(_) => operations::CHAT_COST,
         _ => operations::ONE_REQUEST,
     };
-    check_counts(&context.state.limits.take(auth, cost).await)
+    let (limits, holder) = (&context.state.limits, auth.quota_holder());
+    let results = limits.take(&holder, &auth.limits, cost);
+    check_policies(&results.await)
 }
 
 async fn refresh(

@@ -2,11 +2,9 @@
 
 use std::{cell::RefCell, sync::Arc};
 
+use access::AuthContext;
 use actix_web::web::Data;
-use application::{
-    access::AuthContext,
-    realtime::{LogReader, Tail},
-};
+use application::realtime::{LogReader, Tail};
 use domain::{Principal, ProblemCode};
 use ports::StreamSlot;
 

@@ -2,8 +2,8 @@
 
 use std::{future::pending, rc::Rc};
 
+use access::Over;
 use actix_ws::{AggregatedMessage, AggregatedMessageStream, CloseReason, ProtocolError};
-use application::access::Over;
 use futures::{StreamExt as _, future::LocalBoxFuture, stream::FuturesUnordered};
 use tokio::time::Instant;
 

@@ -2,8 +2,8 @@
 
 use std::{future::pending, sync::Arc};
 
+use access::{AccessError, AuthContext, CredentialWatch, Over};
 use application::{
-    access::{AccessError, AuthContext, CredentialWatch, Over},
     chat::TurnSubject,
     realtime::{Tail, TypingUpdate, visibility},
 };

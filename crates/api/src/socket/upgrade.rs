@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
+use access::AuthContext;
 use actix_web::{
     HttpMessage as _, HttpRequest, HttpResponse,
     body::MessageBody as _,
     web::{Data, Payload},
 };
-use application::access::AuthContext;
 use domain::ProblemCode;
 
 use super::{

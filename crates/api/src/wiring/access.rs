@@ -2,15 +2,13 @@
 
 use std::sync::Arc;
 
-use anyhow::{Context, Result};
-use application::{
-    Authenticator,
-    access::{
-        LastUsed, Limits, Tickets,
-        server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
-        tokens::{AccessTokens, Issuers, KeySets},
-    },
+use ::access::{
+    Authenticator, LastUsed, Tickets,
+    server::{Assertions, AuthorizationServer, ClientAuthentication, OwnTokens, SigningKeys},
+    tokens::{AccessTokens, Issuers, KeySets},
 };
+use anyhow::{Context, Result};
+use application::limits::PrincipalLimits;
 use ports::{Clock, IdSource, Storage};
 use tokio::runtime::Handle;
 use web_documents::WebDocuments;
@@ -27,7 +25,7 @@ pub(super) struct Access {
     /// Issues and redeems tickets, for sockets that cannot send a credential.
     pub(super) tickets: Arc<Tickets>,
     /// The rate limits of principals.
-    pub(super) limits: Arc<Limits>,
+    pub(super) limits: Arc<PrincipalLimits>,
 }
 
 /// Builds the services and starts their background tasks.

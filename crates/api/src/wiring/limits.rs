@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::access::Limits;
+use application::limits::PrincipalLimits;
 use local_limiter::LocalRateLimiter;
 use ports::Clock;
 
@@ -11,12 +11,12 @@ use super::Parts;
 use crate::access::{AddressGuard, TrustedProxies};
 
 /// Builds the rate limits of principals.
-pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> Limits {
+pub(super) fn limits(parts: &Parts<'_>, clock: Arc<dyn Clock>) -> PrincipalLimits {
     let limiter = Arc::new(LocalRateLimiter::new());
     parts
         .tasks
         .spawn(Arc::clone(&limiter).run(parts.stop.clone()));
-    Limits::new(limiter, parts.settings.limits.rates, clock)
+    PrincipalLimits::new(limiter, parts.settings.limits.rates, clock)
 }
 
 /// Builds the guard that counts requests by client address.

@@ -2,9 +2,10 @@
 
 use std::sync::Arc;
 
+use access::CredentialService;
 use application::{
-    AgentLimits, AgentService, ChatService, ConversationService, CredentialService, Engines,
-    EventService, Toolbox, TurnService,
+    AgentLimits, AgentService, ChatService, ConversationService, Engines, EventService, Toolbox,
+    TurnService,
     cache::{CachedAgents, CachedConversations, CachedTurns, Caches},
     chat::ChatPorts,
 };

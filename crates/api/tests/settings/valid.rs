@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use access::Bootstrap;
 use api::settings::{DatabaseKind, LogFormat, ModelProvider, ToolServerTransport};
-use application::access::Bootstrap;
 use domain::{CredentialKind, CredentialSecret, Quota, RateLimits, Sizes};
 
 use crate::fixture::{ConfigFile, error_text, load};

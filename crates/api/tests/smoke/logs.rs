@@ -28,7 +28,7 @@ async fn a_token_of_an_unknown_issuer_is_rejected_and_logged() {
     let at = folder.path();
     fs::write(
         at.join("told.toml"),
-        "[log]\nlevel = \"info,application=debug\"\n",
+        "[log]\nlevel = \"info,access=debug\"\n",
     )
     .expect("a file");
     let running = RunningService::start(at, &["--config", "told.toml"]);

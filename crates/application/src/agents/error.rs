@@ -3,7 +3,7 @@
 use domain::Fault;
 use ports::RepositoryError;
 
-use crate::{IdempotencyRefused, access::TooManyLogBytes, idempotency::Refusal};
+use crate::{IdempotencyRefused, idempotency::Refusal, limits::TooManyLogBytes};
 
 /// The error of a use case of agents.
 #[derive(Debug, thiserror::Error)]

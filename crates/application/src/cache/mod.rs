@@ -12,7 +12,7 @@ mod invalidator;
 mod log_progress;
 mod turns;
 mod versioned;
-pub(crate) mod weight;
+pub mod weight;
 
 use std::{sync::Arc, time::Duration};
 

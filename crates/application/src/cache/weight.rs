@@ -8,7 +8,7 @@ const SHARDS: usize = 16;
 
 /// Returns the options of a cache that holds at most `bytes`, with about `entries` expected
 /// entries.
-pub(crate) fn bounded(bytes: u64, entries: usize) -> Options {
+pub fn bounded(bytes: u64, entries: usize) -> Options {
     OptionsBuilder::new()
         .shards(SHARDS)
         .estimated_items_capacity(entries)
@@ -18,7 +18,7 @@ pub(crate) fn bounded(bytes: u64, entries: usize) -> Options {
 }
 
 /// Sets the metric of the weight of a cache.
-pub(crate) fn report(cache: &'static str, bytes: u64) {
+pub fn report(cache: &'static str, bytes: u64) {
     let bytes = u32::try_from(bytes).map_or(f64::MAX, f64::from);
     metrics::gauge!("cache_bytes", "cache" => cache).set(bytes);
 }

@@ -25,6 +25,7 @@ pub(super) const LAYERS: &[Layer] = &[
     Layer::new("contract", &["domain", "ports"]),
     Layer::new("cpu_pool", &["domain"]),
     Layer::new("application", &["domain", "ports"]),
+    Layer::new("access", &["domain", "ports", "application"]),
     Layer::new("relational", &["domain", "ports"]),
     Layer::new("postgres_store", &["domain", "ports", "relational"]),
     Layer::new("sqlite_store", &["domain", "ports", "relational"]),
@@ -43,6 +44,7 @@ pub(super) const LAYERS: &[Layer] = &[
             "domain",
             "ports",
             "application",
+            "access",
             "cpu_pool",
             "http_listener",
         ],
@@ -73,7 +75,7 @@ pub(super) const WIRING: &str = "wiring";
 const HOMES: &[(&str, &[&str])] = &[
     ("sqlx", &["relational", "postgres_store", "sqlite_store"]),
     ("actix", &["agent-service", "http_listener"]),
-    ("jsonwebtoken", &["application", "dev_bench"]),
+    ("jsonwebtoken", &["access", "dev_bench"]),
     ("config", &["agent-service"]),
     ("metrics-exporter", &["agent-service"]),
     ("tracing-subscriber", &["agent-service"]),
@@ -89,6 +91,7 @@ const HOMES: &[(&str, &[&str])] = &[
         "tokio",
         &[
             "application",
+            "access",
             "contract",
             "cpu_pool",
             "relational",

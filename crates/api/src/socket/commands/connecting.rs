@@ -2,10 +2,8 @@
 
 use std::{cell::Cell, sync::Arc};
 
-use application::{
-    access::{AccessError, AuthContext, PresentedCredential},
-    realtime::{PageSize, visibility},
-};
+use access::{AccessError, AuthContext, PresentedCredential};
+use application::realtime::{PageSize, visibility};
 use domain::{Fault, FaultCode, ProblemCode, Seq};
 use futures::{StreamExt as _, stream};
 use ports::LogBounds;
@@ -14,7 +12,7 @@ use secrecy::{ExposeSecret as _, SecretString};
 use super::{CommandError, CommandOutcome, Connected, OpenedChannel};
 use crate::{
     access::{
-        AgentEventsRead, EventsRead, TurnsRead, check_counts, check_credential_origin,
+        AgentEventsRead, EventsRead, TurnsRead, check_credential_origin, check_policies,
         unauthenticated,
     },
     operations,
@@ -61,8 +59,9 @@ async fn admit_authenticated(
     auth: Arc<AuthContext>,
 ) -> Result<Admission, ApiError> {
     check_credential_origin(&auth, context.page.as_deref())?;
-    let counts = context.state.limits.take(&auth, operations::ONE_REQUEST);
-    check_counts(&counts.await)?;
+    let (limits, holder) = (&context.state.limits, auth.quota_holder());
+    let results = limits.take(&holder, &auth.limits, operations::ONE_REQUEST);
+    check_policies(&results.await)?;
     admit(&context.state, &context.services, auth).await
 }
 

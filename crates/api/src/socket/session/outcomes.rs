@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use application::access::AuthContext;
+use access::AuthContext;
 
 use super::{End, Finished, Session};
 use crate::{

@@ -1,0 +1,57 @@
+//! The result of authentication.
+
+use domain::{CredentialId, CredentialSource, LimitOverrides, Principal, QuotaHolder, Timestamp};
+use ports::RepositoryError;
+
+/// The reason why a credential was rejected.
+#[derive(Debug, thiserror::Error)]
+pub enum AccessError {
+    /// It is malformed, unknown, expired, revoked, or for another service. The error does not
+    /// reveal which.
+    #[error("the credential is not valid")]
+    Invalid,
+    /// It is a token that was valid until it expired.
+    #[error("the token has expired")]
+    Expired,
+    /// The keys of the issuer are unavailable, so its tokens cannot be verified.
+    #[error("the issuer '{0}' cannot be reached")]
+    IssuerUnavailable(String),
+    /// The ticket is malformed, unknown, used, expired, or for another origin. The error does not
+    /// reveal which.
+    #[error("the ticket is not valid")]
+    InvalidTicket,
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+/// An authenticated principal, with the properties of its credential.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AuthContext {
+    /// The authenticated principal.
+    pub principal: Principal,
+    /// The key, or the client of the token. `None` for users of external issuers.
+    pub credential: Option<CredentialId>,
+    /// The record on which the validity of the credential depends, beside its end.
+    pub standing: CredentialSource,
+    /// The browser origins that may use the credential. Empty if all may.
+    pub allowed_origins: Vec<String>,
+    /// The rate limits of the credential, which override the defaults.
+    pub limits: LimitOverrides,
+    /// The end of the secret or token in use, if it has one.
+    pub ends_at: Option<Timestamp>,
+}
+
+impl AuthContext {
+    /// The holder of the principal's quotas.
+    pub fn quota_holder(&self) -> QuotaHolder {
+        QuotaHolder::from(&self.principal)
+    }
+
+    /// Returns true if both are of the same principal, so that `other` may replace this credential
+    /// on an open connection.
+    pub fn may_go_on_as(&self, other: &Self) -> bool {
+        let (before, after) = (&self.principal, &other.principal);
+        before.tenant == after.tenant && before.id == after.id
+    }
+}

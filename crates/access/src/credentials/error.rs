@@ -1,0 +1,45 @@
+//! Errors of the use cases for keys and clients.
+
+use domain::{CredentialId, CredentialKind, Fault, Scopes};
+use ports::RepositoryError;
+
+use application::{IdempotencyRefused, idempotency::Refusal};
+
+/// An error of a use case for keys and clients.
+#[derive(Debug, thiserror::Error)]
+pub enum CredentialError {
+    /// The caller's tenant has no key or client with this id.
+    #[error("no such {}", .0.as_str())]
+    NotFound(CredentialKind),
+    /// The key or client is revoked or has expired.
+    #[error("the {} is revoked or has expired", .0.as_str())]
+    Ended(CredentialKind),
+    /// The credential holds, or would hold, these scopes, which the caller lacks.
+    #[error("the caller lacks the scopes {0:?}")]
+    Exceeds(Scopes),
+    /// The request is not valid.
+    #[error("the credential is not valid")]
+    Invalid(Vec<Fault>),
+    /// The cursor belongs to another listing.
+    #[error("not a cursor of this listing")]
+    InvalidCursor,
+    /// The idempotency key was used by the same command before. Its response contained a secret,
+    /// which is never sent twice.
+    #[error("the idempotency key was used for {id} before")]
+    UsedFor {
+        /// The credential that the first request created or rotated.
+        id: CredentialId,
+    },
+    /// The idempotency key was used before.
+    #[error(transparent)]
+    Idempotency(#[from] IdempotencyRefused),
+    /// The store failed.
+    #[error("the store failed")]
+    Store(#[from] RepositoryError),
+}
+
+impl Refusal for CredentialError {
+    fn is_of_store(&self) -> bool {
+        matches!(self, Self::Store(_))
+    }
+}

@@ -1,0 +1,37 @@
+//! The scopes that an external token grants.
+
+use std::collections::BTreeMap;
+
+use domain::{Scope, Scopes};
+use serde_json::Value;
+
+use super::Issuer;
+use crate::jwt::Claims;
+
+/// The scopes of a token: the union over all scope claims of its issuer. Names that are neither a
+/// scope nor a mapped role grant nothing.
+pub(super) fn of(claims: &Claims, issuer: &Issuer) -> Scopes {
+    let found = issuer
+        .scope_claims
+        .iter()
+        .filter_map(|path| path.find(claims.members()));
+    let granted = found.flat_map(words);
+    granted
+        .flat_map(|word| scopes(word, &issuer.role_scopes).iter())
+        .collect()
+}
+
+/// Splits a string into words at spaces. In a list, each string is one word, whatever it contains.
+fn words(claim: &Value) -> Vec<&str> {
+    match claim {
+        Value::String(text) => text.split(' ').collect(),
+        Value::Array(items) => items.iter().filter_map(Value::as_str).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn scopes(word: &str, roles: &BTreeMap<String, Scopes>) -> Scopes {
+    let of_role = roles.get(word).copied().unwrap_or_default();
+    let named = word.parse::<Scope>().ok();
+    of_role.iter().chain(named).collect()
+}
